@@ -122,7 +122,7 @@ $(DEMO_READY): pyproject.toml
 	@echo "Setting up $(DEMO_VENV), once: a virtual environment ..." >&2
 	@$(PYTHON) -m venv $(DEMO_VENV)
 	@echo "Setting up $(DEMO_VENV), once: maseval and the few packages it needs ..." >&2
-	@$(DEMO_VENV)/bin/python -m pip --disable-pip-version-check install -e . >&2
+	@$(DEMO_VENV)/bin/python -m pip --disable-pip-version-check -q install -e ".[view]" >&2
 	@touch $@
 
 $(READY): requirements/dev.txt pyproject.toml

@@ -15,8 +15,8 @@ MARK = "maseval"
 RUNS = "--maseval-runs"
 
 _DESCRIPTION = (
-    "maseval(domain, tasks=..., trials=1, at_least=0.8, alpha=0.05, ...): how the fixture "
-    "`maseval` evaluates an agent; further options are those of `maseval tau2 run`"
+    "maseval(domain, tasks=..., trials=1, at_least=0.8, alpha=0.05, allow_undecided=False, ...): "
+    "how the fixture `maseval` evaluates an agent; further options are those of `maseval tau2 run`"
 )
 
 
@@ -55,7 +55,7 @@ def maseval(request: pytest.FixtureRequest) -> "AgentEvaluation":
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print a line for each evaluation: a test that passed may still be undecided."""
+    """Print a line for each evaluation, so that a test that passed shows its score, too."""
     finished = [each for reports in terminalreporter.stats.values() for each in reports]
     called = [each for each in finished if getattr(each, "when", None) == "call"]
     lines = [

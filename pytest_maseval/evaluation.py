@@ -101,11 +101,17 @@ class AgentEvaluation:
         return evaluation
 
     def check(self, agent: str | MakeAgent, **options: object) -> Evaluation:
-        """Run an agent, and fail the test if it is shown to miss the pass rate asked for."""
+        """Run an agent, and fail the test unless it is shown to reach the pass rate asked for.
+
+        With ``allow_undecided`` only an agent that is shown to miss it fails.
+        """
         __tracebackhide__ = True
         found = self.run(agent, **options)
-        if found.requirement.verdict == "missed":
-            pytest.fail(f"{found}\nmaseval show {found.folder}", pytrace=False)
+        verdict = found.requirement.verdict
+        allowed = {**self.options, **options}.get("allow_undecided", False)
+        if verdict == "missed" or (verdict == "undecided" and not allowed):
+            way = "" if verdict == "missed" else "\nallow_undecided=True passes all the same"
+            pytest.fail(f"{found}{way}\nmaseval show {found.folder}", pytrace=False)
         return found
 
 
@@ -137,7 +143,7 @@ def _check_complete(result: RunResult) -> None:
 
 # The agent is what a test gives, and the place of the run what --maseval-runs says.
 _NOT_ASKED = frozenset({"agent", "output", "fork"})
-_OWN = ("tasks", "at_least", "alpha")
+_OWN = ("tasks", "at_least", "alpha", "allow_undecided")
 
 
 @dataclass(frozen=True)
@@ -156,6 +162,7 @@ class EvaluationOptions:
         at_least, alpha = settings.pop("at_least", 0.0), settings.pop("alpha", ALPHA)
         check_at_least(at_least)
         check_alpha(alpha)
+        settings.pop("allow_undecided", None)  # a question of ``check``, not of the run
         if "domain" not in settings:
             raise ConfigurationError(
                 "no domain to evaluate in; mark the test with @pytest.mark.maseval(domain='retail')"

@@ -67,7 +67,7 @@ class RecordedOutcomes(NamedTuple):
     """The outcomes of a results file or a run, of how many planned, and under which settings.
 
     ``notes`` say what is wrong with the record. ``tasks`` has a hash of each task's content, as
-    far as it is known.
+    far as it is known. ``unlisted`` are further tasks of the split that the record should hold.
     """
 
     outcomes: Sequence[Outcome]
@@ -75,6 +75,7 @@ class RecordedOutcomes(NamedTuple):
     config: Mapping[str, object]
     notes: Sequence[str] = ()
     tasks: Mapping[TaskKey, str] = MappingProxyType({})
+    unlisted: Sequence[TaskKey] = ()
 
 
 class BenchmarkSupport:

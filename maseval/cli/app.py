@@ -97,13 +97,15 @@ def options(
 
 def run_command(arguments: list[str]) -> None:
     """Run the command that these words name, and leave with its exit code."""
-    app(args=join_question(arguments), prog_name="maseval")
+    app(args=complete_words(arguments), prog_name="maseval")
 
 
-def join_question(words: list[str]) -> list[str]:
-    """Let ``--until better-than RUN`` be typed without quotes: an option takes one word."""
+def complete_words(words: list[str]) -> list[str]:
+    """Let ``--until better-than RUN`` be typed without quotes, and a domain without its option."""
     joined: list[str] = []
     for word in words:
+        if joined in (["tau2", "run"], ["tau2", "mcp"]) and not word.startswith("-"):
+            joined.append("--domain")
         if joined[-2:-1] == ["--until"] and joined[-1] in COMPARISONS and not word.startswith("-"):
             joined[-1] += f" {word}"
         else:

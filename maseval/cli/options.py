@@ -81,6 +81,13 @@ TasksVersion = Annotated[
 ]
 RunOrFile = Annotated[str, runs_argument("A results file or a run.", metavar="FILE")]
 ONLY_DOMAINS = domain_option("Only this domain, or your own: FILE.py:NAME (repeatable).")
+# People type a domain with and without --domain; commands that are about domains take both.
+NAMED_DOMAINS = argument(
+    None,
+    "Domains, or your own: FILE.py:NAME.",
+    metavar="[DOMAIN]...",
+    autocompletion=completion.domains,
+)
 RUNS_OR_FILES = runs_argument("Runs, results files, or folders of them.", metavar="RUN_OR_FILE")
 
 

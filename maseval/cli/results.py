@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from maseval.app.results.recording import human_sides
+from maseval.app.results.recording import warnings_on
 from maseval.app.results.results import DomainScore, RunResult, RunSummary
 from maseval.app.results.variants import (
     VariantScore,
@@ -29,6 +29,7 @@ from maseval.cli.console import (
     number_columns,
     print_json,
     print_parts,
+    program,
     shorten_line,
     styled,
 )
@@ -218,19 +219,6 @@ def error_parts(lines: Iterable[Outcome], most: int | None = None) -> Parts:
         yield f"[yellow]![/] and {len(reasons) - most} other reasons: maseval show"
 
 
-def warning_parts(config: Mapping[str, object]) -> Parts:
-    """Yield what must accompany the numbers of a run: no model was measured, a person took part."""
-    from maseval.app.benchmarks import support_by_name  # help must not load it
-
-    agent = config.get("agent")
-    if isinstance(agent, Mapping) and (player := agent.get("rehearse")):
-        yield styled(f"A rehearsal: the agent's model was played by {player}.", "yellow")
-    for who in human_sides(config):
-        yield styled(f"Human: a person played the {who}.", "yellow")
-    for words in support_by_name(config.get("benchmark")).warnings(config):
-        yield styled(words, "yellow")
-
-
 def finish(
     result: RunResult,
     console: Console,
@@ -270,7 +258,7 @@ def _outcome_parts(result: RunResult, with_scores: bool) -> Parts:
         yield indent(styled(result.summary.method, "dim"))
     yield from map(inert, conventions_in_words(result.summary.conventions))
     yield f"{', '.join(_facts(result))}; in {inert(here(result.folder))}"
-    yield from warning_parts(result.config)
+    yield from (styled(words, "yellow") for words in warnings_on(result.config))
     yield from map(inert, result.notes)
     reported = result.stopped or ""
     lines = [line for line in result.errors if not line.error or line.error not in reported]
@@ -293,7 +281,7 @@ def _next(result: RunResult) -> str:
     """Return the commands that show a complete run, or the one that resumes it."""
     overall, name = result.summary.overall, inert(shlex.quote(here(result.folder)))
     if result.complete:
-        return f"maseval show {name}   maseval report {name}"
+        return f"{program()} show {name}   {program()} report {name}"
     lacking = overall.planned - overall.verdicts
     reason = f" ({inert(result.stopped)})" if result.stopped else ""
     way_out = f"; repeat the command with --output {name} to resume" if result.resumable else ""

@@ -19,7 +19,7 @@ from maseval.cli.command_line import (
     invoke_words,
     with_examples,
 )
-from maseval.cli.console import here, inert, print_json, stderr, stdout
+from maseval.cli.console import here, inert, print_json, program, stderr, stdout
 from maseval.cli.display import display, run_and_finish
 from maseval.cli.options import AsJson, argument, command_with, option
 from maseval.cli.results import print_outcome
@@ -113,7 +113,7 @@ def _is_typed(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-_NEXT = "maseval view, to browse all runs   maseval tau2 play, to be the agent yourself"
+_NEXT = "Next: {0} view, to browse all runs   {0} tau2 play, to be the agent yourself"
 _SECONDS_BETWEEN_LINES = 3.0
 
 
@@ -148,7 +148,7 @@ def demo(
     )
     if result.report is not None:
         console.print(f"Report: {inert(here(result.report))}", soft_wrap=True)
-    console.print(f"Next: {_NEXT}", soft_wrap=True)
+    console.print(_NEXT.format(program()), soft_wrap=True)
     if as_json:
         print_json(result.to_dict())
     if not result.run.complete:

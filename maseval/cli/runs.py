@@ -73,6 +73,10 @@ def runs(
         if state.unconfirmed:
             words = inert(f"{here(state.path)}: {state.unconfirmed}")
             console.print(f"[red]*[/red] {words}", soft_wrap=True)
+    unchecked = next((each for each in found if each.pass_1 and not each.checked), None)
+    if unchecked is not None:
+        way = f"`maseval show {shlex.quote(here(unchecked.path))}` recomputes them"
+        console.print(f"as recorded: verdicts that were not checked; {inert(way)}", soft_wrap=True)
 
 
 def _table(found: Sequence[RunState]) -> Table:
@@ -144,6 +148,8 @@ def _score(state: RunState) -> str:
     shown = f"{percent(score['value'])} [dim]{between(score['low'], score['high'])}[/dim]"
     if state.recomputed:
         shown += f", [red]recorded {percent(state.pass_1['value'])}[/red]"
+    if not state.checked:
+        shown += " [yellow]as recorded[/yellow]"
     if mark := mark_of(state.config or {}):
         shown += f", {mark}"
     if "worst" not in score or "best" not in score:
@@ -179,6 +185,7 @@ def _record(state: RunState) -> dict[str, object]:
         "problem": state.problem,
         "unconfirmed": state.unconfirmed,
         "pass^1_recomputed": state.recomputed,
+        "checked": state.checked,
         "tags": list(state.annotations.tags),
         "note": state.annotations.note,
         "config": state.config,

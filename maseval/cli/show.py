@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 from rich.cells import cell_len
-from rich.console import Console, RenderableType
+from rich.console import Console, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from maseval import commands
 from maseval.app.results.explained import cause_in, names_of
-from maseval.app.results.recording import notes_on, origin_in_words
+from maseval.app.results.recording import notes_on, origin_in_words, warnings_on
 from maseval.app.results.variants import conventions_in_words
 from maseval.cli.command_line import with_examples
 from maseval.cli.console import (
@@ -50,7 +50,6 @@ from maseval.cli.results import (
     error_parts,
     scores,
     variant_parts,
-    warning_parts,
 )
 from maseval.core.figures import money
 from maseval.core.finding import LEFT_OUT, SOUND_PASS, Finding
@@ -136,7 +135,7 @@ def _run_parts(view: "RunView", width: int, *, sound: bool, all_k: bool) -> Part
         yield indent(inert(view.annotations.note), 2)
     yield from check_parts(check)
     yield from map(note, filter(None, (*notes_on(view.folder), view.unreadable_annotations)))
-    yield from warning_parts(config)
+    yield from (styled(words, "yellow") for words in warnings_on(config))
     yield scores(view.summary, all_k)
     yield indent(styled(view.summary.method, "dim"))
     yield from map(inert, conventions_in_words(view.summary.conventions))
@@ -224,10 +223,13 @@ def _trials(view: "RunView", width: int) -> Table:
 
     Both look the same, but Rich takes several times as long for rows as for lines.
     """
+    # By its number a task with a long id can be named; an id that is a number needs no other.
+    has_numbers = not all(line.task_id.isdigit() for line in view.lines)
     has_domains = any(line.domain for line in view.lines)
+    columns = ["#"] * has_numbers + ["domain"] * has_domains + ["task", "trials", "passed"]
     parse = cache(partial(Text.from_markup, emoji=False))
-    rows = [[*map(parse, row)] for row in _task_rows(view, has_domains)]
-    table, task = _task_table(rows, has_domains), 1 + has_domains
+    rows = [[*map(parse, map(row.__getitem__, columns))] for row in _task_rows(view)]
+    table, task = _task_table(rows, columns), columns.index("task")
     if not rows or any("\n" in cell.plain for row in rows for cell in row):
         return table
     needed = [max(map(_width, (each.header, *each.cells))) for each in table.columns]
@@ -237,7 +239,7 @@ def _trials(view: "RunView", width: int) -> Table:
     if room < max(needed):  # Rich would wrap other columns, too
         return table
     lines = [line for row in rows for line in _fold(row, task, room)]
-    return _task_table([[*map(Text("\n").join, zip(*lines, strict=True))]], has_domains)
+    return _task_table([[*map(Text("\n").join, zip(*lines, strict=True))]], columns)
 
 
 def _width(cell: RenderableType) -> int:
@@ -255,29 +257,30 @@ def _fold(row: Sequence[Text], task: int, room: int) -> Iterator[Sequence[Text]]
         yield line
 
 
-def _task_table(rows: Iterable[Sequence[Text]], has_domains: bool) -> Table:
+def _task_table(rows: Iterable[Sequence[Text]], columns: Sequence[str]) -> Table:
     table = Table()
-    # By its number a task with a long id can be named.
-    table.add_column("#", justify="right", no_wrap=True)
-    for name in (*(["domain"] if has_domains else []), "task", "trials"):
-        table.add_column(name, overflow="fold")
-    table.add_column("passed", justify="right")
+    for name in columns:
+        justify: JustifyMethod = "right" if name in ("#", "passed") else "left"
+        table.add_column(name, justify=justify, overflow="fold", no_wrap=name == "#")
     for row in rows:
         table.add_row(*row)
     return table
 
 
-def _task_rows(view: "RunView", has_domains: bool) -> Iterator[tuple[str, ...]]:
+def _task_rows(view: "RunView") -> Iterator[Mapping[str, str]]:
     tasks: dict[tuple[str, str], list[Outcome]] = {}
     for line in view.lines:
         tasks.setdefault((line.domain, line.task_id), []).append(line)
     numbers = Counter[str]()
     for (domain, task_id), lines in tasks.items():
         ordered = sorted(lines, key=lambda line: line.trial)
-        passed = sum(line.kind == "pass" for line in lines)
-        marks = "".join(_mark(view, line) for line in ordered)
-        named = [inert(domain), inert(task_id)] if has_domains else [inert(task_id)]
-        yield str(numbers[domain]), *named, marks, f"{passed}/{len(lines)}"
+        yield {
+            "#": str(numbers[domain]),
+            "domain": inert(domain),
+            "task": inert(task_id),
+            "trials": "".join(_mark(view, line) for line in ordered),
+            "passed": f"{sum(line.kind == 'pass' for line in lines)}/{len(lines)}",
+        }
         numbers[domain] += 1
 
 

@@ -24,8 +24,10 @@ logger = logging.getLogger(__name__)
 _MOST_TOKENS = 10**12
 
 MOST_PARTS = 1_000
-"""The most choices, pieces of content or tool calls of one answer."""
+"""The most choices, pieces of content or tool calls that are read."""
 TOO_MANY_PARTS = f"more than {MOST_PARTS:,} choices, pieces of content or tool calls"
+MOST_CALLS = 128
+"""The most tool calls of one answer; with more at each step no simulation ends in time."""
 
 
 def check_answer(answer: ChatResponse) -> ChatResponse:

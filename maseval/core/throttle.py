@@ -9,7 +9,6 @@ import math
 import threading
 import time
 from collections import deque
-from typing import Protocol
 
 from maseval.core.clock import Clock
 from maseval.core.provider_errors import OverloadedError, RateLimitError
@@ -128,7 +127,7 @@ class Throttle:
             if self._takes_at_once(slot, rested):
                 return slot
             slot.turn = turn = threading.Event()
-            self._line_up(slot)
+            self._queue.append(slot)
         try:
             while not turn.wait(POLL):
                 self._look_after()
@@ -163,9 +162,6 @@ class Throttle:
         self._give(slot)
         return True
 
-    def _line_up(self, slot: Slot) -> None:
-        self._queue.append(slot)
-
     def _admit(self) -> None:
         if not self._queue or self._adaptive.rest_left():
             return
@@ -182,9 +178,6 @@ class Throttle:
     def _withdraw(self, slot: Slot) -> None:
         if slot in self._queue:
             self._queue.remove(slot)
-        self._give_back(slot)
-
-    def _give_back(self, slot: Slot) -> None:
         self._held.discard(slot)
 
     def _look_after(self) -> None:
@@ -194,43 +187,16 @@ class Throttle:
                 return
             # An abandoned repetition may hang in its request forever.
             for slot in [slot for slot in self._held if slot.holder.abandoned]:
-                self._give_back(slot)
+                self._held.discard(slot)
             self._admit()
             self._looked = time.monotonic()
 
 
-class Limiter(Protocol):
-    """Knows the throttle of each endpoint; another one may share them among processes."""
-
-    def throttle_of(self, endpoint: str) -> Throttle:
-        """Return the one throttle that all models behind an endpoint share."""
-
-
-class ProcessLimiter:
-    """Its throttles hold for this process."""
-
-    def __init__(self) -> None:
-        self._throttles: dict[str, Throttle] = {}
-
-    def throttle_of(self, endpoint: str) -> Throttle:
-        """Return the one throttle that all models behind an endpoint share in this process."""
-        throttle = self._throttles.get(endpoint)
-        # setdefault is atomic: of two threads that come first, both get the same one.
-        if throttle is None:
-            throttle = self._throttles.setdefault(endpoint, Throttle())
-        return throttle
-
-
-_limiter: Limiter = ProcessLimiter()
+_throttles: dict[str, Throttle] = {}
 
 
 def throttle_of(endpoint: str) -> Throttle:
-    """Return the throttle of an endpoint, by the limiter of this process."""
-    return _limiter.throttle_of(endpoint)
-
-
-def limit_with(limiter: Limiter) -> Limiter:
-    """Use another limiter in this process from now on; returns the one before."""
-    global _limiter
-    before, _limiter = _limiter, limiter
-    return before
+    """Return the one throttle that all models behind an endpoint share in this process."""
+    throttle = _throttles.get(endpoint)
+    # setdefault is atomic: of two threads that come first, both get the same one.
+    return throttle or _throttles.setdefault(endpoint, Throttle())

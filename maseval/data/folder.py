@@ -1,8 +1,10 @@
 """A folder of verified data files: nothing enters it unchecked, nothing half-written is seen.
 
-Every process hashes the files that it uses. It hashes them again when they change, or after
-``forget_hashes``; nothing on disk is believed to be right because of its size or its time, which
-whoever edits a file can restore. Several processes may fill one folder at the same time.
+Every process hashes the files that it uses, once as long as they are the same files on the disk:
+size and time, which whoever edits a file can restore, do not decide that alone. What is read is
+hashed once more as it is read (``read_content``): a verified file that was edited since is an
+error, so that no verdict, and nothing that is kept about a run, rests on other bytes than those
+that were verified. Several processes may fill one folder at the same time.
 """
 
 import errno
@@ -37,7 +39,11 @@ class HashedFile(NamedTuple):
     sha256: str
 
 
-_HASHED: dict[Path, HashedFile] = {}
+_HASHED: dict[str, HashedFile] = {}
+_VERIFIED: dict[str, str] = {}
+"""The SHA-256 of the files that were found to be those of a manifest, by path."""
+# Two changes at nearly the same time can leave the same state.
+_SETTLED_AFTER_NS = 100_000_000
 
 
 def forget_hashes() -> None:
@@ -48,17 +54,38 @@ def forget_hashes() -> None:
 def hash_file(path: Path) -> HashedFile | None:
     """Return the hash of a file, computed once in this process; None if it cannot be read."""
     try:
-        state = FileState.now(path)
-        known = _HASHED.get(path)
-        if known is not None and known.state == state:
-            return known
-        with path.open("rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        return _hash_once(str(path))
     except OSError:
-        _HASHED.pop(path, None)
         return None
-    hashed = _HASHED[path] = HashedFile(state, digest)
+
+
+def _hash_once(path: str) -> HashedFile:
+    state, known = FileState.now(path), _HASHED.get(path)
+    if known is not None and known.state == state:
+        return known
+    with open(path, "rb") as stream:
+        hashed = HashedFile(state, hashlib.file_digest(stream, "sha256").hexdigest())
+    if time.time_ns() - state.renewed > _SETTLED_AFTER_NS:
+        _HASHED[path] = hashed
     return hashed
+
+
+def content_hash(path: str) -> str:
+    """Return the SHA-256 that the content of a file must have to be used.
+
+    For a file that was verified it is the manifest's, whatever the file holds now.
+    """
+    return _VERIFIED.get(path) or _hash_once(path).sha256
+
+
+def read_content(path: Path, sha256: str) -> bytes:
+    """Read a file whose content has this hash."""
+    content = path.read_bytes()
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise ChecksumError(
+            f"{path} was edited while it was in use; start again, and it is checked anew"
+        )
+    return content
 
 
 class DataFolder:
@@ -73,8 +100,16 @@ class DataFolder:
 
     def lacking(self, files: Iterable[DataFile]) -> list[DataFile]:
         """Return those of ``files`` that are missing or wrong."""
-        hashed = ((file, hash_file(self.path(file))) for file in files)
-        return [file for file, found in hashed if found is None or found.sha256 != file.sha256]
+        return [file for file in files if not self._has(file)]
+
+    def _has(self, file: DataFile) -> bool:
+        path = self.path(file)
+        found = hash_file(path)
+        if found is None or found.sha256 != file.sha256:
+            _VERIFIED.pop(str(path), None)
+            return False
+        _VERIFIED[str(path)] = file.sha256
+        return True
 
     def store(self, file: DataFile, content: bytes) -> None:
         file.verify(content)

@@ -29,6 +29,8 @@ UNTIL, STOPPED = "until", "stopped"
 FIRST_FAILURE = "first failure"
 """The question of a run whose tasks stop there."""
 _NOTES = frozenset({"prices", "own_prices", "command", "cache", STOPPED})
+# Each takes some 2 kB of the driver's memory while it is run.
+_MOST_SIMULATIONS = 1_000_000
 
 
 def task_ids(tasks: Iterable[Task]) -> dict[str, list[str]]:
@@ -224,10 +226,20 @@ def _check_plan(values: Mapping[str, object]) -> None:
         )
     if not isinstance(trials, int) or isinstance(trials, bool) or trials < 1:
         raise ConfigurationError(f"the configuration's 'trials' is {trials!r}; give at least 1")
+    check_size(trials * sum(map(len, tasks.values())))
     if SUBSET in values and subset_of(values) is None:
         raise ConfigurationError(
             f"the configuration's {SUBSET!r} is {_brief(values[SUBSET])}; give what "
             "subset_config(queue.subset) returns"
+        )
+
+
+def check_size(simulations: int) -> None:
+    """Raise if a run would be larger than one folder and one driver can take."""
+    if simulations > _MOST_SIMULATIONS:
+        raise ConfigurationError(
+            f"a run of {simulations:,} simulations or more is too large: {_MOST_SIMULATIONS:,} is "
+            "the most; split it into several runs, by tasks or by trials"
         )
 
 

@@ -38,7 +38,7 @@ class RunState:
     read; ``problem`` says why. ``cost`` (in usd), ``tokens``, ``pass_1`` and the number of
     ``verdicts`` are None until a session has ended that counted them. ``unconfirmed`` says which
     recorded verdicts did not hold when they were last checked, and ``recomputed`` is pass^1 with
-    those that do.
+    those that do. Numbers are as recorded unless they were ``checked``.
     """
 
     path: Path
@@ -58,6 +58,7 @@ class RunState:
     annotations: Annotations = field(default_factory=Annotations)
     unconfirmed: str | None = None
     recomputed: Score | None = None
+    checked: bool = False
 
     @property
     def name(self) -> str:
@@ -104,6 +105,7 @@ def run_state(path: str | os.PathLike[str]) -> RunState:
         annotations=annotations,
         unconfirmed="; ".join(doubt["reasons"]) or None if doubt else None,
         recomputed=doubt["recomputed"] if doubt else None,
+        checked=doubt is not None,
         **counts._asdict(),
     )
 

@@ -40,10 +40,14 @@ def doubt_in(report: Mapping[str, object]) -> SimulationDoubt | None:
 
 
 class Misstatement(NamedTuple):
-    """The difference of a recorded verdict from the recomputed one, which is ``passed``."""
+    """The difference of a recorded verdict from the recomputed one, which is ``passed``.
+
+    ``checks`` are those of the recomputed verdict, in the benchmark's own form.
+    """
 
     text: str
     passed: bool | None
+    checks: Mapping[str, object] | None = None
 
     @property
     def doubt(self) -> SimulationDoubt:
@@ -116,10 +120,10 @@ class VerdictCheck:
         return f"{self._say_what_differs()}; {conclusion}" if self.differing else self.obstacle
 
     def _say_what_differs(self) -> str:
-        first, (words, _) = next(iter(self.differing.items()))
+        first, found = next(iter(self.differing.items()))
         return (
             f"{len(self.differing)} of {self.checked} recorded verdicts do not hold when they are "
-            f"recomputed (the first: {first}: {words})"
+            f"recomputed (the first: {first}: {found.text})"
         )
 
     def to_dict(self) -> dict[str, object]:

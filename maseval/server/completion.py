@@ -147,13 +147,21 @@ def read_body(stream: BufferedIOBase, headers: Message) -> bytes:
     return body
 
 
-def parse_request(body: bytes) -> RequestBody:
-    """Parse a request's body; raise a ``Refusal`` that says what is missing."""
+def parse_object(body: bytes) -> RequestBody:
+    """Parse a request's body, an object in any protocol; raise a ``Refusal`` if it is none."""
     try:
         request = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise Refusal(f"the request is not JSON: {error}") from None
-    if not isinstance(request, dict) or not isinstance(request.get("messages"), list):
+    if not isinstance(request, dict):
+        raise Refusal("the request is not an object")
+    return request
+
+
+def parse_request(body: bytes) -> RequestBody:
+    """Parse a request's body; raise a ``Refusal`` that says what is missing."""
+    request = parse_object(body)
+    if not isinstance(request.get("messages"), list):
         raise Refusal("the request has no list of messages")
     for place, message in enumerate(request["messages"]):
         if not isinstance(message, dict):

@@ -41,6 +41,8 @@ POWER = 0.8
 MOST_TRIALS = 1_000
 _MOST_TASKS = 10_000
 
+_TOO_CLOSE = "the score is too close to the rate asked for; no affordable number decides it"
+
 
 @dataclass(frozen=True)
 class SamplePlan(Result):
@@ -230,7 +232,8 @@ class Requirement(Result):
 def requirement(tasks: Sequence[Trials], at_least: float, alpha: float = ALPHA) -> Requirement:
     """Compare pass^1 of ``tasks`` with ``at_least``.
 
-    Tasks are what varies; if there is only one, its trials are.
+    Tasks are what varies; if there is only one, its trials are. ``at_least`` 1 asks that every
+    trial passes.
     """
     check_at_least(at_least)
     check_alpha(alpha)
@@ -242,6 +245,8 @@ def requirement(tasks: Sequence[Trials], at_least: float, alpha: float = ALPHA) 
     interval = mean_interval(_pass_rates(counted), level)
     if interval is None:
         interval = wilson(counted[0].passed, counted[0].total, level)
+    if at_least == 1:  # not a question of chance: a single failure refutes it, and nothing else
+        return Requirement(at_least, alpha, value, interval, "met" if value == 1 else "missed")
     if interval.high < at_least:
         return Requirement(at_least, alpha, value, interval, "missed")
     if interval.low >= at_least:
@@ -281,7 +286,7 @@ class _Decision:
             return "the score is exactly the rate asked for, which no number of trials can decide"
         if len(tasks) == 1:
             trials = _smallest_above(tasks[0].total, MOST_TRIALS, self._is_decided_by_trials)
-            return "" if trials is None else _more_trials_advice(tasks, trials)
+            return _TOO_CLOSE if trials is None else _more_trials_advice(tasks, trials)
         spread = spread_of(_pass_rates(tasks))
         if (trials := self._trials_per_task(tasks, spread)) is not None:
             return _more_trials_advice(tasks, trials)
@@ -289,7 +294,7 @@ class _Decision:
             len(tasks), _MOST_TASKS, lambda count: self._is_decided_by_tasks(spread, count)
         )
         if enough is None:
-            return "the score is too close to the rate asked for; no affordable number decides it"
+            return _TOO_CLOSE
         return f"about {enough} tasks like these, with as many trials each, would decide it"
 
     def _trials_per_task(self, tasks: Sequence[Trials], spread: Spread) -> int | None:

@@ -17,7 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeVar, overload
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.server.completion import encode, stream_events
+from maseval.server.completion import Refusal, encode, parse_object, read_body, stream_events
 
 _LOCAL = "127.0.0.1"
 
@@ -101,7 +101,12 @@ class _ProviderHandler(BaseHTTPRequestHandler):
     server: ProviderServer
 
     def do_POST(self) -> None:
-        request = self._request()
+        try:
+            request = self._request()
+        except Refusal as refusal:
+            reply = Reply(refusal.body, refusal.status, {"Connection": "close"})
+            self._send(reply, encode(reply.body))
+            return
         self.server.requests.append(request)
         reply = self.server.reply_to(request)
         self.server.closing.wait(reply.delay)
@@ -116,8 +121,7 @@ class _ProviderHandler(BaseHTTPRequestHandler):
     do_GET = do_POST
 
     def _request(self) -> Request:
-        length = int(self.headers.get("Content-Length") or 0)
-        body = json.loads(self.rfile.read(length) or b"{}")
+        body = parse_object(read_body(self.rfile, self.headers) or b"{}")
         headers = {name.lower(): value for name, value in self.headers.items()}
         return Request(self.path, headers, body, self.command)
 

@@ -1,12 +1,16 @@
 """``maseval chaos-server`` as a process."""
 
 import inspect
+import json
 import re
 import signal
+from http.client import HTTPConnection
 
 import pytest
 
 from maseval import commands
+from maseval.testing.faults import ChaosServer
+from maseval.testing.provider_server import serving
 from tests.cli.commandline import ended, maseval, started
 from tests.server.provider import ask, asking
 
@@ -54,3 +58,18 @@ def test_an_unknown_fault_is_an_error_without_a_traceback():
 
     assert refused.exit_code != 0 and "'rain' is not a fault" in refused.stderr
     assert "Traceback" not in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("body", "length"), [(b'{"a"', None), (b"[1]", None), (b"[" * 50_000, None), (b"", "many")]
+)
+def test_a_request_that_is_no_json_object_is_refused_and_the_next_is_answered(body, length):
+    with serving(ChaosServer([], rate=0)) as server:
+        connection = HTTPConnection("127.0.0.1", server.server_port)
+        connection.putrequest("POST", "/v1/chat/completions")
+        connection.putheader("Content-Length", length or str(len(body)))
+        connection.endheaders(body)
+        refused = connection.getresponse()
+
+        assert refused.status == 400 and "error" in json.loads(refused.read())
+        assert ask(server.base_url, asking("hi")).status == 200

@@ -73,11 +73,23 @@ def test_tasks_drawn_as_lines_of_one_row_look_like_rows(noisy, columns, id):
         console.print(table)
         return console.file.getvalue()
 
-    found = cli_show._task_rows(view, has_domains=True)
-    rows = [[Text.from_markup(cell) for cell in row] for row in found]
-    by_row = draw(cli_show._task_table(rows, has_domains=True))
+    found = list(cli_show._task_rows(view))
+    rows = [[Text.from_markup(cell) for cell in row.values()] for row in found]
+    by_row = draw(cli_show._task_table(rows, list(found[0])))
     assert len(rows) == 12
     assert draw(cli_show._trials(view, columns)) == by_row
+
+
+def test_a_task_whose_id_is_a_number_has_no_other_number(noisy):
+    view = show(noisy.folder)
+    names = dict.fromkeys(line.task_id for line in view.lines)
+    ids = {name: str(position + 7) for position, name in enumerate(names)}
+    lines = [line._replace(task_id=ids[line.task_id]) for line in view.lines]
+    view = replace(view, found=replace(view.found, lines=lines))
+
+    headers = [column.header for column in cli_show._trials(view, 120).columns]
+
+    assert headers == ["domain", "task", "trials", "passed"]
 
 
 def test_messages_are_numbered_as_explanations_name_them(noisy):

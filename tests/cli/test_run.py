@@ -114,7 +114,7 @@ def test_the_options_of_tau2_bench_are_understood(tmp_path):
         (["--domain", "library", "--agent", "gold", "--agent-args", "rate=2"], "no arguments"),
         (["--domain", "library", "--agent-model", "opnai/x", "--user", "scripted"], "no provider"),
         (["--domain", "library", "--agent", "gold", "--agent-args", "{rate"], "not a JSON object"),
-        (["--domain", "library", "--agent", "gold", "stray"], "unexpected argument 'stray'"),
+        (["--domain", "library", "--agent", "gold", "stray"], "Invalid domain 'stray'"),
     ],
 )
 def test_a_mistake_is_explained_in_one_message(options, words, tmp_path):

@@ -1,6 +1,7 @@
 """Which texts models read: chosen, recorded, and named wherever a number is shown."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -29,12 +30,17 @@ def texts_of(name):
     return RunFolder.read(name).config.values["texts"]
 
 
-def test_a_number_measured_with_our_texts_is_shown_with_one_line_that_says_so():
+def test_a_number_measured_with_our_texts_is_shown_with_one_line_that_says_so(caplog):
+    assert maseval(*RUN, "--dry-run").stdout.count(NOT_COMPARABLE) == 1
+
     printed = maseval(*RUN, "--output", "mine")
 
     assert printed.exit_code == 0
+    assert NOT_COMPARABLE in caplog.text, "before anything is paid for"
     assert (printed.stdout + printed.stderr).count(NOT_COMPARABLE) == 1
     assert maseval("show", "mine").stdout.count(NOT_COMPARABLE) == 1
+    maseval("report", "mine", "--output", "page.html")
+    assert NOT_COMPARABLE in Path("page.html").read_text(encoding="utf-8")
     assert texts_of("mine")["name"] == "ours"
 
 

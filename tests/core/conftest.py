@@ -4,8 +4,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from maseval.core.throttle import ProcessLimiter, limit_with
-
 
 class Ticks:
     """A time in seconds that stands still until somebody advances it."""
@@ -30,6 +28,5 @@ def ticks(monkeypatch):
     machine = SimpleNamespace(monotonic=ticks.read, perf_counter=ticks.read, sleep=ticks.advance)
     for module in ("clock", "call_policy", "throttle", "scripted", "engine.repetition"):
         monkeypatch.setattr(f"maseval.core.{module}.time", machine)
-    before = limit_with(ProcessLimiter())
-    yield ticks
-    limit_with(before)
+    monkeypatch.setattr("maseval.core.throttle._throttles", {})
+    return ticks

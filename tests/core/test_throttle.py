@@ -14,7 +14,7 @@ from maseval.core.provider_errors import (
     ProviderTimeoutError,
     RateLimitError,
 )
-from maseval.core.throttle import ProcessLimiter, Throttle, complaints, limit_with, throttle_of
+from maseval.core.throttle import Throttle, complaints
 
 
 def complaint(kind=RateLimitError):
@@ -226,15 +226,6 @@ def test_after_the_wait_everybody_is_let_in(ticks):
     waiting.join(60)
 
     assert (throttle.under_way, ticks.now - began) == (1, 200) and not throttle._queue
-
-
-def test_another_limiter_takes_the_place_of_the_process_own():
-    before = limit_with(mine := ProcessLimiter())
-    try:
-        assert throttle_of("here") is mine.throttle_of("here")
-        assert throttle_of("here") is not before.throttle_of("here")
-    finally:
-        assert limit_with(before) is mine
 
 
 def test_every_complaint_is_counted_for_whoever_watches_the_run():

@@ -52,17 +52,18 @@ ERRORS = {
     **expect("401", errors.AuthenticationError),
     **expect("404", errors.ModelNotFoundError),
     **expect("quota", errors.QuotaExhaustedError),
+    **expect("413", errors.MalformedRequestError),
     **expect("overflow", errors.ContextOverflowError),
     **expect("filter", errors.ContentFilterError),
     **expect("drop cut not-http headers length no-length chunk", errors.ProviderConnectionError, 6),
     **expect("slow drip", errors.ProviderTimeoutError, 6),
     **expect(
-        "malformed html empty list no-choices bytes no-name message no-content no-calls "
+        "malformed html empty list no-choices bytes no-name message number no-content no-calls "
         "list-arguments deep-answer 304 not-gzip brotli digits",
         errors.PersistentlyMalformedError,
         3,
     ),
-    **expect("huge bomb many-choices many-calls", errors.AnswerTooLargeError),
+    **expect("huge bomb many-choices many-calls calls", errors.AnswerTooLargeError),
     **expect("redirect", errors.RedirectRefusedError),
     **expect("loop", errors.RedirectRefusedError, 4),
 }
@@ -268,6 +269,8 @@ RESPONSES_FAULTS = {
     "no-calls": responses_answer(output=None),
     "list-arguments": responses_call(arguments=[1]),
     "many-choices": responses_answer(*ResponsesProtocol.text("Hello")["output"] * 50_000),
+    "number": responses_answer({**HALF_MESSAGE, "content": [{"type": "output_text", "text": 5}]}),
+    "calls": responses_answer(*responses_call()["output"] * 999),
     "many-calls": responses_answer(*responses_call()["output"] * 10_000),
     "number-ids": responses_call(call_id=7),
     "deep": responses_call(arguments="[" * 900 + "]" * 900),

@@ -40,10 +40,36 @@ def outcome_of(
     return pytester.runpytest_inprocess("-p", "no:cacheprovider", *arguments)
 
 
-def test_an_agent_that_passes_everything_is_not_failed(pytester: pytest.Pytester) -> None:
-    result = outcome_of(pytester, "assert maseval.check('gold').pass_1 == 1")
+def test_an_agent_that_passes_everything_meets_the_rate_of_one(pytester: pytest.Pytester) -> None:
+    body = "assert maseval.check('gold').pass_1 == 1"
+    result = outcome_of(pytester, body, options="at_least=1")
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["*pass^1 100.0%*at least 80.0%: not decided*would decide it"])
+    result.stdout.fnmatch_lines(["*pass^1 100.0%*at least 100.0%: reached"])
+
+
+@pytest.mark.parametrize(("tasks", "trials", "at_least"), [(2, 4, 0.5), (3, 3, 0.9), (1, 1, 0.1)])
+def test_what_cannot_be_decided_fails_with_what_would_decide_it(
+    pytester: pytest.Pytester, tasks: int, trials: int, at_least: float
+) -> None:
+    options = f"domain='library', num_tasks={tasks}, trials={trials}, at_least={at_least}"
+    pytester.makepyfile(
+        f"""
+        import pytest
+
+        @pytest.mark.maseval({options})
+        def test_agent(maseval):
+            maseval.check("noop")
+
+        @pytest.mark.maseval({options}, allow_undecided=True)
+        def test_of_an_author_who_says_otherwise(maseval):
+            maseval.check("noop")
+        """
+    )
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(
+        ["*pass^1 0.0%*: not decided; *would decide it*", "allow_undecided=True *"]
+    )
 
 
 def test_an_agent_shown_to_miss_the_rate_fails_its_test(pytester: pytest.Pytester) -> None:
@@ -62,7 +88,7 @@ def test_an_agent_shown_to_miss_the_rate_fails_its_test(pytester: pytest.Pyteste
 
 
 def test_one_bad_trial_does_not_fail_a_test(pytester: pytest.Pytester) -> None:
-    options = "at_least=0.6, agent_args={'error_rate': 0.5}, seed=3, trials=3"
+    options = "at_least=0.6, agent_args={'error_rate': 0.5}, seed=3, trials=3, allow_undecided=True"
     result = outcome_of(pytester, "print(maseval.check('noisy').pass_1)", "-s", options=options)
     result.assert_outcomes(passed=1)
     result.stdout.no_fnmatch_line("1.0")
@@ -194,15 +220,17 @@ def test_tests_whose_names_look_alike_keep_runs_of_their_own(pytester: pytest.Py
 
 def test_kept_runs_are_resumed(pytester: pytest.Pytester) -> None:
     body = "print('ran', maseval.check('gold').result.ran)"
-    first = outcome_of(pytester, body, "-s", "--maseval-runs", "kept")
-    again = outcome_of(pytester, body, "-s", "--maseval-runs", "kept")
+    first, again = (
+        outcome_of(pytester, body, "-s", "--maseval-runs", "kept", options="at_least=1")
+        for _ in range(2)
+    )
     first.stdout.fnmatch_lines(["*ran 2*"])
     again.stdout.fnmatch_lines(["*ran 0*"])
     assert list(Path(pytester.path, "kept").rglob("log.jsonl"))
 
 
 def test_evaluations_of_parallel_workers_are_all_listed(pytester: pytest.Pytester) -> None:
-    result = outcome_of(pytester, "maseval.check('gold')", "-n", "1")
+    result = outcome_of(pytester, "maseval.check('gold')", "-n", "1", options="at_least=1")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["*pass^1 100.0%*"])
 
@@ -218,7 +246,7 @@ def test_the_suites_of_the_documentation_pass(pytester: pytest.Pytester) -> None
     pytester.makepyfile(**dict(found))
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
     result.assert_outcomes(passed=2)
-    shown = re.search(r"pass\^1 75.0%.*?would decide it", PAGE.read_text("utf-8"), re.S)
+    shown = re.search(r"pass\^1 75.0%.*?: reached", PAGE.read_text("utf-8"), re.S)
     assert shown is not None
     assert shown[0].replace("\n", " ") in result.stdout.str()
 

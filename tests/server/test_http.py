@@ -42,7 +42,7 @@ def raw(server, sent):
         (b"{", "not JSON"),
         (b"\xff\xfe", "not JSON"),
         (b"[" * 100_000, "not JSON"),
-        (b"[]", "no list of messages"),
+        (b"[]", "not an object"),
         (b"{}", "no list of messages"),
         (b'{"messages": "hi"}', "no list of messages"),
         (b'{"messages": [{}, "hi"]}', 'messages[1] is not an object but "hi"'),

@@ -6,7 +6,7 @@ that the page shows.
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from maseval.app.comparing.why import (
     side_by_side,
     tool_use,
 )
+from maseval.app.results.examined import recompute_verdicts
 from maseval.app.results.finding import open_run_or_file
 from maseval.app.results.plots import write_plot
 from maseval.app.results.recording import human_sides
@@ -54,6 +55,31 @@ from maseval.stats import (
 from maseval.stats import compare as compare_two
 from maseval.stats.comparison import SURE
 from maseval.stats.intervals import LEVEL
+from maseval.stats.summary import with_gaps
+
+
+@dataclass(frozen=True)
+class MissingTasks:
+    """The tasks that some of the runs lack, of ``tasks`` in all, and what they leave open.
+
+    ``lacking`` has their number for each run that lacks some. ``ranges`` are the ``measure`` of
+    each run over all tasks, if all that has no verdict fails, and if all of it passes.
+    """
+
+    tasks: int
+    lacking: Mapping[str, int]
+    ranges: Mapping[str, tuple[float, float]]
+    measure: str
+
+    def __str__(self) -> str:
+        lack = " and ".join(f"{name} lacks {count}" for name, count in self.lacking.items())
+        over = f"Over all {self.tasks} tasks, of which {lack}"
+        if len(self.ranges) != 2:
+            each = (
+                f"{n} {percent(low)} to {percent(high)}" for n, (low, high) in self.ranges.items()
+            )
+            return f"{over}, {self.measure} is {', '.join(each)}"
+        return f"{over}, {_range_in_words(self.ranges, self.measure)}"
 
 
 @dataclass(frozen=True)
@@ -64,7 +90,8 @@ class RunComparison:
     texts, which makes it another experiment. ``cautions`` name what else may explain a difference,
     ``incomplete`` those of them that lack verdicts, ``drawn`` the plots' files. The runs have so
     many ``tasks`` together, comparable or not. ``why`` has the reasons of each run's failures and
-    ``tools`` the calls of its tools, if they were asked for. With another ``metric``
+    ``tools`` the calls of its tools, if they were asked for; ``missing`` the tasks that some run
+    lacks. With another ``metric``
     than ``pass``, a variant counts; ``official`` then has the headline of the passes as the
     benchmark counts them, and ``official_passes`` has these.
     """
@@ -84,17 +111,26 @@ class RunComparison:
     metric: Metric = "pass"
     official: str | None = None
     official_passes: Mapping[str, Collection[Simulation]] = field(default_factory=dict)
+    missing: MissingTasks | None = None
 
     @property
     def headline(self) -> str:
-        """A sentence on which run is better, by how much, and whether that is sure."""
+        """A sentence on which run is better, by how much, and whether that is sure.
+
+        Where tasks are missing, it begins with the range that they leave.
+        """
         measure = self.label(self.table.pairs[0].main.name)
         if self.two is None:
-            return headline_of_many(self.table, measure)
-        words = headline(self.two.main, *self.two.names, measure)
-        if any(FIXED_SIZE in note for note in self.notes):
+            words = headline_of_many(self.table, measure)
+        else:
+            words = headline(self.two.main, *self.two.names, measure)
+        if self.two is not None and any(FIXED_SIZE in note for note in self.notes):
             words += ", by a test for runs of a fixed size; see the note"
-        return words if self.metric == "pass" else f"By {measure}, {words}"
+        if self.two is not None and self.metric != "pass":
+            words = f"By {measure}, {words}"
+        if self.missing is None or self.metric != "pass":
+            return words
+        return f"{self.missing}. On the tasks in common, {words}"
 
     def label(self, measure: str) -> str:
         """Return the name of a measure by what it counts: pass^1, or pass^1 over sound tasks."""
@@ -129,6 +165,7 @@ class RunComparison:
             "paths": {name: str(run.path) for name, run in self.runs.items()},
             "runs": {name: summary.to_dict() for name, summary in self.summaries.items()},
             **({} if self.official is None else {"official": self.official}),
+            **({} if self.missing is None else {"missing": asdict(self.missing)}),
             "headline": self.headline,
             "why": {name: each._asdict() for name, each in self.why.items()},
             "tools": {name: each._asdict() for name, each in self.tools.items()},
@@ -195,8 +232,7 @@ def compare_sources(
     """Compare runs by their names, each as ``load`` reads its outcomes; nothing is explained."""
     settled = settled_runs([*sources.items()])
     whole = {name: load(name, source) for name, source in sources.items()}
-    judged, incomplete = whole, _missing_verdicts(whole)
-    official, counts = None, list[str]()
+    judged, official, counts = whole, None, list[str]()
     if (variant := METRICS.get(metric)) is not None:
         official = _official_headline(keep_equal_tasks(whole)[0], k)
         whole, counts = count_by(variant, whole, options)
@@ -206,6 +242,9 @@ def compare_sources(
         configs={name: run.config for name, run in loaded.items()},
         k=k,
     )
+    same_tasks = keep_equal_tasks(judged)[0]
+    missing = _missing_tasks(same_tasks, table, k)
+    incomplete = _missing_verdicts(same_tasks, None if missing else k)
     two = None
     if len(loaded) == 2:
         first, second = loaded.values()
@@ -238,7 +277,8 @@ def compare_sources(
         incomplete=incomplete,
         tasks=len({each.key for run in whole.values() for each in run.outcomes}),
         metric=metric,
-        official=official,
+        official=official if missing is None or official is None else f"{missing}. {official}",
+        missing=missing,
         official_passes={
             name: {each.simulation for each in run.outcomes if each.passed}
             for name, run in judged.items()
@@ -250,7 +290,7 @@ def _official_headline(runs: Mapping[str, ComparedRun], k: int) -> str:
     """Say how runs compare by the official number, so that no other ever stands alone."""
     if len(runs) != 2:
         numbers = {
-            name: summarise(run.outcomes, ks=[k]).overall.estimate("pass^k", k)
+            name: summarise(run.outcomes, ks=sorted({1, k})).overall.estimate("pass^k", k)
             for name, run in runs.items()
         }
         told = (
@@ -286,6 +326,9 @@ def look_into(
 
     def look(run: ComparedRun, on_progress: OnProgress | None) -> Insight:
         recording = open_compared(run, options)
+        # In an edited record, the recorded checks are not those of the verdicts that count.
+        if isinstance(recording, RunFolder) and not options.as_recorded:
+            recording, _ = recompute_verdicts(recording)
         counted = [each for each in run.outcomes if each.key in shared]
         passes = found.official_passes[run.name]
         why = failure_reasons(recording, counted, passes, source, on_progress)
@@ -303,9 +346,12 @@ def look_into(
 
 def headline(main: Difference, first: str, second: str, measure: str, level: float = SURE) -> str:
     """Say in words which run is better, by how much, and whether that may be chance."""
-    if not main.difference:
-        return f"{second} and {first} are equally good: {measure} {percent(main.first)}"
     size, span = in_percent(abs(main.difference), 0), main.interval
+    if not main.difference:
+        words = f"no difference seen between {second} and {first} ({measure} {percent(main.first)})"
+        if span is None:
+            return f"{words}; one task does not show how large it could be"
+        return f"{words}; it could be {in_percent(max(-span.low, span.high), 0)} points either way"
     reach = ""
     if span is not None and span.low * span.high > 0:
         near, far = sorted((abs(span.low), abs(span.high)))
@@ -339,7 +385,7 @@ def headline_of_many(table: ComparisonTable, measure: str) -> str:
         parts.append(f"sure against {'every other run' if not rest else _some(sure)}")
     if rest:
         parts.append(f"against {_some(rest) if sure else 'every other run'} this may be chance")
-    return f"{words}: {'; '.join(parts)}" if parts else f"{words}, and no run differs from another"
+    return f"{words}: {'; '.join(parts)}" if parts else f"{words}; no difference seen between them"
 
 
 def _some(names: Sequence[str], most: int = 3) -> str:
@@ -366,8 +412,44 @@ def summaries_for_plot(
     }
 
 
-def _missing_verdicts(runs: Mapping[str, ComparedRun]) -> list[str]:
-    """Say for each run which verdicts it lacks, and what they can still make of a difference."""
+def _missing_tasks(
+    runs: Mapping[str, ComparedRun], table: ComparisonTable, k: int
+) -> MissingTasks | None:
+    """Find the tasks that some run lacks: another has them, or the split of its file."""
+    domains = {each.group for summary in table.runs.values() for each in summary.groups}
+    own = {name: {each.key for each in run.outcomes} for name, run in runs.items()}
+    unlisted = {key for run in runs.values() for key in run.unlisted}
+    every = {key for key in unlisted.union(*own.values()) if key.domain in domains}
+    lacking = {name: len(every - keys) for name, keys in own.items() if every - keys}
+    if not lacking:
+        return None
+    return MissingTasks(len(every), lacking, _ranges(runs, every, k), f"pass^{k}")
+
+
+def _ranges(
+    runs: Mapping[str, ComparedRun], tasks: Collection[TaskKey], k: int
+) -> dict[str, tuple[float, float]]:
+    """Return pass^k of runs over these tasks if all that is missing fails, and if it passes."""
+    needed, found = [Simulation(*key, trial) for key in tasks for trial in range(k)], {}
+    for name, run in runs.items():
+        whole = with_gaps([each for each in run.outcomes if each.key in tasks], needed)
+        estimate = summarise(whole, ks=sorted({1, k})).overall.estimate("pass^k", k)
+        value = estimate.value or 0.0
+        found[name] = estimate.bounds or (value, value)
+    return found
+
+
+def _range_in_words(ranges: Mapping[str, tuple[float, float]], measure: str) -> str:
+    """Say what the difference of two runs can be, if each of them lies in its range."""
+    (first, (low, high)), (second, (lowest, highest)) = ranges.items()
+    return (
+        f"{measure} of {second} \u2212 {first} lies between {in_points(lowest - high)} and "
+        f"{in_points(highest - low)} percentage points"
+    )
+
+
+def _missing_verdicts(runs: Mapping[str, ComparedRun], k: int | None) -> list[str]:
+    """Say for each run which verdicts it lacks, and with ``k`` what they leave of a difference."""
     overall = {name: summarise(run.outcomes).overall for name, run in runs.items()}
     found = [f"{name}: {each.shortfall}" for name, each in overall.items() if each.shortfall]
     found += [
@@ -375,14 +457,10 @@ def _missing_verdicts(runs: Mapping[str, ComparedRun]) -> list[str]:
         for name, run in runs.items()
         if len(run.outcomes) < run.planned
     ]
-    if found and len(runs) == 2:
-        (first, a), (second, b) = ((n, each.estimate("pass^k", 1)) for n, each in overall.items())
-        (low, high), (lowest, highest) = (e.bounds or (e.value, e.value) for e in (a, b))
-        assert low is not None and high is not None and lowest is not None and highest is not None
-        found.append(
-            f"whatever the missing verdicts are, pass^1 of {second} \u2212 {first} lies between "
-            f"{in_points(lowest - high)} and {in_points(highest - low)} percentage points"
-        )
+    if found and len(runs) == 2 and k is not None:
+        every = {each.key for run in runs.values() for each in run.outcomes}
+        words = _range_in_words(_ranges(runs, every, k), f"pass^{k}")
+        found.append(f"whatever the missing verdicts are, {words}")
     return found
 
 

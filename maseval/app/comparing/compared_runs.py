@@ -29,6 +29,7 @@ class ComparedRun:
     """One of the runs; ``outcomes`` has its ``planned`` simulations, with a verdict or without.
 
     ``notes`` say what is wrong with its record, ``tasks`` has a hash of each task's content.
+    ``unlisted`` are further tasks of the split that its record should hold.
     """
 
     name: str
@@ -38,6 +39,7 @@ class ComparedRun:
     config: Mapping[str, object]
     notes: Sequence[str] = ()
     tasks: Mapping[TaskKey, str] = field(default_factory=dict)
+    unlisted: Sequence[TaskKey] = ()
 
 
 def open_compared(run: ComparedRun, options: ScoringOptions) -> Recording | None:

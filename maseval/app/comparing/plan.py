@@ -7,11 +7,10 @@ from statistics import fmean
 from typing import Literal
 
 from maseval.app.comparing.compared_runs import refuse_first_failures
+from maseval.app.results.examined import RunFindings, examine_run
 from maseval.app.results.finding import open_recording
-from maseval.app.results.recording import lines_of
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.words import count_of
-from maseval.runs.recording import Recording
 from maseval.stats.forecast import (
     Forecast,
     TaskSet,
@@ -77,7 +76,8 @@ def _observe(
     recordings = [open_recording(run) for run in runs]
     for run, each in zip(runs, recordings, strict=True):
         refuse_first_failures(run, each.config)
-    lines = [lines_of(each) for each in recordings]
+    examined = [examine_run(each, ()) for each in recordings]
+    lines = [each.lines for each in examined]
     pilot = by_task(lines[0])
     about = observed_tasks([*pilot.values()])
     seconds = [line.seconds for line in lines[0] if line.passed is not None]
@@ -86,7 +86,7 @@ def _observe(
         cost=mean_cost(lines[0]),
         seconds=fmean(seconds) if any(seconds) else None,
         trials=about.trials if baseline == "finished" else None,
-        notes=(*about.notes, *_ends(recordings)),
+        notes=(*about.notes, *_notes(examined)),
     )
     if len(lines) > 1:
         other = by_task(lines[1])
@@ -111,7 +111,10 @@ def _observe(
     return about
 
 
-def _ends(recordings: Sequence[Recording]) -> Iterator[str]:
-    for each in recordings:
-        if each.config.stopped is not None:
-            yield f"{each.path}: {each.config.stopped.note}"
+def _notes(runs: Sequence[RunFindings]) -> Iterator[str]:
+    for each in runs:
+        path, stopped = each.folder.path, each.folder.config.stopped
+        if stopped is not None:
+            yield f"{path}: {stopped.note}"
+        if each.check is not None and (note := each.check.note_on_recomputed):
+            yield f"{path}: {note}"

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from maseval.app.benchmarks import OnProgress
-from maseval.app.results.examined import CALLS, FINDINGS, ExaminedRun, recompute_verdicts
+from maseval.app.results.examined import CALLS, FINDINGS, ExaminedRun
 from maseval.app.results.explained import cause_in
 from maseval.core.finding import Source
 from maseval.core.outcome import Outcome, RecordedReport, Simulation
@@ -69,10 +69,6 @@ def failure_reasons(
             labels.update({e.name for e in every if e.source == source and e.weight == "state"})
             continue
         report = recording.report(one)
-        # In an edited record, the reports are not those of the outcomes.
-        if RecordedReport(report).outcome.passed:
-            recording, _ = recompute_verdicts(recording)
-            report, run = recording.report(one), ExaminedRun(recording)
         cause = None if unexplained else cause_in(run.examine(one, FINDINGS, report).findings)
         labels.update([] if cause is None else [cause.name])
         checks.update(_unmet_checks(RecordedReport(report)))

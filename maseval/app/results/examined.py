@@ -299,7 +299,7 @@ class RecomputedRun(ReadOnce):
         for at, report in enumerate(self._reports):
             one = Simulation.of(report)
             if one in check.differing:
-                self._reports[at] = _with_verdict(report, *check.differing[one])
+                self._reports[at] = _with_verdict(report, check.differing[one])
 
     def content_key(self, simulation: Simulation) -> str:
         if simulation in self._differing:
@@ -307,15 +307,17 @@ class RecomputedRun(ReadOnce):
         return super().content_key(simulation)
 
 
-def _with_verdict(report: Report, words: str, passed: bool | None) -> Report:
+def _with_verdict(report: Report, found: Misstatement) -> Report:
     """Return a report with the recomputed verdict in place of the recorded one."""
-    new = report.copy()
-    note = f"recomputed, as the recorded verdict does not hold: {words}"
+    new, passed = report.copy(), found.passed
+    note = f"recomputed, as the recorded verdict does not hold: {found.text}"
     new["error"] = None
     new["status"] = (
         TaskExecutionStatus.EVALUATION_FAILED if passed is None else TaskExecutionStatus.SUCCESS
     ).value
-    new["eval"] = [] if passed is None else [{"passed": passed, "reward": +passed, "note": note}]
+    verdict = {"passed": passed, "reward": +(passed or False), "note": note}
+    checks = {} if found.checks is None else {"reward_info": found.checks}
+    new["eval"] = [] if passed is None else [{**verdict, **checks}]
     return new
 
 

@@ -68,6 +68,17 @@ def human_sides(config: Mapping[str, object]) -> list[str]:
     ]
 
 
+def warnings_on(config: Mapping[str, object]) -> Iterator[str]:
+    """Yield what must accompany the numbers of a run: no model was measured, a person took part."""
+    from maseval.app.benchmarks import support_by_name  # help must not load it
+
+    if player := mapping(config, "agent").get("rehearse"):
+        yield f"A rehearsal: the agent's model was played by {player}."
+    for who in human_sides(config):
+        yield f"Human: a person played the {who}."
+    yield from support_by_name(config.get("benchmark")).warnings(config)
+
+
 def facts_of(config: Mapping[str, object]) -> list[tuple[str, str]]:
     """Return what a page says of a run by its configuration: its command, origin and seed."""
     facts = {

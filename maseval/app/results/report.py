@@ -18,6 +18,7 @@ from maseval.app.results.recording import (
     facts_of,
     name_of,
     notes_on,
+    warnings_on,
 )
 from maseval.app.results.results import run_summary
 from maseval.app.results.users import users_note
@@ -148,7 +149,8 @@ def _summarise(source: _Source) -> tuple[dict[str, Any], list[str]]:
     check, (_, unreadable) = found.check, remarks_by_simulation(folder.path)
     doubt = doubt_about(folder) if check is None else check.doubt
     obstacle = None if check is None else check.obstacle
-    notes = [*filter(None, [obstacle, unreadable]), *notes_on(folder), *summary["notes"]]
+    known = [*warnings_on(folder.config.values), *filter(None, [obstacle, unreadable])]
+    notes = [*known, *notes_on(folder), *summary["notes"]]
     summary["notes"] = [each for each in notes if not doubt or each not in doubt["reasons"]]
     summary["notes"] += [f"Note: {found.unexplained}"] if found.unexplained else []
     summary["doubt"] = doubt

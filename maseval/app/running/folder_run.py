@@ -351,9 +351,8 @@ class FolderRun(ABC):
             tracking = Tracking(names, content=options.otel_content)
         every = list(parts)
         # Before the folder is open and anybody watches: forks have neither its lock nor threads.
-        early = (
-            engine.forked_for(len(every)) if isinstance(engine, ForkingEngine) else nullcontext()
-        )
+        sizes = [min(options.concurrency, len(tasks) * options.trials) for tasks in every]
+        early = engine.forked_for(sizes) if isinstance(engine, ForkingEngine) else nullcontext()
         with early, self._open({**self.config, **notes}) as folder:
             on_folder(folder.path)
             # All are in the folder; in memory only somebody's own callbacks could want them.

@@ -27,7 +27,9 @@ TASKS, PARTICIPANTS, EXECUTION, OUTPUT = "Tasks", "Agent and user", "Execution",
 
 RAY, PROCESSES = "ray", "processes"
 RAY_ADDRESS = "For --engine ray: local (the default), auto or ray://HOST:PORT"
-WORKER_PROCESSES = "Worker processes, for --engine processes and ray (default: one for each core)"
+WORKER_PROCESSES = (
+    "Worker processes, for --engine processes and ray (default, and most: one for each core)"
+)
 
 ExtraArguments = Mapping[str, Any]
 """Named values of any kind, as a model or an agent takes them."""
@@ -120,22 +122,25 @@ def _parameter(option: OptionSpec) -> inspect.Parameter:
     return inspect.Parameter(option.name, keyword, default=default, annotation=option.type)
 
 
-def chosen_engine(engine: "AnyEngine", ray_address: str | None, processes: int | None) -> "Engine":
+def chosen_engine(
+    engine: "AnyEngine", ray_address: str | None, processes: int | None, *, force: bool = False
+) -> "Engine":
     """Return the engine; raise if there is none of that name, or it is not installed."""
     from maseval.core.engine.engines import engine_of
 
-    check_engine_options(engine, ray_address, processes)
-    given = {"address": ray_address, "processes": processes}
+    check_engine_options(engine, ray_address, processes, force=force)
+    given = {"address": ray_address, "processes": processes, "force": force or None}
     return engine_of(engine, **{name: value for name, value in given.items() if value is not None})
 
 
 def check_engine_options(
-    engine: "AnyEngine", ray_address: str | None, processes: int | None
+    engine: "AnyEngine", ray_address: str | None, processes: int | None, *, force: bool = False
 ) -> None:
     """Raise if an option is given that is for another engine."""
     for name, value, engines in (
         ("ray_address", ray_address, (RAY,)),
         ("processes", processes, (PROCESSES, RAY)),
+        ("force", force or None, (PROCESSES, RAY)),
     ):
         if value is not None and engine not in engines:
             raise ConfigurationError(

@@ -35,7 +35,7 @@ from maseval.core.outcome import Outcome
 from maseval.core.reasoning import ReasoningPolicy
 from maseval.core.task.queues import TasksToRun
 from maseval.data.cache import cache_dir
-from maseval.runs.config import UNTIL
+from maseval.runs.config import UNTIL, check_size
 
 USUAL_TRIALS = 4
 _COMPARISON = re.compile(r"(?P<how>better|not-worse)-than[ =](?P<run>.+)")
@@ -212,6 +212,7 @@ class FolderRunOptions(QuestionOptions, OutputOptions):
     )
     ray_address: str | None = option(None, RAY_ADDRESS, EXECUTION)
     processes: int | None = option(None, WORKER_PROCESSES, EXECUTION)
+    force: bool = option(False, "Start more worker processes than there are cores", EXECUTION)
     budget: str | None = option(
         None, "Start no more simulations once 5usd or '2M tokens' are spent", EXECUTION
     )
@@ -284,7 +285,8 @@ class FolderRunOptions(QuestionOptions, OutputOptions):
             from maseval.app.viewing import check_viewer  # help must be quick
 
             check_viewer()
-        check_engine_options(self._engine, self.ray_address, self.processes)
+        check_engine_options(self._engine, self.ray_address, self.processes, force=self.force)
+        check_size(self.trials)
 
     @property
     def _engine(self) -> AnyEngine:
@@ -296,7 +298,7 @@ class FolderRunOptions(QuestionOptions, OutputOptions):
         """Return the engine that the options ask for; raise if it is not installed."""
         if self.engine is None and self.processes == 1:
             return ThreadEngine()
-        return chosen_engine(self._engine, self.ray_address, self.processes)
+        return chosen_engine(self._engine, self.ray_address, self.processes, force=self.force)
 
     @property
     def call_policy(self) -> CallPolicy | None:

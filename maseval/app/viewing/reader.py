@@ -16,7 +16,7 @@ from maseval.app.results.examined import (
 )
 from maseval.app.results.explained import complete_report
 from maseval.app.results.plots import drawings
-from maseval.app.results.recording import facts_of, notes_on
+from maseval.app.results.recording import facts_of, notes_on, warnings_on
 from maseval.app.results.results import run_summary
 from maseval.app.results.users import users_note
 from maseval.app.results.variants import variant_notes, variant_rows, variant_scores
@@ -62,6 +62,7 @@ class BenchmarkReader(RunReader):
         summary = run_summary(lines, run.planned, conventions, run.config, found=found).for_report()
         unexplained = support.explanation_obstacle(run)
         summary["notes"] = [
+            *warnings_on(run.config.values),
             *notes_on(run),
             *summary["notes"],
             *([f"Note: {unexplained}"] if unexplained else []),

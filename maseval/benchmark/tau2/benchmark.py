@@ -10,12 +10,11 @@ from enum import StrEnum
 from functools import cache, cached_property, partial
 from typing import Any, Self
 
-from maseval.benchmark.tau2.conversation.orchestrator import (
-    Orchestrator,
+from maseval.benchmark.tau2.conversation.orchestrator import Orchestrator, record_questions
+from maseval.benchmark.tau2.conversation.participants import (
     Participant,
     TextAgent,
     TextUser,
-    record_questions,
     takes_part,
 )
 from maseval.benchmark.tau2.data import title_of

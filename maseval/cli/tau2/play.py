@@ -32,6 +32,7 @@ from maseval.cli.options import (
     Scoring,
     argument,
     command_with,
+    domain_option,
     load_domain,
     option,
 )
@@ -65,6 +66,7 @@ def play(
         callback=load_domain,
         autocompletion=completion.domains,
     ),
+    option_domain: str | None = domain_option("The same.", callback=load_domain),
     task: str | None = option(
         None,
         "The task.",
@@ -86,7 +88,7 @@ def play(
     given["timeout"] = given["timeout"] or None
     given["command"] = command_line(context)
     console = stdout()
-    begun = commands.tau2.play(**given, domain=domain, task_id=task, side=side)
+    begun = commands.tau2.play(**given, domain=domain or option_domain, task_id=task, side=side)
     from maseval.cli.tau2.play_terminal import PlayTerminal  # the other commands need no forms
 
     terminal = PlayTerminal(begun, console)

@@ -76,10 +76,8 @@ def run(
 
     The options of tau2-bench (--num-trials, --agent-llm, ...) work as well.
     """
-    # tau2-bench takes all ids after one --task-ids; nothing else may stand without an option.
-    if context.args and not given["task_id"]:
-        raise typer.BadParameter(f"unexpected argument {context.args[0]!r}")
-    given["task_id"] += context.args
+    # tau2-bench takes all ids after one --task-ids; else what stands without an option is a domain.
+    given["task_id" if given["task_id"] else "domain"] += context.args
     given["timeout"] = given["timeout"] or None
     if dry_run or show_prompts:
         show_plan(commands.tau2.plan(**given), stdout(), as_json=as_json, whole=show_prompts)
@@ -110,6 +108,8 @@ def show_plan(plan: "RunPlan", console: Console, *, as_json: bool, whole: bool) 
         total = f"About {_about_money(plan.cost)} in all." if known else "The cost is not known."
         console.print(total)
         console.print(f"[dim]{inert(plan.basis)}[/dim]")
+    for words in plan.warnings:
+        console.print(f"[yellow]{inert(words)}[/yellow]")
     for problem in plan.problems:
         console.print(f"[yellow]This run would be refused: {inert(problem)}[/yellow]")
     console.print("Nothing was run: leave out --dry-run to start.")

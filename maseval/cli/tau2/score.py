@@ -209,6 +209,12 @@ def _agreement(found: "Agreement") -> str:
 
 
 def _pass_parts(score: "FileScore") -> Parts:
+    if split := score.over_split:
+        yield (
+            f"  pass^1 between {percent(split['worst'])} and {percent(split['best'])} over all "
+            f"{split['tasks']} tasks of the split; on the {split['tasks'] - split['missing']} that "
+            "are there:"
+        )
     yield f"  {_passes(score, 'passed:')}; {score.recorded_passes} as recorded"
     yield from (f"  pass^{k} {estimate(value)}" for k, value in score.pass_hat.items())
     if score.shortfall:

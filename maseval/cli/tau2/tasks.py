@@ -29,6 +29,7 @@ from maseval.cli.console import (
     styled,
 )
 from maseval.cli.options import (
+    NAMED_DOMAINS,
     ONLY_DOMAINS,
     AsJson,
     Split,
@@ -53,13 +54,15 @@ if TYPE_CHECKING:  # help must not load what makes these
     ("maseval tau2 tasks --domain airline --ids", "only ids, for scripts"),
 )
 def tasks(
+    named: list[str] | None = NAMED_DOMAINS,
     domain: list[str] | None = ONLY_DOMAINS,
     split: Split = "base",
     data_version: TasksVersion = DATA_VERSION,
     ids: bool = flag("Print only domain/id, one per line.", "--ids"),
 ) -> None:
     """List tasks: what they are about, and how they are judged."""
-    chosen = {"domain": domain} if domain else {}
+    names = [*(named or ()), *(domain or ())]
+    chosen = {"domain": names} if names else {}
     found = commands.tau2.tasks(**chosen, split=split, data_version=data_version)
     if ids:
         for task in found:
@@ -212,21 +215,19 @@ def verify() -> None:
 
 
 _COLOURS = {"error": "red", "warning": "yellow", "info": "dim"}
+_WORSE_OR_EQUAL = {"error": ("error",), "warning": ("error", "warning")}
 
 
 @with_examples(
     ("maseval tau2 audit", "airline, retail and telecom: where to read numbers with care"),
     ("maseval tau2 audit library --severity info", "another domain, or one of your own"),
     ("maseval tau2 audit retail --show 15", "one task: what was tried, and what happened"),
+    ("maseval tau2 audit shop.py:SHOP --fail-on warning", "in the tests of a domain of your own"),
     ("maseval tau2 audit retail --json", "for scripts"),
 )
 def audit(
-    domain: list[str] | None = argument(
-        None,
-        "Domains, or your own: FILE.py:NAME.",
-        show_default="airline, retail, telecom",
-        autocompletion=completion.domains,
-    ),
+    named: list[str] | None = NAMED_DOMAINS,
+    domain: list[str] | None = ONLY_DOMAINS,
     severity: str | None = option(
         None,
         "Lowest severity to list: error, warning or info.",
@@ -237,10 +238,18 @@ def audit(
     show: str | None = option(
         None, "Only this task, with what was tried and what happened.", metavar="TASK"
     ),
+    fail_on: str | None = option(
+        None, "Leave with exit code 1 if there is a finding this severe or worse: error or warning."
+    ),
     as_json: AsJson = False,
 ) -> None:
     """Proof-read a benchmark by experiment: is a right answer sure to pass, and a wrong one not?"""
-    chosen = {"domain": domain} if domain else {}
+    if fail_on is not None:
+        if fail_on not in _WORSE_OR_EQUAL:
+            raise typer.BadParameter(f"--fail-on is {fail_on!r}; give error or warning")
+        severity = fail_on if severity == "error" else severity
+    names = [*(named or ()), *(domain or ())]
+    chosen = {"domain": names} if names else {}
     with counting("looked at", "tasks") as count:
         found = commands.tau2.audit(
             **chosen,
@@ -252,8 +261,10 @@ def audit(
         )
     if as_json:
         print_json(found.to_dict())
-        return
-    print_parts(_audit_parts(found, severity, in_detail=show is not None), stdout())
+    else:
+        print_parts(_audit_parts(found, severity, in_detail=show is not None), stdout())
+    if fail_on and any(found.counts.get(each) for each in _WORSE_OR_EQUAL[fail_on]):
+        raise typer.Exit(FAILED)
 
 
 def _audit_parts(found: "Audit", severity: str | None, *, in_detail: bool) -> Parts:
@@ -310,13 +321,16 @@ _MOST_TASKS = 4
     ("maseval tau2 errata --json", "for scripts"),
 )
 def errata(
+    named: list[str] | None = NAMED_DOMAINS,
     domain: list[str] | None = ONLY_DOMAINS,
     task: str | None = option(None, "Only this task, such as retail/18, in detail.", "--task"),
     data_version: TasksVersion = DATA_VERSION,
     as_json: AsJson = False,
 ) -> None:
     """List what is known to be wrong in tasks, and what a sound verdict would be."""
-    found = commands.tau2.errata(domain or (), task=task, data_version=data_version)
+    found = commands.tau2.errata(
+        [*(named or ()), *(domain or ())], task=task, data_version=data_version
+    )
     if as_json:
         print_json(found.to_dict())
         return

@@ -127,8 +127,6 @@ class Carrier(Protocol):
 
     cores: int
     """The number of cores of all machines together."""
-    limits: Any
-    """The keeper of what all processes together may ask of each provider; or None."""
 
     def start(self) -> Any:
         """Start a process with a ``Worker``."""
@@ -174,9 +172,9 @@ class Process:
     def __str__(self) -> str:
         return f"process {self.place.process} on {self.place.node}"
 
-    def equip(self, modules: Any, equipment: bytes, limits: Any) -> None:
+    def equip(self, modules: Any, equipment: bytes) -> None:
         self.stage = Stage.EQUIPPING
-        self.pending = self._call("begin", modules, equipment, limits)
+        self.pending = self._call("begin", modules, equipment)
 
     def collect(self, question: "Question", assignments: Sequence[Assignment] = ()) -> None:
         """Ask for what it will have finished, and send orders along."""

@@ -258,6 +258,8 @@ class Job(NamedTuple):
     """The part that all its repetitions share."""
     size: int
     """The number of repetitions that may take place at once."""
+    repetitions: int
+    """The number of all repetitions."""
     timed: bool
     """True if any of them has a deadline: it can then be given up while it runs."""
     domains: frozenset[str]
@@ -293,8 +295,11 @@ class SeveralNodes(Protocol):
 class ForkingEngine(Protocol):
     """An engine whose processes begin with all that this one has in memory, if started in time."""
 
-    def forked_for(self, runs: int) -> AbstractContextManager[None]:
-        """Fork the processes of so many runs now: once there are threads, they start anew."""
+    def forked_for(self, sizes: Iterable[int]) -> AbstractContextManager[None]:
+        """Fork the processes of runs now, each of so many repetitions at once.
+
+        Once there are threads, processes start anew instead.
+        """
 
 
 class ThreadEngine:

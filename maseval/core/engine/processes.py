@@ -343,8 +343,6 @@ def local_carrier(forked: list[ChildProcess]) -> Iterator["LocalCarrier"]:
 class LocalCarrier:
     """Starts worker processes on this machine; see ``Carrier``."""
 
-    limits: Any = None
-
     def __init__(self, forked: list[ChildProcess]) -> None:
         self.cores = usable_cores()
         self.started: list[ChildProcess] = []
@@ -381,20 +379,24 @@ class ProcessEngine(RemoteEngine):
 
     Args:
         processes: How many; by default one for each core that this process may use.
+        force: Start as many as that, even if there are fewer cores.
     """
 
-    def __init__(self, processes: int | None = None) -> None:
+    def __init__(self, processes: int | None = None, *, force: bool = False) -> None:
         if processes is not None and processes < 1:
             raise ConfigurationError(f"processes is {processes}; give at least 1")
-        self.processes = processes or usable_cores()
+        wanted = processes or usable_cores()
+        self.processes = wanted if force else min(wanted, usable_cores())
+        self._force = force
         self._forked: list[ChildProcess] = []
 
     @contextmanager
-    def forked_for(self, runs: int) -> Iterator[None]:
-        """Fork the processes of so many runs now; see ``ForkingEngine``."""
+    def forked_for(self, sizes: Iterable[int]) -> Iterator[None]:
+        """Fork the processes of runs now; see ``ForkingEngine``."""
         if may_fork():
             code_hash()  # which all of them would find by themselves
-            self._forked += [ChildProcess(Worker) for _ in range(runs * self.processes)]
+            processes = sum(min(self.processes, size) for size in sizes)
+            self._forked += [ChildProcess(Worker) for _ in range(processes)]
         try:
             yield
         finally:
@@ -403,7 +405,7 @@ class ProcessEngine(RemoteEngine):
 
     def workers(self, job: Job) -> RemoteWorkers:
         """Return the workers of one run."""
-        limits = Limits(self.processes, _MOST_DEATHS, _START_SECONDS)
+        limits = Limits(self.processes, _MOST_DEATHS, _START_SECONDS, force=self._force)
         self._workers = RemoteWorkers(job, limits, partial(local_carrier, self._forked))
         return self._workers
 

@@ -68,13 +68,14 @@ class WorkersUnavailableError(MASEvalError, RuntimeError):
 class Limits:
     """The number of processes, of deaths around a repetition, and of seconds for the start.
 
-    Without a number there is one process for each core.
+    Without a number of processes there is one for each core, and with ``force`` there may be more.
     """
 
     processes: int | None
     most_deaths: int
     start_seconds: float
     variables: tuple[str, ...] = ()
+    force: bool = False
 
 
 class RemoteWorkers:
@@ -171,7 +172,11 @@ class RemoteWorkers:
         self._checksums = setting.benchmark.data_checksums(wanted)
         shared = pack_for_worker("the benchmark", worker_setting(setting), _WAY_FOR_BENCHMARK)
         self._carrier = self._opened.enter_context(self._open_carrier())
-        self._count = max(1, min(self._limits.processes or self._carrier.cores, self.size))
+        cores = self._carrier.cores
+        most = self._limits.processes or cores
+        if not self._limits.force:
+            most = min(most, cores)
+        self._count = max(1, min(most, self.size, self._job.repetitions))
         self._backlog = Backlog(math.ceil(self.size / self._count))
         variables = needed_by_workers(self._limits.variables)
         around = pack(ProcessSettings.current(can_be_sent))
@@ -226,7 +231,7 @@ class RemoteWorkers:
             case Stage.STARTING:
                 process.place, theirs = reply
                 check_code(process.place.node, theirs, CodeFacts.here())
-                process.equip(self._modules, self._equipment, self._carrier.limits)
+                process.equip(self._modules, self._equipment)
             case Stage.EQUIPPING:
                 checksums = unpack(reply)
                 if isinstance(checksums, str):

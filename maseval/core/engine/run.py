@@ -111,6 +111,7 @@ class RunInProgress:
         return Job(
             setting=self._setting,
             size=self._owner.num_workers,
+            repetitions=sum(len(self._repetitions_of(task)) for task in tasks),
             timed=any(task.protocol.timeout_seconds is not None for task in tasks),
             domains=frozenset(str(task.metadata.get("domain") or "") for task in tasks) - {""},
             run=run,
@@ -292,14 +293,16 @@ class LostCause:
     def __init__(self) -> None:
         self.error: MASEvalError | None = None
         self._in_a_row = 0
+        self._worked = False
 
     def note(self, exception: BaseException | None) -> bool:
         """Record how a repetition ended; return whether the run should stop."""
         if not isinstance(exception, MASEvalError) or not exception.fatal_for_run:
             self._in_a_row = 0
+            self._worked |= exception is None  # in whichever process
             return False
         self._in_a_row += 1
-        worked_before = exception.details.get("answered_before", False)
+        worked_before = self._worked or exception.details.get("answered_before", False)
         if self.error is None and (not worked_before or self._in_a_row >= self._IN_A_ROW):
             self.error = exception
         return self.error is not None

@@ -166,19 +166,12 @@ class Worker:
     def _place(self) -> Place:
         return Place("", platform.node(), os.getpid())
 
-    def begin(self, modules: dict[str, ModuleSource], equipment: bytes, limits: Any) -> bytes:
-        """Get ready; return the checksums of the data here, or the reason why it cannot.
-
-        ``limits`` knows what all processes together may ask of each provider, if anything does.
-        """
+    def begin(self, modules: dict[str, ModuleSource], equipment: bytes) -> bytes:
+        """Get ready; return the checksums of the data here, or the reason why it cannot."""
         try:
-            self._share_limits(limits)
             return pack(self._set_up(modules, unpack(equipment)))
         except Exception as error:  # a user's code, imported here for the first time
             return pack(_in_words(error))
-
-    def _share_limits(self, limits: Any) -> None:
-        """Keep to the limits of all processes; without any, this one learns its own."""
 
     def _set_up(self, modules: dict[str, ModuleSource], given: Equipment) -> dict[str, str]:
         self._secrets = OwnSecrets(given.environment)

@@ -40,7 +40,7 @@ class FileState(NamedTuple):
     file: int
 
     @classmethod
-    def now(cls, path: Path) -> "FileState":
+    def now(cls, path: str | Path) -> "FileState":
         """Return the file as it is; all zeros if there is none."""
         try:
             found = os.stat(path)

@@ -321,8 +321,6 @@ def _content_text(content: object) -> str | None:
     match content:
         case None | str():
             return content
-        case int() | float() if not isinstance(content, bool):
-            return str(content)
         case list() if all(isinstance(get(part, "text"), str) for part in content):
             return "\n".join(get(part, "text") for part in content)
     raise UnreadableAnswerError(f"the content is not text: {excerpt(content)}")

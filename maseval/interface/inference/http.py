@@ -185,7 +185,6 @@ _BY_STATUS: dict[int, type[ProviderError]] = {
     404: errors.ModelNotFoundError,
     408: errors.ProviderTimeoutError,
     409: errors.OverloadedError,
-    413: errors.ContextOverflowError,
     429: errors.RateLimitError,
 }
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from maseval.core.engine.dispatch import ProcessLostError
 from maseval.core.engine.engines import Job, MappedBatch
 from maseval.core.engine.parcel import pack, pack_for_worker, unpack
+from maseval.core.engine.processes import usable_cores
 from maseval.core.engine.remote_workers import Limits, RemoteEngine, RemoteWorkers
 from maseval.core.engine.worker import Place, Worker
 from maseval.core.engine.worker_setup import (
@@ -29,7 +30,6 @@ from maseval.interface.ray.connection import (
     connect_ray,
     load_ray,
 )
-from maseval.interface.ray.limiter import share_limits, start_limits
 
 logger = logging.getLogger(__name__)
 
@@ -38,15 +38,12 @@ _CALLS_AT_ONCE = 8
 
 
 class RayWorker(Worker):
-    """A worker on a node of Ray, which shares the limits of the cluster."""
+    """A worker on a node of Ray."""
 
     def _place(self) -> Place:
         ray = load_ray()
         context, address = ray.get_runtime_context(), ray.util.get_node_ip_address()
         return super()._place()._replace(node_id=context.get_node_id(), address=address)
-
-    def _share_limits(self, limits: Any) -> None:
-        share_limits(limits)
 
 
 @contextmanager
@@ -56,11 +53,7 @@ def ray_carrier(
     """Connect to Ray for one run; a ``connection`` that is given stays open after it."""
     with ExitStack() as own:
         keeping = own if connection is None else connection
-        carrier = RayCarrier(keeping.enter_context(connect_ray(address, processes)))
-        try:
-            yield carrier
-        finally:
-            carrier.end_limits()
+        yield RayCarrier(keeping.enter_context(connect_ray(address, processes)))
 
 
 class RayCarrier:
@@ -69,11 +62,6 @@ class RayCarrier:
     def __init__(self, ray: ModuleType) -> None:
         self._ray = ray
         self.cores = int(ray.cluster_resources().get("CPU", 1))
-        self.limits = start_limits(ray)
-
-    def end_limits(self) -> None:
-        self._ray.kill(self.limits, no_restart=True)
-        self.limits = None
 
     def start(self) -> Any:
         actor = self._ray.remote(RayWorker).options(
@@ -226,6 +214,7 @@ class RayEngine(RemoteEngine):
         processes: How many worker processes; by default one for each core.
         most_deaths: A repetition whose process died this often is given up.
         variables: Environment variables that workers need, beside keys and addresses of providers.
+        force: Start as many processes as that, even if there are fewer cores.
     """
 
     def __init__(
@@ -235,6 +224,7 @@ class RayEngine(RemoteEngine):
         *,
         most_deaths: int = MOST_DEATHS,
         variables: tuple[str, ...] = (),
+        force: bool = False,
     ) -> None:
         check_address(address)
         for name, value in (("processes", processes), ("most_deaths", most_deaths)):
@@ -242,8 +232,10 @@ class RayEngine(RemoteEngine):
                 raise ConfigurationError(f"{name} is {value}; give at least 1")
         load_ray()  # raises if it is missing, before anything has begun
         self.address = address
+        if processes is not None and address == LOCAL and not force:
+            processes = min(processes, usable_cores())
         self.processes = processes
-        self._limits = most_deaths, _START_SECONDS, variables
+        self._limits = most_deaths, _START_SECONDS, variables, force
         self._connection: ExitStack | None = None
         self._entered = 0
 

@@ -38,7 +38,7 @@ function headlineOf({ names, pairs, results }) {
     sure.length > 0 && `sure against ${rest.length ? someOf(sure) : "every other run"}`,
     rest.length > 0 && `against ${sure.length ? someOf(rest) : "every other run"} this may be chance`,
   ].filter(Boolean);
-  return parts.length ? `${words}: ${parts.join("; ")}` : `${words}, and no run differs from another`;
+  return parts.length ? `${words}: ${parts.join("; ")}` : `${words}; no difference seen between them`;
 }
 
 /** The highest pass rate of a task minus the lowest. */

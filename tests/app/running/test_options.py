@@ -10,6 +10,7 @@ from maseval.benchmark.tau2.app.running.options import MAX_STEPS, TIMEOUT, McpOp
 from maseval.benchmark.tau2.benchmark import MAX_INVOCATIONS
 from maseval.benchmark.tau2.data_loader import DEFAULT_TIMEOUT_SECONDS
 from maseval.commands import tau2
+from maseval.core.exceptions import ConfigurationError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,3 +55,18 @@ def test_the_functions_of_tau2_have_the_options_of_their_commands(function, opti
 
 def test_the_limits_of_a_run_are_those_of_the_benchmark():
     assert (MAX_STEPS, TIMEOUT) == (MAX_INVOCATIONS, DEFAULT_TIMEOUT_SECONDS)
+
+
+@pytest.mark.parametrize(
+    "asked", [{"trials": 10**9}, {"trials": 10**9, "until": "±4"}, {"trials": 200_000}]
+)
+def test_a_run_that_no_folder_could_record_is_refused_before_it_is_planned(asked, tmp_path):
+    with pytest.raises(ConfigurationError, match="1,000,000 is the most; split it"):
+        tau2.run(domain="library", agent="gold", output=tmp_path / "run", **asked)
+
+    assert not (tmp_path / "run").exists()
+
+
+def test_force_is_for_engines_with_processes(tmp_path):
+    with pytest.raises(ConfigurationError, match="force is True, but engine is 'threads'"):
+        tau2.run(domain="library", agent="gold", force=True, output=tmp_path / "run")

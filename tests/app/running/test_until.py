@@ -7,7 +7,7 @@ import pytest
 
 from maseval.app.results.until import Until, run_rounds
 from maseval.app.running.run_options import read_question, read_until
-from maseval.cli.app import join_question
+from maseval.cli.app import complete_words
 from maseval.commands import compare, show, tau2
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome
@@ -221,8 +221,9 @@ def test_another_question_is_refused(text):
 def test_a_run_can_be_named_without_quotes():
     words = ["tau2", "run", "--until", "better-than", "base", "--trials", "4"]
 
-    assert join_question(words) == ["tau2", "run", "--until", "better-than base", "--trials", "4"]
-    assert join_question(["--until", "±4", "x"]) == ["--until", "±4", "x"]
+    assert complete_words(words) == ["tau2", "run", "--until", "better-than base", "--trials", "4"]
+    assert complete_words(["--until", "±4", "x"]) == ["--until", "±4", "x"]
+    assert complete_words(["tau2", "run", "retail"]) == ["tau2", "run", "--domain", "retail"]
 
 
 def run_library(path, rate, **options):

@@ -125,9 +125,11 @@ def test_a_model_that_never_answered_ends_the_run_at_once(error):
     assert caught.value.details["error_type"] == type(error).__name__
 
 
-def test_one_that_did_is_given_three_chances_in_a_row():
+@pytest.mark.parametrize("known", [True, False])
+def test_one_that_did_even_in_another_process_is_given_three_chances_in_a_row(known):
     cause = LostCause()
-    ends = [refused(True), refused(True), None, refused(True), refused(True), refused(True)]
+    cause.note(None)
+    ends = [refused(known)] * 2 + [None] + [refused(known)] * 3
 
     assert [cause.note(end) for end in ends] == [False] * 5 + [True]
 

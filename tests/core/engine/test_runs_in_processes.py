@@ -13,6 +13,7 @@ from examples.booking import BookingBenchmark, load_tasks
 from maseval import commands
 from maseval.benchmark.tau2.app.running import run as run_module
 from maseval.commands import tau2
+from maseval.core.engine import processes
 from maseval.core.engine.processes import ProcessEngine
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.report import normalise
@@ -92,6 +93,32 @@ def test_many_simulations_of_a_scripted_agent_get_all_cores(
     found = tau2.run(output=tmp_path / "run", **options | more)
 
     assert found.complete and (found.folder / WORKER_LOG).exists() is has_workers
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({"num_tasks": 1}, 1),
+        ({"num_tasks": 3, "concurrency": 2}, 2),
+        ({"num_tasks": 6, "concurrency": 6}, 3),
+        ({"num_tasks": 6, "concurrency": 6, "force": True}, 5),
+    ],
+)
+def test_there_are_no_more_workers_than_simulations_and_unless_forced_cores(
+    more, expected, tmp_path, monkeypatch
+):
+    started = []
+
+    class Counted(processes.ChildProcess):
+        def __init__(self, make):
+            started.append(make)
+            super().__init__(make)
+
+    monkeypatch.setattr(processes, "ChildProcess", Counted)
+    monkeypatch.setattr(processes, "usable_cores", lambda: 3)
+    run = tau2.run(domain="library", agent="gold", processes=5, output=tmp_path / "run", **more)
+
+    assert run.complete and len(started) == expected
 
 
 @posix

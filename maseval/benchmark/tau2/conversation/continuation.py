@@ -1,8 +1,9 @@
 """A conversation that continues a recorded one: its beginning is retold, and the rest is live.
 
-The loop is that of every conversation. Until the recorded beginning is over, each side takes the
-recorded message for its own answer, and the environment makes the recorded calls again. So the
-world, the histories of both sides, the steps and the errors counted are what they were.
+The steps are those of every conversation. Until the recorded beginning is over, the side whose
+turn it is takes the recorded message for its own answer, and the environment makes the recorded
+calls again. So the world, the histories of both sides, the steps and the errors counted are what
+they were.
 """
 
 import hashlib
@@ -11,7 +12,8 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, cast
 
-from maseval.benchmark.tau2.conversation.orchestrator import CanRecall, Orchestrator, Participant
+from maseval.benchmark.tau2.conversation.orchestrator import Orchestrator
+from maseval.benchmark.tau2.conversation.participants import CanRecall
 from maseval.benchmark.tau2.formats.message import (
     SpokenMessage,
     Tau2Message,
@@ -89,32 +91,33 @@ class Continuation(Orchestrator):
         own = len(self.trajectory.messages)
         _check_own_history(self.trajectory.messages, past)
         self._left = deque(past[own:])
+        self._is_retold = False
         self._place = own
         self.trajectory.retold = len(past)
 
     def initialize(self) -> None:
         super().initialize()
-        while self._left and not self.done:
-            self.step()
-        if self.done and self._left:
+        while (turn := self.next_turn()) is not None and self._left:
+            message = self._next("assistant" if turn.side is self.agent else "user")
+            if not isinstance(turn.side, CanRecall):
+                raise ConfigurationError(
+                    f"{type(turn.side).__name__} cannot be given the beginning of a conversation: "
+                    "it has no recall(incoming, message)"
+                )
+            turn.side.recall(turn.incoming, message)
+            self.take(message)
+        if self._left:
             raise ConfigurationError(
                 f"the conversation is over at message {self._place - 1}; choose an earlier one"
             )
+        self._is_retold = True
+
+    def _check_limits(self) -> None:
+        if self._is_retold:
+            super()._check_limits()
 
     def _greeting(self) -> SpokenMessage:
         return self._next("assistant") if self._left else super()._greeting()
-
-    def _ask(self, side: Participant, incoming: Sequence[Tau2Message]) -> SpokenMessage:
-        if not self._left:
-            return side.reply(incoming)
-        message = self._next("assistant" if side is self.agent else "user")
-        if not isinstance(side, CanRecall):
-            raise ConfigurationError(
-                f"{type(side).__name__} cannot be given the beginning of a conversation: it has no "
-                "recall(incoming, message)"
-            )
-        side.recall(incoming, message)
-        return message
 
     def _next(self, role: str) -> SpokenMessage:
         message = self._left[0]

@@ -1,23 +1,25 @@
 """The orchestrator decides who speaks next: the agent, the user, or the environment.
 
-A step hands the last message to whom it concerns and appends the answer. The rules, the order of
-checks and the texts are those of tau2-bench, src/tau2/orchestrator/orchestrator.py (MIT, Sierra
-Research); where releases differ, the environment's release decides.
+A step hands the last message to whom it concerns and appends the answer. ``Orchestrator`` runs
+until a side must act (``next_turn``) and is then given that side's message (``take``). Who asks the
+sides is free: ``run`` calls each when it is its turn, a Gymnasium environment waits for its
+caller, and async code awaits a model. The orchestrator needs no thread for any of them.
 
-The reference agent and user speak one message at a time. All others exchange texts; an agent of
-a framework calls the environment's tools while it works, and they record what it did.
+The rules, the order of checks and the texts are those of tau2-bench,
+src/tau2/orchestrator/orchestrator.py (MIT, Sierra Research); where releases differ, the
+environment's release decides.
 """
 
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Literal, Protocol, TypeGuard, runtime_checkable
+from typing import Literal, NamedTuple
 
 from maseval.benchmark.tau2.agent import NobodyListensError
+from maseval.benchmark.tau2.conversation.participants import ConversationListener, Participant
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.formats.message import (
     INITIAL_GREETING,
-    STOP,
     SpokenMessage,
     Tau2Message,
     Tau2ToolCall,
@@ -27,7 +29,6 @@ from maseval.benchmark.tau2.formats.message import (
     is_tool_call,
     is_user_stop,
     messages_seen_by,
-    to_chat,
     tool_calls_of,
     user_message,
     without_thought,
@@ -37,109 +38,7 @@ from maseval.benchmark.tau2.user import MessageUser
 from maseval.benchmark.tau2.versions import RULES_0_2_0, LoopRules
 from maseval.core.event_loop import settle
 from maseval.core.exceptions import AgentError, ConfigurationError, UserError
-from maseval.core.messages import MessageHistory
 from maseval.core.user import User
-
-
-class Participant(Protocol):
-    """A side that answers, one message at a time."""
-
-    def begin(self, history: Sequence[Tau2Message]) -> None:
-        """Start anew, with what this side has seen of the task's own history."""
-
-    def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
-        """Answer a message, or all results of the calls made before; nothing at a solo start."""
-
-    def is_stop(self, message: SpokenMessage) -> bool:
-        """Return True if this side's own message ends the conversation."""
-
-
-def takes_part(side: object) -> TypeGuard[Participant]:
-    """Return True if a side is a ``Participant``; to ask a protocol takes far longer."""
-    return all(getattr(side, name, None) is not None for name in ("begin", "reply", "is_stop"))
-
-
-@runtime_checkable
-class CanRecall(Protocol):
-    """A side that can take over a conversation that somebody else began."""
-
-    def recall(self, incoming: Sequence[Tau2Message], message: SpokenMessage) -> None:
-        """Take ``message`` for its own answer to ``incoming``."""
-
-
-@runtime_checkable
-class ConversationListener(Protocol):
-    """A side that wants to know when the simulation is over."""
-
-    def stop(self, last: Sequence[Tau2Message] | None) -> None:
-        """Take note of the end; ``last`` is what this side was to answer, if it was its turn."""
-
-
-class TextAgent:
-    """An agent that answers a text with a text.
-
-    ``load`` gives it an earlier conversation, in OpenAI's form.
-    """
-
-    def __init__(
-        self, run: Callable[[str], object], load: Callable[[MessageHistory], None] | None = None
-    ) -> None:
-        self._run = run
-        self._load = load
-        self._past = ""
-        self._history: list[Tau2Message] = []
-        self._recalled: list[Tau2Message] = []
-
-    def begin(self, history: Sequence[Tau2Message]) -> None:
-        """Start anew; a task's own history is sent with the first query."""
-        self._history, self._recalled = list(history), []
-        lines = [f"{message['role']}: {message['content']}" for message in history]
-        self._past = "\n".join(["The conversation so far:", *lines, "", ""]) if lines else ""
-
-    def recall(self, incoming: Sequence[Tau2Message], message: SpokenMessage) -> None:
-        """Take over a conversation, which is given to the agent before its first answer."""
-        self._recalled += [*incoming, message]
-
-    def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
-        if self._recalled and self._load:
-            self._load(MessageHistory(to_chat([*self._history, *self._recalled])))
-            self._recalled, self._past = [], ""
-        query, self._past = self._past + str(incoming[-1]["content"]), ""
-        answer = settle(self._run(query))
-        return assistant_message(None if answer is None else str(answer), cost=0.0)
-
-    def is_stop(self, message: SpokenMessage) -> bool:
-        """Return False: only users end such a conversation."""
-        return False
-
-
-class TextUser:
-    """A user that answers a text with a text."""
-
-    def __init__(self, user: User, respond: Callable[[str], object] | None = None) -> None:
-        self._user = user
-        self._respond = respond or user.respond
-        self._begun = False
-
-    def begin(self, history: Sequence[Tau2Message]) -> None:
-        self._begun = bool(history)
-
-    def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
-        """Return the user's answer; the first one is the query it came with."""
-        if not self._begun:  # a user with a single turn is done now, and wants to be answered
-            self._begun = True
-            return user_message(settle(self._user.get_initial_query()), cost=0.0)
-        if self._user.is_done():
-            return user_message(STOP, cost=0.0)
-        text = settle(self._respond(str(incoming[-1]["content"])))
-        message = user_message(text, cost=0.0)
-        if self._user.is_done() and not is_user_stop(message):
-            message["content"] = f"{text} {STOP}".strip()
-        return message
-
-    def is_stop(self, message: SpokenMessage) -> bool:
-        return is_user_stop(message)
-
 
 Speaker = Literal["agent", "user", "env"]
 
@@ -156,8 +55,15 @@ class UnansweredCallError(AgentError, ValueError):
     """A side stopped with a message that also calls a tool."""
 
 
+class Turn(NamedTuple):
+    """The side that must act, and what it is to answer; see ``Participant.reply``."""
+
+    side: Participant
+    incoming: Sequence[Tau2Message]
+
+
 class Orchestrator:
-    """Runs one simulation to its end and records it in the environment's trajectory.
+    """Holds one simulation, step by step, and records it in the environment's trajectory.
 
     ``validate_communication`` ends it when a side says nothing, or speaks and calls tools at once;
     ``timeout`` is in seconds. v0.2.0 has neither.
@@ -191,22 +97,71 @@ class Orchestrator:
         self.done = False
         self.from_role: Speaker | None = None
         self.to_role: Speaker | None = None
-        self._incoming: list[Tau2Message] = []
+        self.incoming: list[Tau2Message] = []
+        self._began: float | None = None
+        self._opens_alone = False  # the agent's first message is awaited, and nobody has spoken
+        self._is_open = False  # neither side has been told of the end
         environment.step_limit = max_steps
 
     def run(self) -> None:
-        """Take steps until a side stops or a limit is reached; a limit overrides a stop."""
-        began = time.perf_counter()
-        self.initialize()
+        """Ask each side when it is its turn, until the simulation is over."""
         try:
-            while not self.done:
-                self.step()
-                if not (self.rules.answers_first and self.to_role == "env"):
-                    self._check_limits(time.perf_counter() - began)
+            while (turn := self.next_turn()) is not None:
+                self.take(turn.side.reply(turn.incoming))
         except Exception:
-            if self.rules.goodbye_after_errors:
+            if self._is_open and self.rules.goodbye_after_errors:
                 self._say_goodbye(to=None)
             raise
+
+    def next_turn(self) -> Turn | None:
+        """Make the calls that wait for an answer until a side must act; None after the end.
+
+        Called again before ``take``, it returns the same turn.
+        """
+        if self._began is None:
+            self._began = time.perf_counter()
+            self.initialize()
+        while self.to_role == "env" and not self.done:
+            self._answer_calls()
+            self._complete_step()
+        if self.done:
+            self._close()
+            return None
+        if self._opens_alone:
+            return Turn(self.agent, [])
+        side = self.agent if self.to_role == "agent" else self.user
+        if side is None:
+            raise NobodyListensError(
+                f"the agent wrote {self.incoming[-1]['content']!r} instead of calling a tool; "
+                "without a user it can only call tools, or stop"
+            )
+        return Turn(side, self.incoming)
+
+    def take(self, message: SpokenMessage) -> None:
+        """Append the message of the side whose turn it is."""
+        if self.done:
+            raise ValueError("Simulation is done")
+        if self._opens_alone:
+            self._take_opening(message)
+            return
+        if self.to_role == "user":
+            self._take_from_user(message)
+        else:
+            self._take_from_agent(message)
+        self._complete_step()
+
+    def _complete_step(self) -> None:
+        """Check and synchronise; a limit overrides a stop."""
+        self._check_communication()
+        self.environment.world.settle()
+        if not (self.rules.answers_first and self.to_role == "env"):
+            self._check_limits()
+
+    def _close(self) -> None:
+        """Tell both sides of the end, once."""
+        if not self._is_open:
+            return
+        self._is_open = False
         if not self.rules.goodbye_after_errors:  # then nobody is told of this error, either
             self._refuse_unanswered_call()
         self._say_goodbye(self.to_role)
@@ -220,7 +175,9 @@ class Orchestrator:
                 "not know; leave it out, or run tasks of version 1.0.1"
             )
 
-    def _check_limits(self, elapsed: float) -> None:
+    def _check_limits(self) -> None:
+        assert self._began is not None
+        elapsed = time.perf_counter() - self._began
         if self.trajectory.steps >= self.max_steps:
             self._end(TerminationReason.MAX_STEPS)
         if self.num_errors >= self.max_errors:
@@ -233,7 +190,7 @@ class Orchestrator:
             return
         for role, side in (("agent", self.agent), ("user", self.user)):
             if isinstance(side, ConversationListener):
-                side.stop(self._incoming if to == role else None)
+                side.stop(self.incoming if to == role else None)
 
     def _refuse_unanswered_call(self) -> None:
         stops = (TerminationReason.AGENT_STOP, TerminationReason.USER_STOP)
@@ -241,7 +198,7 @@ class Orchestrator:
         if self.rules.answers_first and stopped and self.to_role == "env":
             raise UnansweredCallError(
                 "Environment should not receive the last message. Last message: "
-                f"{self.rules.describe(self._incoming[-1])}"
+                f"{self.rules.describe(self.incoming[-1])}"
             )
 
     def _end(self, reason: TerminationReason) -> None:
@@ -255,27 +212,34 @@ class Orchestrator:
             check_history(history, self.rules)
             self._resume(history)
         elif self.user is None:
-            self._begin_solo()
+            self.agent.begin([])
+            self._opens_alone = True
+            return
         else:
             self.trajectory.open_with(self._greeting())
             greeting = [self.trajectory.messages[-1]]
             self.agent.begin(greeting if self.rules.greeting_is_seen else [])
             self.user.begin([])
             self._deliver("agent", "user", greeting)
+        self._complete_beginning()
+
+    def _complete_beginning(self) -> None:
         self._check_communication()
         self.environment.world.settle()
+        self._is_open = True
 
     def _greeting(self) -> SpokenMessage:
         return assistant_message(INITIAL_GREETING, cost=0.0)
 
-    def _begin_solo(self) -> None:
-        self.agent.begin([])
-        message = self._ask(self.agent, [])
-        self._refuse_empty(message, EmptyAgentTurnError)
+    def _take_opening(self, message: SpokenMessage) -> None:
+        if self.rules.speech_alone is None:  # otherwise it ends as any first message without a call
+            self._refuse_empty(message, EmptyAgentTurnError)
+        self._opens_alone = False
         self.trajectory.open_with(message)
         stops = self.rules.speech_alone is not None and self.agent.is_stop(message)
         self._deliver("agent", "user" if stops else self._receiver(message), [message])
         self._note_agents_stop(message)
+        self._complete_beginning()
 
     def _note_agents_stop(self, message: SpokenMessage) -> None:
         alone = self.user is None and not is_tool_call(message)
@@ -308,24 +272,10 @@ class Orchestrator:
 
     def _deliver(self, sender: Speaker, receiver: Speaker, messages: list[Tau2Message]) -> None:
         heard = messages if receiver == "env" else [without_thought(each) for each in messages]
-        self.from_role, self.to_role, self._incoming = sender, receiver, heard
-
-    def step(self) -> None:
-        """Deliver the waiting messages and append the answer."""
-        if self.done:
-            raise ValueError("Simulation is done")
-        match self.to_role:
-            case "env":
-                self._answer_calls()
-            case "user":
-                self._let_user_speak()
-            case "agent":
-                self._let_agent_speak()
-        self._check_communication()
-        self.environment.world.settle()
+        self.from_role, self.to_role, self.incoming = sender, receiver, heard
 
     def _answer_calls(self) -> None:
-        calls = tool_calls_of(self._incoming[-1])
+        calls = tool_calls_of(self.incoming[-1])
         answers = self._answers(calls or ())
         if not answers:
             raise IndexError("list index out of range")
@@ -336,20 +286,13 @@ class Orchestrator:
         assert caller is not None
         self._deliver("env", caller, self.trajectory.messages[-len(answers) :])
 
-    def _let_user_speak(self) -> None:
-        if self.user is None:
-            raise NobodyListensError(
-                f"the agent wrote {self._incoming[-1]['content']!r} instead of calling a tool; "
-                "without a user it can only call tools, or stop"
-            )
-        message = self._ask(self.user, self._incoming)
+    def _take_from_user(self, message: SpokenMessage) -> None:
         self._refuse_empty(message, EmptyUserTurnError)
         self._append("user", message)
         if is_user_stop(message):
             self._end(TerminationReason.USER_STOP)
 
-    def _let_agent_speak(self) -> None:
-        message = self._ask(self.agent, self._incoming)
+    def _take_from_agent(self, message: SpokenMessage) -> None:
         if self.environment.ended_by_user:  # in answer to a question that the agent asked meanwhile
             self._deliver("user", "agent", [self.trajectory.messages[-1]])
             self._end(TerminationReason.USER_STOP)
@@ -357,9 +300,6 @@ class Orchestrator:
         self._refuse_empty(message, EmptyAgentTurnError)
         self._append("agent", message)
         self._note_agents_stop(message)
-
-    def _ask(self, side: Participant, incoming: Sequence[Tau2Message]) -> SpokenMessage:
-        return side.reply(incoming)
 
     def _answers(self, calls: Sequence[Tau2ToolCall]) -> list[ToolMessage]:
         return [self.environment.respond(call) for call in calls]
@@ -375,7 +315,7 @@ class Orchestrator:
     def _check_communication(self) -> None:
         if not self.validate_communication or self.from_role == "env":
             return
-        message, solo = self._incoming[-1], self.user is None
+        message, solo = self.incoming[-1], self.user is None
         stop = message["role"] == "assistant" and self.agent.is_stop(message)
         if not follows_protocol(message, solo=solo and not stop):
             agent = self.from_role == "agent"

@@ -31,7 +31,7 @@ from maseval.data.files import (
     parse_listing,
     unchanged,
 )
-from maseval.data.folder import DataFolder, fill, link_equal_files
+from maseval.data.folder import DataFolder, content_hash, fill, link_equal_files, read_content
 from maseval.data.store import AnyPath, DataPlace, place_of
 
 # Where the 114 base telecom tasks stand in the full list of 2,285.
@@ -178,16 +178,16 @@ def _cached_path(cache: Path, version: str) -> Path:
     return cache / "tau2" / title_of(version)
 
 
-def read_mapping(path: Path) -> dict[str, Any]:
-    """Read a JSON or TOML file whose top level is a mapping."""
-    text = path.read_text(encoding="utf-8")
+def read_mapping(path: Path, sha256: str | None = None) -> dict[str, Any]:
+    """Read a JSON or TOML file whose top level is a mapping, and whose content has this hash."""
+    sha256 = sha256 or content_hash(str(path))
     match path.suffix:
         case ".json":
-            content = json.loads(text)
+            content = _read_json(path, sha256)
         case ".toml":
             import tomllib  # one domain has such a file
 
-            content = tomllib.loads(text)
+            content = tomllib.loads(read_content(path, sha256).decode("utf-8"))
         case suffix:
             raise ValueError(f"cannot read {path.name}: {suffix!r} is neither .json nor .toml")
     if not isinstance(content, dict):
@@ -296,11 +296,11 @@ class UnknownSplitError(MASEvalError, ValueError):
     """The domain has no such set of tasks."""
 
 
-class UnknownTaskError(MASEvalError, LookupError):
+class UnknownTaskError(MASEvalError, LookupError, ValueError):
     """The domain has no task of that id."""
 
 
-class MissingTasksError(UnknownTaskError, ValueError):
+class MissingTasksError(UnknownTaskError):
     """A split does not have all of the tasks that were asked for."""
 
 
@@ -379,8 +379,7 @@ def task_of_id(domain: DomainFiles, folder: TaskFolder, task_id: str) -> RawTask
     """Return one task, from whichever of the domain's files has it."""
     for name in dict.fromkeys(domain.task_files.values()):
         path = folder([name]) / name
-        state = path.stat()
-        text = _texts_by_id(path, state.st_mtime_ns, state.st_size).get(task_id)
+        text = _texts_by_id(path, task_hashes(path)).get(task_id)
         if text is not None:
             raw: RawTask = json.loads(text)
             return raw
@@ -418,25 +417,33 @@ def _task_file(domain: DomainFiles, split: str) -> str:
     return files[split]
 
 
+TaskHashes = tuple[tuple[str, str], ...]
+
+
+def task_hashes(path: Path) -> TaskHashes:
+    """Return path and hash of the file of a set of tasks, or of every file in its folder."""
+    files = sorted(path.glob("*.json"), key=lambda file: file.name) if path.is_dir() else [path]
+    return tuple((str(file), content_hash(str(file))) for file in files)
+
+
 def _read_tasks(path: Path) -> list[RawTask]:
+    contents = [_read_json(Path(file), sha256) for file, sha256 in task_hashes(path)]
     if path.is_dir():
-        files = sorted(path.glob("*.json"), key=lambda file: file.name)
-        return [_read_json(file) for file in files]
-    content = _read_json(path)
-    tasks = content.get("tasks") if isinstance(content, dict) else content
+        return contents
+    tasks = contents[0].get("tasks") if isinstance(contents[0], dict) else contents[0]
     if not isinstance(tasks, list):
         raise TaskFormatError(f"{path} must hold a list of tasks, or an object with one as 'tasks'")
     return tasks
 
 
-def _read_json(path: Path) -> Any:
+def _read_json(path: Path, sha256: str) -> Any:
     try:
-        return json.loads(path.read_bytes())
+        return json.loads(read_content(path, sha256))
     except ValueError as error:
         raise TaskFormatError(f"{path} is not a JSON file: {error}") from error
 
 
 @lru_cache(maxsize=8)
-def _texts_by_id(path: Path, mtime_ns: int, size: int) -> Mapping[str, str]:
+def _texts_by_id(path: Path, hashes: TaskHashes) -> Mapping[str, str]:
     """Return each task of a file as JSON text, from which every caller gets its own object."""
     return {str(raw.get("id")): json.dumps(raw) for raw in _read_tasks(path)}

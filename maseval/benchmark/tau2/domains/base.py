@@ -30,6 +30,7 @@ from maseval.benchmark.tau2.world.state.records import (
     share,
 )
 from maseval.core.tool import inline_references, tool_definition
+from maseval.data.folder import content_hash
 
 # Named once: a type that is written out in a ``cast`` is made anew by every call.
 Method = Callable[..., Any]
@@ -93,9 +94,7 @@ class DB(BaseModel):
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """A database of its own over the file's content, which is parsed once per process."""
-        path = Path(path)
-        status = path.stat()
-        return cls.model_validate(_start(cls, path, status.st_mtime_ns, status.st_size)())
+        return cls.model_validate(_start(cls, Path(path), content_hash(str(path)))())
 
     def get_hash(self) -> str:
         """SHA-256 over the sorted JSON of the whole database."""
@@ -146,9 +145,9 @@ del DB.model_config["defer_build"]  # as of Record
 
 
 @once(maxsize=32)
-def _start(cls: type[DB], path: Path, modified: int, size: int) -> Callable[[], dict[str, Any]]:
-    """A maker of initial field values; time and size are there to notice an edited file."""
-    raw = read_mapping(path)
+def _start(cls: type[DB], path: Path, sha256: str) -> Callable[[], dict[str, Any]]:
+    """A maker of initial field values, from a file with this hash."""
+    raw = read_mapping(path, sha256)
     shared = {
         name: SharedTable(get_args(field.annotation)[0], raw[name])
         for name, field in cls.model_fields.items()

@@ -273,6 +273,11 @@ class Domain:
         """The same domain with its lenient tools, if it has any."""
         return replace(self, toolkit=self.lenient_toolkit) if self.lenient_toolkit else self
 
+    def has_tool(self, tool_name: str) -> bool:
+        """Return True if one of the two sides has a tool of that name."""
+        kits = filter(None, (self.toolkit, self.user_toolkit))
+        return any(kit.has_tool(tool_name) for kit in kits)
+
     def mutates(self, tool_name: str) -> bool:
         """Return True if a tool of that name, on whichever side, may change a database."""
         kit = self.toolkit if self.toolkit.has_tool(tool_name) else self.user_toolkit

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from maseval.benchmark.tau2.data import title_of
 from maseval.benchmark.tau2.domains.releases import RELEASES
-from maseval.benchmark.tau2.rescoring.record import BY_FORM, MALFORMED, smallest_split
+from maseval.benchmark.tau2.rescoring.record import BY_FORM, MALFORMED
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
 from maseval.benchmark.tau2.rescoring.tasks import (
     REMOVED,
@@ -421,29 +421,13 @@ _seed = lru_cache(maxsize=4096)(trial_seed)
 
 def unlisted_tasks(found: RescoredRecord) -> Iterator[Finding]:
     """Yield a caution with the range of the number if the record is about a part of a split."""
-    if found.split is not None or not found.record.has_plan:
-        return
-    for name, domain in found.domains.items():
-        known = found.known_tasks(domain)
-        listed = {slot.task_id for slot in found.slots if slot.domain == name}
-        ours = [task_id for task_id in listed if known.raw(task_id) is not None]
-        split = smallest_split(domain, ours, version=known.version) if ours else None
-        absent = [] if split is None else [each for each in split[1] if each not in listed]
-        if split is None or not absent:
-            continue
-        outcomes = [each for each in found.outcomes if each.domain == name]
-        value, whole = found.summarise(outcomes).estimate("pass^k", 1).value, len(split[1])
-        words = ""
-        if value is not None:
-            low, high = (value * len(ours) / whole, (value * len(ours) + len(absent)) / whole)
-            words = (
-                f"; over the whole split, pass^1 is {percent(low)} if all of them fail, "
-                f"{percent(high)} if all pass"
-            )
+    for name, (split, whole, absent) in found.unlisted.items():
+        low, high = found.bounds_over_split([name])
         yield record_finding(
             "part of a split",
-            f"{len(absent)} of the {whole} tasks of {name}'s {split[0]} split are not there: "
-            f"{_some_of(absent)}{words}",
+            f"{len(absent)} of the {whole} tasks of {name}'s {split} split are not there "
+            f"({_some_of(absent)}); over all {whole}, pass^1 lies between {percent(low)} and "
+            f"{percent(high)}",
             weight="remark",
         )
 

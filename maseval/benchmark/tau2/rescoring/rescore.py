@@ -7,7 +7,7 @@ the others, and comes with the range that these leave open.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, repeat
@@ -39,7 +39,14 @@ from maseval.core.recorded import whole_number
 from maseval.core.scoring_options import ScoringOptions
 from maseval.data.store import AnyPath
 from maseval.stats.agreement import Agreement, agreement
-from maseval.stats.summary import MISSING, Estimate, GroupSummary, first_trials_only, summarise
+from maseval.stats.summary import (
+    MISSING,
+    Estimate,
+    GroupSummary,
+    first_trials_only,
+    summarise,
+    with_gaps,
+)
 
 
 @dataclass(frozen=True)
@@ -269,6 +276,36 @@ class RescoredRecord:
     def _task_ids(self) -> set[str]:
         slots = [*self.record.planned, *(each.slot for each in self.simulations)]
         return {*self.record.tasks, *(slot.task_id for slot in slots)}
+
+    @cached_property
+    def unlisted(self) -> Mapping[str, tuple[str, int, Sequence[str]]]:
+        """Of domains with a part of a split: its name, its size, and the tasks that are not there.
+
+        Nothing if the whole split is counted anyway.
+        """
+        if self.split is not None or not self.record.has_plan:
+            return {}
+        found: dict[str, tuple[str, int, Sequence[str]]] = {}
+        for name, domain in self.domains.items():
+            known = self.known_tasks(domain)
+            listed = {slot.task_id for slot in self.slots if slot.domain == name}
+            ours = [task_id for task_id in listed if known.raw(task_id) is not None]
+            split = smallest_split(domain, ours, version=known.version) if ours else None
+            if split is not None and (gone := [each for each in split[1] if each not in listed]):
+                found[name] = split[0], len(split[1]), gone
+        return found
+
+    def bounds_over_split(self, domains: Collection[str]) -> tuple[float, float]:
+        """Return pass^1 over whole splits if all that is missing fails, and if all of it passes."""
+        outcomes = [each for each in self.outcomes if each.domain in domains]
+        gone = [
+            Simulation(name, each, 0)
+            for name, (_, _, absent) in self.unlisted.items()
+            for each in absent
+            if name in domains
+        ]
+        found = self.summarise(with_gaps(outcomes, gone)).estimate("pass^k", 1)
+        return found.bounds or (0.0, 1.0)
 
     @cached_property
     def by_slot(self) -> Mapping[Simulation, list[RescoredSimulation]]:

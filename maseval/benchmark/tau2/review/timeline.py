@@ -175,7 +175,7 @@ def timeline_of(case: Case) -> Timeline:
     scored = case.task.evaluation_criteria is not None
     stage, gold = case.stage, None
     if scored:
-        reached = gold_state(setting, stage.files)
+        reached = gold_state(setting)
         gold = WorldSnapshot(reached.world, reached.state)
     replayed = _Replay(retrace(stage, case.task), gold)
     moments = tuple(replayed.moments(case.recording.messages))

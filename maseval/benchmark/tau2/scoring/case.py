@@ -15,7 +15,12 @@ from maseval.benchmark.tau2.conversation.recording import (
     SimulationFormatError,
     read_recording,
 )
-from maseval.benchmark.tau2.data.files import default_data_dir, domain_folder
+from maseval.benchmark.tau2.data.files import (
+    TaskHashes,
+    default_data_dir,
+    domain_folder,
+    task_hashes,
+)
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.releases import (
@@ -29,7 +34,7 @@ from maseval.benchmark.tau2.texts.original import Wording
 from maseval.benchmark.tau2.versions import RuleSet
 from maseval.benchmark.tau2.wording import OURS
 from maseval.benchmark.tau2.world.replay import ReplayError
-from maseval.benchmark.tau2.world.setting import FileVersions, Setting, TaskStage, file_versions
+from maseval.benchmark.tau2.world.setting import Setting, TaskStage
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType, TaskSpec, spec_of
 from maseval.benchmark.tau2.world.world import World
 from maseval.core.task import Task
@@ -144,8 +149,7 @@ def case_of(
     else:
         known = KnownTask.of(task)
     rules = release.rules.leniently() if lenient_replay else release.rules
-    files = _hashed_files(domain, folder) if domain.data_dir is None else None
-    return Case(recording, Setting(domain, folder, known.spec, solo, rules, files), known.raw)
+    return Case(recording, Setting(domain, folder, known.spec, solo, rules), known.raw)
 
 
 def open_case(
@@ -174,18 +178,9 @@ def open_case(
 
 @lru_cache(maxsize=64)
 def _folder(domain: Domain, data_dir: Path | None, cache: Path) -> Path:
-    """Find the folder of the domain's databases, verified once per process."""
-    names = [name for name in (domain.db_file, domain.user_db_file) if name]
+    """Find the folder of what a world is made of, verified once per process."""
+    names = filter(None, (domain.db_file, domain.user_db_file, "documents"))
     return domain_folder(domain, names, data_dir, domain.version)
-
-
-@lru_cache(maxsize=64)
-def _hashed_files(domain: Domain, folder: Path) -> FileVersions:
-    """Return the versions of files that were hashed before their first use, looked at once.
-
-    A run in this process knows its worlds by the same ones.
-    """
-    return file_versions(domain, folder)
 
 
 def _task_named(
@@ -202,21 +197,15 @@ def _task_named(
     source = release.tasks_of.domain(domain) if release.tasks_of else domain
     if source is not domain:
         data_dir, folder = None, _folder(source, None, default_data_dir(source.version))
-    return _known_task(source, recording.task_id, folder, data_dir, _task_versions(source))
+    return _known_task(source, recording.task_id, folder, data_dir, _hashes_of_tasks(source))
 
 
-def _task_versions(source: Domain) -> tuple[int | None, ...]:
+def _hashes_of_tasks(source: Domain) -> tuple[TaskHashes, ...]:
     """Return what tells edited tasks from those read before; published ones are never edited."""
     if source.data_dir is None:
         return ()
-    return tuple(_modification_time(source.data_dir / name) for name in source.task_files.values())
-
-
-def _modification_time(file: Path) -> int | None:
-    try:
-        return file.stat().st_mtime_ns
-    except OSError:
-        return None
+    files = (source.data_dir / name for name in source.task_files.values())
+    return tuple(task_hashes(file) for file in files if file.exists())
 
 
 @lru_cache(maxsize=4096)
@@ -225,7 +214,7 @@ def _known_task(
     task_id: str,
     folder: Path,
     data_dir: Path | None,
-    versions: tuple[int | None, ...],
+    hashes: tuple[TaskHashes, ...],
 ) -> KnownTask:
     return KnownTask.of(load_raw_task(domain, task_id, data_dir))
 

@@ -77,7 +77,7 @@ def check_environment(case: Case, criteria: Criteria) -> CheckOutcome:
     stage, forms = case.stage, criteria.assertion_forms()
 
     def look(world: World) -> EndState:
-        match = world.compare(gold_state(case.setting, stage.files).world)
+        match = world.compare(gold_state(case.setting).world)
         # The assertions come last: they may change the world they look at.
         return EndState(match, [_holds(world, each) for each in forms])
 
@@ -250,8 +250,6 @@ def score_simulation(
     recording = read_recording(simulation, messages_required=rules.evaluation.messages_required)
     chosen = domain_named(domain)
     kind = _evaluation_type(evaluation_type, rules)
-    if not recording.ended_by_choice:
-        return cut_off(recording.termination_reason, rules)
     case = case_of(
         recording,
         chosen,

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
-from maseval.benchmark.tau2.world.setting import FileVersions, Setting, file_versions
+from maseval.benchmark.tau2.world.setting import Setting, file_hashes
 from maseval.benchmark.tau2.world.state.copying import once
 from maseval.benchmark.tau2.world.tasks import EnvAssertion, RewardType
 from maseval.benchmark.tau2.world.world import World, WorldState
@@ -66,21 +66,16 @@ class GoldKey:
         return hash(self.key)
 
 
-def gold_state(setting: Setting, files: FileVersions | None = None) -> GoldState:
-    """Return the end state of the reference solution, carried out in the evaluator's way.
-
-    ``files`` are those of the stage, if it is there already.
-    """
-    return _gold_state(gold_key(setting, setting.task.gold_key, files))
+def gold_state(setting: Setting) -> GoldState:
+    """Return the end state of the reference solution, carried out in the evaluator's way."""
+    return _gold_state(gold_key(setting, setting.task.gold_key))
 
 
-def gold_key(setting: Setting, task: str, files: FileVersions | None = None) -> GoldKey:
+def gold_key(setting: Setting, task: str) -> GoldKey:
     """Return the key of what depends on a task, which ``task`` tells from others, and its data."""
     domain, folder = setting.domain, setting.folder
-    versions = setting.files if files is None else files
-    if versions is None:
-        versions = file_versions(domain, folder)
-    return GoldKey((id(domain), folder, versions, setting.rules.replay, task), setting)
+    hashes = file_hashes(domain, folder)
+    return GoldKey((id(domain), folder, hashes, setting.rules.replay, task), setting)
 
 
 @once(maxsize=_KEPT)

@@ -16,7 +16,6 @@ made.
 """
 
 import marshal
-import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -33,6 +32,7 @@ from maseval.benchmark.tau2.world.state.records import Record, SharedDict, Table
 from maseval.benchmark.tau2.world.tasks import InitialState, TaskSpec
 from maseval.benchmark.tau2.world.world import World, WorldState
 from maseval.core.exceptions import MASEvalError
+from maseval.data.folder import content_hash
 
 Made = list[Any]
 CopyStep = Callable[[Made], Any]
@@ -165,15 +165,10 @@ def _models(model: BaseModel, parts: ChangeableParts, private: int | None) -> Co
     return step
 
 
-FileVersions = tuple[tuple[int, int], ...]
-"""When the files of a domain were written, and how long they are."""
-
-
 class TaskStage:
     """A domain over the files in a folder, as a task sets it up; it can be looked up in a cache.
 
-    It holds the domain, so that no other can have the same id, and knows an edited file unless the
-    caller knows the ``files``.
+    It holds the domain, so that no other can have the same id, and the hashes of its ``files``.
     """
 
     def __init__(
@@ -184,7 +179,6 @@ class TaskStage:
         solo: bool = False,
         reference: bool = False,
         rules: ReplayRules = RULES_0_2_0.replay,
-        files: FileVersions | None = None,
     ) -> None:
         self.domain = domain
         self.folder = folder
@@ -192,7 +186,7 @@ class TaskStage:
         self.solo = solo
         self.reference = reference
         self.rules = rules
-        self.files = file_versions(domain, folder) if files is None else files
+        self.files = file_hashes(domain, folder)
         place = id(domain), str(folder), start.key
         self._key = (*place, solo, reference, rules, self.files)
 
@@ -235,15 +229,10 @@ class TaskStage:
         return world
 
 
-def file_versions(domain: Domain, folder: Path) -> FileVersions:
-    """Return what tells an edited database from the one that was read before."""
+def file_hashes(domain: Domain, folder: Path) -> tuple[str, ...]:
+    """Return the SHA-256 of each database, which tells an edited one from the one read before."""
     files = (domain.db_file, domain.user_db_file)
-    return tuple(_version_of(f"{folder}/{name}") for name in files if name)
-
-
-def _version_of(path: str) -> tuple[int, int]:
-    stamp = os.stat(path)
-    return stamp.st_mtime_ns, stamp.st_size
+    return tuple(content_hash(f"{folder}/{name}") for name in files if name)
 
 
 @once(maxsize=4096)
@@ -269,17 +258,13 @@ def _has_twins(world: World) -> bool:
 
 
 class Setting(NamedTuple):
-    """A task, the domain it belongs to, the folder of that domain's files, and the rules.
-
-    Without ``files`` they are looked at whenever a stage is set.
-    """
+    """A task, the domain it belongs to, the folder of that domain's files, and the rules."""
 
     domain: Domain
     folder: Path
     task: TaskSpec
     solo: bool = False
     rules: RuleSet = RULES_0_2_0
-    files: FileVersions | None = None
 
     def stage(self, *, reference: bool = False) -> TaskStage:
         """Return the stage on which the task begins.
@@ -287,7 +272,7 @@ class Setting(NamedTuple):
         A ``reference`` world makes up other ids than the world of a conversation does.
         """
         start, rules = self.task.start, self.rules.replay
-        return TaskStage(self.domain, self.folder, start, self.solo, reference, rules, self.files)
+        return TaskStage(self.domain, self.folder, start, self.solo, reference, rules)
 
     def world(self, history: Sequence[Tau2Message] = ()) -> World:
         """Return a fresh world in which the task begins, after the calls of ``history``."""

@@ -7,6 +7,7 @@ import pytest
 from maseval.benchmark.tau2.rescoring.findings import in_words
 from maseval.commands import compare, show, tau2
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.figures import in_points, percent
 from maseval.core.scoring_options import ScoringOptions
 from maseval.runs import RunFolder
 from tests.benchmark.tau2.app.doctored import (
@@ -110,6 +111,25 @@ def test_the_range_of_a_part_of_a_split_holds_what_the_whole_has(changed):
     assert low <= honestly.pass_hat[1].value + 0.001 and high == 1.0
 
 
+def test_where_tasks_are_missing_the_headline_is_the_range(changed):
+    path = changed(unlisted_failures)
+    (honestly,), (part,) = tau2.score(["library.json"]), tau2.score([path])
+    scored = maseval("tau2", "score", path).stdout
+    two, three = compare(["library.json", path]), compare(["library.json", path, "runs/library"])
+    sound = compare(["library.json", path], metric="sound")
+
+    rate, low = honestly.pass_hat[1].value, part.over_split["worst"]
+    there = len({one.task for one in part.found.slots})
+    words = f"pass^1 between {percent(low)} and 100.0% over all 12 tasks of the split; on the"
+    assert low <= rate < 1 and scored.index(words) < scored.index("100%")
+    span = f"lies between {in_points(low - rate)} and {in_points(1 - rate)} percentage points"
+    whole = f"Over all 12 tasks, of which unlisted_failures lacks {12 - there}, pass^1"
+    assert two.headline.startswith(f"{whole} of unlisted_failures \u2212 library {span}")
+    assert "unlisted_failures.json lacks" in three.headline
+    assert sound.official.startswith(whole) and sound.headline.startswith("By pass^1 over sound")
+    assert two.to_dict()["missing"]["ranges"]["unlisted_failures"] == (low, 1.0)
+
+
 def set_in(*path, to):
     def change(document):
         *way, last = path
@@ -198,7 +218,8 @@ def test_a_doctored_file_is_found_out_by_every_command(case: Doctored, changed):
     try:
         compared = compare(["library.json", path])
     except ConfigurationError as error:
-        assert "no task in common" in str(error) and case.kind in str(error)
+        refused = "no task in common" in str(error) or "compared task by task" in str(error)
+        assert refused and case.kind in str(error)
         return
     assert compared.two.main.difference <= 0 or compared.incomplete
     assert any(case.kind in note for note in compared.notes)
@@ -255,6 +276,35 @@ def test_shuffled_task_ids_are_put_right_if_asked_for(changed):
     assert mixed_up.agreeing < mended.agreeing == 24
     assert mended.passes == honestly.passes
     assert mended.marks == ["each judged by the task its recorded checks belong to"]
+
+
+def test_shuffled_files_are_compared_by_the_tasks_they_are_or_not_at_all(changed):
+    path = changed(shuffled_task_ids)
+
+    refused = maseval("compare", "library.json", path)
+    gated = maseval("gate", path, "--baseline", "library.json")
+    mended = compare(["library.json", path], options=ScoringOptions(remap_tasks=True))
+
+    assert refused.exit_code == gated.exit_code == 2
+    assert "task ids shuffled" in refused.stderr and "--remap-tasks judges" in refused.stderr
+    assert mended.two.flipped == [] and mended.missing is None
+
+
+def test_the_id_of_a_remapped_task_means_the_same_to_every_command(changed, honest):
+    path = changed(shuffled_task_ids)
+    wrong = {(each["task_id"], each["trial"]) for each in failures(honest)}
+    task, trial = min(wrong)
+
+    lines = show(path, explain=False, remap_tasks=True).lines
+    (complied,) = tau2.comply([path], remap_tasks=True)
+    honestly = tau2.explain("library.json", task, trial)
+    explained = tau2.explain(path, task, trial, remap_tasks=True)
+
+    assert {(each.task_id, each.trial) for each in lines if not each.passed} == wrong
+    assert {(one.task_id, one.trial) for one in complied.passes} == {
+        (each.task_id, each.trial) for each in lines if each.passed
+    }
+    assert explained.explanation == honestly.explanation and explained.cause == honestly.cause
 
 
 def test_an_explanation_leads_with_what_is_wrong_with_the_record(changed, honest):

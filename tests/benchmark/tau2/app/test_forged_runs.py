@@ -8,7 +8,7 @@ import pytest
 from maseval import frames
 from maseval.app.results.finding import open_recording
 from maseval.app.sharing.sync import _tracked_run
-from maseval.commands import bundle, compare, plots, report, runs, show, tau2, unbundle
+from maseval.commands import bundle, compare, plan, plots, report, runs, show, tau2, unbundle
 from maseval.core.figures import percent
 from maseval.runs import RunFolder
 from tests.cli.commandline import last_json, maseval
@@ -120,7 +120,8 @@ def test_wherever_a_forged_run_is_shown_it_is_marked(name, forged, tmp_path):
     page = report(folder, tmp_path / "page.html", explain=False).read_text()
 
     words = "recorded verdicts do not hold"
-    assert words not in before.stdout
+    assert words not in before.stdout and "as recorded" in before.stdout
+    assert "as recorded" not in listed.stdout and listed_as_json[0]["checked"]
     assert words in shown.stdout and "x verdict does not hold" in shown.stdout
     assert words in listed.stdout and words in listed_as_json[0]["unconfirmed"]
     assert words in page and "record: verdict does not hold" in page
@@ -132,6 +133,20 @@ def test_wherever_a_forged_run_is_shown_it_is_marked(name, forged, tmp_path):
     assert words in doubt["reasons"][0]
     assert doubt["recomputed"] == state.recomputed
     assert doubt["recorded"]["value"] == state.pass_1["value"]
+
+
+# How a conversation ended is taken as recorded: interrupted ones have no verdict, and are missing.
+@pytest.mark.parametrize("name", sorted(FORGERIES.keys() - {"interrupted"}))
+def test_a_forged_run_compares_and_plans_like_the_honest_one(name, forged):
+    honest, folder = forged("honest"), forged(name)
+
+    found, old = compare([honest, folder]), plan([honest], difference=0.1)
+    new = plan([folder], difference=0.1)
+
+    assert found.two.flipped == [] and found.why[folder.name] == found.why["honest"]
+    assert found.why["honest"].checks
+    assert (new.about.rate, new.rows, new.answers) == (old.about.rate, old.rows, old.answers)
+    assert any("these numbers are of the recomputed ones" in note for note in new.notes)
 
 
 def test_one_simulation_of_a_forged_run_is_marked(forged, honest):

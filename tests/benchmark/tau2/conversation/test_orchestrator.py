@@ -12,10 +12,9 @@ from maseval.benchmark.tau2.conversation.orchestrator import (
     EmptyAgentTurnError,
     EmptyUserTurnError,
     Orchestrator,
-    TextAgent,
-    TextUser,
     check_history,
 )
+from maseval.benchmark.tau2.conversation.participants import TextAgent, TextUser
 from maseval.benchmark.tau2.environment import ENDED, OVER
 from maseval.benchmark.tau2.formats.message import assistant_message, is_user_stop, user_message
 from maseval.core.exceptions import AgentError, ConfigurationError, UserError
@@ -100,13 +99,30 @@ def test_reaching_the_limit_overrides_a_stop(new_environment, limit, reason):
     assert trajectory.termination_reason == reason
 
 
+def test_whoever_holds_the_orchestrator_may_answer_for_each_side(new_environment):
+    environment = new_environment()
+    agent, user = Side("assistant"), Side("user")
+    orchestrator = Orchestrator(environment, agent, user)
+    words = {"user": iter(["Dark", "Bye ###STOP###"]), "agent": iter(["I see."])}
+
+    while (turn := orchestrator.next_turn()) is not None:
+        assert orchestrator.next_turn() == turn  # until it is answered
+        make, role = (user_message, "user") if turn.side is user else (assistant_message, "agent")
+        orchestrator.take(make(next(words[role])))
+
+    texts = [message["content"] for message in environment.trajectory.messages]
+    assert texts[1:] == ["Dark", "I see.", "Bye ###STOP###"]
+    assert environment.trajectory.termination_reason == "user_stop"
+
+
 def test_a_simulation_that_is_over_takes_no_more_steps(new_environment):
     environment = new_environment()
     orchestrator = Orchestrator(environment, Side("assistant"), Side("user", "###STOP###"))
     orchestrator.run()
 
+    assert orchestrator.next_turn() is None
     with pytest.raises(ValueError, match="Simulation is done"):
-        orchestrator.step()
+        orchestrator.take(assistant_message("Hello?"))
 
 
 @pytest.mark.parametrize("nothing", [None, "", " \n"])
@@ -137,6 +153,17 @@ def test_alone_the_agent_has_nobody_to_talk_to(new_environment, lines):
 
     with pytest.raises(NobodyListensError, match=r"wrote 'Hello\?' instead of calling a tool"):
         Orchestrator(new_environment(solo=True), agent, None).run()
+
+
+@pytest.mark.parametrize("nothing", [None, "", " \n"])
+def test_alone_an_agent_that_begins_with_nothing_ends_by_its_own_error(new_environment, nothing):
+    environment = new_environment(solo=True, version="verified")
+
+    Orchestrator(environment, Side("assistant", nothing), None).run()
+
+    assert environment.trajectory.termination_reason == "agent_error"
+    assert [each["content"] for each in environment.trajectory.messages] == [nothing]
+    assert environment.trajectory.steps == 0
 
 
 HISTORY = [

@@ -17,7 +17,11 @@ from maseval.benchmark.tau2.app.results.sources import own_panel, read_report
 from maseval.benchmark.tau2.data_loader import data_fingerprint
 from maseval.benchmark.tau2.domains import UnknownDomainError
 from maseval.benchmark.tau2.domains.releases import release_named
-from maseval.benchmark.tau2.rescoring.findings import in_words, record_findings
+from maseval.benchmark.tau2.rescoring.findings import (
+    in_words,
+    record_findings,
+    shuffled_task_ids,
+)
 from maseval.benchmark.tau2.rescoring.record import (
     SimulationRecord,
     item_of_report,
@@ -28,7 +32,7 @@ from maseval.benchmark.tau2.rescoring.tasks import KnownTasks, task_content
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, RescoredSimulation
 from maseval.benchmark.tau2.results import Omitted, ResultsFile, read_results
 from maseval.benchmark.tau2.world.state.records import canonical_json
-from maseval.core.exceptions import MASEvalError
+from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.outcome import Outcome, TaskKey, parse_report
 from maseval.core.recorded import mapping
 from maseval.core.report import Report
@@ -78,9 +82,16 @@ def outcomes_of_file(
         for slot, each in zip(found.passes, found.outcomes, strict=True)
         if slot not in foreign
     ]
+    if any(each.slot not in foreign and found.misfit(each) for each in found.simulations):
+        words = "; ".join(map(in_words, shuffled_task_ids(found)))
+        raise ConfigurationError(f"{path} cannot be compared task by task: {words}")
     notes = [*options.marks, *map(in_words, record_findings(found))]
     tasks = _task_digests(outcomes, known, {} if options.remap_tasks else whole.tasks)
-    return RecordedOutcomes(outcomes, len(found.slots), _settings(results, found), notes, tasks)
+    gone = [
+        TaskKey(name, each) for name, (_, _, absent) in found.unlisted.items() for each in absent
+    ]
+    settings = _settings(results, found)
+    return RecordedOutcomes(outcomes, len(found.slots), settings, notes, tasks, gone)
 
 
 def _task_digests(
@@ -154,10 +165,12 @@ def verdict_checker(folder: Recording) -> VerdictChecker:
     def check(report: Report) -> Misstatement | None:
         parsed, read = parse_report(report), read_report(report)
         simulation = read if isinstance(read, Omitted) else read.simulation
-        found = scored.assess(item_of_report(report, simulation), alone=True).simulation
+        again = scored.assess(item_of_report(report, simulation), alone=True)
+        found, checks = again.simulation, again.verdict.reward_info
         if not found.misstatement:
             return None
-        return Misstatement(found.misstatement, _recompute(parsed.outcome, found).passed)
+        passed = _recompute(parsed.outcome, found).passed
+        return Misstatement(found.misstatement, passed, None if checks is None else {**checks})
 
     return check
 

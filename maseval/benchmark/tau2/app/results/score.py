@@ -104,13 +104,23 @@ class FileScore:
         for each in self.found.disagreeing:
             replay = [] if each.fault is None else [f"it cannot be replayed: {each.fault.error}"]
             differences = [*each.differences, *replay]
-            found.append(Disagreement(each.named, each.identity.trial, differences))
+            found.append(Disagreement(each.slot.task_id, each.identity.trial, differences))
         return found
 
     @cached_property
     def findings(self) -> list[Finding]:
         """The faults of the record, with the evidence."""
         return record_findings(self.found)
+
+    @property
+    def over_split(self) -> dict[str, float] | None:
+        """The range of pass^1 over whole splits, with their tasks; None if no task is missing."""
+        if not (unlisted := self.found.unlisted):
+            return None
+        missing = sum(len(absent) for _, _, absent in unlisted.values())
+        tasks = missing + len({slot.task for slot in self.found.slots})
+        worst, best = self.found.bounds_over_split(self.found.domains)
+        return {"tasks": tasks, "missing": missing, "worst": worst, "best": best}
 
     @property
     def pass_hat(self) -> Mapping[int, Estimate]:
@@ -156,6 +166,7 @@ class FileScore:
             "skipped": dict(self.skipped),
             "disagreements": [asdict(one) for one in self.disagreements],
             **{f"pass^{k}": estimate.in_brief() for k, estimate in self.pass_hat.items()},
+            "over_split": self.over_split,
             "conventions": conventions_in_json(self.conventions),
             "scores": [each.to_dict() for each in self.beside],
         }

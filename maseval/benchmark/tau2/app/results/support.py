@@ -77,7 +77,7 @@ class Tau2Support(BenchmarkSupport):
     def findings_version(self, folder: Recording) -> object:
         fingerprint = package_fingerprint()
         # The code of a domain of one's own can be anywhere; the files of ours have their hashes in
-        # the package.
+        # the package, and are read with no other content (``maseval.data.folder``).
         names = {one.domain for every in (folder.recorded, folder.planned) for one in every}
         names |= {*RecordedSetup.of(folder.config.values).data}
         if fingerprint is None or not all(name in DOMAINS for name in names):

@@ -30,7 +30,7 @@ from maseval.benchmark.tau2.conversation.continuation import (
     check_turn_of_framework,
     checksum,
 )
-from maseval.benchmark.tau2.conversation.orchestrator import CanRecall
+from maseval.benchmark.tau2.conversation.participants import CanRecall
 from maseval.benchmark.tau2.conversation.recording import read_recording
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named
@@ -351,7 +351,7 @@ def replay_beginning(
     solo = prepared.setup.mode is Mode.SOLO
     environment = Tau2Environment({**task.environment_data, "solo": solo})
     user = None if solo else _Listener()
-    Continuation(environment, _Listener(), user, past=past, lenient=lenient).initialize()
+    Continuation(environment, _Listener(), user, past=past, lenient=lenient).next_turn()
     return environment
 
 

@@ -84,7 +84,8 @@ class RunPlan:
     """A run that was not started.
 
     ``prompts`` are those of the first task, by the role of the model. ``problems`` say why the run
-    would be refused, ``left`` how many simulations are still to be run.
+    would be refused, ``warnings`` what its readers must know, ``left`` how many simulations are
+    still to be run.
     """
 
     folder: Path
@@ -95,6 +96,7 @@ class RunPlan:
     models: Sequence[ModelPlan]
     prompts: Mapping[str, Prompt]
     problems: Sequence[str]
+    warnings: Sequence[str] = ()
     basis: str = BASIS
 
     @property
@@ -116,6 +118,7 @@ class RunPlan:
             "basis": self.basis,
             "prompts": {role: asdict(prompt) for role, prompt in self.prompts.items()},
             "problems": list(self.problems),
+            "warnings": list(self.warnings),
         }
 
 
@@ -154,6 +157,7 @@ def plan(options: RunOptions) -> RunPlan:
         ],
         prompts=prompts,
         problems=[secrets.removed_from_text(str(problem)) for problem in prepared.problems()],
+        warnings=list(prepared.warnings()),
     )
 
 

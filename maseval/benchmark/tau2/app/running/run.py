@@ -6,6 +6,7 @@ written or paid for. ``execute`` runs what is missing in the folder. The command
 ``branch``, ``mcp`` and ``plan`` begin with the same object.
 """
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -18,11 +19,13 @@ from maseval.app.running.folder_run import FolderRun, as_file_name, path_of
 from maseval.app.running.options import takes
 from maseval.app.running.prices import PriceTable
 from maseval.app.running.probe import probe
+from maseval.benchmark.tau2.app.results.support import SUPPORT
 from maseval.benchmark.tau2.app.running.options import Human, RunOptions
 from maseval.benchmark.tau2.app.running.run_benchmark import RecordedStart, RunBenchmark
 from maseval.benchmark.tau2.app.running.setup import ModelSpec, OwnAgent, RunSetup
 from maseval.benchmark.tau2.app.running.tasks import (
     TasksByDomain,
+    broken_golds,
     chosen_tasks,
     domain_name,
     own_domain_origins,
@@ -36,6 +39,8 @@ from maseval.core.task import ChosenSubset
 from maseval.core.words import count_of
 from maseval.runs import subset_config, task_ids
 from maseval.server import ModelServer
+
+logger = logging.getLogger(__name__)
 
 
 @takes(RunOptions)
@@ -129,6 +134,11 @@ class PreparedRun(FolderRun):
             except MASEvalError as error:
                 yield error
 
+    def warnings(self) -> Iterator[str]:
+        """Yield what must be known before the run is paid for."""
+        yield from SUPPORT.warnings(self.config)
+        yield from broken_golds(self.tasks)
+
     def execute(self) -> RunResult:
         """Run the simulations that are missing in the folder."""
         if self._needs_all_cores():
@@ -137,6 +147,8 @@ class PreparedRun(FolderRun):
             options = replace(self.options, engine=PROCESSES, concurrency=most)
             setup = replace(self.setup, options=options)
             return replace(self, options=options, setup=setup).execute()
+        for words in self.warnings():
+            logger.warning(words)
         options = self.options
         probes = self.setup.probes
         if options.probe and probes and self.missing():

@@ -199,7 +199,12 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         """Return a copy for another process, which serves a rehearsal's models by itself."""
         twin = super().for_worker()
         options = replace(
-            self.setup.options, display=None, engine=DEFAULT, ray_address=None, processes=None
+            self.setup.options,
+            display=None,
+            engine=DEFAULT,
+            ray_address=None,
+            processes=None,
+            force=False,
         )
         twin.setup = replace(self.setup, options=options)
         twin.rehearsals, twin.serves_rehearsals = None, self.rehearsals is not None

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from maseval.benchmark.tau2.world.state.copying import once
+from maseval.data.folder import content_hash, read_content
 
 _K1, _B, _EPSILON = 1.5, 0.75, 0.25
 
@@ -151,5 +152,5 @@ def knowledge_base(folder: Path | str) -> KnowledgeBase:
 @once(maxsize=4)
 def _read(folder: Path, modified: int) -> KnowledgeBase:
     paths = sorted(folder.glob("*.json"), key=lambda path: path.name)
-    forms = (json.loads(path.read_bytes()) for path in paths)
+    forms = (json.loads(read_content(path, content_hash(str(path)))) for path in paths)
     return KnowledgeBase([Document(form["id"], form["title"], form["content"]) for form in forms])

@@ -25,6 +25,7 @@ from maseval.benchmark.tau2.world.state.records import (
     canonical_json,
     freeze,
 )
+from maseval.data.folder import content_hash
 
 _new = object.__new__
 
@@ -176,9 +177,7 @@ class BankingDB(DB):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        path = Path(path)
-        status = path.stat()
-        tables = _load_tables(path, status.st_mtime_ns, status.st_size)
+        tables = _load_tables(Path(path), content_hash(str(path)))
         fresh = {name: BankTable(shared, notes) for name, (shared, notes) in tables.items()}
         return cls.model_validate(fresh)
 
@@ -219,7 +218,8 @@ _NOT_COUNTED = {
 
 
 @once(maxsize=8)
-def _load_tables(path: Path, modified: int, size: int) -> dict[str, tuple[SharedRows, str]]:
-    """The tables of a file; time and size are there to notice an edited one."""
-    forms = {name: _TableForm.model_validate(table) for name, table in read_mapping(path).items()}
+def _load_tables(path: Path, sha256: str) -> dict[str, tuple[SharedRows, str]]:
+    """The tables of a file with this hash."""
+    raw = read_mapping(path, sha256)
+    forms = {name: _TableForm.model_validate(table) for name, table in raw.items()}
     return {name: (SharedRows(form.data), form.notes) for name, form in forms.items()}

@@ -33,10 +33,10 @@ def gold_raises(task: AuditedTask) -> Iterator[TaskFinding]:
     actions = {action.action_id: action for action in task.spec.actions}
     for fault in task.gold.errors:
         call = actions[fault.action_id].call()
-        writes = task.setting.may_write(call)
+        severe = task.setting.may_write(call) or not task.audited.domain.has_tool(fault.name)
         yield task.finding(
             "gold raises",
-            "error" if writes else "info" if _is_led_there(task, call) else "warning",
+            "error" if severe else "info" if _is_led_there(task, call) else "warning",
             f"{fault.name} raises {fault.error_type}: {fault.error}",
             call=render_call(call),
         )

@@ -317,7 +317,7 @@ def faults_of_task(case: Case, errata: Sequence[Erratum] = ()) -> tuple[str, ...
     corrected = with_corrections(case, errata).setting
     told = case.scenario
     ticket = case.raw_task.get("ticket") if case.setting.solo else None
-    key = gold_key(corrected, f"{corrected.task.content}\n{told}", case.stage.files)
+    key = gold_key(corrected, f"{corrected.task.content}\n{told}")
     return (*left_out, *_gold_faults(key, told, ticket if isinstance(ticket, str) else None))
 
 
