@@ -30,7 +30,7 @@ RANKS = {
         __main__
         cli
         commands frames compat.*
-        benchmark.macs.app benchmark.tau2.app
+        benchmark.macs.app benchmark.tau2.app benchmark.tau2.gym
         app
         testing view
         report runs server interface
@@ -51,7 +51,7 @@ RANKS = {
     """,
     "maseval.interface": """
         agents trackers
-        inference ray telemetry arrow cairosvg signing usage
+        inference ray telemetry arrow cairosvg gymnasium signing usage
         extras
     """,
     "maseval.core": """
@@ -70,7 +70,8 @@ RANKS = {
         exceptions lazy
     """,
     "maseval.benchmark.tau2": """
-        app
+        app gym
+        episode
         players default_benchmark
         benchmark
         certify

@@ -29,7 +29,7 @@ ADDED = (
 HEAVY = (
     *("openai", "anthropic", "google.genai", "litellm", "smolagents", "langgraph", "langchain"),
     *("llama_index", "camel", "crewai", "torch", "transformers", "numpy", "pandas", "wandb"),
-    *("pyarrow", "polars", "duckdb"),
+    *("pyarrow", "polars", "duckdb", "gymnasium"),
     *("langfuse", "httpx", "requests", "git", "rich", "tqdm", "platformdirs", "docstring_parser"),
 )
 

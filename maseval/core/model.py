@@ -5,11 +5,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypedDict, overload
 
 from maseval.core.answer_cache import ANSWERS, ANSWERS_FROM_CACHE, TOKENS_FROM_CACHE, AnswerCache
 from maseval.core.answers import MOST_CALLS, check_answer, size_of
 from maseval.core.call_policy import CallAttempt, CallPolicy, default_policy
+from maseval.core.event_loop import in_thread
 from maseval.core.exceptions import HookResultError, UnreadableAnswerError
 from maseval.core.messages import ChatResponse, Message, MessageForm, MessageHistory, openai_form
 from maseval.core.provider_errors import (
@@ -162,6 +164,13 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
             return self._chat_once(messages, generation_params, None, request)
         form = AnswerForm(response_model)
         return self._chat_until_valid(messages, generation_params or {}, form, request)
+
+    async def chat_async(self, messages: Sequence[Message], **request: Any) -> ChatResponse:
+        """Answer as ``chat`` does, and leave the event loop free meanwhile: in a thread.
+
+        A model that can be awaited overrides this.
+        """
+        return await in_thread(partial(self.chat, messages, **request))
 
     def _chat_until_valid(
         self,

@@ -127,7 +127,7 @@ class ScriptedModelAdapter(ModelAdapter):
         if self._delay_seconds:
             time.sleep(self._delay_seconds)
         fixed = reply(messages, tools) if callable(reply) else reply
-        response = _response(fixed, turn=len(self.requests))
+        response = to_response(fixed, turn=len(self.requests))
         return replace(
             response,
             model=response.model or self.model_id,
@@ -193,7 +193,8 @@ def _nearest(name: str) -> str:
     return f" did you mean 'scripted/{alike[0]}'?" if alike else ""
 
 
-def _response(reply: FixedReply, turn: int) -> ChatResponse:
+def to_response(reply: FixedReply, turn: int) -> ChatResponse:
+    """Return a reply as the answer of a model in that turn."""
     match reply:
         case BaseException():
             raise reply

@@ -80,6 +80,16 @@ class MessageAgent(ABC):
         self._say(message)
         return message
 
+    async def reply_async(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
+        """Return the next message, and leave the event loop free while a model answers."""
+        self._hear(incoming)
+        message = await self._answer_async(self._messages)
+        self._say(message)
+        return message
+
+    async def _answer_async(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
+        return self._answer(messages)
+
     def recall(self, incoming: Sequence[Tau2Message], message: SpokenMessage) -> None:
         """Take a message of an earlier conversation for the agent's own answer."""
         self._hear(incoming)
@@ -135,6 +145,12 @@ class MessageAgentAdapter(AgentAdapter):
         """Return the agent's next message; callbacks see whole turns, from query to answer."""
         self._note_start(incoming)
         message = self.agent.reply(incoming)
+        self._note_end(message)
+        return message
+
+    async def reply_async(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
+        self._note_start(incoming)
+        message = await self.agent.reply_async(incoming)
         self._note_end(message)
         return message
 
@@ -203,15 +219,25 @@ class DefaultTau2Agent(MessageAgent):
         self.system_prompt = system_prompt or wording.agent_prompt(policy)
 
     def _answer(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
-        response = self.model.chat(
-            [{"role": "system", "content": self.system_prompt}, *self.wording.chat(messages)],
-            generation_params=self.llm_args,
-            tools=self.tool_definitions or None,
-            tool_choice=self.tool_choice if self.tool_definitions else None,
-        )
-        message = self._message(response)
+        message = self._message(self.model.chat(**self._request(messages)))
         self._show(message)
         return message
+
+    async def _answer_async(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
+        message = self._message(await self.model.chat_async(**self._request(messages)))
+        self._show(message)
+        return message
+
+    def _request(self, messages: Sequence[Tau2Message]) -> dict[str, Any]:
+        return {
+            "messages": [
+                {"role": "system", "content": self.system_prompt},
+                *self.wording.chat(messages),
+            ],
+            "generation_params": self.llm_args,
+            "tools": self.tool_definitions or None,
+            "tool_choice": self.tool_choice if self.tool_definitions else None,
+        }
 
     def _message(self, response: ChatResponse) -> SpokenMessage:
         return assistant_message(

@@ -3,6 +3,7 @@
 After tau2-bench v0.2.0, src/tau2/environment/environment.py (MIT, Sierra Research).
 """
 
+import copy
 import inspect
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -103,6 +104,19 @@ class Tau2Environment(Environment):
             "policy": policy,
             "initial_db_hash": initial_db_hash,
         }
+
+    def twin(self) -> "Tau2Environment":
+        """Return an environment that is in the same state, and independent from now on."""
+        twin = copy.copy(self)
+        twin._lock = threading.RLock()
+        twin.world, twin.trajectory = self.world.twin(), self.trajectory.twin()
+        world = twin.world
+        twin.state = {
+            **self.state,
+            **{"db": world.tools.db, "toolkit": world.tools, "user_toolkit": world.user_tools},
+        }
+        vars(twin).pop("tools", None)  # they call into the environment they were made for
+        return twin
 
     @property
     def domain(self) -> str:

@@ -31,6 +31,7 @@ from maseval.benchmark.tau2.texts.original import Wording
 from maseval.benchmark.tau2.wording import OURS
 from maseval.benchmark.tau2.world.world import answer_call
 from maseval.core.exceptions import UserError, UserExhaustedError
+from maseval.core.messages import ChatResponse
 from maseval.core.model import ModelAdapter
 from maseval.core.provider_errors import model_of
 from maseval.core.storage.redaction import redact
@@ -110,6 +111,16 @@ class MessageUser(User):
         message = self._answer(self.messages)
         self._say(message)
         return message
+
+    async def reply_async(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
+        """Return the next message, and leave the event loop free while a model answers."""
+        self._hear(incoming)
+        message = await self._answer_async(self.messages)
+        self._say(message)
+        return message
+
+    async def _answer_async(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
+        return self._answer(messages)
 
     def recall(self, incoming: Sequence[Tau2Message], message: SpokenMessage) -> None:
         """Take a message of an earlier conversation for the user's own answer."""
@@ -217,14 +228,25 @@ class Tau2User(MessageUser):
         self.system_prompt = wording.user_prompt(guidelines, scenario)
 
     def _answer(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
-        heard = self.wording.chat(flip_roles(messages))
+        request = self._request(messages)
         with model_of("user"):
-            response = self.model.chat(
-                [{"role": "system", "content": self.system_prompt}, *heard],
-                generation_params=self.llm_args,
-                tools=self.tool_definitions,
-                tool_choice="auto" if self.tool_definitions else None,
-            )
+            return self._message(self.model.chat(**request))
+
+    async def _answer_async(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
+        request = self._request(messages)
+        with model_of("user"):
+            return self._message(await self.model.chat_async(**request))
+
+    def _request(self, messages: Sequence[Tau2Message]) -> dict[str, Any]:
+        heard = self.wording.chat(flip_roles(messages))
+        return {
+            "messages": [{"role": "system", "content": self.system_prompt}, *heard],
+            "generation_params": self.llm_args,
+            "tools": self.tool_definitions,
+            "tool_choice": "auto" if self.tool_definitions else None,
+        }
+
+    def _message(self, response: ChatResponse) -> SpokenMessage:
         return user_message(
             response.content, tool_calls=calls_of(response, "user"), **reply_facts(response)
         )

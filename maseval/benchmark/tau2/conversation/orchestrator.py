@@ -97,7 +97,7 @@ class Orchestrator:
         self.done = False
         self.from_role: Speaker | None = None
         self.to_role: Speaker | None = None
-        self._incoming: list[Tau2Message] = []
+        self.incoming: list[Tau2Message] = []
         self._began: float | None = None
         self._opens_alone = False  # the agent's first message is awaited, and nobody has spoken
         self._is_open = False  # neither side has been told of the end
@@ -132,10 +132,10 @@ class Orchestrator:
         side = self.agent if self.to_role == "agent" else self.user
         if side is None:
             raise NobodyListensError(
-                f"the agent wrote {self._incoming[-1]['content']!r} instead of calling a tool; "
+                f"the agent wrote {self.incoming[-1]['content']!r} instead of calling a tool; "
                 "without a user it can only call tools, or stop"
             )
-        return Turn(side, self._incoming)
+        return Turn(side, self.incoming)
 
     def take(self, message: SpokenMessage) -> None:
         """Append the message of the side whose turn it is."""
@@ -190,7 +190,7 @@ class Orchestrator:
             return
         for role, side in (("agent", self.agent), ("user", self.user)):
             if isinstance(side, ConversationListener):
-                side.stop(self._incoming if to == role else None)
+                side.stop(self.incoming if to == role else None)
 
     def _refuse_unanswered_call(self) -> None:
         stops = (TerminationReason.AGENT_STOP, TerminationReason.USER_STOP)
@@ -198,7 +198,7 @@ class Orchestrator:
         if self.rules.answers_first and stopped and self.to_role == "env":
             raise UnansweredCallError(
                 "Environment should not receive the last message. Last message: "
-                f"{self.rules.describe(self._incoming[-1])}"
+                f"{self.rules.describe(self.incoming[-1])}"
             )
 
     def _end(self, reason: TerminationReason) -> None:
@@ -272,10 +272,10 @@ class Orchestrator:
 
     def _deliver(self, sender: Speaker, receiver: Speaker, messages: list[Tau2Message]) -> None:
         heard = messages if receiver == "env" else [without_thought(each) for each in messages]
-        self.from_role, self.to_role, self._incoming = sender, receiver, heard
+        self.from_role, self.to_role, self.incoming = sender, receiver, heard
 
     def _answer_calls(self) -> None:
-        calls = tool_calls_of(self._incoming[-1])
+        calls = tool_calls_of(self.incoming[-1])
         answers = self._answers(calls or ())
         if not answers:
             raise IndexError("list index out of range")
@@ -315,7 +315,7 @@ class Orchestrator:
     def _check_communication(self) -> None:
         if not self.validate_communication or self.from_role == "env":
             return
-        message, solo = self._incoming[-1], self.user is None
+        message, solo = self.incoming[-1], self.user is None
         stop = message["role"] == "assistant" and self.agent.is_stop(message)
         if not follows_protocol(message, solo=solo and not stop):
             agent = self.from_role == "agent"

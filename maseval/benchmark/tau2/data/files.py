@@ -296,11 +296,11 @@ class UnknownSplitError(MASEvalError, ValueError):
     """The domain has no such set of tasks."""
 
 
-class UnknownTaskError(MASEvalError, LookupError):
+class UnknownTaskError(MASEvalError, LookupError, ValueError):
     """The domain has no task of that id."""
 
 
-class MissingTasksError(UnknownTaskError, ValueError):
+class MissingTasksError(UnknownTaskError):
     """A split does not have all of the tasks that were asked for."""
 
 

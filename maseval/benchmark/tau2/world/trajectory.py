@@ -45,6 +45,12 @@ class Trajectory:
         """The number of messages that are from an earlier conversation and keep their times."""
         self._recorded: list[Tau2Message] = []
 
+    def twin(self) -> "Trajectory":
+        """Return a trajectory that is the same so far, and independent from now on."""
+        twin = copy.copy(self)
+        twin.messages, twin._recorded = list(self.messages), list(self._recorded)
+        return twin
+
     @cached_property
     def id(self) -> str:
         """The id of the simulation, which is made up."""

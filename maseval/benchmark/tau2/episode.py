@@ -1,0 +1,386 @@
+"""Episode: one simulation whose caller plays a side, message by message.
+
+The simulation is that of every run: the same orchestrator, worlds, participants and verdict.
+Whoever holds an episode says what its side says (``act``) and has the other side answer
+(``advance``, or ``advance_async`` in an event loop). Between two messages an episode is nothing but
+data: no thread waits, and ``twin`` copies it.
+"""
+
+import copy
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from random import Random
+from typing import Any, NamedTuple, TypeVar, cast
+
+from maseval.benchmark.tau2.agent import DONE, MessageAgent
+from maseval.benchmark.tau2.benchmark import Mode
+from maseval.benchmark.tau2.conversation.orchestrator import Orchestrator, Turn
+from maseval.benchmark.tau2.conversation.participants import Participant
+from maseval.benchmark.tau2.conversation.recording import read_recording
+from maseval.benchmark.tau2.data_loader import build_tasks, load_raw_task
+from maseval.benchmark.tau2.default_benchmark import DefaultAgentTau2Benchmark
+from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.formats.message import (
+    STOP,
+    Requestor,
+    SpokenMessage,
+    Tau2Message,
+    is_tool_call,
+    tool_calls_of,
+)
+from maseval.benchmark.tau2.formats.simulation import TerminationReason, with_keys
+from maseval.benchmark.tau2.players.scripted import PLAYERS, make_agent, make_user
+from maseval.benchmark.tau2.scoring.case import Case, KnownTask
+from maseval.benchmark.tau2.scoring.score import EvaluationType, Verdict, score
+from maseval.benchmark.tau2.texts.original import SOLO
+from maseval.benchmark.tau2.wording import AnyTexts
+from maseval.benchmark.tau2.world.setting import Setting
+from maseval.core.event_loop import in_thread, settle
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.messages import ChatResponse, Message
+from maseval.core.model import ModelAdapter, Params, resolve_model
+from maseval.core.reasoning import ReasoningMemory
+from maseval.core.scripted import FixedReply, Tools, to_response
+from maseval.core.seeding import DefaultSeedGenerator, SeedGenerator
+from maseval.core.task import Task
+
+Answer = FixedReply | Awaitable[FixedReply]
+Partner = str | ModelAdapter | Callable[[list[Message], Tools], Answer]
+"""Who plays the other side: ``scripted`` for the user or a scripted agent's name, a model, or a
+function from the messages and tools that a model would be sent to a text, or to tool calls."""
+
+DEFAULT_MODEL = "gpt-4.1"
+SCRIPTED = "scripted"
+
+PartT = TypeVar("PartT")
+
+
+class CallableModel(ModelAdapter):
+    """A model that is a function of messages and tools, which may be async."""
+
+    def __init__(self, ask: Callable[[list[Message], Tools], Answer]) -> None:
+        super().__init__()
+        self._ask = ask
+        self._answered: Any = None
+        self._turn = 0
+
+    @property
+    def model_id(self) -> str:
+        return getattr(self._ask, "__name__", type(self._ask).__name__)
+
+    def _chat_impl(
+        self,
+        messages: list[Message],
+        generation_params: Params | None = None,
+        tools: Tools = None,
+        tool_choice: str | dict[str, object] | None = None,
+        **kwargs: object,
+    ) -> ChatResponse:
+        found, self._answered = self._answered, None
+        self._turn += 1
+        reply = settle(self._ask(messages, tools)) if found is None else found
+        return to_response(reply, self._turn)
+
+    async def chat_async(self, messages: Sequence[Message], **request: Any) -> ChatResponse:
+        reply: Any = self._ask(list(messages), request.get("tools"))
+        self._answered = await reply if hasattr(reply, "__await__") else reply
+        return self.chat(messages, **request)
+
+
+class Seat:
+    """The caller's side: it keeps what it has seen, and is never asked by the orchestrator."""
+
+    def __init__(self, role: Requestor) -> None:
+        self.role = role
+        self.messages: list[Tau2Message] = []
+
+    def begin(self, history: Sequence[Tau2Message]) -> None:
+        self.messages = list(history)
+
+    def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
+        raise NotImplementedError("the caller of an episode answers by Episode.act")
+
+    def is_stop(self, message: SpokenMessage) -> bool:
+        """Return True if the message of an agent ends the conversation."""
+        return not is_tool_call(message) and STOP in (message.get("content") or "")
+
+
+class KnownEpisodeTask(NamedTuple):
+    """A task to run, and as its author wrote it."""
+
+    task: Task
+    known: KnownTask
+
+
+@lru_cache(maxsize=4096)
+def _known_task(domain: str | Domain, task_id: str, version: str) -> KnownEpisodeTask:
+    raw = load_raw_task(domain, task_id, version=version)
+    (task,) = build_tasks([raw], domain, version=version).to_list()
+    task.environment_data["domain"] = domain  # by itself, if it is not known by its name
+    return KnownEpisodeTask(task, KnownTask.of(raw))
+
+
+@dataclass(frozen=True, eq=False)
+class EpisodeSetup:
+    """All that the episodes of one task have in common.
+
+    ``role`` is the caller's side and ``partner`` plays the other; without one, the model
+    ``model_id`` does, with ``llm_args``.
+    """
+
+    domain: str | Domain
+    task_id: str
+    role: Requestor = "assistant"
+    max_steps: int = 100
+    solo: bool = False
+    partner: Partner | None = None
+    model_id: str | None = None
+    llm_args: Mapping[str, object] | None = None
+    version: str = "1.0.1"
+    judge: ModelAdapter | None = None
+    texts: AnyTexts = None
+
+    def __post_init__(self) -> None:
+        names = [SCRIPTED] if self.role == "assistant" else list(PLAYERS)
+        if isinstance(self.partner, str) and self.partner not in names:
+            raise ConfigurationError(
+                f"the other side is {self.partner!r}; give {' or '.join(names)}, a ModelAdapter or "
+                "a function, or name a model by user_llm or agent_llm"
+            )
+
+    @property
+    def known(self) -> KnownEpisodeTask:
+        """The task; a ``ValueError`` if the domain has none of that id."""
+        return _known_task(self.domain, self.task_id, self.version)
+
+    @cached_property
+    def _benchmark(self) -> "_EpisodeBenchmark":
+        return _EpisodeBenchmark(self)
+
+    def start(self, seed: int | None = None) -> "Episode":
+        """Return a new episode, in which nobody has acted yet; a model is asked with the seed."""
+        benchmark, (task, known) = self._benchmark, self.known
+        seeds = DefaultSeedGenerator(seed).for_task(str(task.id)).for_repetition(0)
+        environment = benchmark.setup_environment({}, task, seeds)
+        seat = Seat(self.role)
+        partner = None if self.solo else benchmark.make_partner(task, environment, seeds)
+        agent, user = (seat, partner) if self.role == "assistant" else (partner, seat)
+        assert agent is not None
+        steps = Orchestrator(environment, agent, user, max_steps=self.max_steps)
+        return Episode(self, environment, steps, seat, known, seed)
+
+
+class _EpisodeBenchmark(DefaultAgentTau2Benchmark):
+    """Makes the world and the other side of an episode, as those of a run are made."""
+
+    def __init__(self, setup: EpisodeSetup) -> None:
+        mode = Mode.SOLO if setup.solo else Mode.NORMAL
+        super().__init__(version=setup.version, mode=mode, texts=setup.texts, progress_bar=False)
+        self.setup = setup
+        self._said_not_comparable = _EpisodeBenchmark.said_for_all
+
+    said_for_all = False
+    """True once the log says that the texts are not the original's: once for a thousand tasks."""
+
+    def get_model_adapter(self, model_id: str, **options: Any) -> ModelAdapter:
+        """Return the partner's model: a new one for each episode, which nobody traces."""
+        partner = self.setup.partner
+        if isinstance(partner, ModelAdapter):
+            return fork(partner)
+        if partner is not None and not isinstance(partner, str):
+            return CallableModel(partner)
+        options.pop("register_name", None)
+        return resolve_model(model_id, **options)
+
+    def _get_user_model_id(self, task: Task) -> str:
+        return self.setup.model_id or DEFAULT_MODEL
+
+    def make_partner(
+        self, task: Task, environment: Tau2Environment, seeds: SeedGenerator
+    ) -> Participant:
+        setup = self.setup
+        if setup.role == "assistant":
+            if setup.partner == SCRIPTED:
+                return make_user(task, environment)
+            asked = replace(task, user_data={**task.user_data, "llm_args": setup.llm_args})
+            user = self.setup_user({}, environment, asked, seeds)
+            _EpisodeBenchmark.said_for_all |= self._said_not_comparable
+            return cast(Participant, user)
+        if isinstance(setup.partner, str):
+            seed = seeds.derive_seed("agents/player")
+            return make_agent(setup.partner, task, environment, seed=seed)
+        data = {"model_id": setup.model_id or DEFAULT_MODEL, "llm_args": setup.llm_args}
+        agents, _ = self.setup_agents(data, environment, task, None, seeds)
+        return cast(Participant, agents[0])
+
+    def agent_tools(self, environment: Tau2Environment) -> list[dict[str, Any]]:
+        """Return the agent's tools; a caller who plays the agent has ``done`` as well."""
+        tools = self._tool_definitions(environment)
+        if self.setup.role == "user" or self.mode is Mode.SOLO:
+            return tools
+        return tools + self.wording(environment.release).tools([DONE], SOLO)
+
+    def user_tools(self, environment: Tau2Environment, task: Task) -> list[dict[str, Any]]:
+        tools = environment.user_tools_on_demand(task.user_data.get("user_tools"))
+        return self._user_definitions(environment, tools)
+
+
+class InterruptedEpisodeError(ConfigurationError, RuntimeError):
+    """The other side failed to answer, so it is still its turn."""
+
+
+class Episode:
+    """One simulation in which the caller plays a side; see ``EpisodeSetup.start``."""
+
+    def __init__(
+        self,
+        setup: EpisodeSetup,
+        environment: Tau2Environment,
+        orchestrator: Orchestrator,
+        seat: Seat,
+        known: KnownTask,
+        seed: int | None,
+    ) -> None:
+        self.setup = setup
+        self.environment = environment
+        self.orchestrator = orchestrator
+        self.seat = seat
+        self.known = known
+        self.seed = seed
+
+    @property
+    def partner(self) -> Participant | None:
+        """Whoever plays the other side; None in solo mode."""
+        steps = self.orchestrator
+        return steps.user if steps.agent is self.seat else steps.agent
+
+    @property
+    def is_over(self) -> bool:
+        return self.orchestrator.done
+
+    @property
+    def reached_limit(self) -> bool:
+        """True if the limit of steps ended it."""
+        return self.environment.trajectory.termination_reason == TerminationReason.MAX_STEPS
+
+    # Its steps.
+
+    def advance(self) -> None:
+        """Let the other side and the tools act until it is the caller's turn, or all is over."""
+        while (turn := self._partners_turn()) is not None:
+            self.orchestrator.take(turn.side.reply(turn.incoming))
+
+    async def advance_async(self) -> None:
+        """Do what ``advance`` does; the event loop is free while a model answers."""
+        while (turn := self._partners_turn()) is not None:
+            self.orchestrator.take(await _reply_async(turn))
+
+    def _partners_turn(self) -> Turn | None:
+        turn = self.orchestrator.next_turn()
+        return None if turn is None or turn.side is self.seat else turn
+
+    def act(self, message: SpokenMessage) -> None:
+        """Say or do what the caller's side says or does; the agent's ``done`` ends all."""
+        turn = self.orchestrator.next_turn()
+        if turn is None or turn.side is not self.seat:
+            raise InterruptedEpisodeError(
+                "it is not the caller's turn, as the other side has not answered; reset the "
+                "episode, or restore a snapshot"
+            )
+        calls = tool_calls_of(message) or ()
+        if self.seat.role == "assistant" and any(call["name"] == "done" for call in calls):
+            message = {**message, "content": STOP, "tool_calls": None}
+        self.orchestrator.take(message)
+        self.seat.messages += [*turn.incoming, message]
+
+    def seen(self) -> list[Tau2Message]:
+        """Return the caller's history with what waits for its answer; nothing if nothing does."""
+        steps = self.orchestrator
+        mine = steps.agent if steps.to_role == "agent" else steps.user
+        if steps.to_role in (None, "env") or mine is not self.seat:
+            return []
+        return [*self.seat.messages, *steps.incoming]
+
+    # Its parts, for those who watch.
+
+    @property
+    def agent_tools(self) -> list[dict[str, Any]]:
+        return self.setup._benchmark.agent_tools(self.environment)
+
+    @property
+    def user_tools(self) -> list[dict[str, Any]]:
+        return self.setup._benchmark.user_tools(self.environment, self.setup.known.task)
+
+    # Its end.
+
+    @cached_property
+    def case(self) -> Case:
+        """The conversation as scoring reads it."""
+        world, rules = self.environment.world, self.environment.release.rules
+        setting = Setting(world.domain, self.environment.folder, self.known.spec, world.solo, rules)
+        trajectory = self.environment.trajectory
+        recording = read_recording(
+            {
+                "messages": trajectory.messages,
+                "termination_reason": trajectory.termination_reason,
+            }
+        )
+        wording = self.setup._benchmark.wording(self.environment.release)
+        return Case(recording, setting, self.known.raw, wording)
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """The verdict by all checks of the task, as a run gets it."""
+        return score(self.case, EvaluationType.ALL, nl_model=self.setup.judge)
+
+    @cached_property
+    def simulation(self) -> dict[str, object]:
+        """The finished simulation, in the form of its release."""
+        form, trajectory = self.environment.release.rules.files, self.environment.trajectory
+        found = trajectory.to_simulation(
+            task_id=self.setup.task_id, seed=self.seed, reward_info=self.verdict.reward_info
+        )
+        messages = [form.message(each) for each in cast(list[Tau2Message], found["messages"])]
+        return with_keys({**found, "messages": messages}, form.simulation)
+
+    def twin(self) -> "Episode":
+        """Return an independent episode in the same state, which continues in the same way."""
+        steps, seat = copy.copy(self.orchestrator), fork(self.seat)
+        partner = None if self.partner is None else fork(self.partner)
+        steps.agent, steps.user = (
+            (seat, partner) if steps.agent is self.seat else (cast(Participant, partner), seat)
+        )
+        steps.incoming = list(steps.incoming)
+        steps.environment = self.environment.twin()
+        steps.trajectory = steps.environment.trajectory
+        return Episode(self.setup, steps.environment, steps, seat, self.known, self.seed)
+
+
+async def _reply_async(turn: Turn) -> SpokenMessage:
+    reply = getattr(turn.side, "reply_async", None)
+    if reply is None:
+        return await in_thread(lambda: turn.side.reply(turn.incoming))
+    return cast(SpokenMessage, await reply(turn.incoming))
+
+
+_CONTAINERS = (list, dict, set, deque, Counter)
+_OWN_PARTS = (ModelAdapter, MessageAgent, ReasoningMemory)
+
+
+def fork(part: PartT) -> PartT:
+    """Return a copy that continues on its own: its lists and its model are its own.
+
+    The messages in a list are shared, since none is ever changed, and so are clients of providers.
+    """
+    twin = copy.copy(part)
+    for name, value in vars(part).items():
+        if isinstance(value, _CONTAINERS):
+            vars(twin)[name] = copy.copy(value)
+        elif isinstance(value, Random):
+            vars(twin)[name] = copy.deepcopy(value)
+        elif isinstance(value, _OWN_PARTS):
+            vars(twin)[name] = fork(value)
+    return twin
