@@ -25,9 +25,9 @@ def sentences(path: Path) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
             passed_over |= {id(part) for part in ast.walk(node) if part is not node}
-        if id(node) not in passed_over and (words := _words(node)) is not None:
-            if _reads_like_a_sentence(words):
-                yield getattr(node, "lineno", 0), " ".join(words.split())
+        words = None if id(node) in passed_over else _words(node)
+        if words is not None and _reads_like_a_sentence(words):
+            yield getattr(node, "lineno", 0), " ".join(words.split())
 
 
 def _docstrings(tree: ast.AST) -> Iterator[ast.AST]:

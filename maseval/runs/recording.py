@@ -77,8 +77,8 @@ def notes_on_folder(run: Recording, stored: StoredConfig, *, torn: bool = False)
     if damage := damage_in_words(run.damaged):
         count = sum(one in run.recorded for one in run.planned)
         notes.append(
-            f"{damage}; {count} of {len(run.planned)} planned simulations are recorded, and "
-            "resuming the run makes the others"
+            f"{damage}; {count} of {len(run.planned)} planned simulations are recorded; "
+            "resume the run to get the missing ones"
         )
     elif torn and holder_of(run.path / LOCK) is None:
         notes.append("the last line of its log is cut off, as after a kill, and does not count")
