@@ -10,7 +10,15 @@ from maseval.app.results.variants import (
     conventions_in_json,
     conventions_in_words,
 )
-from maseval.core.outcome import UNJUDGED, Outcome, Score, Simulation, total_cost, words_on_cache
+from maseval.core.outcome import (
+    UNJUDGED,
+    Outcome,
+    Score,
+    Simulation,
+    total_cost,
+    words_on_cache,
+    words_on_code,
+)
 from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.core.task import ChosenSubset
 from maseval.runs.config import RunConfig
@@ -229,6 +237,7 @@ def run_summary(
                     overall.without_value,
                     overall.shortfall,
                     words_on_cache(lines),
+                    words_on_code(line.code for line in lines),
                 ),
             )
         ),
