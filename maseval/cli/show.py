@@ -306,7 +306,7 @@ def _beside_parts(found: "RunFindings", *, details: bool) -> Parts:
     """Yield the numbers beside the official one, and with ``details`` what makes the difference."""
     if all(each.is_official for each in found.scores):
         return
-    yield "\n[bold]Beside the official number[/bold], never in its place:"
+    yield "\n[bold]Additional numbers[/bold] (the official one is above):"
     yield from variant_parts(found.scores)
     if not details:
         yield "`maseval show RUN --sound` and `maseval tau2 comply RUN` show why."

@@ -90,8 +90,8 @@ def damage_to_folder(run: Recording, stored: StoredConfig) -> list[str]:
     if damage := damage_in_words(run.damaged):
         count = sum(one in run.recorded for one in run.planned)
         notes.append(
-            f"{damage}; {count} of {len(run.planned)} planned simulations are recorded, and "
-            "resuming the run makes the others"
+            f"{damage}; {count} of {len(run.planned)} planned simulations are recorded; "
+            "resume the run to get the missing ones"
         )
     return notes
 
