@@ -31,7 +31,7 @@ METHOD = (
     "pass^k: probability that k trials of a task all pass, mean over tasks; what has no verdict is "
     "left out. {}"
 )
-UNANSWERED = "The run is to end when its question is answered, and has not come so far."
+UNANSWERED = "The run ends when its question is decided, and it is not decided yet."
 
 
 @dataclass(frozen=True)
