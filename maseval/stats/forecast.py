@@ -5,7 +5,8 @@ trials help. **On tasks like these** the tasks are a sample, too: how much they 
 out by more tasks alone, and unlimited trials still leave a width.
 
 A difference is detectable if it is found with 80 % power at the 5 % level: (z_97.5 + z_80) standard
-errors. The chance to stop at each look is that of the normal law (Jennison & Turnbull 2000).
+errors, with Student's quantile for tasks like these. The chance to stop at each look is that of the
+normal law (Jennison & Turnbull 2000).
 """
 
 import math
@@ -17,8 +18,15 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import in_percent, money, percent
 from maseval.core.words import count_of
 from maseval.stats.boundaries import Band, exits
-from maseval.stats.intervals import LEVEL, two_sided_t, two_sided_z
-from maseval.stats.planning import MOST_TRIALS, Pairs, can_decide, reach
+from maseval.stats.intervals import LEVEL, two_sided_z, weighted_interval
+from maseval.stats.planning import (
+    MOST_TASKS,
+    MOST_TRIALS,
+    Pairs,
+    can_decide,
+    reach,
+    smallest_above,
+)
 from maseval.stats.result import Result
 from maseval.stats.sequential_plan import SequentialPlan
 from maseval.stats.trial_noise import trial_noise
@@ -192,21 +200,26 @@ class _Design:
         theirs = self.about.trials or trials
         return self.about.luck * (1 / trials + 1 / theirs) / self.about.tasks
 
-    def detectable(self, trials: float, differing: float = 0.0) -> float | None:
+    def detectable(self, trials: float, differing: float | None = None) -> float | None:
+        """Return what is found on these tasks, or on others where the systems differ by task."""
         if not can_decide(self.about.tasks, self.level):
             return None
-        error = math.sqrt(self.variance(trials) + differing / self.about.tasks)
-        return min(1.0, reach(self.level) * error)
+        error = math.sqrt(self.variance(trials) + (differing or 0.0) / self.about.tasks)
+        return min(1.0, self._reach(differing) * error)
+
+    def _reach(self, differing: float | None) -> float:
+        return reach(self.level, None if differing is None else self.about.tasks)
 
     def half_width(self, trials: float) -> float:
         return two_sided_z(self.level) * math.sqrt(self.about.luck / trials / self.about.tasks)
 
-    def half_width_like(self, trials: float) -> float | None:
-        tasks = self.about.tasks
-        if tasks < 2:
-            return None
+    def half_width_like(self, trials: float, tasks: int | None = None) -> float:
+        """Return the half-width for tasks of two kinds that scatter as these are known to."""
+        rate, number = self.about.rate, tasks or self.about.tasks
         spread = self.about.between + self.about.luck / trials
-        return two_sided_t(self.level, tasks - 1) * math.sqrt(spread / tasks)
+        out = math.sqrt(min(1.0, spread / (rate * (1 - rate)))) if 0 < rate < 1 else 0.0
+        counts = {rate + out * (1 - rate): rate * number, rate * (1 - out): (1 - rate) * number}
+        return weighted_interval(counts, self.level).half_width
 
     def simulations(self, trials: int) -> int:
         return self.about.tasks * trials * (1 if self.about.trials else 2)
@@ -254,21 +267,22 @@ class _Design:
             few = f"{count_of(self.about.tasks, 'task')} are too few for a test"
             return [f"{wanted} cannot be shown with these tasks: {few}"]
         return [
-            f"{wanted}, on these tasks: {self._trials_for(difference, 0.0, looks=True)}",
+            f"{wanted}, on these tasks: {self._trials_for(difference)}",
             f"{wanted}, on tasks like these: {self._trials_for(difference, self.about.differing)}",
         ]
 
-    def _trials_for(self, difference: float, differing: float, looks: bool = False) -> str:
-        allowed = (difference / reach(self.level)) ** 2 * self.about.tasks
-        fixed = differing + (self.about.luck / self.about.trials if self.about.trials else 0.0)
-        if fixed >= allowed:
-            return self._why_not(differing, allowed)
+    def _trials_for(self, difference: float, differing: float | None = None) -> str:
+        allowed = (difference / self._reach(differing)) ** 2 * self.about.tasks
+        luck = self.about.luck / self.about.trials if self.about.trials else 0.0
+        if (differing or 0.0) + luck >= allowed:
+            return self._why_not(differing or 0.0, allowed)
         runs = 1 if self.about.trials else 2
-        trials = math.ceil(runs * self.about.luck / (allowed - fixed) - 1e-9)
+        left = allowed - luck - (differing or 0.0)
+        trials = math.ceil(runs * self.about.luck / left - 1e-9)
         if trials > MOST_TRIALS:
             return f"cannot be shown with these tasks: it would take {trials:,} trials of each"
         words = f"{count_of(trials, 'trial')} per task, {self._price(self.simulations(trials))}"
-        if not looks or trials == 1:
+        if differing is not None or trials == 1:
             return words
         share = percent(self.share_run(trials, difference), 0)
         return f"{words}; with looks on the way {share} of that on average"
@@ -299,20 +313,20 @@ class _Design:
         about, wanted = self.about, f"\u00b1{in_percent(precision)} points"
         here = math.ceil(about.luck / about.tasks * (two_sided_z(self.level) / precision) ** 2)
         answers = [f"{wanted}, on these tasks: {self._precise(here)}"]
-        least = self.half_width_like(math.inf)
-        if least is None:
-            return [*answers, f"{wanted}, on tasks like these: one task says nothing of others"]
-        if least >= precision:
-            tasks = math.ceil(about.tasks * (least / precision) ** 2)
-            why = (
-                f"not reachable with {count_of(about.tasks, 'task')}: even unlimited trials leave "
-                f"\u00b1{in_percent(least)}; it takes more than {count_of(tasks, 'task')}"
-            )
-            return [*answers, f"{wanted}, on tasks like these: {why}"]
-        quantile = two_sided_t(self.level, about.tasks - 1)
-        allowed = (precision / quantile) ** 2 * about.tasks - about.between
-        trials = max(1, math.ceil(about.luck / allowed - 1e-9))
-        return [*answers, f"{wanted}, on tasks like these: {self._precise(trials)}"]
+        like = f"{wanted}, on tasks like these"
+        trials = smallest_above(0, MOST_TRIALS, lambda n: self.half_width_like(n) <= precision)
+        if trials is not None:
+            return [*answers, f"{like}: {self._precise(trials)}"]
+        tasks = smallest_above(
+            about.tasks, MOST_TASKS, lambda n: self.half_width_like(math.inf, n) <= precision
+        )
+        least = in_percent(self.half_width_like(math.inf))
+        many = f"at least {tasks:,}" if tasks else f"more than {MOST_TASKS:,}"
+        why = (
+            f"not reachable with {count_of(about.tasks, 'task')}: even unlimited trials leave "
+            f"\u00b1{least}; it takes {many} tasks"
+        )
+        return [*answers, f"{like}: {why}"]
 
     def _precise(self, trials: int) -> str:
         if trials > MOST_TRIALS:

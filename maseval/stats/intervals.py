@@ -1,18 +1,24 @@
 """Confidence intervals for a share and for a mean over tasks, and the quantiles they need.
 
-A benchmark has few tasks, scores are bounded, and good agents score close to the bound. There a
-percentile bootstrap is too narrow, and has no width at all when every task passes. So the interval
-holds every mean from which the one found is not too far, where the variance is that of the mean in
-question (Wilson 1927) and the quantile is corrected for skewness (Cornish & Fisher 1938; Hall
-1992). The quantiles need no numerical library.
+A benchmark has few tasks, scores are bounded, and good agents score close to the bound. So the
+interval asks what the tasks not seen could do: give each task, and one imagined task at the bound,
+a random weight, all weights equally likely (Dirichlet); the lower end is the quantile of the
+weighted mean with the imagined task at the lower bound, the upper end its mirror image (Gaffke
+2005; Learned-Miller & Thomas 2019). Where every score is 0 or 1 this is the exact interval of
+Clopper & Pearson (1934). That it holds for every bounded distribution is conjectured, not proved.
+
+The quantile needs no sampling. Weights are gamma variables over their sum, so the weighted mean is
+at most t where a sum of gamma variables times (score - t) is at most 0, and the chance of that is
+an integral over the sum's moment-generating function, taken along a path through its saddle point.
 """
 
+import cmath
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from statistics import NormalDist, fmean
-from typing import NamedTuple, Self
+from statistics import NormalDist
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.stats.result import Result
@@ -20,10 +26,12 @@ from maseval.stats.result import Result
 LEVEL = 0.95
 OVER_TASKS = "clustered by task"
 OVER_TASKS_IN_WORDS = f"{OVER_TASKS}, as trials of one task are not independent"
-OF_ONE_TASK = "Wilson, trials of one task"
+OF_ONE_TASK = "exact, trials of one task"
 
-# The part of a task at each bound that no run shows; coverage was simulated with 0.02 to 0.1.
-_UNSEEN = 0.05
+# Steps of the integral along its path; quantiles come out right to nine digits.
+_STEP = 0.2
+_SMALL = 1e-13
+_MOST_STEPS = 100
 
 _TINY = 1e-300
 _PRECISION = 1e-15
@@ -41,6 +49,10 @@ class Interval(Result):
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high
 
+    @property
+    def half_width(self) -> float:
+        return (self.high - self.low) / 2
+
 
 def wilson(passed: int, total: int, level: float = LEVEL) -> Interval:
     """Return Wilson's interval for a share of independent simulations.
@@ -55,77 +67,103 @@ def wilson(passed: int, total: int, level: float = LEVEL) -> Interval:
     return Interval(low, high, level, "Wilson")
 
 
-class Spread(NamedTuple):
-    """The scatter of a score, or of a mean: its variance, and its skewness to each side.
-
-    ``up`` and ``down`` are the third moment of the deviations to that side over the second of all:
-    the size of the steps, where a score moves by few and rare ones.
-    """
-
-    variance: float
-    up: float
-    down: float
-
-    def of_mean(self, count: int) -> Self:
-        """Return the scatter of a mean over so many independent scores."""
-        return type(self)(*(each / count for each in self))
-
-
-def spread_of(scores: Sequence[float], bounds: tuple[float, float] = (0.0, 1.0)) -> Spread:
-    """Return the scatter of single scores, of which there are two or more.
-
-    Each side has a small part of a task at its bound: few tasks hardly show how far others lie. It
-    is the smaller the closer the tasks lie together, compared with such that pass or fail.
-    """
-    mean, (low, high) = fmean(scores), bounds
-    deviations = [score - mean for score in scores]
-    total = math.fsum(each * each for each in deviations)
-    room = (mean - low) * (high - mean)
-    unseen = min(_UNSEEN, total / len(scores) / room) if total and room > 0 else _UNSEEN
-
-    def side(sign: int, far: float) -> float:
-        third = math.fsum((sign * each) ** 3 for each in deviations if sign * each > 0)
-        return (third + unseen * far**3) / (total + unseen * far**2) if far > 0 else 0.0
-
-    return Spread(total / (len(scores) - 1), side(1, high - mean), side(-1, mean - low))
-
-
 def mean_interval(
     scores: Sequence[float], level: float = LEVEL, bounds: tuple[float, float] = (0.0, 1.0)
-) -> Interval | None:
-    """Return the interval for the mean over tasks like these; None for fewer than two tasks.
+) -> Interval:
+    """Return the interval for the mean over tasks like these.
 
     ``bounds`` are those of a single score: -1 and 1 for a difference of two runs.
     """
-    if len(scores) < 2:
-        return None
-    return bounded_interval(
-        fmean(scores),
-        spread_of(scores, bounds).of_mean(len(scores)),
-        two_sided_t(level, len(scores) - 1),
-        Interval(*bounds, level, OVER_TASKS),
-    )
+    return weighted_interval(Counter(scores), level, bounds)
 
 
-def bounded_interval(mean: float, spread: Spread, z: float, frame: Interval) -> Interval:
-    """Return the interval around ``mean``, within ``frame``, for the scatter of the mean.
+def weighted_interval(
+    counts: Mapping[float, float], level: float = LEVEL, bounds: tuple[float, float] = (0.0, 1.0)
+) -> Interval:
+    """Return the same for so many tasks of each score, which need not be whole numbers of tasks."""
+    check_level(level)
+    return _interval(tuple(sorted(counts.items())), level, bounds)
 
-    A mean closer to a bound has less variance, in proportion to the product of the distances to
-    both bounds, and more towards the side to which it is skewed.
-    """
-    room = (mean - frame.low) * (frame.high - mean)
-    shrink = 1 + z * z * spread.variance / room if room > 0 else 1.0
 
-    def arm(skew: float) -> float:
-        root = z * z * spread.variance * shrink + (z**4 / 12 + z * z / 6) * skew * skew
-        return ((2 * z * z + 1) / 6 * skew + math.sqrt(root)) / shrink
-
+# One page shows the same scores in several tables.
+@lru_cache(maxsize=1024)
+def _interval(
+    counts: tuple[tuple[float, float], ...], level: float, bounds: tuple[float, float]
+) -> Interval:
+    low, high = bounds
+    tail = (1 - level) / 2
     return Interval(
-        max(frame.low, mean - arm(spread.down)),
-        min(frame.high, mean + arm(spread.up)),
-        frame.level,
-        frame.method,
+        low + _quantile([(score - low, count) for score, count in counts], tail),
+        high - _quantile([(high - score, count) for score, count in counts], tail),
+        level,
+        OVER_TASKS,
     )
+
+
+def _quantile(counts: Sequence[tuple[float, float]], tail: float) -> float:
+    """Return the quantile of the weighted mean of these scores and of an imagined one at 0."""
+    top = max((score for score, count in counts if count), default=0.0)
+    if top <= 0:
+        return 0.0
+    points = [(score / top, count) for score, count in counts if count] + [(0.0, 1.0)]
+    total = math.fsum(count for _, count in points)
+    mean = math.fsum(count * score for score, count in points) / total
+    spread = math.fsum(count * (score - mean) ** 2 for score, count in points) / total / (total + 1)
+    aim = NormalDist().inv_cdf(tail)
+    # The chance as a normal deviate is nearly straight in the logarithm of the odds: secants.
+    slope = mean * (1 - mean) / math.sqrt(spread)
+    at, low, high, saddle = math.log(mean / (1 - mean)) + aim / slope, -math.inf, math.inf, 0.5
+    before: tuple[float, float] | None = None
+    for _ in range(_MOST_STEPS):
+        chance, saddle = _chance_below(points, 1 / (1 + math.exp(-at)), saddle)
+        miss = NormalDist().inv_cdf(min(1 - 1e-15, max(_TINY, chance))) - aim
+        low, high = (at, high) if miss < 0 else (low, at)
+        if before is not None:
+            slope = (miss - before[1]) / (at - before[0])
+        before = at, miss
+        step = at - miss / slope if slope > 0 else math.nan
+        if not low < step < high:
+            step = (low + high) / 2 if math.isfinite(low + high) else at - math.copysign(1.0, miss)
+        if abs(step - at) < 1e-10:
+            break
+        at = step
+    return top / (1 + math.exp(-at))
+
+
+def _chance_below(
+    points: Sequence[tuple[float, float]], limit: float, saddle: float
+) -> tuple[float, float]:
+    """Return the chance of a weighted mean up to ``limit``, and the saddle point, found from one.
+
+    Its integrand is exp(-log q - sum of count * log(1 + q * step)) over q / (2 pi i).
+    """
+    steps = [(score / limit - 1, count) for score, count in points]
+    q, low, high = saddle, 0.0, 1.0
+    for _ in range(_MOST_STEPS):
+        slopes = [(1 / q, 1.0), *((step / (1 + q * step), count) for step, count in steps)]
+        first = -math.fsum([count * slope for slope, count in slopes])
+        second = math.fsum([count * slope * slope for slope, count in slopes])
+        low, high = (q, high) if first < 0 else (low, q)
+        better = q - first / second
+        if not low < better < high:
+            better = (low + high) / 2
+        if abs(better - q) < 1e-6 * min(q, 1 - q):
+            break
+        q = better
+    # The path bends as that of the steepest descent does; it crosses the real line only at q.
+    width = 1 / math.sqrt(second)
+    bend = -2 / 3 * width**3 * math.fsum(count * slope**3 for slope, count in slopes)
+    total, at, size = 0.5, 0.0, 1.0
+    while size > _SMALL:
+        at += _STEP
+        along, across = math.sinh(at), math.cosh(at)
+        z = width * complex(bend * (across - 1), along)
+        logs = sum([count * cmath.log(1 + z * slope) for slope, count in slopes])
+        value = cmath.exp(-logs) * complex(bend * along, across)
+        total += value.imag
+        size = abs(value)
+    front = -math.log(q) - math.fsum(count * math.log1p(q * step) for step, count in steps)
+    return _STEP * width / math.pi * math.exp(front) * total, q
 
 
 def _wilson(share: float, total: float, z: float) -> tuple[float, float]:

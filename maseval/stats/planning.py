@@ -1,15 +1,18 @@
 """Sample sizes: the power of a comparison, and whether an agent reaches a required pass rate.
 
-A true difference is found with 80% power if it is (z_97.5 + z_80) standard errors away from zero.
+A true difference is found with 80% power if it is (t_97.5 + z_80) standard errors away from zero.
 The variance of the tasks' differences has two parts: true variation between tasks, which only more
 tasks average out, and the noise of the trials, which more trials reduce.
 
 A requirement is one-sided: an agent misses a pass rate if the upper end of its interval lies below
-it, and meets it if the lower end does not. In between, more trials or more tasks may decide.
+it, and meets it if the lower end does not. In between, more trials or more tasks may decide. Trials
+draw the tasks' scores together, as far as they are luck, but cannot stand in for tasks: few of them
+leave a width even if all score the same.
 """
 
 import math
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist, fmean, variance
@@ -20,15 +23,11 @@ from maseval.core.figures import p_is, percent
 from maseval.core.recorded import number
 from maseval.core.words import count_of
 from maseval.stats.intervals import (
-    OVER_TASKS,
     Interval,
-    Spread,
-    bounded_interval,
     mean_interval,
-    spread_of,
     two_sided_t,
     two_sided_z,
-    wilson,
+    weighted_interval,
 )
 from maseval.stats.result import Result
 from maseval.stats.trial_noise import count_as_pass_hat, trial_noise
@@ -39,9 +38,7 @@ POWER = 0.8
 
 # If more trials of each task, or more tasks, than this are needed, they are not the answer.
 MOST_TRIALS = 1_000
-_MOST_TASKS = 10_000
-
-_TOO_CLOSE = "the score is too close to the rate asked for; no affordable number decides it"
+MOST_TASKS = 10_000
 
 
 @dataclass(frozen=True)
@@ -93,9 +90,13 @@ class Pairs:
         return total
 
 
-def reach(level: float) -> float:
-    """Return the number of standard errors from zero at which a difference has 80% power."""
-    return two_sided_z(level) + NormalDist().inv_cdf(POWER)
+def reach(level: float, tasks: int | None = None) -> float:
+    """Return the number of standard errors from zero at which a difference has 80% power.
+
+    ``tasks`` are those whose scatter the error is found from; None if it is known.
+    """
+    quantile = two_sided_z(level) if tasks is None else two_sided_t(level, tasks - 1)
+    return quantile + NormalDist().inv_cdf(POWER)
 
 
 def detectable_difference(differences: Sequence[float], level: float) -> float | None:
@@ -105,7 +106,8 @@ def detectable_difference(differences: Sequence[float], level: float) -> float |
     """
     if not can_decide(len(differences), level) or not (spread := variance(differences)):
         return None
-    return min(1.0, reach(level) * math.sqrt(spread / len(differences)))
+    count = len(differences)
+    return min(1.0, reach(level, count) * math.sqrt(spread / count))
 
 
 def least_half_width(tasks: Sequence[Trials], level: float) -> float | None:
@@ -115,16 +117,17 @@ def least_half_width(tasks: Sequence[Trials], level: float) -> float | None:
     tried twice, as one trial does not tell a difference of tasks from luck.
     """
     counted = [each for each in tasks if each.total]
-    noise = trial_noise(counted, 1)
-    if noise is None or len(counted) < 2:
+    scores = _pass_rates(counted)
+    if len(scores) < 2 or (noise := trial_noise(counted, 1)) is None:
         return None
-    spread = spread_of(_pass_rates(counted))
-    between = spread._replace(variance=max(0.0, spread.variance - noise)).of_mean(len(counted))
-    frame = Interval(0.0, 1.0, level, OVER_TASKS)
-    quantile = two_sided_t(level, len(counted) - 1)
-    value = mean_over_tasks(counted, "pass^k", 1)
-    found = bounded_interval(value, between, quantile, frame)
-    return (found.high - found.low) / 2
+    return mean_interval(_narrowed(scores, variance(scores) - noise), level).half_width
+
+
+def _narrowed(scores: Sequence[float], spread: float) -> list[float]:
+    """Return the scores drawn towards their mean, until their variance is at most ``spread``."""
+    mean, now = fmean(scores), variance(scores)
+    factor = math.sqrt(min(1.0, max(0.0, spread) / now)) if now else 1.0
+    return [mean + factor * (score - mean) for score in scores]
 
 
 def plan(
@@ -149,7 +152,7 @@ def plan(
         at = f"significant at the {percent(1 - level, 0)} level"
         why = f"{p_is(p_value)}: {at}, no more trials needed"
         return SamplePlan(found, present, 0, 0.0, count, why)
-    allowed = count * (found / reach(level)) ** 2
+    allowed = count * (found / reach(level, count)) ** 2
     tasks = max(count, math.ceil(count * variance(differences) / allowed))
     trials = _trials_needed(pairs, variance(differences), allowed)
     if trials is None:
@@ -181,10 +184,10 @@ def _trials_needed(pairs: Pairs, spread: float, allowed: float) -> int | None:
         return noise is not None and real + noise <= allowed
 
     fewest = fewest_trials([*pairs.first, *pairs.second])
-    return fewest if spread <= allowed else _smallest_above(fewest, MOST_TRIALS, suffices)
+    return fewest if spread <= allowed else smallest_above(fewest, MOST_TRIALS, suffices)
 
 
-def _smallest_above(low: int, most: int, suffices: Callable[[int], bool]) -> int | None:
+def smallest_above(low: int, most: int, suffices: Callable[[int], bool]) -> int | None:
     """Find the smallest number above ``low``, and up to ``most``, that suffices, by bisection."""
     if not suffices(most):
         return None
@@ -200,7 +203,8 @@ def _missing_trials(tasks: Sequence[Trials], trials: int) -> int:
 def _advice_without_trials(pairs: Pairs, tasks: int) -> str:
     others = f"about {tasks} tasks like these, with the present number of trials, would decide it"
     if pairs.noise() is None:
-        return f"one trial per task cannot separate luck from skill: run two or more; {others}"
+        enough = count_of(2 * pairs.k, "trial")
+        return f"less than {enough} per task cannot separate luck from skill; {others}"
     return f"no number of trials would decide it: these tasks differ too much; {others}"
 
 
@@ -242,9 +246,7 @@ def requirement(tasks: Sequence[Trials], at_least: float, alpha: float = ALPHA) 
         raise ConfigurationError("no task has a trial that counts, so there is no pass rate")
     level = 1 - 2 * alpha
     value = mean_over_tasks(counted, "pass^k", 1)
-    interval = mean_interval(_pass_rates(counted), level)
-    if interval is None:
-        interval = wilson(counted[0].passed, counted[0].total, level)
+    interval = mean_interval(_units(counted), level)
     if at_least == 1:  # not a question of chance: a single failure refutes it, and nothing else
         return Requirement(at_least, alpha, value, interval, "met" if value == 1 else "missed")
     if interval.high < at_least:
@@ -273,6 +275,14 @@ def _pass_rates(tasks: Sequence[Trials]) -> list[float]:
     return [each.passed / each.total for each in tasks]
 
 
+def _units(tasks: Sequence[Trials]) -> list[float]:
+    """Return the scores of what varies: tasks, or the trials of a single one."""
+    if len(tasks) > 1:
+        return _pass_rates(tasks)
+    ((total, passed),) = tasks
+    return [1.0] * passed + [0.0] * (total - passed)
+
+
 @dataclass(frozen=True)
 class _Decision:
     """The question from which sample size on an interval around ``value`` excludes ``at_least``."""
@@ -284,40 +294,34 @@ class _Decision:
     def advice(self, tasks: Sequence[Trials]) -> str:
         if self.value == self.at_least:
             return "the score is exactly the rate asked for, which no number of trials can decide"
-        if len(tasks) == 1:
-            trials = _smallest_above(tasks[0].total, MOST_TRIALS, self._is_decided_by_trials)
-            return _TOO_CLOSE if trials is None else _more_trials_advice(tasks, trials)
-        spread = spread_of(_pass_rates(tasks))
-        if (trials := self._trials_per_task(tasks, spread)) is not None:
+        if len(tasks) > 1 and (trials := self._trials_per_task(tasks)) is not None:
             return _more_trials_advice(tasks, trials)
-        enough = _smallest_above(
-            len(tasks), _MOST_TASKS, lambda count: self._is_decided_by_tasks(spread, count)
+        units = _units(tasks)
+        enough = smallest_above(
+            len(units), MOST_TASKS, lambda count: self._is_decided_by(units, count)
         )
         if enough is None:
-            return _TOO_CLOSE
+            return "the score is too close to the rate asked for; no affordable number decides it"
+        if len(tasks) == 1:
+            return _more_trials_advice(tasks, enough)
         return f"about {enough} tasks like these, with as many trials each, would decide it"
 
-    def _trials_per_task(self, tasks: Sequence[Trials], spread: Spread) -> int | None:
-        now = trial_noise(tasks, 1)
+    def _trials_per_task(self, tasks: Sequence[Trials]) -> int | None:
+        scores, now = _pass_rates(tasks), trial_noise(tasks, 1)
         if now is None:
             return None
-        between = max(0.0, spread.variance - now)
+        between = max(0.0, variance(scores) - now)
 
         def suffices(trials: int) -> bool:
-            variance = between + (trial_noise(tasks, 1, trials) or 0.0)
-            return self._is_decided_by_tasks(spread._replace(variance=variance), len(tasks))
+            spread = between + (trial_noise(tasks, 1, trials) or 0.0)
+            return self._is_decided_by(_narrowed(scores, spread), len(scores))
 
-        return _smallest_above(fewest_trials(tasks), MOST_TRIALS, suffices)
+        return smallest_above(fewest_trials(tasks), MOST_TRIALS, suffices)
 
-    def _is_decided_by_tasks(self, spread: Spread, tasks: int) -> bool:
-        frame = Interval(0.0, 1.0, self.level, OVER_TASKS)
-        t = two_sided_t(self.level, tasks - 1)
-        return self._is_outside(bounded_interval(self.value, spread.of_mean(tasks), t, frame))
-
-    def _is_decided_by_trials(self, trials: int) -> bool:
-        return self._is_outside(wilson(round(self.value * trials), trials, self.level))
-
-    def _is_outside(self, interval: Interval) -> bool:
+    def _is_decided_by(self, scores: Sequence[float], tasks: int) -> bool:
+        share = tasks / len(scores)
+        counts = {score: share * count for score, count in Counter(scores).items()}
+        interval = weighted_interval(counts, self.level)
         return interval.high < self.at_least or interval.low >= self.at_least
 
 

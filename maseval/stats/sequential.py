@@ -377,7 +377,7 @@ def decide_precision(
                 without=without[position] if without else 0,
                 value=found.value,
                 boundary=plan.half_width,
-                reached=None if span is None else (span.high - span.low) / 2,
+                reached=None if span is None else span.half_width,
             )
         )
     final, reached = len(rounds) == len(plan.looks), looks[-1].reached

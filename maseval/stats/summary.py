@@ -33,7 +33,7 @@ from maseval.stats.intervals import (
     OVER_TASKS_IN_WORDS,
     Interval,
     mean_interval,
-    wilson,
+    weighted_interval,
 )
 from maseval.stats.result import Result
 from maseval.stats.trial_noise import rerun_interval
@@ -125,10 +125,10 @@ def _of_counted(tasks: tuple[Trials, ...], measure: Measure, k: int, level: floa
     )
 
 
-def _interval(tasks: Sequence[Trials], measure: Measure, k: int, level: float) -> Interval | None:
-    if len(tasks) == 1:
-        return _interval_of_one(tasks[0], measure, k, level)
-    return mean_interval(task_scores(tasks, measure, k), level)
+def _interval(tasks: Sequence[Trials], measure: Measure, k: int, level: float) -> Interval:
+    if len(tasks) > 1:
+        return mean_interval(task_scores(tasks, measure, k), level)
+    return _interval_of_one(tasks[0], measure, k, level)
 
 
 def _interval_of_one(task: Trials, measure: Measure, k: int, level: float) -> Interval:
@@ -137,9 +137,9 @@ def _interval_of_one(task: Trials, measure: Measure, k: int, level: float) -> In
     It says nothing of other tasks. The value of some k lies outside, as it is estimated without
     bias; the interval is then extended to it.
     """
-    span, value = wilson(task.passed, task.total, level), mean_over_tasks([task], measure, k)
-    ends = (span.low, span.high)
-    low, high = (p**k if measure == "pass^k" else 1 - (1 - p) ** k for p in ends)
+    span = weighted_interval({1.0: task.passed, 0.0: task.total - task.passed}, level)
+    value = mean_over_tasks([task], measure, k)
+    low, high = (p**k if measure == "pass^k" else 1 - (1 - p) ** k for p in (span.low, span.high))
     return Interval(min(low, value), max(high, value), level, OF_ONE_TASK)
 
 
@@ -199,8 +199,10 @@ class GroupSummary:
                 "score."
             )
         counted = f"{self.done} of {self.planned} simulations have a verdict ({reasons})"
-        low, high = self.estimate("pass^k", 1).bounds or (0.0, 1.0)
-        worst, best = percent(low), percent(high)
+        bounds = self.estimate("pass^k", 1).bounds
+        if bounds is None:  # tasks stop at their first failure, and all first trials are there
+            return f"{counted}; pass^1 rests on first trials only, which all have one."
+        worst, best = map(percent, bounds)
         return f"{counted}: pass^1 is {worst} if all others fail, {best} if all pass."
 
     @property

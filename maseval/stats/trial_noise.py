@@ -2,9 +2,12 @@
 
 If a task passes with the chance p, its pass^k over n trials has a variance that is a sum of powers
 of p, up to the 2k-th. Their means over the tasks are all that is needed, and pass^j estimates the
-mean of the j-th without bias, as long as there are j trials (Hoeffding 1948). Higher ones are not
-known; they are at least those of tasks of which some never pass and all others pass equally often,
-as the logarithms of moments are convex. So the variance is at most underrated by luck.
+mean of the j-th without bias, as long as there are j trials (Hoeffding 1948). With fewer than 2k
+trials there is no answer: what can be guessed was too narrow too often.
+
+The interval holds every score from which the one found is not too far, where the variance is that
+of the score in question (Wilson 1927), the quantile is Student's (1908), and it is corrected for
+skewness (Cornish & Fisher 1938; Hall 1992).
 """
 
 import math
@@ -12,8 +15,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 
-from maseval.stats.intervals import Interval, Spread, bounded_interval, two_sided_z
-from maseval.stats.trials import Measure, Trials, fewest_trials
+from maseval.stats.intervals import Interval, two_sided_t
+from maseval.stats.trials import Measure, Trials
 
 RERUN = "same tasks, new trials; variance from the trials' moments"
 
@@ -28,12 +31,13 @@ def trial_noise(tasks: Collection[Trials], k: int, trials: int | None = None) ->
     """Return the mean over tasks of the variance of their pass^k, over repeated runs.
 
     ``trials`` is the number of trials of such a run; None means as many as each task has had. The
-    result is None if no task has two trials, as one trial does not show its luck.
+    result is None if most tasks have fewer than 2k trials, as those do not show their luck.
     """
     kinds = Counter(each for each in tasks if each.total)
-    if max((each.total for each in kinds), default=0) < 2:
+    telling = Counter({each: count for each, count in kinds.items() if each.total >= 2 * k})
+    if 2 * telling.total() < kinds.total() or not telling:
         return None
-    moments = _moments(kinds, 2 * k)
+    moments = _moments(telling, 2 * k)
     if trials is not None:
         return _variance(moments, trials, k)
     sizes = Counter(each.total for each in kinds.elements())
@@ -42,16 +46,13 @@ def trial_noise(tasks: Collection[Trials], k: int, trials: int | None = None) ->
 
 def _moments(kinds: Counter[Trials], most: int) -> list[float]:
     """Return the means over tasks of the powers of their chances to pass, from 0 to ``most``."""
-    known = min(most, fewest_trials(kinds))
-    sums = [0.0] * (known + 1)
+    sums = [0.0] * (most + 1)
     for (total, passed), count in kinds.items():
         power = float(count)
-        for j in range(known + 1):
+        for j in range(most + 1):
             sums[j] += power
             power *= (passed - j) / (total - j) if j < passed else 0.0
-    moments = [each / sums[0] for each in sums]
-    ratio = moments[-1] / moments[-2] if moments[-2] else 0.0
-    return moments + [moments[-1] * ratio**j for j in range(1, most - known + 1)]
+    return [each / sums[0] for each in sums]
 
 
 def _variance(moments: Sequence[float], trials: int, k: int) -> float:
@@ -132,8 +133,8 @@ def rerun_interval(
 ) -> Interval | None:
     """Return the interval for the score of these very tasks, if only the trials are repeated.
 
-    None if no task has two trials. The variance has one more task, that of what each task's own
-    trials suggest: where all pass or fail together there may still be luck.
+    None if most tasks have fewer than 2k trials. The variance has one more task, that of what each
+    task's own trials suggest: where all pass or fail together there may still be luck.
     """
     counted = count_as_pass_hat(tasks, measure)
     noise = trial_noise(counted, k)
@@ -141,11 +142,18 @@ def rerun_interval(
         return None
     own = {each: count * _own_variance(each, k) for each, count in Counter(counted).items()}
     total, whole = len(counted), math.fsum(own.values())
-    up, down = (
-        math.fsum(weight * max(0.0, sign * _own_skew(each, k)) for each, weight in own.items())
-        for sign in ((1, -1) if measure == "pass^k" else (-1, 1))
-    )
-    variance = (noise * total + whole / total) / (total + 1)
-    spread = Spread(variance, up / (whole or 1.0), down / (whole or 1.0)).of_mean(total)
-    frame = Interval(0.0, 1.0, level, RERUN)
-    return bounded_interval(value, spread, two_sided_z(level), frame)
+    variance = (noise * total + whole / total) / (total + 1) / total
+    z = two_sided_t(level, sum(each.total - 1 for each in counted))
+    # A score closer to a bound has less variance, in proportion to the distances to both bounds.
+    room = value * (1 - value)
+    shrink = 1 + z * z * variance / room if room > 0 else 1.0
+
+    def arm(sign: int) -> float:
+        """Return how far the interval reaches to a side: more to that to which it is skewed."""
+        skews = [weight * max(0.0, sign * _own_skew(each, k)) for each, weight in own.items()]
+        skew = math.fsum(skews) / (whole or 1.0) / total
+        root = z * z * variance * shrink + (z**4 / 12 + z * z / 6) * skew * skew
+        return ((2 * z * z + 1) / 6 * skew + math.sqrt(root)) / shrink
+
+    up, down = map(arm, (1, -1) if measure == "pass^k" else (-1, 1))
+    return Interval(max(0.0, value - down), min(1.0, value + up), level, RERUN)

@@ -1,10 +1,12 @@
 """Intervals for a share and for a mean over tasks."""
 
+import random
 from itertools import product
+from operator import mul
 from statistics import fmean, stdev
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.coverage import BEGIN, END, PAGE, POPULATIONS, TRIALS
@@ -14,6 +16,7 @@ from maseval.stats.intervals import (
     regularised_beta,
     two_sided_t,
     two_sided_z,
+    weighted_interval,
     wilson,
 )
 
@@ -44,71 +47,87 @@ def test_more_passed_than_there_were_is_refused(passed, total):
         wilson(passed, total)
 
 
-@given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), min_size=2, max_size=60))
-def test_the_interval_of_a_mean_holds_the_mean_and_has_a_width(scores):
-    interval = mean_interval(scores)
+def ends(scores, level=0.95, bounds=(0.0, 1.0)):
+    found = mean_interval(scores, level, bounds)
+    return found.low, found.high
 
-    assert 0 <= interval.low <= fmean(scores) <= interval.high <= 1
-    assert interval.high > interval.low
+
+@pytest.mark.parametrize(
+    ("scores", "low", "high"),
+    [
+        ([1.0] * 5, 0.478, 1.0),
+        ([1.0] * 6, 0.541, 1.0),
+        ([1.0] * 50, 0.929, 1.0),
+        ([2 / 3] * 5, 0.319, 0.841),
+        ([0.5], 0.0125, 0.9875),
+        ([], 0.0, 1.0),
+    ],
+)
+def test_few_tasks_that_score_the_same_have_a_width(scores, low, high):
+    assert ends(scores) == pytest.approx((low, high), abs=5e-4)
+
+
+@pytest.mark.parametrize(("tasks", "high"), [(5, 0.044), (6, -0.081)])
+def test_a_difference_at_every_task_excludes_none_where_the_test_does(tasks, high):
+    assert ends([-1.0] * tasks, bounds=(-1.0, 1.0)) == pytest.approx((-1.0, high), abs=5e-4)
+
+
+@pytest.mark.parametrize("total", [1, 2, 3, 7, 20, 278, 5000])
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.9998])
+def test_tasks_that_pass_or_fail_have_the_interval_of_clopper_and_pearson(total, level):
+    # A quantile of a beta distribution: so its own distribution function gives the tail back.
+    tail = (1 - level) / 2
+    for passed in {0, 1, total // 3, total - 1, total}:
+        low, high = ends([1.0] * passed + [0.0] * (total - passed), level)
+        below = regularised_beta(low, passed, total - passed + 1) if passed else tail
+        above = regularised_beta(1 - high, total - passed, passed + 1) if passed < total else tail
+        assert (below, above) == pytest.approx((tail, tail), rel=1e-5)
+        assert (low == 0.0) is (passed == 0) and (high == 1.0) is (passed == total)
+
+
+SCORES = st.lists(st.sampled_from([0.0, 0.001, 0.25, 1 / 3, 0.5, 0.75, 1.0]) | st.floats(0, 1))
+
+
+@given(SCORES, st.data(), st.sampled_from([0.5, 0.9, 0.95, 0.999]))
+@settings(max_examples=60, deadline=None)
+def test_the_interval_holds_the_mean_turns_with_its_scores_rises_and_nests(scores, data, level):
+    low, high = ends(scores, level)
+    assert 0 <= low <= high <= 1
+    if not scores:
+        return
+    assert low <= fmean(scores) + 1e-9 and high >= fmean(scores) - 1e-9
+    mirrored = ends([1 - score for score in scores], level)
+    assert (1 - mirrored[1], 1 - mirrored[0]) == pytest.approx((low, high), abs=1e-8)
+    place = data.draw(st.integers(0, len(scores) - 1))
+    better = [*scores[:place], data.draw(st.floats(scores[place], 1)), *scores[place + 1 :]]
+    assert all(b >= a - 1e-8 for a, b in zip((low, high), ends(better, level), strict=True))
+    wider = ends(scores, (1 + level) / 2)
+    assert wider[0] <= low + 1e-9 and wider[1] >= high - 1e-9
+
+
+def test_it_is_the_quantile_of_a_mean_with_random_weights_and_one_imagined_task():
+    scores, numbers = [0.0, 0.2, 0.5, 0.5, 0.9], random.Random(5)
+
+    def draw():
+        *weights, imagined = (numbers.expovariate(1.0) for _ in range(6))
+        return sum(map(mul, weights, scores)) / (sum(weights) + imagined)
+
+    low = ends(scores, 0.9)[0]
+    assert fmean(draw() <= low for _ in range(40_000)) == pytest.approx(0.05, abs=0.005)
 
 
 def test_many_tasks_far_from_the_bounds_have_students_interval():
     scores = [0.4, 0.5, 0.6, 0.5] * 250
-    interval = mean_interval(scores)
     half = two_sided_t(0.95, 999) * stdev(scores) / 1000**0.5
 
-    assert (interval.low, interval.high) == pytest.approx((0.5 - half, 0.5 + half), abs=3e-4)
+    assert ends(scores) == pytest.approx((0.5 - half, 0.5 + half), abs=1e-3)
 
 
-def test_the_formula_by_hand():
-    # Of 20 tasks one passes. Its deviation is 0.95, that of each other one -0.05; t is 2.093.
-    interval = mean_interval([1.0] + [0.0] * 19)
-    t, total = 2.0930240544, 0.95**2 + 19 * 0.05**2
-    variance = total / 19 / 20
-    up = (0.95**3 + 0.05 * 0.95**3) / (total + 0.05 * 0.95**2) / 20
-    shrink = 1 + t**2 * variance / (0.05 * 0.95)
-    root = (t**2 * variance * shrink + (t**4 / 12 + t**2 / 6) * up**2) ** 0.5
+def test_tasks_may_be_counted_in_parts():
+    whole, part = weighted_interval({1.0: 3, 0.5: 1}), weighted_interval({1.0: 4.5, 0.5: 1.5})
 
-    assert interval.low == 0.0
-    assert interval.high == pytest.approx(0.05 + ((2 * t**2 + 1) / 6 * up + root) / shrink)
-    assert interval.high == pytest.approx(0.2196, abs=1e-4)
-
-
-def test_a_mean_over_all_passing_tasks_still_has_a_lower_end_below_one():
-    few, many = mean_interval([1.0] * 5), mean_interval([1.0] * 50)
-
-    assert few.high == many.high == 1.0
-    assert few.low < many.low < 1.0
-
-
-def test_runs_that_agree_on_every_task_differ_by_little():
-    equal = mean_interval([0.0] * 120, bounds=(-1.0, 1.0))
-    nearly = mean_interval([1.0] + [0.0] * 119, bounds=(-1.0, 1.0))
-
-    assert -equal.low == pytest.approx(equal.high) and 0.02 < equal.high < 0.04
-    assert nearly.high < 0.05, "one task that differs says little more than none"
-    # Of tasks that all differ alike, the same share may be otherwise.
-    better = mean_interval([0.5] * 120, bounds=(-1.0, 1.0))
-    assert better.low == pytest.approx(0.5 - 1.5 * equal.high)
-    assert better.high == pytest.approx(0.5 + 0.5 * equal.high)
-
-
-def test_one_task_cannot_be_generalised_from():
-    assert mean_interval([0.5]) is None
-
-
-def test_a_difference_of_runs_lies_between_minus_one_and_one():
-    interval = mean_interval([-1.0] * 8, bounds=(-1.0, 1.0))
-
-    assert interval.low == -1.0
-    assert -1.0 < interval.high < 0
-
-
-def test_the_interval_turns_with_its_scores():
-    scores = [0.0, 0.25, 1.0, 0.5, 1.0]
-    interval, mirrored = mean_interval(scores), mean_interval([1 - score for score in scores])
-
-    assert (1 - mirrored.high, 1 - mirrored.low) == pytest.approx((interval.low, interval.high))
+    assert mean_interval([1.0, 0.5, 1.0, 1.0]) == whole
+    assert whole.low < part.low < mean_interval([1.0, 0.5, 1.0, 1.0] * 2).low
 
 
 def test_the_page_shows_every_simulated_kind_of_tasks_and_claims_no_more():

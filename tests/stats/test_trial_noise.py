@@ -31,19 +31,17 @@ def test_tasks_that_pass_once_of_two_have_the_noise_of_a_coin():
     assert trial_noise([Trials(2, 2), Trials(2, 0)], 1) == 0.0
 
 
-def test_with_fewer_trials_it_is_that_of_tasks_that_never_pass_and_equal_others():
-    # 60 of 100 tasks pass with 0.8: of two trials 0.64 pass both, 0.32 one.
-    tasks = [Trials(1000, 0)] * 40 + [Trials(1000, 800)] * 60
-    two = [Trials(2, 0)] * 424 + [Trials(2, 1)] * 192 + [Trials(2, 2)] * 384
-    expected = 0.6 * 0.8**2 - 0.6 * 0.8**4
-
-    assert trial_noise(two, 2) == pytest.approx(expected)
-    assert trial_noise(tasks, 2, trials=2) == pytest.approx(expected, rel=0.01)
+@pytest.mark.parametrize(("total", "k"), [(1, 1), (3, 2), (4, 4)])
+def test_less_than_twice_k_trials_say_nothing_of_their_luck(total, k):
+    tasks = [Trials(total, 0), Trials(total, total)]
+    assert trial_noise(tasks, k) is None
+    assert rerun_interval(tasks, "pass^k", k, 0.5, 0.95) is None
 
 
-def test_one_trial_of_each_task_says_nothing_of_its_luck():
-    assert trial_noise([Trials(1, 0), Trials(1, 1)], 1) is None
-    assert rerun_interval([Trials(1, 0), Trials(1, 1)], "pass^k", 1, 0.5, 0.95) is None
+def test_most_tasks_with_enough_trials_speak_for_the_others():
+    enough = [Trials(4, 1), Trials(4, 3)]
+    assert trial_noise([*enough, Trials(1, 1)], 1, 4) == trial_noise(enough, 1, 4)
+    assert trial_noise([*enough, *[Trials(1, 1)] * 3], 1) is None
 
 
 def test_tasks_that_passed_always_or_never_may_still_have_some_luck():
@@ -69,8 +67,8 @@ def test_more_trials_make_less_noise_and_it_goes_to_nothing():
 
 
 def test_failing_k_times_and_passing_k_times_mirror_each_other():
-    tasks = [Trials(4, passed) for passed in (0, 1, 1, 2, 4)]
-    turned = [Trials(4, 4 - task.passed) for task in tasks]
+    tasks = [Trials(6, passed) for passed in (0, 1, 1, 2, 6)]
+    turned = [Trials(6, 6 - task.passed) for task in tasks]
     at = fmean(float(pass_at_k(*task, 3)) for task in tasks)
     found = rerun_interval(tasks, "pass@k", 3, at, 0.95)
     mirrored = rerun_interval(turned, "pass^k", 3, 1 - at, 0.95)
@@ -85,9 +83,7 @@ def test_a_run_in_which_everything_passed_is_not_sure_to_do_so_again():
     assert 0.9 < interval.low < 1.0
 
 
-@pytest.mark.parametrize(
-    ("k", "low", "high"), [(1, 0.4805, 0.6581), (2, 0.3363, 0.6034), (4, 0.1205, 0.5647)]
-)
+@pytest.mark.parametrize(("k", "low", "high"), [(1, 0.4776, 0.6607), (2, 0.3319, 0.6072)])
 def test_known_values(k, low, high):
     tasks = [Trials(4, passed) for passed in (4, 4, 4, 0, 0, 0, 3, 2, 1, 3, 4, 0, 4, 3)]
     interval = interval_of(tasks, k)
@@ -98,7 +94,7 @@ def test_known_values(k, low, high):
 def test_thousands_of_trials_have_an_interval_at_any_k():
     tasks = [Trials(2000, passed) for passed in (0, 3, 700, 1500, 1999, 2000)]
 
-    for k, measure in product((1, 2, 40, 700, 2000), ("pass^k", "pass@k")):
+    for k, measure in product((1, 2, 40, 700, 1000), ("pass^k", "pass@k")):
         value = mean_over_tasks(tasks, measure, k)
         interval = rerun_interval(tasks, measure, k, value, 0.95)
         assert 0 <= interval.low <= value <= interval.high <= 1

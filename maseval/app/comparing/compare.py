@@ -36,7 +36,7 @@ from maseval.app.results.recording import human_sides
 from maseval.app.results.variants import METRICS, Metric
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import between, in_percent, in_points, percent
-from maseval.core.outcome import Simulation, TaskKey, words_on_cache
+from maseval.core.outcome import Simulation, TaskKey, words_on_cache, words_on_code
 from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
 from maseval.report.comparison import compared_keys
@@ -262,7 +262,7 @@ def compare_sources(
         *counts,
         *_estimates(loaded),
         *_participant_cautions(loaded),
-        *_cache_cautions(loaded),
+        *_mixture_cautions(loaded),
         *incomplete,
         *(two or table).cautions,
     ]
@@ -488,7 +488,10 @@ def _participant_cautions(runs: Mapping[str, ComparedRun]) -> list[str]:
     return [*humans, *rehearsals]
 
 
-def _cache_cautions(runs: Mapping[str, ComparedRun]) -> list[str]:
-    """Warn where answers came from a cache, so that the test is surer than it should be."""
-    found = {name: words_on_cache(run.outcomes) for name, run in runs.items()}
-    return [f"{name}: {words}" for name, words in found.items() if words]
+def _mixture_cautions(runs: Mapping[str, ComparedRun]) -> list[str]:
+    """Warn where answers came from a cache, or simulations from several states of the code."""
+    found = []
+    for name, run in runs.items():
+        codes = (each.code for each in run.outcomes if each.status)  # without gaps
+        found += [(name, words_on_cache(run.outcomes)), (name, words_on_code(codes))]
+    return [f"{name}: {words}" for name, words in found if words]

@@ -55,8 +55,8 @@ MIN_COMPARABLE = 0.8
 class Gate:
     """A run held against its baseline.
 
-    It is worse if the test finds it lower and its interval lies below ``-margin``, each with a
-    chance of at most ``alpha`` to err.
+    It is worse if the test finds it lower and, with a margin, its interval lies below ``-margin``,
+    each with a chance of at most ``alpha`` to err.
     """
 
     comparison: RunComparison
@@ -76,12 +76,15 @@ class Gate:
 
     @property
     def verdict(self) -> GateVerdict:
-        """Return ``worse`` if both the test and the interval say so, where they could."""
+        """Return ``worse`` if the test says so, and with a margin the interval, too."""
         found = self.main
         if found.tasks < self.fewest_tasks:
             return "undecidable"
         lower = found.difference < 0 and found.test.p_value / 2 <= self.alpha
-        beyond = found.interval is not None and found.interval.high < -self.margin
+        # The interval is wider than the test needs, so without a margin the test alone decides.
+        beyond = not self.margin or (
+            found.interval is not None and found.interval.high < -self.margin
+        )
         return "worse" if lower and beyond else "not worse"
 
     @cached_property
@@ -238,7 +241,7 @@ def gate(
 def _shows_collapse(tasks: int, gate: Gate) -> bool:
     """Return whether a loss of every task would be called worse, if there were that many."""
     span = mean_interval([-1.0] * tasks, 1 - 2 * gate.alpha, bounds=(-1.0, 1.0))
-    return span is not None and span.high < -gate.margin
+    return span.high < -gate.margin
 
 
 _HEADLINES: dict[GateVerdict, tuple[str, str]] = {

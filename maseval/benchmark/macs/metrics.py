@@ -132,9 +132,11 @@ def _rates(domain: str | None, reports: Sequence[RecordedReport]) -> GoalRates:
             by_task.setdefault(report.task, []).append(report)
     rates = {
         key: GoalRate(
-            means["mean_metrics"].get(key, 0.0) if by_task else None,
+            means["mean_metrics"].get(key, 0.0),
             mean_interval([_means(trials).get(key, 0.0) for trials in by_task.values()], LEVEL),
         )
+        if by_task
+        else GoalRate(None, None)
         for key in RATES
     }
     tasks = {report.task for report in reports}

@@ -65,7 +65,7 @@ def play(
         callback=load_domain,
         autocompletion=completion.domains,
     ),
-    option_domain: str | None = domain_option("The same.", callback=load_domain),
+    option_domain: str | None = domain_option("The domain, as DOMAIN.", callback=load_domain),
     task: str | None = option(
         None,
         "The task.",
