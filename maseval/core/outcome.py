@@ -9,6 +9,7 @@ their writer left out.
 """
 
 import builtins
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Literal, NamedTuple, NotRequired, TypedDict
@@ -104,6 +105,8 @@ class Outcome(NamedTuple):
     seconds: float = 0.0
     tokens: int = 0
     error: str | None = None
+    code: str | None = None
+    """The state of one's own code under which it ran, if there is such code."""
 
     @property
     def key(self) -> TaskKey:
@@ -160,6 +163,19 @@ def words_on_cache(trials: Iterable[Outcome]) -> str | None:
         f"{cached} of {answers} came from a cache: trials are not independent, and the interval "
         "is too narrow."
     )
+
+
+_COUNTS = {2: "Two", 3: "Three", 4: "Four", 5: "Five", 6: "Six"}
+
+
+def words_on_code(versions: Iterable[str | None]) -> str | None:
+    """Say how many simulations ran under each state of the code; None if all under one."""
+    found = Counter(versions)
+    if len(found) < 2:
+        return None
+    *most, last = (f"{number:,}" for _, number in found.most_common())
+    number = _COUNTS.get(len(found), str(len(found)))
+    return f"{number} versions of the code: {', '.join(most)} and {last} simulations."
 
 
 class TrialVerdict(NamedTuple):
@@ -298,6 +314,7 @@ class RecordedReport(RecordedAttempt):
     settings = Part(mapping, "config", "environment")
     tool_types = Part(mapping, "config", "environment", "tool_types")
     benchmark = Part(mapping, "config", "benchmark")
+    code = Part(text_or_none, "config", "code")
     title = Part(text_or_none)
     labels = Part(list_of(text))
     explanation = Part(anything)
@@ -420,6 +437,7 @@ class RecordedReport(RecordedAttempt):
             seconds=self.seconds or 0.0,
             tokens=self.tokens,
             error=None if self.error.message is None else str(self.error),
+            code=self.code,
         )
 
     def _count(self, unit: str) -> int:

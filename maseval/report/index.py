@@ -69,6 +69,7 @@ class Entry(NamedTuple):
     facts: tuple[Fact, ...]
     answers: int
     cached_answers: int
+    code: str | None
 
     @property
     def simulation(self) -> Simulation:
@@ -92,6 +93,7 @@ class Entry(NamedTuple):
             self.ended,
             self.seconds or 0.0,
             self.tokens,
+            code=self.code,
         )
 
 
@@ -164,6 +166,7 @@ def entry_of(report: RecordedReport, at: int, title: str | None = None) -> Entry
         facts=tuple(facts_of(report)),
         answers=line.answers,
         cached_answers=line.cached_answers,
+        code=line.code,
     )
 
 

@@ -3,14 +3,15 @@
 Two keys say what to run: ``tasks`` (the task ids of each domain) and ``trials``. ``prices`` notes
 what the models cost when the run was started, ``own_prices`` what a file said of that, ``command``
 how it was started, and ``cache`` that answers could come from one. ``stopped`` is noted when a run
-ends because its question, ``until``, is answered. All other keys are settings, which the
-simulations of the run share; ``subset`` among them marks a run of chosen tasks, whose numbers are
-estimates.
+ends because its question, ``until``, is answered. ``code`` has the hashes of all files of one's own
+and the versions of the distributions that they import; it changes only on demand, and every report
+says under which code it was made. All other keys are settings, which the simulations of the run
+share; ``subset`` among them marks a run of chosen tasks, whose numbers are estimates.
 """
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -29,6 +30,7 @@ UNTIL, STOPPED = "until", "stopped"
 FIRST_FAILURE = "first failure"
 """The question of a run whose tasks stop there."""
 _NOTES = frozenset({"prices", "own_prices", "command", "cache", STOPPED})
+CODE = "code"
 # Each takes some 2 kB of the driver's memory while it is run.
 _MOST_SIMULATIONS = 1_000_000
 
@@ -182,9 +184,21 @@ class RunConfig:
         """The mark of a run of chosen tasks, whose numbers are estimates; else None."""
         return subset_of(self.values)
 
+    @cached_property
+    def code_version(self) -> str | None:
+        """A name for the state of one's own code; None if there is none, or it is not recorded."""
+        code = _versions(self.values)
+        return hashlib.sha256(_canonical(code).encode()).hexdigest()[:12] if code else None
+
+    def with_code_of(self, other: "RunConfig") -> "RunConfig":
+        """Return this configuration with the code of another."""
+        code = {CODE: other.values[CODE]} if CODE in other.values else {}
+        return RunConfig({**{k: v for k, v in self.values.items() if k != CODE}, **code})
+
     def extends(self, other: "RunConfig") -> bool:
-        """Return whether this plans all that ``other`` plans, under the same settings."""
-        return self.same_settings(other) and self.planned.keys() >= other.planned.keys()
+        """Return whether this plans all that ``other`` plans, with its settings and code."""
+        same = self.same_settings(other) and self.code_version == other.code_version
+        return same and self.planned.keys() >= other.planned.keys()
 
     def same_settings(self, other: "RunConfig") -> bool:
         """Return whether simulations of one run are valid in the other.
@@ -195,12 +209,48 @@ class RunConfig:
         return agree and _canonical(_settings(self.values)) == _canonical(_settings(other.values))
 
     def differences(self, new: "RunConfig") -> list[str]:
-        """List the changes in ``new`` as ``path.of.key: old -> new``."""
-        return list(_differences(self.without_notes(), new.without_notes(), ()))
+        """List the changes in ``new`` as ``path.of.key: old -> new``, and the changed files."""
+        old, other = (_without_code(each.without_notes()) for each in (self, new))
+        return [*_differences(old, other, ()), *self.changed_code(new)]
+
+    def changed_code(self, new: "RunConfig") -> list[str]:
+        """Name the files and distributions that are others in ``new``."""
+        before, after = _versions(self.values), _versions(new.values)
+        if not before and after:
+            return ["code: not recorded by the release that began the run"]
+        changed = [name for name in sorted(before | after) if before.get(name) != after.get(name)]
+        return [f"{name}: {_code_change(before.get(name), after.get(name))}" for name in changed]
 
     def without_notes(self) -> dict[str, Any]:
         """Return everything but what results do not depend on."""
         return {key: value for key, value in self.values.items() if key not in _NOTES}
+
+
+def _versions(values: Mapping[str, object]) -> dict[str, str]:
+    """Return the state of each file of the code, and of each distribution."""
+    code = mapping(values, CODE)
+    return {
+        **{name: str(each) for name, each in mapping(code, "files").items()},
+        **{name: f"version {each}" for name, each in mapping(code, "distributions").items()},
+    }
+
+
+def _code_change(before: str | None, after: str | None) -> str:
+    if before is None or after is None:
+        return "new" if before is None else "no longer imported, or not there"
+    return f"{before} -> {after}" if before.startswith("version ") else "changed"
+
+
+def _without_code(
+    values: Mapping[str, object], names: Collection[str] = (CODE, "source_sha256")
+) -> dict[str, object]:
+    """Leave out the code, and the hashes of the files that were named of earlier releases."""
+    inner = {"own_domains": ("sha256",)}
+    return {
+        key: _without_code(value, inner.get(key, names)) if isinstance(value, dict) else value
+        for key, value in values.items()
+        if key not in names
+    }
 
 
 def _agree(one: object, other: object) -> bool:
@@ -214,7 +264,8 @@ def _canonical(values: object) -> str:
 
 
 def _settings(values: Mapping[str, object]) -> dict[str, object]:
-    return {key: value for key, value in values.items() if key not in _NAMES | _NOTES | {"trials"}}
+    kept = {key: value for key, value in values.items() if key not in _NAMES | _NOTES | {"trials"}}
+    return _without_code(kept)
 
 
 def _check_plan(values: Mapping[str, object]) -> None:

@@ -130,14 +130,17 @@ def current_config(folder: Path) -> RunConfig:
     return contents_of(folder / LOG).config or first
 
 
-def check_usable(folder: Path, wanted: RunConfig) -> None:
-    """Raise unless ``folder`` is free, or holds the wanted run or the beginning of it."""
+def check_usable(folder: Path, wanted: RunConfig, *, changed: bool = False) -> None:
+    """Raise unless ``folder`` is free, or holds the wanted run or the beginning of it.
+
+    With ``changed`` it may have been begun with other code.
+    """
     if is_run_folder(folder):
         stored = read_config(folder)
         if stored.problem and not stored.lost:
             raise RunFolderError(stored.problem)
         check_regular(folder / LOCK)
-        check_same_run(folder, current_config(folder), wanted)
+        check_same_run(folder, current_config(folder), wanted, changed=changed)
         return
     try:
         names = {path.name for path in folder.iterdir()}
@@ -154,15 +157,28 @@ def check_usable(folder: Path, wanted: RunConfig) -> None:
         )
 
 
-def check_same_run(folder: Path, found: RunConfig, wanted: RunConfig) -> None:
+def check_same_run(
+    folder: Path, found: RunConfig, wanted: RunConfig, *, changed: bool = False
+) -> None:
     """Raise if the folder holds another run than the wanted one."""
     if wanted.extends(found):
         return
-    differences = found.differences(wanted)
+    what, differences, rule = "configuration", found.differences(wanted), _ONLY_MORE
+    if wanted.with_code_of(found).extends(found):
+        if changed:
+            return
+        what, differences, rule = "code", found.changed_code(wanted), _CHANGED_CODE
     listed = "".join(f"\n  {difference}" for difference in differences)
     raise RunConfigError(
-        f"{folder} holds a run with another configuration:{listed}\n"
-        "Only tasks and trials can be added to a run. Choose another folder (--output), repeat the "
-        "old configuration to resume it, or fork into a folder beside it (run --fork, fork=True)",
+        f"{folder} holds a run with {'other code' if what == 'code' else f'another {what}'}:"
+        f"{listed}\n{rule}. Choose another folder (--output), repeat the old {what} to resume it, "
+        "or fork into a folder beside it (run --fork, fork=True)",
         differences,
     )
+
+
+_ONLY_MORE = "Only tasks and trials can be added to a run"
+_CHANGED_CODE = (
+    "--resume-changed (resume_changed=True) keeps what is finished, runs the rest with the code as "
+    "it is now, and records which simulation ran under which"
+)

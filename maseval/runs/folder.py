@@ -49,7 +49,12 @@ from maseval.runs.log import (
     report_in,
     shared_id,
 )
-from maseval.runs.recording import is_waiting, notes_on_folder, rescued_reports
+from maseval.runs.recording import (
+    damage_to_folder,
+    is_waiting,
+    notes_on_folder,
+    rescued_reports,
+)
 from maseval.runs.report_line import (
     BEGINNING,
     LINK,
@@ -99,7 +104,12 @@ class RunFolder:
 
     @classmethod
     def open(
-        cls, path: str | os.PathLike[str], config: Mapping[str, object], *, fork: bool = False
+        cls,
+        path: str | os.PathLike[str],
+        config: Mapping[str, object],
+        *,
+        fork: bool = False,
+        resume_changed: bool = False,
     ) -> "RunFolder":
         """Start a run or resume the existing one, and lock the folder.
 
@@ -107,17 +117,18 @@ class RunFolder:
         that of the folder, or only add tasks or trials to it. For any other change there is a
         ``RunConfigError``, or with ``fork`` a folder beside: the first of ``<name>-2``,
         ``<name>-3``, ... that is free or fits. If no setting differs, it starts with the finished
-        simulations that are still planned, else empty.
+        simulations that are still planned, else empty. With ``resume_changed`` the ``code`` may
+        differ: what is finished stays, and the new code counts from here on.
         """
         secrets = Secrets.of(config)
         wanted = RunConfig.of(RunConfig.of(config).values, clean=secrets.removed_from)
         path = Path(os.path.abspath(path))
         if not fork:
-            return cls._open(path, wanted, secrets)
+            return cls._open(path, wanted, secrets, resume_changed)
         for number in count(1):
             candidate = path if number == 1 else path.with_name(f"{path.name}-{number}")
             try:
-                folder = cls._open(candidate, wanted, secrets)
+                folder = cls._open(candidate, wanted, secrets, resume_changed)
                 break
             except RunConfigError:
                 continue
@@ -130,15 +141,15 @@ class RunFolder:
         return folder
 
     @classmethod
-    def _open(cls, path: Path, wanted: RunConfig, secrets: Secrets) -> "RunFolder":
+    def _open(cls, path: Path, wanted: RunConfig, secrets: Secrets, changed: bool) -> "RunFolder":
         with writing(path, "cannot be read"):
-            check_usable(path, wanted)
+            check_usable(path, wanted, changed=changed)
         with writing(path, "cannot be written to"):
             path.mkdir(parents=True, exist_ok=True)
             lock = FolderLock(path / LOCK)
         try:
             with writing(path, "cannot be written to"):
-                folder = cls._begin(path, wanted)
+                folder = cls._begin(path, wanted, changed)
             folder._lock, folder._secrets = lock, secrets
             folder._extend_to(wanted)
             folder._take_over_rescued()
@@ -149,7 +160,7 @@ class RunFolder:
         return folder
 
     @classmethod
-    def _begin(cls, path: Path, wanted: RunConfig) -> "RunFolder":
+    def _begin(cls, path: Path, wanted: RunConfig, changed: bool) -> "RunFolder":
         check_regular(path / LOG)
         if not is_run_folder(path):
             create(path, wanted)
@@ -161,7 +172,7 @@ class RunFolder:
         if stored.lost:
             logger.warning("%s; it was written again", stored.problem)
         # Checked before the folder was locked, but another process may have used it since.
-        check_same_run(path, folder.config, wanted)
+        check_same_run(path, folder.config, wanted, changed=changed)
         folder.set_aside, folder._writer = aside, RecordWriter(path / LOG, resume=True)
         folder._size = folder.log.stat().st_size
         if folder._end == BEGINNING:
@@ -190,6 +201,11 @@ class RunFolder:
     def first_config(self) -> bytes:
         """The content of ``config.json`` as it should be."""
         return self._stored.to_json()
+
+    @property
+    def damage(self) -> list[str]:
+        """Sentences on what is damaged, which stand before its numbers."""
+        return damage_to_folder(self, self._stored)
 
     @property
     def notes(self) -> list[str]:
@@ -423,16 +439,17 @@ class RunFolder:
         self._change_to(RunConfig.of(self.config.stopping(stopped).values))
 
     def _extend_to(self, wanted: RunConfig) -> None:
-        if wanted.planned.keys() == self.config.stopping(None).planned.keys():
-            return
-        self._change_to(wanted)
+        grown = wanted.planned.keys() != self.config.stopping(None).planned.keys()
+        if grown or wanted.code_version != self.config.code_version:
+            self._change_to(wanted if grown else self.config.with_code_of(wanted))
 
     def _change_to(self, wanted: RunConfig) -> None:
         self._append(self._open_writer(), config_record(wanted, now()))
         self.config, self._extended = wanted, True
 
     def _take_over(self, other: "RunFolder") -> None:
-        if self.config.same_settings(other.config):
+        same_code = self.config.code_version == other.config.code_version
+        if same_code and self.config.same_settings(other.config):
             for simulation in self.planned:
                 if simulation in other.recorded and simulation not in self._contents.places:
                     self.append(other.report(simulation))

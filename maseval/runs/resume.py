@@ -12,7 +12,7 @@ from maseval.core.report import Report
 from maseval.core.storage.records import Rescue
 from maseval.core.task import AdaptiveTaskQueue, BaseTaskQueue, Task
 from maseval.core.task.queues import AgentData, SelectedRepetitions, TasksToRun, task_queue
-from maseval.runs.config import check_subset
+from maseval.runs.config import CODE, check_subset
 from maseval.runs.exceptions import RunFolderError, RunWriteError
 from maseval.runs.folder import RunFolder
 
@@ -38,6 +38,9 @@ class RunRecorder(BenchmarkCallback):
         return self._of_disk or self._of_report
 
     def store_reports(self, benchmark: Benchmark, reports: Sequence[Report]) -> None:
+        for report in reports:
+            if version := self.folder.config.code_version:
+                report["config"][CODE] = version
         self._waiting += reports
         if not self._write_waiting():
             benchmark.stop()

@@ -10,7 +10,15 @@ from maseval.app.results.variants import (
     conventions_in_json,
     conventions_in_words,
 )
-from maseval.core.outcome import UNJUDGED, Outcome, Score, Simulation, total_cost, words_on_cache
+from maseval.core.outcome import (
+    UNJUDGED,
+    Outcome,
+    Score,
+    Simulation,
+    total_cost,
+    words_on_cache,
+    words_on_code,
+)
 from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.core.task import ChosenSubset
 from maseval.runs.config import RunConfig
@@ -23,7 +31,7 @@ METHOD = (
     "pass^k: probability that k trials of a task all pass, mean over tasks; what has no verdict is "
     "left out. {}"
 )
-UNANSWERED = "The run is to end when its question is answered, and has not come so far."
+UNANSWERED = "The run ends when its question is decided, and it is not decided yet."
 
 
 @dataclass(frozen=True)
@@ -231,6 +239,7 @@ def run_summary(
                     overall.without_value,
                     overall.shortfall,
                     words_on_cache(lines),
+                    words_on_code(line.code for line in lines),
                 ),
             )
         ),

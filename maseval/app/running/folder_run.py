@@ -399,7 +399,10 @@ class FolderRun(ABC):
 
     def _open(self, config: Mapping[str, object]) -> RunFolder:
         if self.options.output is not None:
-            return RunFolder.open(self.path, config, fork=self.options.fork)
+            options = self.options
+            return RunFolder.open(
+                self.path, config, fork=options.fork, resume_changed=options.resume_changed
+            )
         RunConfig.of(config)  # raises before a folder is made
         path = new_folder(self.path)
         try:

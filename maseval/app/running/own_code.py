@@ -1,9 +1,7 @@
 """Code of your own that an option names: ``file.py:name`` or ``package.module:name``."""
 
-import hashlib
 import importlib
 import importlib.util
-import inspect
 import sys
 from collections.abc import Callable
 from difflib import get_close_matches
@@ -12,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple, TypeVar
 
+from maseval.app.running.code_version import source_of
 from maseval.core.exceptions import ConfigurationError
 
 T = TypeVar("T")
@@ -60,21 +59,6 @@ def qualified_name(thing: Callable[..., object]) -> str:
 def title_of(thing: Callable[..., object]) -> str:
     """Return the name of a function or class."""
     return str(getattr(thing, "__qualname__", type(thing).__name__))
-
-
-def source_sha256(thing: Callable[..., object]) -> str | None:
-    """Hash the file that holds the code, so that a run is not mixed of two versions."""
-    file = source_of(thing)
-    return hashlib.sha256(file.read_bytes()).hexdigest() if file and file.is_file() else None
-
-
-def source_of(thing: Callable[..., object]) -> Path | None:
-    """Return the file that holds the code, if there is one."""
-    try:
-        file = inspect.getsourcefile(inspect.unwrap(thing))
-    except TypeError:
-        return None
-    return Path(file) if file and not file.startswith("<") else None
 
 
 def _file(path: Path, what: OwnCode) -> ModuleType:

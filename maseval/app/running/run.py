@@ -3,7 +3,7 @@
 ``maseval run shopping.py:Shopping`` makes the benchmark once. It is a subclass of ``Benchmark``, a
 function that returns one, or one that is made already. Its tasks come from the option ``tasks``,
 else from the benchmark: those it was made with, those that its method ``load_tasks`` returns, or
-``TASKS`` or ``load_tasks`` in its module.
+``TASKS`` or ``load_tasks`` in its module. What the module defines comes before what it imports.
 """
 
 import hashlib
@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from maseval.app.results.finding import list_names, tasks_called, why_not_one
 from maseval.app.results.results import RunResult
+from maseval.app.running.code_version import code_of
 from maseval.app.running.folder_run import FolderRun, as_file_name, path_of
 from maseval.app.running.options import ExtraArguments, recorded_values, takes
 from maseval.app.running.own_code import (
@@ -28,7 +29,6 @@ from maseval.app.running.own_code import (
     load_named,
     member_of,
     qualified_name,
-    source_sha256,
     title_of,
     way_out,
 )
@@ -49,6 +49,7 @@ from maseval.core.task import (
 )
 from maseval.core.task.queues import task_queue
 from maseval.runs import subset_config, task_ids
+from maseval.runs.config import CODE
 
 Maker = Callable[..., Benchmark]
 
@@ -64,7 +65,7 @@ class OwnBenchmark:
     benchmark: Benchmark
     home: ModuleType | None
     name: str
-    source_sha256: str | None
+    code: Mapping[str, object]
 
     @classmethod
     def of(cls, given: AnyBenchmark, arguments: ExtraArguments) -> "OwnBenchmark":
@@ -73,11 +74,11 @@ class OwnBenchmark:
         code = type(found) if isinstance(found, Benchmark) else found
         benchmark = _without_bar(_make_benchmark(found, arguments))
         home = home or sys.modules.get(getattr(code, "__module__", ""))
-        return cls(benchmark, home, _name_of(code), source_sha256(code))
+        return cls(benchmark, home, _name_of(code), code_of(code, benchmark=type(benchmark)))
 
     def to_config(self) -> dict[str, object]:
-        """Return its part of the run's configuration: another version of the code is another."""
-        return {"benchmark": self.name, "source_sha256": self.source_sha256}
+        """Return its part of the run's configuration."""
+        return {"benchmark": self.name, CODE: self.code}
 
 
 def _find_benchmark(given: AnyBenchmark) -> tuple[Benchmark | Maker, ModuleType | None]:
@@ -246,14 +247,24 @@ def _task_source(own: OwnBenchmark, options: BenchmarkRunOptions) -> Any:
     if len(own.benchmark.tasks):
         _no_arguments(arguments, own.name)
         return own.benchmark.tasks
-    for place in (own.benchmark, own.home):
-        for name in (LOADER, LIST):
-            if (found := getattr(place, name, None)) is not None:
-                return _call_or_return(found, arguments)
+    if (found := _own_tasks(own, callable_only=bool(arguments))) is not None:
+        return _call_or_return(found, arguments)
     raise ConfigurationError(
         f"{own.name} has no tasks; define {LIST} or {LOADER}() beside it, give the benchmark a "
         f"method {LOADER}, or name a file: --tasks tasks.json (tasks=...)"
     )
+
+
+def _own_tasks(own: OwnBenchmark, *, callable_only: bool) -> Any:
+    """Return the tasks, or what loads them: what the benchmark's file defines comes first."""
+    home = own.home.__name__ if own.home else None
+    method = getattr(own.benchmark, LOADER, None)
+    known = [getattr(own.benchmark, LIST, None), getattr(own.home, LIST, None)]
+    loaders = [method, getattr(own.home, LOADER, None)]
+    defined = [each for each in loaders if getattr(each, "__module__", None) == home]
+    first = [*(each for each in defined if each is method), *known, *defined, *loaders]
+    found = (each for each in first if each is not None)
+    return next((each for each in found if callable(each) or not callable_only), None)
 
 
 def _task_list(tasks: Any) -> list[Task]:

@@ -246,6 +246,12 @@ class FolderRunOptions(QuestionOptions, OutputOptions):
     fork: bool = option(
         False, "If the configuration differs, start a new run folder beside --output", OUTPUT
     )
+    resume_changed: bool = option(
+        False,
+        "Resume although code of your own has changed; the record says which simulations ran "
+        "under which",
+        OUTPUT,
+    )
     view: bool = option(
         False,
         "Watch the run in the browser (needs the extra view); in a terminal the page stays "

@@ -31,6 +31,7 @@ from maseval.core.engine.worker_setup import check_data
 from maseval.core.exceptions import MASEvalError
 from maseval.core.figures import percent
 from maseval.core.finding import read_findings
+from maseval.core.outcome import words_on_code
 from maseval.core.recorded import mapping
 from maseval.core.words import count_of, text_or_none
 from maseval.data.folder import forget_hashes
@@ -182,6 +183,8 @@ class Certificate:
         )
         if texts := content["rules"].get("texts"):
             lines.append(f"  texts that models read: {', '.join(texts)}")
+        if code := content["rules"].get("code"):
+            lines.append(f"  {code}")
         for side in ("agent", "user"):
             if policy := reasoning_of_side(content["setup"].get(side)):
                 lines.append(f"  reasoning sent back to the {side}'s model: {policy}")
@@ -260,6 +263,7 @@ def certify(
                 "modes": sorted(seen.modes),
                 **({"judges": judges} if (judges := found.panel.names) else {}),
                 **({"texts": sorted(seen.texts)} if seen.texts else {}),
+                **({"code": words} if (words := words_on_code(seen.code)) else {}),
                 "tasks": _LISTED if found.split is None else found.split[0],
             },
             "domains": {name: _basis(each) for name, each in sorted(found.domains.items())},
@@ -303,6 +307,7 @@ class _Note(NamedTuple):
     text: bytes
     modes: list[str]
     texts: str | None
+    code: str | None
 
 
 def _look_at(item: RecordItem, judged: RescoredSimulation) -> _Note:
@@ -311,6 +316,7 @@ def _look_at(item: RecordItem, judged: RescoredSimulation) -> _Note:
         canonical_json((judged.identity.where, item.simulation)).encode(),
         [mode for mode, is_used in modes.items() if is_used],
         item.texts,
+        item.code,
     )
 
 
@@ -321,11 +327,13 @@ class _Seen:
         self.hash = hashlib.sha256()
         self.modes: set[str] = set()
         self.texts: set[str] = set()
+        self.code: list[str | None] = []
 
     def add(self, note: _Note) -> None:
         self.hash.update(note.text)
         self.modes.update(note.modes)
         self.texts |= {note.texts} if note.texts else set()
+        self.code.append(note.code)
 
 
 def _count_omitted(found: RescoredRecord) -> dict[str, int]:

@@ -43,25 +43,29 @@ def own_modules() -> dict[str, ModuleSource]:
 def _find_own_modules(
     modules: Sequence[tuple[str, ModuleType]],
 ) -> Iterator[tuple[str, ModuleSource]]:
-    installed = {Path(sysconfig.get_path(name)).resolve() for name in _INSTALLED}
-
-    @cache  # of hundreds of modules in a few folders
-    def is_own(folder: Path) -> bool:
-        return installed.isdisjoint((folder.resolve() / "module").parents)
-
     for name, module in modules:
         file = getattr(module, "__file__", None)
         if name.partition(".")[0] in _EVERYWHERE or not str(file or "").endswith(".py"):
             continue
         path = Path(str(file))
         place = path.resolve() if path.is_symlink() else path
-        if is_own(place.parent) and path.is_file():
+        if not is_installed(place.parent) and path.is_file():
             text = path.read_bytes()
             if len(text) <= _LARGEST:
                 yield name, ModuleSource(text, str(path), hasattr(module, "__path__"))
 
 
 _INSTALLED = ("stdlib", "platstdlib", "purelib", "platlib")
+
+
+@cache  # of hundreds of modules in a few folders
+def is_installed(folder: Path) -> bool:
+    """Return True if modules in this folder are Python's or a package's, and nobody's own."""
+    places = (folder.resolve() / "module").parents
+    # An environment may use packages of another one.
+    return not {"site-packages", "dist-packages"}.isdisjoint(place.name for place in places) or any(
+        Path(sysconfig.get_path(name)).resolve() in places for name in _INSTALLED
+    )
 
 
 def install(modules: Mapping[str, ModuleSource], folders: Sequence[str]) -> None:

@@ -210,6 +210,28 @@ def test_a_benchmark_without_tasks_says_where_to_put_them(tmp_path):
         run(benchmark="bare.py")
 
 
+def test_the_tasks_of_the_file_come_before_what_it_imports(tmp_path):
+    imported = "from examples.booking import BookingBenchmark, load_tasks, load_tasks as every\n"
+    bench = "class Bench(BookingBenchmark): pass\n"
+    tasks = "TASKS = load_tasks()[:1].to_list()\n"
+    method = bench.replace("pass", "\n    def load_tasks(self): return load_tasks()[:2]\n")
+    own = "def load_tasks(last=4): return TASKS * 0 + few(last)\n"
+    few = "few = lambda last: every()[:last].to_list()\n"
+    cases = {
+        imported + bench + tasks: 1,
+        imported + bench: 12,
+        imported + method + tasks: 2,
+        imported + bench + tasks + few + own: 1,
+        imported + bench + few + "TASKS = None\n" + own.replace("TASKS * 0 + ", ""): 4,
+    }
+    for number, (text, expected) in enumerate(cases.items()):
+        (tmp_path / f"bench_{number}.py").write_text(text)
+        done = run(benchmark=f"bench_{number}.py:Bench", output=f"r{number}")
+        assert len(planned(done)) == expected
+    given = run(benchmark="bench_3.py:Bench", task_args={"last": 3}, output="given")
+    assert len(planned(given)) == 3
+
+
 def test_tasks_of_one_id_need_domains():
     one, other = (replace(load_tasks()[0], metadata={"domain": name}) for name in "ab")
 
@@ -225,8 +247,8 @@ def test_a_run_resumes_and_grows_but_is_not_mixed_of_two_versions(tmp_path):
     again = run(benchmark="shopping.py:Shopping", num_tasks=3, trials=2, output="r")
 
     assert (first.ran, again.ran) == (2, 4)
-    (tmp_path / "shopping.py").write_text(SHOPPING + "# another version\n")
-    with pytest.raises(RunConfigError, match="source_sha256"):
+    (tmp_path / "shopping.py").write_text(SHOPPING + "VERSION = 2\n")
+    with pytest.raises(RunConfigError, match=r"shopping\.py: changed"):
         run(benchmark="shopping.py:Shopping", num_tasks=3, trials=2, output="r")
 
 

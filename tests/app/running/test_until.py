@@ -130,7 +130,7 @@ def test_an_outage_is_tried_again_before_its_look(tmp_path):
 def test_a_run_that_is_stopped_for_its_budget_is_not_looked_at(tmp_path):
     assert simulate(tmp_path, BETTER, chance=0.9, stop_after=len(IDS)) is None
     assert len(RunFolder.read(tmp_path).missing()) == len(IDS) * (TRIALS - 1)
-    assert "its question is answered, and has not come so far" in show(tmp_path).summary.method
+    assert "and it is not decided yet" in show(tmp_path).summary.method
 
 
 def test_pass_hat_k_of_tasks_that_stop_at_their_first_failure_is_that_of_the_full_run(tmp_path):

@@ -114,7 +114,7 @@ class RecordItem(NamedTuple):
     ``domain`` is that of the release by which it is judged, ``version`` the name of the release.
     ``texts`` names what models read in it, where that is recorded, and ``wording`` whose texts
     these were, in which a judge is asked again. ``problem`` says why it cannot be scored. ``shown``
-    is what a report shows of it.
+    is what a report shows of it, and ``code`` the state of one's own code that it ran under.
     """
 
     simulation: Mapping[str, Any]
@@ -127,6 +127,7 @@ class RecordItem(NamedTuple):
     version: str | None = None
     wording: str | None = None
     shown: PrintedVerdict | None = None
+    code: str | None = None
 
 
 @dataclass
@@ -366,8 +367,9 @@ def _of_report(
         stop = [each for each in last if each.get("role") == "user" and is_user_stop(each)]
         named = {"task_id": simulation.task_id, "trial": simulation.trial, "messages": stop}
         problem = f"{simulation.status}: {simulation.reason.partition(':')[0]}"
+        found = _require_domain(domain)
         return RecordItem(
-            named, _require_domain(domain), problem=problem, version=version, shown=shown
+            named, found, problem=problem, version=version, shown=shown, code=parsed.code
         )
     read = format_texts_config(parsed.texts, digits=64) if parsed.texts else None
     return RecordItem(
@@ -380,6 +382,7 @@ def _of_report(
         version=version,
         wording=text_or_none(parsed.texts.get("name")),
         shown=shown,
+        code=parsed.code,
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from maseval import AgentAdapter, ScriptedModelAdapter, commands
-from maseval.app.running.own_code import qualified_name, source_sha256
+from maseval.app.running.own_code import qualified_name
 from maseval.benchmark.tau2 import DefaultTau2Agent, DefaultTau2AgentAdapter
 from maseval.benchmark.tau2.agent_brief import FunctionAgentAdapter, make_agents
 from maseval.benchmark.tau2.app.running.own_agents import load_agent
@@ -148,17 +148,18 @@ def test_a_file_is_loaded_with_its_neighbours_and_told_what_it_may_know(tmp_path
     ]
     config = RunFolder.read(result.folder).config.values["agent"]
     assert config["function"] == "greeter.py:make" and config["model"] == "openai/some-model"
-    assert len(config["source_sha256"]) == 64
 
 
 def test_a_run_is_not_mixed_of_two_versions_of_an_agent(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run = dict(FEW, user="scripted", max_steps=10, output=tmp_path / "r")
-    file_with(tmp_path, "def make(brief):\n    return lambda query: 'Yes.'\n", "versioned.py")
+    agent = "def make(brief):\n    from neighbour_of_it import answer\n    return answer\n"
+    file_with(tmp_path, agent, "versioned.py")
+    file_with(tmp_path, "def answer(query): return 'Yes.'\n", "neighbour_of_it.py")
     tau2.run(**run, agent="versioned.py:make")
-    file_with(tmp_path, "def make(brief):\n    return lambda query: 'No.'\n", "versioned.py")
+    file_with(tmp_path, "def answer(query): return 'No.'\n", "neighbour_of_it.py")
 
-    with pytest.raises(RunConfigError, match="source_sha256"):
+    with pytest.raises(RunConfigError, match=r"other code:\n  neighbour_of_it.py: changed\n"):
         tau2.run(**run, agent="versioned.py:make")
 
 
@@ -216,9 +217,8 @@ def test_a_module_is_found_from_here(tmp_path, monkeypatch):
     assert qualified_name(make) == "inside.py:agent"
 
 
-def test_a_function_without_a_source_has_a_name_but_no_hash():
+def test_a_function_without_a_source_has_a_name():
     assert qualified_name(len) == "len"
-    assert source_sha256(len) is None
 
 
 def test_what_is_no_agent_is_refused():

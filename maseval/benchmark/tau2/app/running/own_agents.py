@@ -18,7 +18,8 @@ from pathlib import Path
 from traceback import FrameSummary
 from typing import Any, NamedTuple, cast
 
-from maseval.app.running.own_code import OwnCode, load_named, qualified_name, source_of, way_out
+from maseval.app.running.code_version import source_of
+from maseval.app.running.own_code import OwnCode, load_named, qualified_name, way_out
 from maseval.benchmark.tau2.agent_brief import AgentBrief, MakeAgent
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError

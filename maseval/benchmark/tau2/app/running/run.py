@@ -27,6 +27,7 @@ from maseval.benchmark.tau2.app.running.tasks import (
     TasksByDomain,
     broken_golds,
     chosen_tasks,
+    code_of_domains,
     domain_name,
     own_domain_origins,
     select_tasks,
@@ -38,6 +39,7 @@ from maseval.core.exceptions import MASEvalError
 from maseval.core.task import ChosenSubset
 from maseval.core.words import count_of
 from maseval.runs import subset_config, task_ids
+from maseval.runs.config import CODE
 from maseval.server import ModelServer
 
 logger = logging.getLogger(__name__)
@@ -101,6 +103,8 @@ class PreparedRun(FolderRun):
         """The run's configuration."""
         own = own_domain_origins(self.tasks)
         tasks = task_ids(task for each in self.tasks.values() for task in each)
+        agent = self.setup.agent
+        code = code_of_domains(self.tasks, agent.make if isinstance(agent, OwnAgent) else None)
         return {
             "tasks": tasks,
             **subset_config(self.subset),
@@ -110,6 +114,7 @@ class PreparedRun(FolderRun):
                 for domain in self.tasks
             },
             **({"own_domains": own} if own else {}),
+            **({CODE: code} if code else {}),
             **self.setup.to_config(),
             **self.priced.to_config(),
             **({ORIGIN: dict(self.origin)} if self.origin else {}),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 from maseval.app.running.options import ExtraArguments, recorded_values
-from maseval.app.running.own_code import qualified_name, source_sha256
+from maseval.app.running.own_code import qualified_name
 from maseval.app.running.probe import Probe
 from maseval.benchmark.tau2.agent_brief import AgentBrief, AgentModel, MakeAgent
 from maseval.benchmark.tau2.app.running.options import Human, RunOptions
@@ -122,10 +122,9 @@ class OwnAgent:
         return facts
 
     def to_config(self) -> dict[str, object]:
-        """Return the agent for the run's configuration: other code is another agent."""
+        """Return the agent for the run's configuration."""
         config: dict[str, object] = {
             "function": self.name,
-            "source_sha256": source_sha256(self.make),
             "args": dict(self.args),
         }
         if self.model:

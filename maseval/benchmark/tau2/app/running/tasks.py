@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from maseval.app.results.finding import list_names, tasks_called, why_not_one
+from maseval.app.running.code_version import code_of
 from maseval.app.running.own_code import OwnCode, load_named
 from maseval.app.running.run import queue_of_anchor_points
 from maseval.benchmark.tau2.app.results.support import reason_for_call
@@ -36,10 +37,10 @@ from maseval.core.task import ChosenSubset, Task
 
 
 class _DomainOrigin(NamedTuple):
-    """The ``file.py:NAME`` of an own domain, and the hash of the file."""
+    """The ``file.py:NAME`` of an own domain, and the file if it was named by one."""
 
     reference: str
-    sha256: str | None
+    file: Path | None
 
 
 _DOMAIN = OwnCode("domain", "domain", "shop.py:SHOP or package.module:SHOP")
@@ -57,7 +58,7 @@ def domain_name(given: str) -> str:
     key = file.resolve(), name, sha256
     if key not in _names:
         domain = _register_own(given)
-        _origins[domain.name] = _DomainOrigin(f"{file.name}:{name}", sha256)
+        _origins[domain.name] = _DomainOrigin(f"{file.name}:{name}", file if sha256 else None)
         _names[key] = domain.name
         if sha256 is not None:
             _remember(domain.name, f"{key[0]}:{name}")
@@ -74,9 +75,23 @@ def _register_own(given: str) -> Domain:
         raise ConfigurationError(f"{given}: {error}") from error
 
 
-def own_domain_origins(names: Iterable[str]) -> dict[str, dict[str, str | None]]:
+def own_domain_origins(names: Iterable[str]) -> dict[str, dict[str, str]]:
     """Return the files of those domains that were loaded, for the run's configuration."""
-    return {name: _origins[name]._asdict() for name in names if name in _origins}
+    return {name: {"reference": _origins[name].reference} for name in names if name in _origins}
+
+
+def code_of_domains(names: Iterable[str], *others: object) -> dict[str, dict[str, str]]:
+    """Return the ``code`` of a run in these domains, together with other code."""
+    domains = [domain_named(name) for name in names]
+    files = [_origins[each.name].file for each in domains if each.name in _origins]
+    judges = [
+        each
+        for domain in domains
+        for each in (domain.toolkit, domain.db, domain.user_toolkit, domain.user_db)
+        if each is not None
+    ]
+    syncs = [domain.sync for domain in domains]
+    return code_of(*filter(None, [*files, *syncs, *others]), judges=judges)
 
 
 def _state_file() -> Path:
