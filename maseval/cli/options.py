@@ -85,7 +85,7 @@ ONLY_DOMAINS = domain_option("Only this domain, or your own: FILE.py:NAME (repea
 NAMED_DOMAINS = argument(
     None,
     "Domains, or your own: FILE.py:NAME.",
-    metavar="[DOMAIN]...",
+    metavar="DOMAIN",
     autocompletion=completion.domains,
 )
 RUNS_OR_FILES = runs_argument("Runs, results files, or folders of them.", metavar="RUN_OR_FILE")

@@ -24,7 +24,7 @@ from maseval.benchmark.tau2.formats.message import Requestor, Tau2Message
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.benchmark.tau2.review.causes.steps import explain_with_cause
 from maseval.benchmark.tau2.review.causes.users import user_findings
-from maseval.benchmark.tau2.review.errata.sound import errata_of_case
+from maseval.benchmark.tau2.review.errata import errata_for
 from maseval.benchmark.tau2.review.explain.scored_case import ScoredCase
 from maseval.benchmark.tau2.review.policy.checking import check_case
 from maseval.benchmark.tau2.world.tasks import TaskSpec
@@ -340,7 +340,8 @@ SHAPING_CHECKS: dict[str, Callable[[RewardInfo], float]] = {
 
 def _findings(episode: Episode) -> Info:
     case, setup = episode.case, episode.setup
-    errata = errata_of_case(case, None, release_of(setup.domain, setup.version))
+    release = release_of(setup.domain, setup.version)
+    errata = errata_for(case.setting.domain, str(case.raw_task.get("id")), release)
     cause = explain_with_cause(ScoredCase(case, episode.verdict.reward_info, errata))[1]
     policy = check_case(case)
     found = [*([cause] if cause else []), *policy.findings, *user_findings(case, cause)]

@@ -344,7 +344,8 @@ def _errata_parts(found: "ErrataFound", task: str | None) -> Parts:
         same = list(alike)
         more = f" and {len(same) - _MOST_TASKS} more" if len(same) > _MOST_TASKS else ""
         tasks = ", ".join(each.task for each in same[:_MOST_TASKS]) + more
-        yield indent(f"{styled(f'{name} {tasks}', 'bold')}: {inert(kind)}")
+        mark = "remark, " if same[0].is_remark else ""
+        yield indent(f"{styled(f'{name} {tasks}', 'bold')}: {mark}{inert(kind)}")
         lines = [what, f"Sound verdict: {verdict}.", *(_detail(found, same[0]) if task else ())]
         yield indent(inert("\n".join(lines)), 2)
     if found.errata and task is None:
@@ -361,7 +362,7 @@ def _detail(found: "ErrataFound", erratum: "Erratum") -> Iterator[str]:
 
 def _count_errata(found: "ErrataFound") -> Table:
     table = Table("what is wrong", *number_columns(*map(inert, found.domains)))
-    for kind in dict.fromkeys(each.kind for each in found.errata):
+    for kind in dict.fromkeys(kind for kind, _ in found.counts):
         numbers = [found.counts.get((kind, name), 0) for name in found.domains]
         table.add_row(kind, *(str(number or "") for number in numbers))
     return table
@@ -372,8 +373,10 @@ def _sum_up_errata(found: "ErrataFound", task: str | None) -> str:
     if not found.errata:
         return f"nothing is known against {task or ', '.join(found.domains)} in {where}"
     left_out = len({(e.domain, e.task) for e in found.errata if e.sound_verdict.leave_out})
-    number = len(found.errata)
+    remarks = sum(each.is_remark for each in found.errata)
+    number = len(found.errata) - remarks
     return (
-        f"{number} {'erratum' if number == 1 else 'errata'} in {count_of(found.tasks, 'task')} "
-        f"of {where}; tasks left out of the sound number: {left_out}"
+        f"{number} {'erratum' if number == 1 else 'errata'} and {count_of(remarks, 'remark')} in "
+        f"{count_of(found.tasks, 'task')} of {where}; a remark changes no verdict; "
+        f"tasks left out of the sound number: {left_out}"
     )

@@ -146,7 +146,9 @@ def test_the_known_faults_of_the_published_tasks_are_found(findings):
     assert len({each.task_id for each in raising}) == 18
     assert len(of(findings, "airline", "gold changes nothing")) == 20
     open_choices = [len(of(findings, each, "several right end states")) for each in DOMAINS]
-    assert open_choices == [13, 23, 0]
+    assert open_choices == [4, 7, 0]
+    # "The other card", "1000 more pieces" and "a slightly lower resolution" decide.
+    assert "98" not in {e.task_id for e in of(findings, "retail", "several right end states")}
     assert not of(findings, "telecom", "gold misses its own checks")
 
 

@@ -1,7 +1,9 @@
 """Experiments of the audit, in a small shop whose tools have the faults that are looked for."""
 
 import json
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ import pytest
 
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, ToolType, is_tool
-from maseval.benchmark.tau2.domains.domain import Domain
+from maseval.benchmark.tau2.domains.domain import Domain, OpenChoice
 from maseval.benchmark.tau2.review.audit import audit
 from maseval.benchmark.tau2.world.state.records import Record, Table
 
@@ -152,6 +154,7 @@ def step(name: str, **arguments: Any) -> dict[str, Any]:
 
 
 PAY = step("pay", order_id="W100", card_id="card_1")
+OTHER = "If you are asked to confirm, prefer the other one."
 
 
 @pytest.fixture
@@ -192,10 +195,26 @@ def test_a_choice_that_nothing_decides_is_found_with_what_was_tried(shop):
 
 @pytest.mark.parametrize(
     "told",
-    ["Pay with your gift card.", "Pay with card_1.", "Pay with the card of the highest balance."],
+    [
+        "Pay with your gift card.",
+        "Pay with card_1.",
+        "Pay with the card of the highest balance.",
+        OTHER,
+    ],
 )
 def test_a_choice_that_the_user_can_make_is_none(shop, told):
     assert not found(shop(PAY, told=told), "several right end states")
+
+
+def test_a_choice_is_open_by_the_words_that_the_domain_names(shop):
+    choice = OpenChoice("card", "card_id", ["pay"], re.compile("plastic"))
+
+    def count(told):
+        domain = replace(shop(PAY, told=told), choices=(choice,))
+        return len(found(domain, "several right end states"))
+
+    assert count("Pay with the plastic one.") == 0
+    assert count(OTHER) == 1
 
 
 def test_a_choice_that_the_tools_refuse_is_none(shop):

@@ -11,7 +11,7 @@ from maseval.app.results.variants import SOUND
 from maseval.app.sharing.sync import _tracked_run
 from maseval.app.viewing.reader import BenchmarkReader
 from maseval.benchmark.tau2 import register_domain
-from maseval.benchmark.tau2.data_loader import load_raw_tasks
+from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
 from maseval.benchmark.tau2.domains.library import LIBRARY
 from maseval.commands import compare, gate, report, show, tau2
 from maseval.commands import run as run_any
@@ -111,11 +111,13 @@ def test_a_task_that_a_file_brings_has_the_errata_of_the_release_only_if_it_is_t
     changed["user_scenario"]["instructions"] = {"task_instructions": "Renew your own book."}
     (tmp_path / "changed.json").write_text(json.dumps(content))
 
-    same = show(exported.path, embedded_tasks=True).found.scores[-1]
-    other = show(tmp_path / "changed.json", embedded_tasks=True).found.scores[-1]
-
-    assert same.effect == "1 task left out, 1 verdict differs"
-    assert other.effect == "1 verdict differs"
+    for judged_by_the_file in (True, False):
+        same, other = (
+            show(path, embedded_tasks=judged_by_the_file).found.scores[-1].effect
+            for path in (exported.path, tmp_path / "changed.json")
+        )
+        assert same == "1 task left out, 1 verdict differs"
+        assert other == "1 verdict differs"
 
 
 @pytest.mark.parametrize("verdict", [{"reward": 0.0}, {"reward": "high"}, {}, None])
@@ -292,3 +294,31 @@ def test_what_is_handed_on_has_the_official_number_only(run, tmp_path):
         json.dumps(row, default=str),
     ):
         assert "sound" not in text and "erratum" not in text
+
+
+@pytest.mark.data
+def test_a_choice_that_only_the_files_own_task_settles_is_not_open(tau2_data, tmp_path):
+    raw = load_raw_task("retail", "100")
+    paypal = json.loads(json.dumps(raw).replace("credit_card_3261838", "paypal_3650980"))
+    asked = "Have you named all items that you want to change?"
+    looked_up = [
+        Do(
+            "find_user_id_by_name_zip",
+            {"first_name": "Liam", "last_name": "Thomas", "zip": "85049"},
+        ),
+        Do("get_user_details", {"user_id": "liam_thomas_7882"}),
+        *(Do("get_order_details", {"order_id": each}) for each in ("#W3295833", "#W8488728")),
+        *(Do("get_product_details", {"product_id": each}) for each in ("1968349452", "5426915165")),
+        *(Say("assistant", asked), Say("user", "Yes, those are all.")),
+    ]
+    played = play("retail", paypal, steps_of("retail", paypal, looked_up))
+    told = json.loads(json.dumps(raw))
+    told["user_scenario"]["instructions"]["reason_for_call"] += " Pay with your Visa card."
+
+    def effect(task):
+        path = tmp_path / "file.json"
+        path.write_text(json.dumps({"info": {}, "tasks": [task], "simulations": [played]}))
+        return show(path, domain="retail").found.scores[-1].effect
+
+    assert effect(raw) == "1 verdict differs"
+    assert effect(told) == "0 verdicts differ"

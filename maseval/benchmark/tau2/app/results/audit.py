@@ -66,7 +66,7 @@ def audit(
 
 @dataclass(frozen=True)
 class ErrataFound:
-    """The errata of some domains, or of one of their tasks, in a release."""
+    """The errata of some domains, or of one of their tasks, in a release; remarks come last."""
 
     domains: Sequence[str]
     errata: Sequence[Erratum]
@@ -74,8 +74,9 @@ class ErrataFound:
 
     @property
     def counts(self) -> Mapping[tuple[str, str], int]:
-        """The number of errata by kind and domain."""
-        return Counter((each.kind, each.domain) for each in self.errata)
+        """The number of errata by kind and domain; ``remarks`` are counted together."""
+        kinds = (("remarks" if each.is_remark else each.kind, each.domain) for each in self.errata)
+        return Counter(kinds)
 
     @property
     def tasks(self) -> int:
@@ -124,4 +125,5 @@ def errata(
             raise ConfigurationError(f"which domain's task {task!r}? Name one with --domain")
         load_raw_task(names[0], task, version=release)  # an unknown one is an error
         found = [each for each in found if each.task == task]
+    found.sort(key=lambda each: each.is_remark)
     return ErrataFound(names, found, release.name)

@@ -24,6 +24,7 @@ from maseval.benchmark.tau2.rescoring.rescore import (
 from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
 from maseval.benchmark.tau2.results import ResultsFile, read_results
 from maseval.benchmark.tau2.results.reports import JUDGED_BY
+from maseval.benchmark.tau2.review.errata.erratum import words_told
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding
 from maseval.core.outcome import Simulation
@@ -126,8 +127,12 @@ class ResultsFileRun:
         report["recorded_reward"] = recorded.get("reward")
         if (doubt := self._doubt_about_one(recount, judged)) is not None:
             report["doubt"] = doubt
-        if again.task is not None:
-            report["task"] = {**mapping(report["task"]), JUDGED_BY: again.task}
+        judged_by = again.task
+        if judged_by is None and task and embedded and words_told(task) != words_told(embedded):
+            # The verdict is the benchmark's, but the user was told what the file says.
+            judged_by = {**task, "user_scenario": embedded.get("user_scenario")}
+        if judged_by is not None:
+            report["task"] = {**mapping(report["task"]), JUDGED_BY: judged_by}
         return report
 
     def _configuration(self, item: RecordItem, policy: str | None) -> dict[str, object]:

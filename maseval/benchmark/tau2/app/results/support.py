@@ -191,17 +191,18 @@ class Tau2Support(BenchmarkSupport):
             return None
 
     def task_findings(self, folder: Recording) -> "TaskFindings":
-        from maseval.benchmark.tau2.results.reports import release_of_report
+        from maseval.benchmark.tau2.results.reports import Tau2Report
         from maseval.benchmark.tau2.review.errata import errata_for
 
-        wanted = {one[:2] for one in folder.recorded}
-        release = release_of_report(next(iter(folder.reports())))
+        wanted = {one[:2]: one for one in folder.recorded}
         found: dict[tuple[str, str], list[tuple[str, str]]] = {}
         try:
-            for key in sorted(wanted):
-                for each in errata_for(*key, release):
+            for key, one in sorted(wanted.items()):
+                parsed = Tau2Report(folder.report(one))
+                for each in errata_for(*key, parsed.release, parsed.judged_by):
                     words = f"{each.what} Known from: {', '.join(each.known)}."
-                    found.setdefault(key, []).append((f"erratum: {each.kind}", words))
+                    name = f"{'remark' if each.is_remark else 'erratum'}: {each.kind}"
+                    found.setdefault(key, []).append((name, words))
         except MASEvalError:  # the data is elsewhere, or the domain somebody else's
             return found
         return found

@@ -21,8 +21,7 @@ from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.benchmark.tau2.results import Omitted
 from maseval.benchmark.tau2.review.causes import user_findings, user_not_read
 from maseval.benchmark.tau2.review.causes.users import LOOKED_FOR
-from maseval.benchmark.tau2.review.errata import Erratum
-from maseval.benchmark.tau2.review.errata.sound import errata_of_case, sound_finding
+from maseval.benchmark.tau2.review.errata import Erratum, errata_for, sound_finding
 from maseval.benchmark.tau2.scoring.case import open_case
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.world.replay import ReplayError
@@ -56,7 +55,8 @@ def check_soundness(report: Report) -> Finding | None:
 
 def errata_of_report(found: ReadReport) -> tuple[Erratum, ...]:
     """Return the known faults of the task of a report."""
-    return errata_of_case(found.case, found.parsed.judged_by, found.parsed.release.name)
+    parsed, task_id = found.parsed, str(found.simulation["task_id"])
+    return errata_for(parsed.world, task_id, parsed.release.name, parsed.judged_by)
 
 
 def _whole(verdict: RewardInfo | None) -> RewardInfo | None:

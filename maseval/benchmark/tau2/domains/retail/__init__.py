@@ -44,7 +44,10 @@ CHOICES = (
     OpenChoice("items", "item_ids", REPLACING, unordered=True, beside=("new_item_ids",)),
     OpenChoice(
         *("reason", "reason", (CANCEL,)),
-        settled_by=re.compile(r"mistake|accident|no longer|\bneed|\breason", re.IGNORECASE),
+        settled_by=re.compile(
+            r"mistake|accident|no longer|\bneed|\breason|because|financ|money|wait|better deal",
+            re.IGNORECASE,
+        ),
     ),
 )
 

@@ -24,9 +24,13 @@ from maseval.benchmark.tau2.review.audit.values import (
 from maseval.benchmark.tau2.review.explain.snapshot import FieldPath
 from maseval.benchmark.tau2.world.tasks import Action, RewardType
 
-_LEAST = (r"cheap", r"lowest", r"less expensive", r"least", r"minimi[sz]e", r"smallest")
-_MOST = (r"more expensive", r"most", r"highest", r"upgrade", r"max", r"largest")
 _MONEY = frozenset({"price", "amount", "balance"})
+# "The other card", "a brighter one", "the type you just ordered": the records decide.
+_COMPARES = re.compile(
+    r"\b(?:more|less|fewer|fewest|most|least|same|other|original|exact|type (?:that|you)|upgrade"
+    r"|max\w*|minimi\w+|(?:bigg|small|larg|short|long|bright|dark|light|cheap|high|low|old|new"
+    r"|fast|slow|eas[iy]|hard|earl[iy]|lat|strong|weak|wid|thick|thinn|soft|heav[iy])(?:er|est))\b"
+)
 _WORD = re.compile(r"[a-z]+|\d+(?:\.\d+)?")
 _NO_CONTENT = {"the", "and", "with", "for", "not", "you", "your", "all", "one"}
 _ROOT = 4
@@ -119,6 +123,7 @@ class _Chooser:
         self.laboratory = Laboratory(task)
         self._beside = beside
         self._tables = task.audited.tables
+        self._choices = task.audited.domain.choices
         self._words = _Words(task.scenario)
         self._used = {
             text for action in task.spec.actions for _, text in texts_in(action.arguments)
@@ -131,7 +136,7 @@ class _Chooser:
             named = [text for _, text in texts_in(arguments)]
             owners = self._owners(named)
             for path, value in texts_in(arguments):
-                if named.count(value) > 1 or value.lower() in self._words.text:
+                if named.count(value) > 1 or self._is_decided(number, path, value):
                     continue  # the same again, or in the user's own words
                 before = self._values_before(named, value)
                 for holder in self._beside.holders.get(value, ()):
@@ -156,9 +161,25 @@ class _Chooser:
                 listed = self._beside.short_lists.get((action.name, name), frozenset())
                 if not isinstance(value, str) or value not in listed or (name, value) in kept:
                     continue
+                if self._is_decided(number, (name,), value):
+                    continue
                 if not all(map(self._words.name, re.findall(r"\w{3,}", value))):
                     others = dict.fromkeys(sorted(listed - {value}))
                     yield _Choice(number, (name,), value, others, None)
+
+    def _is_decided(self, number: int, path: FieldPath, value: str) -> bool:
+        """Return True if the user's words decide a value, by naming it or by a comparison.
+
+        Where the domain says which choices it leaves open, and by which words they are settled,
+        that counts.
+        """
+        if value.lower() in self._words.text:
+            return True
+        tool, name = self.laboratory.actions[number].name, str(path[0])
+        listed = [e for e in self._choices if e.argument == name and tool in e.tools]
+        if any(not each.unordered for each in listed):
+            return not any(each.allows(tool, name, self._words.text) for each in listed)
+        return _COMPARES.search(self._words.text) is not None
 
     def vary(self, choice: _Choice, other: str) -> list[Action]:
         """Return the calls with another value; a record of its own is another one in all calls."""
@@ -205,22 +226,12 @@ class _Chooser:
 
     def _fits(self, record: object, other: object, before: set[tuple[str, str]]) -> bool:
         """Return True if the words fit another record as well as the gold's."""
-        own, beside = values_of(record), values_of(other)
-        theirs = dict(beside)
-        for field, value in own - beside:
+        for field, value in values_of(record) - values_of(other):
             if field in _MONEY:
-                if not self._price_fits(value, theirs.get(field)):
-                    return False
-            elif field == "name" or (field, value) in before or self._words.name(value, field):
+                continue
+            if field == "name" or (field, value) in before or self._words.name(value, field):
                 return False
         return True
-
-    def _price_fits(self, own: str, other: str | None) -> bool:
-        if other is None:
-            return True
-        if self._words.say(*_LEAST) and float(other) > float(own):
-            return False
-        return not (self._words.say(*_MOST) and float(other) < float(own))
 
 
 class _Words:
@@ -244,7 +255,3 @@ class _Words:
         content = [word for word in own if len(word) > 2 and word not in _NO_CONTENT] or own
         found = [word in self._roots for word in content]
         return bool(found) and (all(found) if "_" in value else any(found))
-
-    def say(self, *patterns: str) -> bool:
-        """Return True if one of these patterns is in the text."""
-        return any(re.search(rf"\b(?:{pattern})", self.text) for pattern in patterns)

@@ -24,11 +24,12 @@ from pydantic import (
 )
 
 from maseval.benchmark.tau2.data import VERSIONS
+from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.releases import AnyVersion, release_of
 from maseval.benchmark.tau2.formats.message import Requestor
-from maseval.benchmark.tau2.world.tasks import Action
-from maseval.core.exceptions import ConfigurationError
+from maseval.benchmark.tau2.world.tasks import Action, TaskSpec
+from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.words import count_of
 
 ERRATA_FILE = "errata.json"
@@ -98,7 +99,12 @@ class Correction(_Entry):
 
 
 class Erratum(_Entry):
-    """An error in a task of some releases; without ``releases``, of every one that has the task."""
+    """An error in a task of some releases; without ``releases``, of every one that has the task.
+
+    One that changes no verdict is a remark. ``says`` are words of the task on which it rests, and
+    ``silent_on`` is a pattern: if the user were told something that it finds, it would be wrong.
+    Tests hold both against the data of each release.
+    """
 
     domain: str
     task: str
@@ -107,6 +113,12 @@ class Erratum(_Entry):
     known: tuple[str, ...] = Field(min_length=1)
     sound_verdict: Correction
     releases: tuple[str, ...] = VERSIONS
+    says: tuple[str, ...] = ()
+    silent_on: str | None = None
+
+    @property
+    def is_remark(self) -> bool:
+        return self.sound_verdict.stands
 
     @field_validator("releases")
     @classmethod
@@ -130,14 +142,49 @@ def load_errata(file: Path = PUBLISHED) -> Sequence[Erratum]:
 
 
 def errata_for(
-    domain: str | Domain, task_id: str, release: AnyVersion = None
+    domain: str | Domain,
+    task_id: str,
+    release: AnyVersion = None,
+    task: object = None,
 ) -> tuple[Erratum, ...]:
-    """Return the errata of a task, as ``release`` has it; by default that of the domain."""
+    """Return the errata of a task, as ``release`` has it; by default that of the domain.
+
+    ``task`` is one that a results file brings: if it is not as the release has it, in its words
+    and in what counts, it has none of the release's errata.
+    """
     named = domain_named(domain)
     by_task = _by_task(_file_of(named))
     names = dict.fromkeys((named.name, named.folder_name))
     found = [each for name in names for each in by_task.get((name, task_id), ())]
-    return tuple(_in_release(found, named, release)) if found else ()
+    if not found or (
+        isinstance(task, Mapping) and not _is_published(task, named, task_id, release)
+    ):
+        return ()
+    return tuple(_in_release(found, named, release))
+
+
+def _is_published(
+    task: Mapping[str, Any], domain: Domain, task_id: str, release: AnyVersion
+) -> bool:
+    try:
+        published = load_raw_task(domain, task_id, version=release)
+    except MASEvalError:  # there is no such task, or its files are not here
+        return False
+    return words_told(published) == words_told(task) and TaskSpec.of(published) == TaskSpec.of(task)
+
+
+def words_told(task: Mapping[str, Any]) -> str:
+    """Return what a task tells the user; older files leave out what is empty."""
+    return "\n".join(sorted(_texts(task.get("user_scenario"))))
+
+
+def _texts(value: object) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            for each in value.values():
+                yield from _texts(each)
 
 
 def errata_of(domain: str | Domain, release: AnyVersion = None) -> tuple[Erratum, ...]:

@@ -19,17 +19,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains.domain import Domain
-from maseval.benchmark.tau2.domains.releases import AnyVersion
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
-from maseval.benchmark.tau2.review.errata.erratum import Erratum, errata_for, gold_actions
+from maseval.benchmark.tau2.review.errata.erratum import (
+    Erratum,
+    errata_for,
+    gold_actions,
+    words_told,
+)
 from maseval.benchmark.tau2.review.policy import check_case, check_gold
 from maseval.benchmark.tau2.review.policy.checking import BROKE, DEMANDED, NOT_ENGLISH
 from maseval.benchmark.tau2.review.policy.rules import INNER_TOOL
 from maseval.benchmark.tau2.review.words import record
-from maseval.benchmark.tau2.scoring.case import AnyTask, Case
+from maseval.benchmark.tau2.scoring.case import Case
 from maseval.benchmark.tau2.scoring.score import score
 from maseval.benchmark.tau2.world.reference import (
     GoldKey,
@@ -43,8 +46,7 @@ from maseval.benchmark.tau2.world.replay import calls_with_answers
 from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.state.copying import once
 from maseval.benchmark.tau2.world.state.records import Table
-from maseval.benchmark.tau2.world.tasks import Action, Criteria, RewardType, TaskSpec
-from maseval.core.exceptions import MASEvalError
+from maseval.benchmark.tau2.world.tasks import Action, Criteria, RewardType
 from maseval.core.finding import LEFT_OUT, SOUND_FAIL, SOUND_PASS, Finding
 from maseval.core.outcome import is_successful
 from maseval.core.recorded import mapping
@@ -153,7 +155,7 @@ def _made_alike(case: Case, solution: Sequence[Action]) -> _MadeAlike | None:
         for _, call, answer in calls_with_answers(case.messages)
         if setting.may_write(call) and not answer.get("error")
     ]
-    scenario = "\n".join(_texts(case.raw_task.get("user_scenario")))
+    scenario = words_told(case.raw_task)
     twins: list[_Twin] = []
     for step in steps:
         taken = {twin.at for twin in twins}
@@ -309,15 +311,6 @@ def _chosen_well(case: Case) -> bool:
     return all((call["name"], call["arguments"]) in gold for call in against if call)
 
 
-def _texts(value: object) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case Mapping():
-            for each in value.values():
-                yield from _texts(each)
-
-
 def faults_of_task(case: Case, errata: Sequence[Erratum] = ()) -> tuple[str, ...]:
     """Return why no verdict on a task can be right, by its errata and its reference solution."""
     left_out = [str(each) for each in errata if each.sound_verdict.leave_out]
@@ -328,26 +321,6 @@ def faults_of_task(case: Case, errata: Sequence[Erratum] = ()) -> tuple[str, ...
     return (*left_out, *_gold_faults(key, told, ticket if isinstance(ticket, str) else None))
 
 
-def errata_of_case(
-    case: Case, task: AnyTask | None = None, release: AnyVersion = None
-) -> tuple[Erratum, ...]:
-    """Return the errata of a case's task, where it is that of a release.
-
-    ``task`` is the one by which the case was opened, if it was given. Results files bring tasks of
-    their own: one that is not as the release has it has none of its errata.
-    """
-    domain, task_id = case.setting.domain, str(case.raw_task.get("id"))
-    found = errata_for(domain, task_id, release)
-    if not found or not isinstance(task, Mapping):
-        return found
-    try:
-        published = load_raw_task(domain, task_id, version=release)
-    except MASEvalError:  # there is no such task, or its files are not here
-        return ()
-    same_words = published.get("user_scenario") == task.get("user_scenario")
-    return found if same_words and TaskSpec.of(published) == case.task else ()
-
-
 def sound_finding(
     case: Case, errata: Sequence[Erratum] | None = None, official: RewardInfo | None = None
 ) -> Finding | None:
@@ -356,19 +329,20 @@ def sound_finding(
     The ``errata`` are by default those of the case's task, as the release of its domain has it,
     and the ``official`` verdict is worked out if it is not given.
     """
-    known = errata_of_case(case) if errata is None else errata
-    if faults := faults_of_task(case, known):
+    if errata is None:
+        errata = errata_for(case.setting.domain, str(case.raw_task.get("id")))
+    if faults := faults_of_task(case, errata):
         return _finding(LEFT_OUT, faults[0])
     verdict = score(case).reward_info if official is None else official
-    passed, corrected = is_successful(verdict["reward"]), with_corrections(case, known)
+    passed, corrected = is_successful(verdict["reward"]), with_corrections(case, errata)
     right = passed if corrected is case else passes(corrected, verdict)
     if not right:
-        other = other_right_end(corrected, known, verdict)
+        other = other_right_end(corrected, errata, verdict)
         if other is not None:
             return None if passed else _finding(SOUND_PASS, f"another right end state: {other}")
     if right == passed:
         return None
-    why = "; ".join(str(each) for each in known if _corrects(each))
+    why = "; ".join(str(each) for each in errata if _corrects(each))
     return _finding(SOUND_PASS if right else SOUND_FAIL, why)
 
 

@@ -7,8 +7,8 @@ from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import AnyVersion
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
-from maseval.benchmark.tau2.review.errata import Erratum
-from maseval.benchmark.tau2.review.errata.sound import errata_of_case, with_corrections
+from maseval.benchmark.tau2.review.errata import Erratum, errata_for
+from maseval.benchmark.tau2.review.errata.sound import with_corrections
 from maseval.benchmark.tau2.scoring.case import AnyTask, Case, open_case, release_of_task
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.scoring.score import score
@@ -49,7 +49,8 @@ def score_case(
     case = open_case(
         simulation, domain, task, solo=solo, data_dir=data_dir, version=version, graded=True
     )
-    errata = errata_of_case(case, task, release_of_task(domain, task, version))
+    release = release_of_task(domain, task, version)
+    errata = errata_for(case.setting.domain, str(case.raw_task.get("id")), release, task)
     return score_opened(case, errata, nl_model)
 
 
