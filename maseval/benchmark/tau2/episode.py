@@ -195,7 +195,9 @@ class _EpisodeBenchmark(DefaultAgentTau2Benchmark):
         if partner is not None and not isinstance(partner, str):
             return CallableModel(partner)
         given = self.setup.llm_args or {}
-        reached = {_CONNECTION[name]: given[name] for name in given if name in _CONNECTION}
+        reached: dict[str, Any] = {
+            _CONNECTION[name]: given[name] for name in given if name in _CONNECTION
+        }
         return resolve_model(model_id, **reached, seed=options.get("seed"))
 
     def _get_user_model_id(self, task: Task) -> str:
