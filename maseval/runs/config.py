@@ -23,14 +23,14 @@ from maseval.core.storage.redaction import redact
 from maseval.core.task import BaseTaskQueue, ChosenSubset, Task
 from maseval.core.task.queues import SUBSET
 
-# Keyed or filled by names of domains and tasks, among which nothing is a secret.
-_NAMES = frozenset({"tasks", "domains", "data"})
+CODE = "code"
+# Keyed or filled by names of domains, tasks and files, among which nothing is a secret.
+_NAMES = frozenset({"tasks", "domains", "data", CODE})
 # Prices change from day to day, a command can be typed in many ways, and no result with them.
 UNTIL, STOPPED = "until", "stopped"
 FIRST_FAILURE = "first failure"
 """The question of a run whose tasks stop there."""
 _NOTES = frozenset({"prices", "own_prices", "command", "cache", STOPPED})
-CODE = "code"
 # Each takes some 2 kB of the driver's memory while it is run.
 _MOST_SIMULATIONS = 1_000_000
 

@@ -166,6 +166,28 @@ def test_what_the_code_found_by_other_ways_counts_if_it_is_there_when_the_run_be
     assert "own_sauce.py" in RunFolder.read("r").config.values["code"]["files"]
 
 
+def test_a_file_that_is_called_like_a_secret_counts_like_any_other():
+    change("own_kitchen.py", "BROKEN = False", "from own_api_key import BROKEN")
+    Path("own_api_key.py").write_text("BROKEN = False")
+    run_shop()
+    change("own_api_key.py", "False", "0")
+
+    with pytest.raises(RunConfigError, match=r"own_api_key\.py: changed"):
+        run_shop()
+
+
+def test_a_run_of_a_release_that_recorded_one_file_only_is_resumed_on_demand():
+    run_shop()
+    config = RunFolder.read("r").config.values
+    code = config.pop("code")
+    RunFolder.open("s", {**config, "source_sha256": "0" * 64}).close()
+
+    with pytest.raises(RunConfigError, match="code: not recorded by the release that began"):
+        RunFolder.open("s", {**config, "code": code})
+    RunFolder.open("s", {**config, "code": code}, resume_changed=True).close()
+    assert RunFolder.read("s").config.values["code"] == code
+
+
 def test_comments_layout_and_docstrings_are_no_change():
     run_shop()
     change("own_shop.py", "Sells.", "Sells what there is.")
