@@ -275,6 +275,18 @@ def test_every_command_says_that_there_are_two_versions(resumed):
     assert "versions of the code" not in show("s").summary.method
 
 
+@pytest.mark.needs(library="starlette")
+def test_the_viewer_says_so_too(resumed):
+    pytest.importorskip("starlette")
+    from maseval.app.viewing.reader import BenchmarkReader
+    from tests.view.builders import viewer
+
+    client = viewer(Path(), reader=BenchmarkReader())
+    results = client.get("/api/run/index", params={"run": "r"}).json()["results"]
+
+    assert WORDS in " ".join(results["notes"])
+
+
 def test_a_fork_does_not_take_over_simulations_of_other_code(resumed):
     change("own_kitchen.py", "BROKEN = False", "BROKEN = 0")
 
