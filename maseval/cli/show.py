@@ -141,6 +141,7 @@ def _run_parts(view: "RunView", width: int, *, sound: bool, all_k: bool) -> Part
     yield from check_parts(check)
     yield from map(note, filter(None, (*notes_on(view.folder), view.unreadable_annotations)))
     yield from (styled(words, "yellow") for words in warnings_on(config))
+    yield from map(inert, filter(None, [view.summary.answer]))
     yield scores(view.summary, all_k)
     yield indent(styled(view.summary.method, "dim"))
     if resume := resume_note(view.folder, view.summary.overall.missing):
