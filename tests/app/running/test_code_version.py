@@ -371,3 +371,11 @@ def test_code_that_judges_nothing_is_not_the_evaluators():
         "the code of the agents",
         "files of code: own_kitchen.py",
     ]
+
+
+def test_files_that_import_each_other_have_an_end():
+    change("own_kitchen.py", "BROKEN = False", "BROKEN = False\nfrom own_circle import *")
+    Path("own_circle.py").write_text("from own_kitchen import *\nfrom own_kitchen import BROKEN")
+
+    assert run_shop(trials=2).complete
+    assert "own_circle.py" in RunFolder.read("r").config.values["code"]["files"]
