@@ -31,12 +31,6 @@ UNTIL, STOPPED = "until", "stopped"
 FIRST_FAILURE = "first failure"
 """The question of a run whose tasks stop there."""
 _NOTES = frozenset({"prices", "own_prices", "command", "cache", STOPPED})
-<<<<<<< HEAD
-# Each takes some 2 kB of the driver's memory while it is run.
-_MOST_SIMULATIONS = 1_000_000
-=======
-CODE = "code"
->>>>>>> main
 
 
 def task_ids(tasks: Iterable[Task]) -> dict[str, list[str]]:

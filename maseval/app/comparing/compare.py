@@ -19,6 +19,7 @@ from maseval.app.comparing.compared_runs import (
     keep_equal_tasks,
     load_run,
     names_of,
+    notes_on_runs,
     open_compared,
     settled_runs,
 )
@@ -33,12 +34,10 @@ from maseval.app.comparing.why import (
 from maseval.app.results.examined import recompute_verdicts
 from maseval.app.results.finding import open_run_or_file
 from maseval.app.results.plots import write_plot
-from maseval.app.results.recording import human_sides
 from maseval.app.results.variants import METRICS, Metric
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import between, in_percent, in_points, percent
-from maseval.core.outcome import Simulation, TaskKey, words_on_cache, words_on_code
-from maseval.core.recorded import mapping
+from maseval.core.outcome import Simulation, TaskKey
 from maseval.core.scoring_options import ScoringOptions
 from maseval.report.comparison import compared_keys
 from maseval.runs import RunFolder
@@ -272,9 +271,7 @@ def compare_sources(
         )
     cautions = [
         *counts,
-        *_estimates(loaded),
-        *_participant_cautions(loaded),
-        *_mixture_cautions(loaded),
+        *notes_on_runs(loaded),
         *incomplete,
         *(two or table).cautions,
     ]
@@ -408,12 +405,6 @@ def _some(names: Sequence[str], most: int = 3) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
-def _estimates(runs: Mapping[str, ComparedRun]) -> list[str]:
-    """Say which runs are of chosen tasks, so that no number of theirs is a score."""
-    marks = {name: subset_of(run.config) for name, run in runs.items()}
-    return [f"{name}: {mark.note}" for name, mark in marks.items() if mark]
-
-
 def summaries_for_plot(
     runs: Mapping[str, ComparedRun], table: ComparisonTable
 ) -> dict[str, Summary]:
@@ -483,28 +474,3 @@ def _different_texts(runs: Mapping[str, ComparedRun]) -> str | None:
         return None
     each = ", ".join(f"{name} {texts}" for name, texts in read.items())
     return f"Different texts: {each}. Models read other words, so these are different experiments."
-
-
-def _participant_cautions(runs: Mapping[str, ComparedRun]) -> list[str]:
-    """Warn where no model was measured: a person took part, or a script played the agent."""
-    humans = [
-        f"{name}: a person played the {side}, not a model"
-        for name, run in runs.items()
-        for side in human_sides(run.config)
-    ]
-    players = {name: mapping(run.config, "agent").get("rehearse") for name, run in runs.items()}
-    rehearsals = [
-        f"{name} is a rehearsal: the agent's model was played by {player}"
-        for name, player in players.items()
-        if player
-    ]
-    return [*humans, *rehearsals]
-
-
-def _mixture_cautions(runs: Mapping[str, ComparedRun]) -> list[str]:
-    """Warn where answers came from a cache, or simulations from several states of the code."""
-    found = []
-    for name, run in runs.items():
-        codes = (each.code for each in run.outcomes if each.status)  # without gaps
-        found += [(name, words_on_cache(run.outcomes)), (name, words_on_code(codes))]
-    return [f"{name}: {words}" for name, words in found if words]

@@ -287,5 +287,5 @@ def test_a_comparison_says_which_run_is_a_rehearsal(tmp_path):
 
     found = commands.compare([tmp_path / "rehearsed", tmp_path / "played"])
 
-    assert found.cautions[0] == "rehearsed is a rehearsal: the agent's model was played by noop"
+    assert found.cautions[0] == "rehearsed: a rehearsal, in which noop played the agent's model"
     assert not any(caution.startswith("played") for caution in found.cautions)
