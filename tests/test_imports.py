@@ -81,6 +81,7 @@ RANKS = {
         scoring metrics remote_state
         conversation
         agent user environment
+        overrides
         data_loader wording
         world
         domains

@@ -3,3 +3,7 @@ from maseval.benchmark.macs import MACSEnvironment as MACSEnvironment
 from maseval.benchmark.macs import MACSEvaluator as MACSEvaluator
 from maseval.benchmark.macs import MACSGenericTool as MACSGenericTool
 from maseval.benchmark.macs import MACSUser as MACSUser
+from maseval.benchmark.macs import compute_benchmark_metrics as compute_benchmark_metrics
+from maseval.benchmark.macs import ensure_data_exists as ensure_data_exists
+from maseval.benchmark.macs import load_agent_config as load_agent_config
+from maseval.benchmark.macs import load_tasks as load_tasks

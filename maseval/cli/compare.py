@@ -70,6 +70,9 @@ def compare(
     plot_cost: Path | None = option(
         None, "Draw cost against pass^k into this file: SVG, PNG, PDF."
     ),
+    anyway: bool = flag(
+        "Compare runs that were judged otherwise or under other rules.", "--anyway"
+    ),
     explain: Explain = True,
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
@@ -90,6 +93,7 @@ def compare(
             plot=plot,
             plot_cost=plot_cost,
             options=ScoringOptions(**scoring),
+            anyway=anyway,
             explain=explain,
             on_progress=count,
         )
@@ -128,6 +132,9 @@ def gate(
     report_url: str | None = option(
         None, "Where the run's HTML report is, for links in the summary."
     ),
+    anyway: bool = flag(
+        "Compare runs that were judged otherwise or under other rules.", "--anyway"
+    ),
     explain: Explain = True,
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
@@ -149,6 +156,7 @@ def gate(
             alpha=alpha,
             allow_incomplete=allow_incomplete,
             min_comparable=min_comparable / 100,
+            anyway=anyway,
             explain=explain,
             options=ScoringOptions(**scoring),
             on_progress=count,
@@ -170,12 +178,11 @@ def _gate_parts(found: "Gate") -> Parts:
     yield from map(note, found.cautions)
     if official := found.comparison.official:
         yield inert(official)
-    main, span, reach = found.main, found.main.interval, ""
-    if span is not None:
-        reach = f" {between(span.low, span.high)} ({percent(span.level, 0)} interval)"
+    main, span = found.main, found.main.interval
+    reach = f"{between(span.low, span.high)} ({percent(span.level, 0)} interval)"
     yield (
         f"{found.measure}: {percent(main.first)} before, {percent(main.second)} now, "
-        f"[bold]{in_points(main.difference)}[/bold] percentage points{reach}, "
+        f"[bold]{in_points(main.difference)}[/bold] percentage points {reach}, "
         f"{p_is(main.test.p_value)} (two-sided); {count_of(len(found.fell), 'task')} fell, "
         f"{len(found.rose)} rose"
     )

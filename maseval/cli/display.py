@@ -29,7 +29,7 @@ _TICK = 0.2
 
 def run_and_finish(
     run: Callable[..., RunResult], given: dict[str, Any], context: typer.Context, *, as_json: bool
-) -> None:
+) -> RunResult:
     """Run with what was given, show how far it is, and print its outcome.
 
     ``run`` loads the libraries of models only when it is called.
@@ -41,6 +41,7 @@ def run_and_finish(
     )
     console, debug = chosen_stream(as_json), is_debugging(context)
     finish(result, console, as_json=as_json, debug=debug, watching=watching)
+    return result
 
 
 def _announce_models(given: Mapping[str, object], console: Console) -> None:

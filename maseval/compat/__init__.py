@@ -1,15 +1,17 @@
-"""Import paths of MASEval that are arranged differently here.
+"""Import paths and names of MASEval that are arranged differently here.
 
 The API document of MASEval promises these paths, so that importing one warns of nothing. They end
 with version ``EXPIRES``, and from the minor version before it they warn. Each is another name for
-the module that has its content. The finder below comes last, so that it is asked only for names
-that no file has; ``docs/migrating.md`` lists the same.
+the module that has its content. The finder of modules comes last, so that it is asked only for
+those that no file has; ``docs/migrating.md`` lists the same.
 """
 
 import sys
 from collections.abc import Sequence
+from functools import reduce
 from importlib import import_module
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
+from operator import or_
 from types import ModuleType
 
 EXPIRES = "2.0"
@@ -19,6 +21,7 @@ FORMER_MODULES = {
     "maseval.core.callback_handler": "maseval.core.callbacks.base",
     "maseval.core.callbacks.progress_bar": "maseval.core.callbacks.progress",
     "maseval.core.config": "maseval.core.tracing",
+    "maseval.core.embedding": "maseval.core.providers",
     "maseval.core.history": "maseval.core.messages",
     "maseval.core.utils": None,  # a package that held only the next two
     "maseval.core.utils.system_info": "maseval.core.system_info",
@@ -59,4 +62,44 @@ class _FormerModules:
             sys.modules[module.__name__] = import_module(home)
 
 
+FORMER_NAMES = {
+    "maseval.benchmark.tau2.domains.airline.models": {
+        "FlightBase": "Flight DirectFlight ReservedFlight",
+        "FlightDateStatus": "FlightDate",
+        "FlightDateStatusAvailable": "AvailableFlight",
+        "FlightDateStatusCancelled": "CancelledFlight",
+        "FlightDateStatusDelayed": "DelayedFlight",
+        "FlightDateStatusFlying": "FlyingFlight",
+        "FlightDateStatusLanded": "LandedFlight",
+        "FlightDateStatusOnTime": "OnTimeFlight",
+        "ReservationFlight": "ReservedFlight",
+    },
+    "maseval.benchmark.tau2.domains.telecom.user_models": {"UserSurroundings": "Surroundings"},
+}
+"""What a module is asked for by a former name: a class, or the union of several."""
+
+
+class _FormerNames:
+    """Adds its former names to a module as soon as it is loaded."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name not in FORMER_NAMES:
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is None or spec.loader is None:
+            return spec
+        load = spec.loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            load(module)
+            for former, names in FORMER_NAMES[name].items():
+                setattr(module, former, reduce(or_, map(vars(module).get, names.split())))
+
+        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+sys.meta_path.insert(0, _FormerNames())
 sys.meta_path.append(_FormerModules())

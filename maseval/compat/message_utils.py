@@ -32,39 +32,41 @@ def create_image_url_content(url: str, detail: str = "auto") -> ContentPart:
 
 
 def create_image_file_content(
-    path: str | PathLike[str], detail: str = "auto", encode_base64: bool = False
+    file_path: str | PathLike[str], detail: str = "auto", encode_base64: bool = False
 ) -> ContentPart:
     """Return a part that is an image in a file: by its address, or with its bytes."""
-    file = Path(path)
+    file = Path(file_path)
     if not encode_base64:
         return create_image_url_content(file.absolute().as_uri(), detail)
     return create_image_url_content(_data_url(file.read_bytes(), _mime_type(file)), detail)
 
 
-def create_image_from_pil(img: Any, detail: str = "auto", format: str = "PNG") -> ContentPart:
+def create_image_from_pil(pil_image: Any, detail: str = "auto", format: str = "PNG") -> ContentPart:
     """Return a part that is an image of Pillow's, or anything else with its ``save``."""
     content = BytesIO()
-    img.save(content, format=format)
+    pil_image.save(content, format=format)
     return create_image_url_content(
         _data_url(content.getvalue(), f"image/{format.lower()}"), detail
     )
 
 
-def create_image_from_numpy(arr: Any, detail: str = "auto", format: str = "PNG") -> ContentPart:
+def create_image_from_numpy(
+    numpy_array: Any, detail: str = "auto", format: str = "PNG"
+) -> ContentPart:
     """Return a part that is an image of NumPy's: bytes of one, three or four channels."""
     if format.upper() != "PNG":
         raise ConfigurationError(
             f"format is {format!r}, and an array is written as PNG only; "
-            "give Image.fromarray(arr) of Pillow to create_image_from_pil for other formats"
+            "give Image.fromarray(numpy_array) of Pillow to create_image_from_pil for other formats"
         )
-    height, width, *channels = arr.shape
+    height, width, *channels = numpy_array.shape
     kind = {(): 0, (1,): 0, (3,): 2, (4,): 6}.get(tuple(channels))
-    if kind is None or str(arr.dtype) != "uint8":
+    if kind is None or str(numpy_array.dtype) != "uint8":
         raise ConfigurationError(
-            f"the array has shape {arr.shape} and type {arr.dtype}; give uint8 of shape "
-            "(height, width), (height, width, 3) or (height, width, 4)"
+            f"the array has shape {numpy_array.shape} and type {numpy_array.dtype}; give uint8 of "
+            "shape (height, width), (height, width, 3) or (height, width, 4)"
         )
-    rows = b"".join(b"\0" + row.tobytes() for row in arr)
+    rows = b"".join(b"\0" + row.tobytes() for row in numpy_array)
     header = pack(">IIBBBBB", width, height, 8, kind, 0, 0, 0)
     chunks = [(b"IHDR", header), (b"IDAT", compress(rows)), (b"IEND", b"")]
     content = b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*chunk) for chunk in chunks)
@@ -75,50 +77,58 @@ def _chunk(kind: bytes, content: bytes) -> bytes:
     return pack(">I", len(content)) + kind + content + pack(">I", crc32(kind + content))
 
 
-def create_file_content(path: str | PathLike[str], mime_type: str | None = None) -> ContentPart:
+def create_file_content(
+    file_path: str | PathLike[str], mime_type: str | None = None
+) -> ContentPart:
     """Return a part that is a file."""
-    return {
-        "type": "file",
-        "file_path": str(path),
-        "mime_type": mime_type or _mime_type(Path(path)),
-    }
+    kind = mime_type or _mime_type(Path(file_path))
+    return {"type": "file", "file_path": str(file_path), "mime_type": kind}
 
 
-def create_audio_content(path: str | PathLike[str], mime_type: str | None = None) -> ContentPart:
+def create_audio_content(
+    file_path: str | PathLike[str], mime_type: str | None = None
+) -> ContentPart:
     """Return a part that is a recording."""
-    return {**create_file_content(path, mime_type), "type": "audio"}
+    return {**create_file_content(file_path, mime_type), "type": "audio"}
 
 
-def create_multimodal_message(role: str, parts: Iterable[ContentPart]) -> dict[str, Any]:
-    """Return a message of several parts."""
-    return {"role": role, "content": list(parts)}
+def create_multimodal_message(role: str, parts: Iterable[ContentPart | str]) -> dict[str, Any]:
+    """Return a message of several parts; a string is a part that is text."""
+    return {"role": role, "content": [_as_part(part) for part in parts]}
+
+
+def _as_part(part: ContentPart | str) -> ContentPart:
+    return create_text_content(part) if isinstance(part, str) else part
 
 
 def create_tool_call(
-    tool_name: str, arguments: Mapping[str, object], call_id: str | None = None
+    tool_name: str, arguments: Mapping[str, object] | str, call_id: str | None = None
 ) -> ToolCall:
     """Return a tool call in OpenAI's form, with an id of its own unless it is given one."""
-    return tool_call(tool_name, arguments, id=call_id or f"call_{uuid4().hex[:24]}")
+    call = tool_call(tool_name, id=call_id or f"call_{uuid4().hex[:24]}")
+    call["function"]["arguments"] = _as_text(arguments)
+    return call
 
 
-def extract_text_content(msg: Message) -> str:
+def extract_text_content(message: Message) -> str:
     """Return the text of a message, without its other parts."""
-    content: object = msg.get("content") or ""
+    content: object = message.get("content") or ""
     if not isinstance(content, list):
         return str(content)
-    return " ".join(str(part["text"]) for part in content if part.get("type") == "text")
+    parts = map(_as_part, content)
+    return " ".join(str(part["text"]) for part in parts if part.get("type") == "text")
 
 
-def has_images(msg: Mapping[str, Any]) -> bool:
-    """Return whether a part of the message is an image."""
-    content = msg.get("content")
-    parts = content if isinstance(content, list) else []
-    return any(isinstance(part, Mapping) and part.get("type") == "image_url" for part in parts)
+def has_images(message: Mapping[str, Any]) -> bool:
+    """Return True if a part of the message is an image."""
+    content = message.get("content")
+    parts = map(_as_part, content if isinstance(content, list) else [])
+    return any(part.get("type") in ("image_url", "image_file") for part in parts)
 
 
-def has_tool_calls(msg: Mapping[str, Any]) -> bool:
-    """Return whether the message calls tools."""
-    return bool(msg.get("tool_calls"))
+def has_tool_calls(message: Mapping[str, Any]) -> bool:
+    """Return True if the message calls tools."""
+    return bool(message.get("tool_calls"))
 
 
 def count_tokens_estimate(messages: Iterable[Message]) -> int:

@@ -5,7 +5,8 @@ of tool calls, which are methods here.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
@@ -22,6 +23,7 @@ from maseval.benchmark.tau2.formats.message import INITIAL_GREETING
 from maseval.benchmark.tau2.user import Tau2User
 from maseval.benchmark.tau2.world.world import to_json_str as _to_json_str
 from maseval.core.tool import tool_definition
+from maseval.interface import extras
 
 __all__ = [
     "INITIAL_GREETING",
@@ -63,21 +65,68 @@ def update_pydantic_model_with_dict(model: ModelT, update: Mapping[str, Any] | N
 
 
 def load_file(path: str | PathLike[str]) -> dict[str, Any]:
-    """Return the content of a JSON or TOML file."""
+    """Return the content of a JSON, TOML or YAML file."""
     file = Path(path)
     if not file.is_file():
         raise FileNotFoundError(f"File not found: {file}")
-    if file.suffix not in (".json", ".toml"):
-        raise ValueError(f"Unsupported file format {file.suffix!r} of {file}: give .json or .toml")
+    if _file_format(file) == "yaml":
+        content: dict[str, Any] = _yaml().safe_load(file.read_text(encoding="utf-8"))
+        return content
     return read_mapping(file)
 
 
-def dump_file(path: str | PathLike[str], data: object, **options: Any) -> None:
-    """Write a JSON file."""
+def dump_file(path: str | PathLike[str], data: Any, **options: Any) -> None:
+    """Write a JSON, TOML or YAML file; ``options`` are those of ``json.dumps`` or of PyYAML."""
     file = Path(path)
-    if file.suffix != ".json":
-        raise ValueError(f"Unsupported file format {file.suffix!r} of {file}: give .json")
-    file.write_text(json.dumps(data, **{"indent": 2, **options}), encoding="utf-8")
+    match _file_format(file):
+        case "yaml":
+            text = _yaml().safe_dump(data, **{"sort_keys": False, "allow_unicode": True, **options})
+        case "toml":
+            text = "\n".join(_toml_lines(data)) + "\n"
+        case _:
+            text = json.dumps(data, **{"indent": 2, **options})
+    file.write_text(text, encoding="utf-8")
+
+
+def _file_format(file: Path) -> str:
+    known = {".json": "json", ".toml": "toml", ".yaml": "yaml", ".yml": "yaml"}
+    if file.suffix not in known:
+        raise ValueError(
+            f"Unsupported file format {file.suffix!r} of {file}: give one of {', '.join(known)}"
+        )
+    return known[file.suffix]
+
+
+def _yaml() -> Any:
+    return extras.load("yaml", extra="yaml", package="PyYAML")
+
+
+def _toml_lines(table: Mapping[str, Any], path: Sequence[str] = ()) -> Iterator[str]:
+    """Yield a table's values, and then the tables in it, as TOML wants it."""
+    for key, value in table.items():
+        if not isinstance(value, Mapping):
+            yield f"{_toml_value(key)} = {_toml_value(value)}"
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            here = [*path, _toml_value(key)]
+            yield f"[{'.'.join(here)}]"
+            yield from _toml_lines(value, here)
+
+
+def _toml_value(value: object) -> str:
+    match value:
+        case str() | bool():
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        case int() | float():
+            return repr(value)
+        case date():  # and times
+            return value.isoformat()
+        case Mapping():
+            pairs = (f"{_toml_value(key)} = {_toml_value(item)}" for key, item in value.items())
+            return f"{{{', '.join(pairs)}}}"
+        case list() | tuple():
+            return f"[{', '.join(map(_toml_value, value))}]"
+    raise ValueError(f"TOML has no value for {value!r}; leave it out, or write JSON")
 
 
 def compare_tool_calls(

@@ -39,7 +39,9 @@ class TaskContext(Clock):
         stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         super().__init__(deadline, simulation=simulation, stopping=stopping)
-        self.registry = registry if registry is not None else ComponentRegistry()
+        self.registry = (
+            registry if registry is not None else ComponentRegistry(totals=UsageTotals())
+        )
 
     @staticmethod
     def current() -> "TaskContext":

@@ -77,8 +77,20 @@ class UsageTotals:
         return sum(self.by_component.values()) or Usage()
 
 
+class _Shelf:
+    """What is registered, in one thread or in all."""
+
+    def __init__(self) -> None:
+        self.components: dict[Key, object] = {}
+        self.keys: dict[int, Key] = {}
+        self.included: list[tuple[str, object]] = []
+
+
 class ComponentRegistry:
     """The components of a repetition, by category and name.
+
+    All threads of a repetition share its registry. One that is made by hand, without ``totals``,
+    shows each thread only what that thread has registered.
 
     Most components are registered by the engine; models, simulators and tools by the code that
     creates them, with ``benchmark.register(category, name, component)``. The components of
@@ -103,9 +115,17 @@ class ComponentRegistry:
         self._prices = prices
         self._cache = cache
         self._policy = policy
-        self._components: dict[Key, object] = {}
-        self._keys: dict[int, Key] = {}
-        self._included: list[tuple[str, object]] = []
+        self._everywhere = None if totals is None else _Shelf()
+        self._here = threading.local()
+
+    @property
+    def _shelf(self) -> _Shelf:
+        if self._everywhere is not None:
+            return self._everywhere
+        if not hasattr(self._here, "shelf"):
+            self._here.shelf = _Shelf()
+        mine: _Shelf = self._here.shelf
+        return mine
 
     def register(self, category: str, name: str, component: ComponentT) -> ComponentT:
         """Register a component for traces, configuration and usage; returns it."""
@@ -114,17 +134,17 @@ class ComponentRegistry:
                 f"cannot register {component!r} as '{category}:{name}': it reports nothing; "
                 "derive its class from TraceableMixin, ConfigurableMixin or UsageTrackableMixin"
             )
-        key = (category, name)
-        known = self._keys.get(id(component), key)
+        key, shelf = (category, name), self._shelf
+        known = shelf.keys.get(id(component), key)
         if known != key:
             raise DuplicateComponentError(
                 f"component {component!r} is already registered as '{':'.join(known)}' and cannot "
                 f"be re-registered as '{category}:{name}'; environments, users and agents are "
                 "registered automatically, so register only what no setup hook returns"
             )
-        self._keys.pop(id(self._components.get(key)), None)
-        self._components[key] = component
-        self._keys[id(component)] = key
+        shelf.keys.pop(id(shelf.components.get(key)), None)
+        shelf.components[key] = component
+        shelf.keys[id(component)] = key
         if self._prices is not None and isinstance(component, ModelAdapter | AgentAdapter):
             component.use_prices(self._prices)
         if self._cache is not None and isinstance(component, ModelAdapter):
@@ -138,24 +158,24 @@ class ComponentRegistry:
 
         A component that is registered as well keeps the name it is registered under.
         """
-        self._included.append((category, component))
+        self._shelf.included.append((category, component))
 
     def include_all_of(self, other: "ComponentRegistry", category: str) -> None:
         """Register the components of another registry's category, under the same names."""
-        for (known, name), component in tuple(other._components.items()):
+        for (known, name), component in tuple(other._shelf.components.items()):
             if known == category:
                 self.register(category, name, component)
 
     def components_in(self, *categories: str) -> list[object]:
         """Return the components of these categories, registered for this repetition alone."""
-        known = tuple(self._components.items())
+        known = tuple(self._shelf.components.items())
         return [component for (category, _), component in known if category in categories]
 
     def _everything(self, gathers: Callable[[object], bool]) -> dict[Key, object]:
         """Return all components; of those that are only included, the ones that gather it."""
         everything = {} if self._shared is None else self._shared._everything(gathers)
-        everything |= self._components
-        for category, component in filter(lambda one: gathers(one[1]), self._included):
+        everything |= self._shelf.components
+        for category, component in filter(lambda one: gathers(one[1]), self._shelf.included):
             if not any(component is known for known in everything.values()):
                 everything[_free_key(category, component, everything)] = component
         return everything
@@ -163,9 +183,10 @@ class ComponentRegistry:
     def clear(self) -> None:
         """Unregister the components; usage totals stay."""
         self._totals.settle(self)
-        self._components.clear()
-        self._keys.clear()
-        self._included.clear()
+        shelf = self._shelf
+        shelf.components.clear()
+        shelf.keys.clear()
+        shelf.included.clear()
 
     def close(self) -> None:
         """Count no more usage; the components stay registered."""
@@ -192,7 +213,7 @@ class ComponentRegistry:
 
     def collect_usage(self) -> JsonObject:
         """Return the usage of each component; also added to the totals."""
-        components = self._components.copy()
+        components = self._shelf.components.copy()
         counted = {id(component) for component in components.values()}
         tracked = {k: one for k, one in components.items() if isinstance(one, UsageTrackableMixin)}
 

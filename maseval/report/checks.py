@@ -225,6 +225,8 @@ def _notes(info: _RewardInfo) -> Iterator[str]:
         yield f"found: {text(problem.get('found'))}"
     elif "note" in info.info:
         yield text(info.info["note"])
+    if "overrides" in info.info:
+        yield text(info.info["overrides"])
 
 
 def state_changes(report: RecordedReport) -> list[StateChange]:

@@ -188,16 +188,17 @@ REHEARSED = """\
 REHEARSAL = ("tau2", "run", "--domain", "library", "-n", 2, "--rehearse", "gold", "--max-steps", 40)
 
 
-def rehearsed(tmp_path, function):
+def rehearsed(tmp_path, function, *options):
     pytest.importorskip("openai")
     (tmp_path / "rehearsed.py").write_text(textwrap.dedent(REHEARSED))
-    return maseval(*REHEARSAL, "--agent", f"rehearsed.py:{function}", "--json")
+    return maseval(*REHEARSAL, "--agent", f"rehearsed.py:{function}", "--json", *options)
 
 
 def test_a_rehearsal_counts_what_reached_the_model(tmp_path):
     ran = rehearsed(tmp_path, "whole")
 
     (note,) = last_json(ran.stdout)["notes"]
+    assert ran.exit_code == 0
     asked = sum(
         len(report["traces"]["models"]["agent_model"]["logs"])
         for report in RunFolder.read(last_json(ran.stdout)["folder"]).reports()
@@ -211,6 +212,7 @@ def test_an_agent_that_never_asked_the_rehearsal_model_is_told_so(tmp_path):
 
     (note,) = last_json(ran.stdout)["notes"]
     assert note.startswith("The agent never asked the rehearsal model in 2 simulations")
+    assert ran.exit_code == 1
     assert "brief.model.base_url" in note and note in plain(ran.stderr)
 
 
@@ -224,3 +226,14 @@ def test_a_rehearsal_of_gold_says_where_a_task_was_lost(tmp_path):
         "renew_loan(loan_id=L-5001); instead: renew_loan(loan_id=l-5001)"
     ]
     assert "first missing call: renew_loan(loan_id=L-5001)" in plain(ran.stderr)
+
+
+def test_a_loss_in_a_rehearsal_of_gold_is_a_failure_unless_it_is_allowed(tmp_path):
+    options = ("--output", tmp_path / "runs" / "lost")
+
+    first = rehearsed(tmp_path, "mangling", *options)
+    resumed = rehearsed(tmp_path, "mangling", *options)
+    allowed = rehearsed(tmp_path, "mangling", *options, "--allow-losses")
+
+    assert [each.exit_code for each in (first, resumed, allowed)] == [1, 1, 0]
+    assert last_json(resumed.stdout)["ran"] == 0

@@ -41,6 +41,7 @@ from maseval.core.callbacks import (
     MessageTracingCallback,
     ProgressBarCallback,
     ResultLogger,
+    TqdmProgressBarCallback,
     read_reports,
 )
 from maseval.core.exceptions import ConfigurationError
@@ -104,6 +105,7 @@ def test_a_progress_bar_with_the_hooks_of_maseval_is_drawn():
         "2: 2/2 Successful",
         "closed",
     ]
+    assert (bar.desc, TqdmProgressBarCallback().desc) == ("Running BookingBenchmark", None)
 
 
 class Counter(OldBar):
@@ -208,6 +210,8 @@ def test_a_model_may_give_its_tool_calls_flat(arguments):
 
     assert agent.run("Twice 4?") == "8 it is."
     assert [message["content"] for message in agent.get_messages()][2] == "8"
+    assert agent.get_messages()[1]["tool_calls"][0]["function"]["name"] == "double"
+    assert agent.get_messages()[2] == {"role": "tool", "tool_call_id": "1", "content": "8"}
 
 
 def test_a_flat_call_with_arguments_in_json_is_read_like_a_nested_one():
@@ -328,7 +332,24 @@ def test_an_array_becomes_a_png():
     with pytest.raises(ConfigurationError, match="give uint8"):
         create_image_from_numpy(_Array([b"12345"], (5,)))
     with pytest.raises(ConfigurationError, match=r"format is 'JPEG'.*create_image_from_pil"):
-        create_image_from_numpy(arr=_Array([b"12"]), format="JPEG")
+        create_image_from_numpy(numpy_array=_Array([b"12"]), format="JPEG")
+
+
+def test_a_string_is_a_part_that_is_text(tmp_path):
+    image = {"type": "image_file", "image_file": {"file_id": "f"}}
+    message = create_multimodal_message("user", ["Look:", image])
+
+    assert message["content"] == [create_text_content("Look:"), image]
+    assert has_images(message) and not has_images({"content": ["Look:"]})
+    assert (
+        extract_text_content({"role": "user", "content": ["Look:", image, "Now."]}) == "Look: Now."
+    )
+
+
+def test_the_arguments_of_a_tool_call_may_be_json_already():
+    call = create_tool_call("look", '{"where": "up"}', call_id="c1")
+
+    assert call == create_tool_call("look", {"where": "up"}, call_id="c1")
 
 
 def test_tokens_are_estimated_by_the_length_of_texts_and_calls():

@@ -120,6 +120,9 @@ tau2: assertions in words without a judge
 tau2: a tool that does not exist
     benchmark/tau2/test_benchmark
     test_unknown_tools_and_malformed_arguments_are_answered_and_score_the_same_in_replay
+tau2: tools that a subclass of the environment adds or wraps
+    benchmark/tau2/test_overrides
+    test_what_an_added_tool_writes_past_the_originals_is_not_counted_and_said
 tau2: texts of errors
     compat/test_tau2_statements
     test_4_the_environment

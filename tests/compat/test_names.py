@@ -24,6 +24,7 @@ MODULES = {
     "core.callback": ("BenchmarkCallback EnvironmentCallback AgentCallback", ""),
     "core.callback_handler": ("CallbackHandler", ""),
     "core.config": ("", "ConfigurableMixin"),
+    "core.embedding": ("", "Embedder Vector register_embedder resolve_embedder"),
     "core.history": ("MessageHistory ToolInvocationHistory", ""),
     "core.utils.system_info": (
         "get_git_info get_python_info get_system_info get_package_versions "

@@ -95,8 +95,10 @@ NAMES = {
         camel_role_playing_execution_loop
     """,
     "maseval.benchmark": """
-        MACSBenchmark MACSEnvironment MACSEvaluator MACSGenericTool MACSUser
+        MACSBenchmark MACSEnvironment MACSEvaluator MACSGenericTool MACSUser load_tasks
+        load_agent_config ensure_data_exists compute_benchmark_metrics
     """,
+    "maseval.core.embedding": "Embedder Vector register_embedder resolve_embedder",
     "maseval.benchmark.macs": """
         MACSBenchmark MACSEnvironment MACSEvaluator MACSGenericTool MACSUser load_tasks
         load_agent_config configure_model_ids ensure_data_exists process_data
@@ -153,7 +155,12 @@ NAMES = {
         LineStatus BillStatus SimStatus NetworkStatus Surroundings PaymentRequest
     """,
     "maseval.benchmark.tau2.domains.telecom.db": "TelecomDB",
-    "maseval.benchmark.tau2.domains.telecom.user_models": "TelecomUserDB",
+    "maseval.benchmark.tau2.domains.telecom.user_models": "TelecomUserDB UserSurroundings",
+    "maseval.benchmark.tau2.domains.airline.models": """
+        FlightBase ReservationFlight FlightDateStatus FlightDateStatusAvailable
+        FlightDateStatusCancelled FlightDateStatusDelayed FlightDateStatusFlying
+        FlightDateStatusLanded FlightDateStatusOnTime
+    """,
     "maseval.benchmark.tau2.domains.telecom.user_tools": "TelecomUserTools",
 }
 
@@ -283,15 +290,16 @@ PARAMETERS = """
     maseval.core.utils.system_info.gather_benchmark_config: repo_path include_env_vars
         include_packages
     maseval.core.utils.message_utils.create_image_url_content: url detail
-    maseval.core.utils.message_utils.create_image_file_content: path detail encode_base64
-    maseval.core.utils.message_utils.create_image_from_pil: img detail format
-    maseval.core.utils.message_utils.create_image_from_numpy: arr detail format
-    maseval.core.utils.message_utils.create_file_content: path mime_type
+    maseval.core.utils.message_utils.create_image_file_content: file_path detail encode_base64
+    maseval.core.utils.message_utils.create_image_from_pil: pil_image detail format
+    maseval.core.utils.message_utils.create_image_from_numpy: numpy_array detail format
+    maseval.core.utils.message_utils.create_file_content: file_path mime_type
+    maseval.core.utils.message_utils.create_audio_content: file_path mime_type
     maseval.core.utils.message_utils.create_multimodal_message: role parts
     maseval.core.utils.message_utils.create_tool_call: tool_name arguments call_id
-    maseval.core.utils.message_utils.extract_text_content: msg
-    maseval.core.utils.message_utils.has_images: msg
-    maseval.core.utils.message_utils.has_tool_calls: msg
+    maseval.core.utils.message_utils.extract_text_content: message
+    maseval.core.utils.message_utils.has_images: message
+    maseval.core.utils.message_utils.has_tool_calls: message
     maseval.core.utils.message_utils.count_tokens_estimate: messages
     maseval.interface.inference.OpenAIModelAdapter: client model_id default_generation_params seed
         cost_calculator

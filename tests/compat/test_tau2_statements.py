@@ -3,6 +3,7 @@
 What differs on purpose is not here but in ``docs/migrating.md``.
 """
 
+import datetime as dt
 import json
 
 import pytest
@@ -93,8 +94,13 @@ def test_2_utilities(tmp_path):
     assert merged.shelves == {"a": {"x": 1, "y": 2}} and books.shelves == {"a": {"x": 1}}
     dump_file(tmp_path / "a.json", {"a": 1})
     assert load_file(tmp_path / "a.json") == {"a": 1}
-    (tmp_path / "a.toml").write_text("a = 1")
-    assert load_file(tmp_path / "a.toml") == {"a": 1}
+    deep = {"a": 1.5, "b": {"c": ["\x7fü", {"d": True}], "e e": {}}, "when": dt.date(2026, 1, 2)}
+    for name in ("deep.toml", "deep.yaml", "deep.yml"):
+        dump_file(tmp_path / name, deep)
+        assert load_file(tmp_path / name) == deep
+    with pytest.raises(ValueError, match="TOML has no value for None"):
+        dump_file(tmp_path / "none.toml", {"a": None})
+    assert not (tmp_path / "none.toml").exists()
     with pytest.raises(ValueError, match="Unsupported file format"):
         load_file(_touched(tmp_path / "a.xyz"))
     with pytest.raises(FileNotFoundError, match="File not found"):
@@ -103,6 +109,25 @@ def test_2_utilities(tmp_path):
     assert not compare_tool_calls("f", {"a": 1}, "g", {"a": 1})
     assert compare_tool_calls("f", {"a": 1, "b": 2}, "f", {"a": 1, "b": 3}, ["a"])
     assert compare_tool_calls("f", {"a": 1}, "f", {"a": 2}, [])
+
+
+def test_8_reports_need_not_name_their_task():
+    passed, failed = {"reward": 1.0, "passed": True}, {"reward": 0.0, "passed": False}
+    results = [{"status": "success", "eval": [each]} for each in (passed, failed)]
+
+    metrics = tau2.compute_benchmark_metrics(results)
+
+    assert (metrics["total_tasks"], metrics["success_rate"]) == (2, 0.5)
+    with pytest.raises(ValueError, match="not a report"):
+        tau2.compute_benchmark_metrics([{"a": 1}])
+
+
+def test_former_names_are_classes_of_ours():
+    from maseval.benchmark.tau2.domains.airline import models
+
+    assert models.ReservationFlight is models.ReservedFlight
+    assert issubclass(models.DirectFlight, models.FlightBase)
+    assert models.FlightDateStatusLanded is models.LandedFlight
 
 
 def _touched(path):
@@ -154,6 +179,7 @@ def test_4_the_environment(tau2_data):
         env.make_user_tool_call("x")
     response = env.get_response("list_all_product_types", tool_call_id="7")
     assert response.keys() >= {"id", "content", "requestor", "error"}
+    assert response["tool_call_id"] == "7"
     assert (response["id"], response["requestor"], response["error"]) == ("7", "assistant", False)
     bad = env.get_response("no_tool")
     assert bad["error"] is True
@@ -171,6 +197,7 @@ def test_4_the_environment(tau2_data):
     assert made.domain == "retail" and made is not env
     telecom = Tau2Environment(load_tasks("telecom", limit=1)[0].environment_data)
     assert telecom.user_toolkit is not None and "check_status_bar" in telecom.create_user_tools()
+    assert telecom.user_toolkit.db.user_db.device is telecom.db.user_db.device
     assert telecom.gather_traces()["db_changed"] is False  # a bug there: always True
     assertion = {"env_type": "user", "func_name": "assert_airplane_mode_status"}
     assertion |= {"arguments": {"expected_status": True}, "assert_value": False}

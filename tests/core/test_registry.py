@@ -43,6 +43,24 @@ def test_a_component_is_asked_on_each_axis_it_has():
     assert registry.collect_configs()["metadata"]["total_components"] == 1
 
 
+def test_a_registry_made_by_hand_shows_each_thread_its_own_components():
+    registry, seen = ComponentRegistry(), []
+    registry.register("agents", "here", Worker())
+
+    def work():
+        seen.append(registry.collect_traces()["agents"])
+        registry.register("agents", "there", Worker())
+        seen.append(set(registry.collect_traces()["agents"]))
+        registry.clear()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+    assert seen == [{}, {"there"}]
+    assert set(registry.collect_traces()["agents"]) == {"here"}
+
+
 def test_the_name_a_component_tells_wins_over_the_registered_one():
     registry = ComponentRegistry()
     registry.register("agents", "registered", Worker(name="told"))

@@ -82,9 +82,7 @@ class Gate:
             return "undecidable"
         lower = found.difference < 0 and found.test.p_value / 2 <= self.alpha
         # The interval is wider than the test needs, so without a margin the test alone decides.
-        beyond = not self.margin or (
-            found.interval is not None and found.interval.high < -self.margin
-        )
+        beyond = not self.margin or found.interval.high < -self.margin
         return "worse" if lower and beyond else "not worse"
 
     @cached_property
@@ -189,6 +187,7 @@ def gate(
     margin: float = 0.0,
     alpha: float = ALPHA,
     allow_incomplete: bool = False,
+    anyway: bool = False,
     min_comparable: float = MIN_COMPARABLE,
     explain: bool = True,
     options: ScoringOptions | None = None,
@@ -200,9 +199,9 @@ def gate(
     with ``sound`` unsound tasks are left out, and the sound verdicts on the others count.
     ``margin`` is the loss of pass^k that is tolerated, as a share: 0.02 is two percentage points.
     ``alpha`` is the chance that a run which is as good as its baseline is called worse.
-    ``allow_incomplete`` judges what has a verdict. ``min_comparable`` is the share of the tasks of
-    both runs that both must have, with the same content; with less there is no verdict. With
-    ``explain`` the reasons of failures are counted.
+    ``allow_incomplete`` judges what has a verdict, and ``anyway`` runs that were judged otherwise.
+    ``min_comparable`` is the share of the tasks of both runs that both must have, with the same
+    content; with less there is no verdict. With ``explain`` the reasons of failures are counted.
     """
     check_alpha(alpha)
     if not 0 <= margin < 1:
@@ -219,6 +218,7 @@ def gate(
         metric=metric,
         options=options,
         level=level,
+        anyway=anyway,
         explain=explain,
         on_progress=on_progress,
     )

@@ -29,7 +29,7 @@ from maseval.benchmark.tau2.wording import OURS
 from maseval.benchmark.tau2.world.world import answer_call
 from maseval.core.agent import AgentAdapter, AgentObserver
 from maseval.core.exceptions import AgentError
-from maseval.core.messages import ChatResponse, MessageHistory
+from maseval.core.messages import ChatResponse, Message, MessageHistory
 from maseval.core.model import ModelAdapter
 from maseval.core.storage.redaction import redact
 from maseval.core.tool import ToolsOnDemand, tool_definition
@@ -41,15 +41,18 @@ class NobodyListensError(AgentError, ValueError):
     """The agent answered with text in solo mode, where there is no user."""
 
 
-class TooManyToolCallsError(AgentError):
-    """The agent kept calling tools without answering."""
+SORRY = (
+    "I'm sorry, I have used all the steps that I may take for one message and have no answer yet."
+)
+"""The answer of an agent that has made ``max_tool_calls`` calls in one turn."""
 
 
 class MessageAgent(ABC):
     """An agent that in every turn either speaks to the user or calls tools.
 
     The run loop asks for one message at a time (``reply``) and carries out the calls itself.
-    ``run`` does a whole turn, text against text, and makes the calls through ``tools``.
+    ``run`` does a whole turn, text against text, and makes the calls through ``tools``. After
+    ``max_tool_calls`` calls in a turn the model is not asked again, and the agent apologises.
     """
 
     def __init__(
@@ -76,6 +79,8 @@ class MessageAgent(ABC):
     def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         """Return the agent's next message: a text, or tool calls."""
         self._hear(incoming)
+        if self.max_tool_calls is not None and self._calls_in_turn >= self.max_tool_calls:
+            return assistant_message(SORRY, cost=0.0)
         message = self._answer(self._messages)
         self._say(message)
         return message
@@ -102,16 +107,7 @@ class MessageAgent(ABC):
 
     def _say(self, message: SpokenMessage) -> None:
         self._messages.append(message)
-        self._count(message)
-
-    def _count(self, message: SpokenMessage) -> None:
         self._calls_in_turn += len(message.get("tool_calls") or ())
-        if self.max_tool_calls is not None and self._calls_in_turn > self.max_tool_calls:
-            raise TooManyToolCallsError(
-                f"the agent made {self._calls_in_turn} tool calls in one turn without answering; "
-                f"max_tool_calls is {self.max_tool_calls}",
-                component="default_agent",
-            )
 
     def is_stop(self, message: SpokenMessage) -> bool:
         """Return True if the message ends the conversation; most agents leave that to the user."""
@@ -128,9 +124,9 @@ class MessageAgent(ABC):
         """Forget the conversation."""
         self._messages = []
 
-    def get_messages(self) -> list[Tau2Message]:
-        """Return the conversation as the agent has seen it."""
-        return list(self._messages)
+    def get_messages(self) -> list[Message]:
+        """Return the conversation as the agent has seen it, in OpenAI's form."""
+        return to_chat(self._messages)
 
 
 class MessageAgentAdapter(AgentAdapter):
@@ -176,8 +172,7 @@ class MessageAgentAdapter(AgentAdapter):
         return self.agent.run(query)
 
     def get_messages(self) -> MessageHistory:
-        """Return the conversation as the agent has seen it, in OpenAI's form."""
-        return MessageHistory(to_chat(self.agent.get_messages()))
+        return MessageHistory(self.agent.get_messages())
 
     def gather_traces(self) -> dict[str, object]:
         return {**super().gather_traces(), "adapter_type": type(self).__name__}

@@ -292,11 +292,13 @@ class Tau2Benchmark(Benchmark):
         )
 
     def _user_definitions(
-        self, environment: Tau2Environment, tools: Iterable[str]
+        self, environment: Tau2Environment, tools: Collection[str]
     ) -> list[dict[str, Any]]:
         definitions = environment.user_definitions(tools) or ()
         domain = environment.world.domain.folder_name
-        return self.wording(environment.release).tools(definitions, domain, "user")
+        described = self.wording(environment.release).tools(definitions, domain, "user")
+        offered = environment.offered_definitions(described, "user")
+        return [each for each in offered if each["function"]["name"] in tools]
 
     def _get_user_model_id(self, task: Task) -> str:
         """Return the model that plays the customer; a subclass may choose another."""

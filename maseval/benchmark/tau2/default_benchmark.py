@@ -62,10 +62,10 @@ class DefaultAgentTau2Benchmark(Tau2Benchmark):
         domain = environment.world.domain.folder_name
         definitions = tools(environment.toolkit.definitions(), domain)
         if self.mode is not Mode.SOLO:
-            return definitions
+            return environment.offered_definitions(definitions)
         if environment.user_toolkit:
             definitions += tools(environment.user_toolkit.definitions(), domain, "user")
-        return definitions + tools([DONE], SOLO)
+        return environment.offered_definitions(definitions) + tools([DONE], SOLO)
 
     def _system_prompt(self, environment: Tau2Environment, task: Task) -> str:
         wording = self.wording(environment.release)

@@ -27,6 +27,7 @@ from maseval.benchmark.tau2.formats.message import (
     from_chat,
     user_message,
 )
+from maseval.benchmark.tau2.overrides import Overrides, overridden_hooks
 from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.benchmark.tau2.world.setting import TaskStage, beginning
 from maseval.benchmark.tau2.world.state.hashing import state_hash
@@ -49,6 +50,10 @@ class Tau2Environment(Environment):
     ``lenient_order_ids``. ``tools`` are the agent's tools: each is called like a function, returns
     the text that a model reads and never raises. Every call is recorded in ``trajectory``, so an
     agent of any framework is scored by what it did.
+
+    A subclass may override ``create_tools``, ``create_user_tools``, ``make_tool_call`` and
+    ``sync_tools``; live runs follow them, and verdicts stay those of the original's tools
+    (``overrides``).
     """
 
     state: dict[str, Any]
@@ -63,6 +68,7 @@ class Tau2Environment(Environment):
         self._lock = threading.RLock()
         self._descriptions: Sequence[Mapping[str, Any]] = ()
         self.step_limit: int | None = None
+        self._overrides: Overrides | None = None
         self.ended_by_user = False
         """True if the user ended the simulation in the midst of the agent's turn."""
         super().__init__(task_data, callbacks, environment_data=environment_data)
@@ -148,8 +154,18 @@ class Tau2Environment(Environment):
     # Tools as functions, for agents and users of any framework.
 
     def _equip(self) -> None:
-        if type(self).create_tools is not Tau2Environment.create_tools:
-            self.tools = self.create_tools()
+        hooks = overridden_hooks(type(self), Tau2Environment)
+        if not hooks:
+            return
+        original = self._stage.world_after(self.trajectory.messages)
+        self._overrides = overrides = Overrides(hooks, self, original)
+        if "create_tools" in hooks:
+            overrides.tools["assistant"] = self.create_tools()
+            self.tools = overrides.recorded("assistant", self.toolkit, self._recording_tool)
+        if "create_user_tools" in hooks:
+            overrides.tools["user"] = self.create_user_tools()
+        if "sync_tools" in hooks:
+            self.sync_tools()
 
     @cached_property
     def tools(self) -> dict[str, Callable[..., str]]:  # type: ignore[override]
@@ -163,10 +179,8 @@ class Tau2Environment(Environment):
         return ToolsOnDemand(self._tool_names(), lambda: self.tools)
 
     def _tool_names(self) -> Collection[str]:
-        if "tools" in vars(self):
-            return self.tools.keys()
-        offered = (name for kit in self._agents_kits() for name in kit.offered_tools())
-        return dict.fromkeys(offered)  # a tool that both sides have counts once
+        # A tool that both sides have counts once.
+        return dict.fromkeys(name for name, _ in self._traced_tools())
 
     def _traced_tools(self) -> Iterable[tuple[str, Any]]:
         if "tools" in vars(self):
@@ -197,19 +211,26 @@ class Tau2Environment(Environment):
         self, only: Sequence[str] | None = None
     ) -> Mapping[str, Callable[..., str]]:
         """Return what ``create_user_tools`` does, for a user that may never call them itself."""
-        kit, own = self.user_toolkit, type(self).create_user_tools
-        if kit is None or self.solo or own is not Tau2Environment.create_user_tools:
+        kit = self.user_toolkit
+        if self._overrides is not None and "user" in self._overrides.tools:
+            tools = self._overrides.recorded("user", kit, self._recording_tool)
+            return tools if only is None else {name: tools[name] for name in only if name in tools}
+        if kit is None or self.solo:
             return self.create_user_tools(only)
         names = _offered_to_user(kit, only)
         return ToolsOnDemand(names, lambda: self.create_user_tools(only))
 
     def user_definitions(self, tools: Iterable[str]) -> list[dict[str, Any]] | None:
         """Return the definitions of these tools of the customer; None if there are none."""
-        if self.user_toolkit is None:
-            return None
-        wanted = set(tools)
-        shown = (d for d in self.user_toolkit.definitions() if d["function"]["name"] in wanted)
-        return list(shown) or None
+        kit, wanted = self.user_toolkit, set(tools)
+        shown = kit.definitions() if kit else ()
+        return [each for each in shown if each["function"]["name"] in wanted] or None
+
+    def offered_definitions(
+        self, definitions: list[dict[str, Any]], side: Requestor = "assistant"
+    ) -> list[dict[str, Any]]:
+        """Return the original's definitions, or those of the tools that a subclass offers."""
+        return self._overrides.definitions(definitions, side) if self._overrides else definitions
 
     def _recording_tools(
         self, toolkit: ToolKitBase[Any], requestor: Requestor
@@ -227,9 +248,11 @@ class Tau2Environment(Environment):
 
         # What ``functools.wraps`` does, in a third of its time: this is done for every tool of
         # every environment.
-        tool.__name__, tool.__qualname__ = name, method.__qualname__
+        tool.__name__, tool.__qualname__ = name, getattr(method, "__qualname__", name)
         tool.__doc__, tool.__module__ = method.__doc__, method.__module__
-        vars(tool).update(vars(method), __wrapped__=method)
+        vars(tool).update(getattr(method, "__dict__", {}), __wrapped__=method)
+        if self._overrides is not None:
+            self._overrides.plain.add(tool)
         return tool
 
     def describe_tools(self, definitions: Iterable[Mapping[str, Any]]) -> None:
@@ -247,14 +270,17 @@ class Tau2Environment(Environment):
     ) -> str:
         """Make a call on one side's behalf, record call and answer, return the answer's text."""
         with self._lock:
-            if self.is_over:
-                return self.is_over
             call: Tau2ToolCall = {
-                "id": call_id or self.trajectory.next_call_id(),
+                "id": call_id,
                 "name": name,
                 "arguments": dict(arguments),
                 "requestor": requestor,
             }
+            if self._overrides is not None and self._overrides.is_answering:
+                return self.respond(call)["content"] or ""
+            if self.is_over:
+                return self.is_over
+            call["id"] = call_id or self.trajectory.next_call_id()
             make = assistant_message if requestor == "assistant" else user_message
             self.trajectory.add(make(None, tool_calls=[call], cost=0.0))
             answer = self.respond(call)
@@ -280,7 +306,8 @@ class Tau2Environment(Environment):
 
         A call may lack what v0.2.0 gives a default: its ``id`` and its ``requestor``.
         """
-        return self.world.respond({"id": "", "requestor": "assistant", **call})
+        responder = self._overrides or self.world
+        return responder.respond({"id": "", "requestor": "assistant", **call})
 
     def get_response(
         self,
@@ -289,20 +316,19 @@ class Tau2Environment(Environment):
         tool_call_id: str = "",
         **kwargs: Any,
     ) -> dict[str, Any]:
-        """Call ``respond`` with the arguments spelled out.
-
-        A tool with a parameter of one of these names must be called through ``respond`` itself.
-        """
+        """Call ``respond``, as which a tool with a parameter of such a name must be called."""
         answer = self.respond(
             {"id": tool_call_id, "name": tool_name, "arguments": kwargs, "requestor": requestor}
         )
-        return {key: answer[key] for key in ("id", "content", "requestor", "error")}
+        shown = {key: answer[key] for key in ("id", "content", "requestor", "error")}
+        return {**shown, "tool_call_id": tool_call_id}
 
     def make_tool_call(
         self, tool_name: str, requestor: Requestor = "assistant", **kwargs: Any
     ) -> Any:
         """Return a tool's raw result; errors are raised, and nothing is synchronised."""
-        return self.world.call(tool_name, requestor, kwargs)
+        call = self._overrides.reach if self._overrides else self.world.call
+        return call(tool_name, requestor, kwargs)
 
     def make_user_tool_call(self, tool_name: str, **kwargs: Any) -> Any:
         """Make a tool call for the customer; see ``make_tool_call``."""
@@ -339,6 +365,10 @@ class Tau2Environment(Environment):
     def sync_tools(self) -> None:
         """Let each side's database see what the other's says."""
         self.world.sync()
+
+    def settle(self) -> None:
+        """Synchronise if anything was called since it was done last."""
+        (self._overrides or self.world).settle()
 
     @classmethod
     def to_json_str(cls, resp: object) -> str:
@@ -393,6 +423,8 @@ class Tau2Environment(Environment):
             "toolkit_stats": self.toolkit.get_statistics(),
             "db_stats": db_statistics(self.world.domain, self.folder),
         }
+        if self._overrides is not None:
+            config["overridden_hooks"] = self._overrides.hooks
         if self.user_toolkit:
             config["user_toolkit_stats"] = self.user_toolkit.get_statistics()
         return config
@@ -409,9 +441,9 @@ def _describe(
     tools: Mapping[str, Callable[..., str]], definitions: Iterable[Mapping[str, Any]]
 ) -> None:
     for definition in definitions:
-        tool = tools[definition["function"]["name"]]
-        assert isinstance(tool, FunctionType)
-        describe_as(tool, definition)
+        tool = tools.get(definition["function"]["name"])
+        if isinstance(tool, FunctionType):  # and not left out or replaced by a subclass
+            describe_as(tool, definition)
 
 
 def _by_name(method: Callable[..., object], args: Sequence[object]) -> dict[str, object]:

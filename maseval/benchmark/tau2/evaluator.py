@@ -135,6 +135,7 @@ class Tau2Evaluator(Evaluator):
             "passed": is_successful(reward),
             "reward_breakdown": verdict.reward_info["reward_breakdown"] or {},
             **self._checks(verdict, skipped),
+            **_overrides(verdict),
             "termination_reason": recording.termination_reason,
             "reward_info": verdict.reward_info,
         }
@@ -170,6 +171,11 @@ class Tau2Evaluator(Evaluator):
             "communicate_check": _communicate_check(verdict.reward_info),
             "nl_check": _nl_check(verdict.reward_info, self._criteria.nl_assertions, skipped),
         }
+
+
+def _overrides(verdict: Verdict) -> dict[str, object]:
+    words = (verdict.reward_info["info"] or {}).get("overrides")
+    return {} if words is None else {"overrides": words}
 
 
 def _verdict_without_judge(case: Case) -> Verdict | None:

@@ -87,8 +87,11 @@ def compute_pass_at_k(
 
 
 def compute_benchmark_metrics(results: Iterable[Report]) -> BenchmarkMetrics:
-    """Return the whole run in numbers; every repetition counts, however it ended."""
-    reports = list(map(parse_report, results))
+    """Return the whole run in numbers; every repetition counts, however it ended.
+
+    Reports need not name their tasks; only those that do are among the distinct ones.
+    """
+    reports = [RecordedReport(each) if "status" in each else parse_report(each) for each in results]
     total = len(reports)
     rewards = [report.reward or 0.0 for report in reports]
     with_cost = [each.simulation for each in reports if each.simulation.agent_cost is not None]
@@ -96,7 +99,7 @@ def compute_benchmark_metrics(results: Iterable[Report]) -> BenchmarkMetrics:
     return {
         "total_tasks": total,
         "total_simulations": total,
-        "distinct_tasks": len({report.task for report in reports}),
+        "distinct_tasks": len({report.task for report in reports if report.raw.get("task_id")}),
         "successful_tasks": passed,
         "success_rate": passed / total if total else 0.0,
         "mean_reward": math.fsum(rewards) / total if total else 0.0,

@@ -10,7 +10,7 @@ from rich.table import Table
 from maseval import commands
 from maseval.app.running.options import EXECUTION
 from maseval.benchmark.tau2.app.running.options import RunOptions
-from maseval.cli.command_line import with_examples
+from maseval.cli.command_line import FAILED, with_examples
 from maseval.cli.console import (
     count,
     here,
@@ -71,10 +71,16 @@ def run(
         "--show-prompts",
         rich_help_panel=EXECUTION,
     ),
+    allow_losses: bool = flag(
+        "Exit with 0 although a rehearsal with gold lost tasks.",
+        "--allow-losses",
+        rich_help_panel=EXECUTION,
+    ),
 ) -> None:
     """Run tasks, and save every finished simulation in a run folder.
 
-    The options of tau2-bench (--num-trials, --agent-llm, ...) work as well.
+    Exit code 1 if a rehearsal with gold lost a task, or if nothing got a verdict; 3 if verdicts
+    are missing. The options of tau2-bench (--num-trials, --agent-llm, ...) work as well.
     """
     # tau2-bench takes all ids after one --task-ids; else what stands without an option is a domain.
     given["task_id" if given["task_id"] else "domain"] += context.args
@@ -82,7 +88,13 @@ def run(
     if dry_run or show_prompts:
         show_plan(commands.tau2.plan(**given), stdout(), as_json=as_json, whole=show_prompts)
         return
-    run_and_finish(lambda **every: commands.tau2.run(**every), given, context, as_json=as_json)
+    result = run_and_finish(
+        lambda **every: commands.tau2.run(**every), given, context, as_json=as_json
+    )
+    overall = result.summary.overall
+    # Gold knows every solution and is the same each time: a loss is never chance.
+    if given["rehearse"] == "gold" and overall.passed < overall.verdicts and not allow_losses:
+        raise typer.Exit(FAILED)
 
 
 if TYPE_CHECKING:  # help must not load what makes these

@@ -68,6 +68,7 @@ class ProgressBarCallback(BenchmarkCallback):
 
     def __init__(self, desc: str | None = None, show_status: bool = True) -> None:
         self.desc = desc
+        self._has_own_desc = desc is not None
         self.show_status = show_status
         self.total = 0
         self.current = 0
@@ -80,7 +81,9 @@ class ProgressBarCallback(BenchmarkCallback):
         self.total = len(planned_repetitions(benchmark))
         self.current = self.successful = 0
         self.metrics = {}
-        self.open_bar(self.desc or f"Running {type(benchmark).__name__}")
+        if not self._has_own_desc:
+            self.desc = f"Running {type(benchmark).__name__}"
+        self.open_bar(str(self.desc))
         pause = _SECONDS_BETWEEN_BEATS if _is_redrawn() else _SECONDS_BETWEEN_LOG_LINES
         self._heartbeat = _Heartbeat(pause, self.beat)
 

@@ -9,7 +9,7 @@ records belongs to the agent (``smolagents_record``).
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from maseval.core.clock import Clock
@@ -275,7 +275,18 @@ def _description(agent: Any) -> dict[str, object]:
             "data": {**data, "client_kwargs": get(model, "client_kwargs")},
         },
         "managed_agents": [_description(member) for member in agent.managed_agents.values()],
+        "requirements": sorted(_requirements(agent)),
+        "verbosity_level": int(agent.logger.level),
         **{name: getattr(agent, name) for name in _SETTINGS if hasattr(agent, name)},
     }
     as_json: dict[str, object] = json.loads(json.dumps(config, default=str))
     return as_json
+
+
+def _requirements(agent: Any) -> set[str]:
+    """Return the packages that the code of a team needs, as far as smolagents can find it."""
+    found = {name.partition(".")[0] for name in getattr(agent, "additional_authorized_imports", ())}
+    for tool in agent.tools.values():
+        with suppress(Exception):  # a tool without source code, such as those of an environment
+            found |= set(tool.to_dict()["requirements"])
+    return found.union(*map(_requirements, agent.managed_agents.values()))

@@ -56,13 +56,26 @@ def token_counts(step: Any) -> dict[str, int]:
 
 
 def log_entry(step: Any) -> dict[str, object]:
-    """Return a step for the log, without the request to the model: that is in the messages."""
+    """Return a step for the log, with what its model read and wrote."""
     kind = type(step).__name__
     entry: dict[str, object] = {"step_type": kind, "duration_seconds": step.timing.duration}
     entry |= {"start_time": step.timing.start_time, "end_time": step.timing.end_time}
     entry |= token_counts(step)
+    asked, answered = get(step, "model_input_messages"), get(step, "model_output_message")
+    entry["model_input_messages"] = None if asked is None else [_plain(each) for each in asked]
+    entry["model_output_message"] = None if answered is None else _plain(answered)
     entry |= {"plan": step.plan} if kind == "PlanningStep" else _action_entry(step)
     return {key: value for key, value in entry.items() if value is not None}
+
+
+def _plain(message: Any) -> object:
+    """Return a message of smolagents as JSON values."""
+    entry = {"role": message.role, "content": message.content}
+    if calls := get(message, "tool_calls"):
+        entry["tool_calls"] = [
+            function_call(c.id, c.function.name, c.function.arguments) for c in calls
+        ]
+    return json.loads(as_text(entry))
 
 
 def _action_entry(step: Any) -> dict[str, object]:

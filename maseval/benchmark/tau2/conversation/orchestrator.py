@@ -153,7 +153,7 @@ class Orchestrator:
     def _complete_step(self) -> None:
         """Check and synchronise; a limit overrides a stop."""
         self._check_communication()
-        self.environment.world.settle()
+        self.environment.settle()
         if not (self.rules.answers_first and self.to_role == "env"):
             self._check_limits()
 
@@ -225,7 +225,7 @@ class Orchestrator:
 
     def _complete_beginning(self) -> None:
         self._check_communication()
-        self.environment.world.settle()
+        self.environment.settle()
         self._is_open = True
 
     def _greeting(self) -> SpokenMessage:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Protocol, cast, runtime_checkable
 
 from maseval.benchmark.tau2.formats.message import (
+    OVERRIDE,
     AnsweredCall,
     AnsweredMessages,
     Requestor,
@@ -19,6 +20,7 @@ from maseval.benchmark.tau2.formats.message import (
     from_chat,
     is_tool_call,
     is_user_stop,
+    original_calls,
 )
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.core.exceptions import MASEvalError
@@ -121,7 +123,10 @@ def _answered_calls(messages: Sequence[Any]) -> list[AnsweredCall] | None:
                 call = waiting.pop()
                 if call["id"] != message["id"]:
                     return None
-                found.append((index, call, message))
+                if OVERRIDE in message:
+                    found += original_calls(index, call, cast(Tau2Message, message))
+                else:
+                    found.append((index, call, message))
                 continue
             calls = message["tool_calls"]
             if waiting or role not in _SIDES:

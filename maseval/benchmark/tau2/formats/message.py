@@ -22,6 +22,7 @@ from maseval.core.messages import (
     ToolCall,
     arguments_of,
 )
+from maseval.core.words import count_of
 
 Requestor = Literal["assistant", "user"]
 
@@ -67,6 +68,21 @@ class ToolMessage(TypedDict):
     error: NotRequired[bool]
     turn_idx: NotRequired[int | None]
     timestamp: NotRequired[str | None]
+
+
+OVERRIDE = "override"
+
+
+class Override(TypedDict):
+    """The part of an answer that is not the original's, under ``OVERRIDE`` in its tool message.
+
+    ``calls`` are those that reached the original's tools, each with its ``content`` and ``error``
+    there; ``wrote`` is True if something else changed the databases.
+    """
+
+    tool: str
+    calls: list[dict[str, Any]]
+    wrote: bool
 
 
 class _ToldByRole:
@@ -164,6 +180,42 @@ def calls_in(messages: Sequence[Tau2Message]) -> list[Tau2ToolCall]:
     if isinstance(messages, AnsweredMessages):
         return [call for _, call, _ in messages.calls]
     return [call for message in messages for call in tool_calls_of(message) or ()]
+
+
+def override_of(answer: Tau2Message) -> Override | None:
+    """Return how an answer differs from the original's, if a tool or a hook was overridden."""
+    return cast("Override | None", answer.get(OVERRIDE))
+
+
+def original_calls(index: int, call: Tau2ToolCall, answer: Tau2Message) -> list[AnsweredCall]:
+    """Return the calls of the original's tools behind a recorded one, which is nearly always it."""
+    override = override_of(answer)
+    if override is None:
+        return [(index, call, answer)]
+    made = ({**each, "id": call.get("id", "")} for each in override["calls"])
+    return [
+        (index, cast(Tau2ToolCall, each), cast(ToolMessage, {**answer, **each})) for each in made
+    ]
+
+
+def without_overrides(messages: Iterable[Tau2Message]) -> list[Tau2Message]:
+    """Return messages in the original's form, which has no place for overridden tools."""
+    return [complete(each) if OVERRIDE in each else each for each in messages]
+
+
+def describe_overrides(messages: Iterable[Tau2Message]) -> str | None:
+    """Say which answers are not those of the original's tools; None if all are."""
+    found = [override for each in messages if (override := override_of(each)) is not None]
+    if not found:
+        return None
+    tools = ", ".join(dict.fromkeys(each["tool"] for each in found))
+    writers = ", ".join(dict.fromkeys(each["tool"] for each in found if each["wrote"]))
+    calls = count_of(sum(len(each["calls"]) for each in found), "call")
+    written = f"; what {writers} wrote in another way does not count" if writers else ""
+    return (
+        f"{count_of(len(found), 'answer')} came from tools or hooks that the environment overrides "
+        f"({tools}). The verdict counts what reached the original's tools: {calls}{written}."
+    )
 
 
 def is_tool_call(message: Tau2Message) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains.releases import release_named, release_of
-from maseval.benchmark.tau2.formats.message import Tau2Message, is_user_stop
+from maseval.benchmark.tau2.formats.message import Tau2Message, describe_overrides, is_user_stop
 from maseval.benchmark.tau2.formats.simulation import RewardInfo, TerminationReason, replay_problem
 from maseval.benchmark.tau2.rescoring.record import PrintedVerdict, RecordItem
 from maseval.benchmark.tau2.review.explain.evidence import ReplayFault, replay_fault
@@ -87,6 +87,11 @@ def oddities(simulation: Mapping[str, Any]) -> Iterator[Oddity]:
     messages: Sequence[Tau2Message] = simulation["messages"]
     if (words := _disorder(simulation, messages)) is not None:
         yield "times out of order", words
+    if (words := describe_overrides(messages)) is not None:
+        yield "answers of overridden tools", words
+    agent_stopped = simulation.get("termination_reason") == TerminationReason.AGENT_STOP.value
+    if agent_stopped and messages and messages[-1]["role"] != "assistant":
+        yield "ended by the other side", "agent_stop, but its last message is not the agent's"
     turns = [message.get("turn_idx") for message in messages]
     if any(turn is not None for turn in turns) and turns != list(range(len(messages))):
         first = next(n for n, turn in enumerate(turns) if turn != n)

@@ -8,6 +8,7 @@ from uuid import NAMESPACE_OID, uuid5
 from maseval.benchmark.tau2.data import title_of
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import Release, release_named
+from maseval.benchmark.tau2.formats.message import OVERRIDE
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.texts.original import trial_seed
 from maseval.core.outcome import RecordedReport
@@ -76,7 +77,10 @@ def simulation_of(report: Report) -> dict[str, Any] | Omitted:
         return _make_omitted(report, "it has no simulation")
     if recorded.get("termination_reason") not in rules.loop.endings:
         return _make_omitted(report, f"{title_of(rules.version)} has no termination reason for it")
-    messages = [rules.files.message(message) for message in recorded["messages"]]
+    messages = [
+        {**rules.files.message(each), **{key: each[key] for key in (OVERRIDE,) if key in each}}
+        for each in recorded["messages"]
+    ]
     known = {**recorded, "reward_info": _reward_info(report), "messages": messages}
     return _form(report, known)
 

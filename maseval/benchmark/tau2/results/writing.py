@@ -12,6 +12,7 @@ from typing import IO, Any, NamedTuple
 from maseval.benchmark.tau2.data_loader import load_domain_config, load_guidelines, load_raw_task
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.releases import DEFAULT_RELEASE, Release, release_of
+from maseval.benchmark.tau2.formats.message import describe_overrides, without_overrides
 from maseval.benchmark.tau2.formats.simulation import RunInfo, SideInfo, UserInfo, with_keys
 from maseval.benchmark.tau2.results.layout import (
     RESULTS_NAME,
@@ -168,6 +169,13 @@ class _Export:
             assert isinstance(found, Omitted)
             self.omitted.append(found)
             return
+        if (words := describe_overrides(simulation["messages"] or ())) is not None:
+            simulation["messages"] = without_overrides(simulation["messages"])
+            logger.warning(
+                "task %s, trial %d: %s; this file has no place for that, so that re-scoring it "
+                "judges the recorded calls",
+                *(report["task_id"], report["repeat_idx"], words),
+            )
         if not self.written:  # the first one's configuration stands for the whole run's
             self._config, self._seed = report.get("config") or {}, report.get("seed")
         if self.release.rules.files.keeps_policy and simulation["messages"]:

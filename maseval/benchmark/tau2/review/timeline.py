@@ -16,6 +16,7 @@ from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.domain import ABSENT
 from maseval.benchmark.tau2.domains.releases import AnyVersion
 from maseval.benchmark.tau2.formats.message import (
+    AnsweredCall,
     Tau2Message,
     Tau2ToolCall,
     complete_call,
@@ -203,14 +204,14 @@ class _Replay:
         self,
         index: int,
         messages: Sequence[Tau2Message],
-        answers: Mapping[int, Tau2ToolCall],
+        answers: Mapping[int, Sequence[AnsweredCall]],
         problem: ReplayError | None,
     ) -> Moment:
         last = _last_answer(messages, index)
-        calls = []
+        calls: list[RepeatedCall] = []
         for number, recorded in enumerate(tool_calls_of(messages[index]) or (), index + 1):
             if number in answers:
-                calls.append(self._repeat(number, answers[number], messages[number]))
+                calls += [self._repeat(*each) for each in answers[number]]
             else:
                 calls.append(RepeatedCall(None, complete_call(recorded), made=False))
         here = problem is not None and index <= (problem.index or 0) <= last + 1
@@ -250,12 +251,14 @@ class _Replay:
         return _WorldThen(now, from_start, gold)
 
 
-def _answers(messages: Sequence[Tau2Message]) -> tuple[dict[int, Tau2ToolCall], ReplayError | None]:
-    """Return the call that each tool message answers, up to where the order breaks."""
-    found = {}
+def _answers(
+    messages: Sequence[Tau2Message],
+) -> tuple[dict[int, list[AnsweredCall]], ReplayError | None]:
+    """Return the calls behind each tool message, up to where the order breaks."""
+    found: dict[int, list[AnsweredCall]] = {}
     try:
-        for index, call, _ in calls_with_answers(messages):
-            found[index] = call
+        for answered in calls_with_answers(messages):
+            found.setdefault(answered[0], []).append(answered)
     except ReplayError as error:
         return found, error
     return found, None

@@ -14,7 +14,12 @@ from maseval.benchmark.tau2.conversation.recording import HasSimulation, read_re
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.releases import AnyVersion
 from maseval.benchmark.tau2.environment import tool_types
-from maseval.benchmark.tau2.formats.message import Tau2ToolCall, calls_in, spoken_text
+from maseval.benchmark.tau2.formats.message import (
+    Tau2ToolCall,
+    calls_in,
+    describe_overrides,
+    spoken_text,
+)
 from maseval.benchmark.tau2.formats.simulation import (
     ActionCheck,
     CommunicateCheck,
@@ -278,7 +283,7 @@ def score(
     if criteria is None:
         return Verdict(_unscored_verdict(1.0, "No evaluation criteria", case.rules))
     try:
-        return _verdict(case, criteria, kind, nl_model, strict)
+        verdict = _verdict(case, criteria, kind, nl_model, strict)
     except ReplayError as error:
         if strict:
             raise error.original from error
@@ -287,6 +292,10 @@ def score(
         if strict:
             raise ValueError(str(error)) from error
         raise
+    if (words := describe_overrides(case.messages)) is not None:
+        info = verdict.reward_info["info"] or {}
+        verdict.reward_info["info"] = {**info, "overrides": words}
+    return verdict
 
 
 def _verdict(

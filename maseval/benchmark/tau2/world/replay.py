@@ -16,6 +16,7 @@ from maseval.benchmark.tau2.formats.message import (
     call_text,
     complete_call,
     message_text,
+    original_calls,
     tool_calls_of,
     tool_message,
 )
@@ -120,7 +121,7 @@ def calls_with_answers(messages: Sequence[Tau2Message]) -> Iterator[AnsweredCall
             index, answer = next(following, (number, None))
             if answer is None or answer["role"] != "tool" or call["id"] != answer.get("id", ""):
                 raise _wrong_answer(call, answer, index)
-            yield index, call, answer
+            yield from original_calls(index, call, answer)
 
 
 def _wrong_answer(call: Tau2ToolCall, answer: Tau2Message | None, index: int) -> ReplayError:

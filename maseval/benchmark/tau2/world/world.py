@@ -90,6 +90,20 @@ _COLLIDING = frozenset({*_COLLISIONS, "requestor"})
 _CHANGEABLE = (list, dict)
 
 
+def text_or_error(run: Callable[[], Any]) -> ToolAnswer:
+    """Return the result of a tool as text, or its error."""
+    try:
+        result = run()
+        return result if type(result) is str else to_json_str(result), False
+    except Exception as exception:  # a tool called by a model: its error is an answer
+        return f"Error: {exception}", True
+
+
+def collides(arguments: Mapping[str, object]) -> bool:
+    """Return True if an argument has the name of a parameter that carries the call."""
+    return bool(arguments) and not _COLLIDING.isdisjoint(arguments)
+
+
 class WorldState(NamedTuple):
     """The states of both sides' databases, from which their hashes are made."""
 
@@ -191,7 +205,7 @@ class World:
 
     def call(self, tool_name: str, requestor: str, arguments: Mapping[str, object]) -> Any:
         """Run a tool and return its result; errors are raised and nothing is synchronised."""
-        if arguments and not _COLLIDING.isdisjoint(arguments):
+        if collides(arguments):
             raise _collision(arguments)
         is_plain = requestor == "assistant" and not self.solo
         toolkit = self.tools if is_plain else self.toolkit_for(tool_name, requestor)
@@ -219,11 +233,7 @@ class World:
 
     def answer(self, call: Tau2ToolCall) -> ToolAnswer:
         """Run a tool as a model's call asks for; whatever happens becomes the answer's text."""
-        try:
-            result = self._run(call)
-            return result if type(result) is str else to_json_str(result), False
-        except Exception as exception:  # a tool called by a model: its error is an answer
-            return f"Error: {exception}", True
+        return text_or_error(lambda: self._run(call))
 
     def run_function(self, function_call: Mapping[str, Any]) -> Any:
         """Call what a task file asks for when it sets the stage, and synchronise."""

@@ -5,6 +5,7 @@ import copy
 import pytest
 
 from maseval import AgentAdapter, tool_call
+from maseval.benchmark.tau2.agent import SORRY
 from maseval.benchmark.tau2.formats.message import assistant_message, user_message
 from maseval.benchmark.tau2.world import trajectory as module
 from maseval.benchmark.tau2.world.trajectory import Trajectory, cost_of
@@ -186,12 +187,11 @@ def test_an_agent_that_keeps_no_messages_is_shown_with_those_of_the_trajectory(t
 
 
 def test_a_limit_of_tool_calls_given_with_the_agents_data_holds_in_a_run(tmp_path):
-    benchmark = Live([PAINT, PAINT], ["Red"])
+    benchmark = Live([PAINT, PAINT], ["Red", "###STOP###"])
     agent_data = {"model_id": "caretaker", "max_tool_calls": 3}
 
     (report,) = benchmark.run([room_task(room_domain(tmp_path))], agent_data)
 
-    assert (report["status"], report["error"]["error_type"]) == (
-        *("agent_error", "TooManyToolCallsError"),
-    )
-    assert report["traces"]["tools"]["paint"]["total_invocations"] == 2
+    assert report["status"] == "success"
+    assert report["traces"]["tools"]["paint"]["total_invocations"] == 4
+    assert report["traces"]["environment"]["simulation"]["messages"][-2]["content"] == SORRY

@@ -125,6 +125,10 @@ def test_logs_and_traces_tell_of_every_step(clerk):
     assert looked["tool_calls"] == [{"id": "c1", "name": "echo", "arguments": '{"text": "é"}'}]
     assert (looked["step_number"], looked["status"], looked["observations"]) == (1, "success", "é")
     assert (answered["step_number"], answered["is_final_answer"]) == (2, True)
+    assert [each["role"] for each in looked["model_input_messages"]] == ["system", "user"]
+    assert len(answered["model_input_messages"]) > 2
+    (call,) = looked["model_output_message"]["tool_calls"]
+    assert call["function"]["name"] == "echo"
     assert traces["total_steps"] == len(traces["steps_detail"]) == 2
     assert traces["total_duration_seconds"] == pytest.approx(
         looked["duration_seconds"] + answered["duration_seconds"]
@@ -135,7 +139,13 @@ def test_the_configuration_tells_of_agent_model_and_team(sdk, framework, clerk, 
     agent = clerk("http://localhost:1/v1", [look], limit=7)
     agent.agent.model.api_key = KEY
     model = framework.model_at("http://localhost:1/v1")
-    worker = sdk.CodeAgent([], model, name="worker", description="Works")
+    worker = sdk.CodeAgent(
+        [],
+        model,
+        name="worker",
+        description="Works",
+        additional_authorized_imports=["email.mime"],
+    )
     agent.agent.managed_agents["worker"] = worker
 
     config = json.loads(json.dumps(agent.gather_config()))["smolagents_config"]
@@ -148,6 +158,8 @@ def test_the_configuration_tells_of_agent_model_and_team(sdk, framework, clerk, 
     assert config["model"]["data"]["temperature"] == 0.0
     assert config["model"]["data"]["client_kwargs"]["base_url"] == "http://localhost:1/v1"
     assert [member["name"] for member in config["managed_agents"]] == ["worker"]
+    assert {"email", "smolagents"} <= set(config["requirements"])
+    assert config["verbosity_level"] == int(agent.agent.logger.level)
     assert capfd.readouterr() == ("", "")
 
 

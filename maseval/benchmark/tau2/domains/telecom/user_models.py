@@ -177,6 +177,11 @@ class TelecomUserDB(DB):
     device: PhoneDevice = Field(default_factory=PhoneDevice)
     surroundings: Surroundings = Field(default_factory=Surroundings)
 
+    @property
+    def user_db(self) -> Self:
+        """This database, under the name that it has in the company's."""
+        return self
+
     def share_rows(self) -> Self:
         """Share what hardly a call changes, and ``PhoneDevice.permit`` replaces."""
         self.device.app_statuses = freeze(self.device.app_statuses)
