@@ -82,9 +82,7 @@ class Gate:
             return "undecidable"
         lower = found.difference < 0 and found.test.p_value / 2 <= self.alpha
         # The interval is wider than the test needs, so without a margin the test alone decides.
-        beyond = not self.margin or (
-            found.interval is not None and found.interval.high < -self.margin
-        )
+        beyond = not self.margin or found.interval.high < -self.margin
         return "worse" if lower and beyond else "not worse"
 
     @cached_property
