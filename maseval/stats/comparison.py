@@ -101,6 +101,7 @@ def compare(
     k: int = 1,
     up_to: int = UP_TO,
     level: float = LEVEL,
+    margin: float = 0.0,
 ) -> Comparison:
     """Compare two runs, paired by task; differences are second - first.
 
@@ -112,6 +113,8 @@ def compare(
             different data are left out.
         k: The pass^k that the main comparison is about.
         up_to: The largest k of the other comparisons, as far as there are trials.
+        level: That of the intervals.
+        margin: The difference that matters to nobody: what is beyond it is to be decided.
     """
     if names[0] == names[1]:
         raise ConfigurationError(f"both runs are called {names[0]!r}; give each its own name")
@@ -137,7 +140,7 @@ def compare(
         main=main,
         differences=differences,
         flipped=_find_flips(a, b),
-        plan=plan(pairs, main.test.p_value, level, costs),
+        plan=plan(pairs, main.test.p_value, level, costs, margin),
         comparable=len(
             _keys_in_all({name: [each.key for each in run] for name, run in by_name.items()})
         ),
