@@ -70,6 +70,9 @@ def compare(
     plot_cost: Path | None = option(
         None, "Draw cost against pass^k into this file: SVG, PNG, PDF."
     ),
+    anyway: bool = flag(
+        "Compare runs that were judged otherwise or under other rules.", "--anyway"
+    ),
     explain: Explain = True,
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
@@ -90,6 +93,7 @@ def compare(
             plot=plot,
             plot_cost=plot_cost,
             options=ScoringOptions(**scoring),
+            anyway=anyway,
             explain=explain,
             on_progress=count,
         )
@@ -128,6 +132,9 @@ def gate(
     report_url: str | None = option(
         None, "Where the run's HTML report is, for links in the summary."
     ),
+    anyway: bool = flag(
+        "Compare runs that were judged otherwise or under other rules.", "--anyway"
+    ),
     explain: Explain = True,
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
@@ -149,6 +156,7 @@ def gate(
             alpha=alpha,
             allow_incomplete=allow_incomplete,
             min_comparable=min_comparable / 100,
+            anyway=anyway,
             explain=explain,
             options=ScoringOptions(**scoring),
             on_progress=count,

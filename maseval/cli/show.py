@@ -14,7 +14,12 @@ from rich.text import Text
 
 from maseval import commands
 from maseval.app.results.explained import cause_in, names_of
-from maseval.app.results.recording import notes_on, origin_in_words, warnings_on
+from maseval.app.results.recording import (
+    notes_on,
+    origin_in_words,
+    resume_note,
+    warnings_on,
+)
 from maseval.app.results.variants import conventions_in_words
 from maseval.cli.command_line import with_examples
 from maseval.cli.console import (
@@ -136,8 +141,11 @@ def _run_parts(view: "RunView", width: int, *, sound: bool, all_k: bool) -> Part
     yield from check_parts(check)
     yield from map(note, filter(None, (*notes_on(view.folder), view.unreadable_annotations)))
     yield from (styled(words, "yellow") for words in warnings_on(config))
+    yield from map(inert, filter(None, [view.summary.answer]))
     yield scores(view.summary, all_k)
     yield indent(styled(view.summary.method, "dim"))
+    if resume := resume_note(view.folder, view.summary.overall.missing):
+        yield indent(styled(resume, "yellow"))
     yield from map(inert, conventions_in_words(view.summary.conventions))
     if cost := consumption_of(view.summary, config):
         yield cost

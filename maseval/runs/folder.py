@@ -49,7 +49,12 @@ from maseval.runs.log import (
     report_in,
     shared_id,
 )
-from maseval.runs.recording import is_waiting, notes_on_folder, rescued_reports
+from maseval.runs.recording import (
+    damage_to_folder,
+    is_waiting,
+    notes_on_folder,
+    rescued_reports,
+)
 from maseval.runs.report_line import (
     BEGINNING,
     LINK,
@@ -196,6 +201,11 @@ class RunFolder:
     def first_config(self) -> bytes:
         """The content of ``config.json`` as it should be."""
         return self._stored.to_json()
+
+    @property
+    def damage(self) -> list[str]:
+        """Sentences on what is damaged, which stand before its numbers."""
+        return damage_to_folder(self, self._stored)
 
     @property
     def notes(self) -> list[str]:

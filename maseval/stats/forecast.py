@@ -219,7 +219,9 @@ class _Design:
         rate, number = self.about.rate, tasks or self.about.tasks
         spread = self.about.between + self.about.luck / trials
         out = math.sqrt(min(1.0, spread / (rate * (1 - rate)))) if 0 < rate < 1 else 0.0
-        counts = {rate + out * (1 - rate): rate * number, rate * (1 - out): (1 - rate) * number}
+        counts = {rate - out * rate: (1 - rate) * number}
+        better = rate + out * (1 - rate)
+        counts[better] = counts.get(better, 0.0) + rate * number
         return weighted_interval(counts, self.level).half_width
 
     def simulations(self, trials: int) -> int:

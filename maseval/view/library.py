@@ -195,17 +195,19 @@ class Library:
         small = files.log.size <= _QUICKLY_READ
         if small and not files.running and recall_check(path / LOG) is None:
             self._examiner.request_check(path, files.log)
-        if state.state == "damaged" or (state.pass_1 is not None and not files.running):
+        counted = state.pass_1 is not None and state.state != "damaged"
+        quick = files.running or small or name in self._open
+        if not quick or (counted and not files.running):
             return row
-        quick = files.running or files.log.size <= _QUICKLY_READ or name in self._open
-        return self._with_numbers(row) if quick else row
+        found = self._with_numbers(row)
+        return {**found, "pass_1": state.recomputed or found["pass_1"]}
 
     def _with_numbers(self, row: RunRow) -> RunRow:
         """Add the numbers of the log so far, for a run that did not write them down itself."""
         try:
             return {**row, **numbers_of(self.run(row["name"]))}
         except MASEvalError as error:
-            return {**row, "state": "damaged", "problem": str(error)}
+            return {**row, "state": "damaged", "problem": row["problem"] or str(error)}
 
     def _row_of_file(self, name: str, path: Path) -> RunRow:
         judged, problem = self._judge.of(path)

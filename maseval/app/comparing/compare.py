@@ -15,6 +15,7 @@ from maseval.app.comparing.compared_runs import (
     FIXED_SIZE,
     ComparedRun,
     count_by,
+    differing_settings,
     keep_equal_tasks,
     load_run,
     names_of,
@@ -53,7 +54,7 @@ from maseval.stats import (
     summarise,
 )
 from maseval.stats import compare as compare_two
-from maseval.stats.comparison import SURE
+from maseval.stats.comparison import ANYWAY, SURE, UP_TO
 from maseval.stats.intervals import LEVEL
 from maseval.stats.summary import with_gaps
 
@@ -86,7 +87,8 @@ class MissingTasks:
 class RunComparison:
     """Runs compared: ``two`` in detail if there are two, and ``table`` for any number.
 
-    ``notes`` say what is wrong with the records. ``texts`` says, if so, that models read different
+    ``differing`` has the settings and the code that differ, which is what is compared. ``notes``
+    say what is wrong with the records. ``texts`` says, if so, that models read different
     texts, which makes it another experiment. ``cautions`` name what else may explain a difference,
     ``incomplete`` those of them that lack verdicts, ``drawn`` the plots' files. The runs have so
     many ``tasks`` together, comparable or not. ``why`` has the reasons of each run's failures and
@@ -102,6 +104,7 @@ class RunComparison:
     cautions: Sequence[str]
     drawn: Sequence[Path] = ()
     texts: str | None = None
+    differing: Sequence[str] = ()
     notes: Sequence[str] = ()
     other_tasks: Sequence[str] = ()
     incomplete: Sequence[str] = ()
@@ -126,6 +129,8 @@ class RunComparison:
             words = headline(self.two.main, *self.two.names, measure)
         if self.two is not None and any(FIXED_SIZE in note for note in self.notes):
             words += ", by a test for runs of a fixed size; see the note"
+        if any(ANYWAY in caution for caution in self.cautions):
+            words += f"; {ANYWAY}"
         if self.two is not None and self.metric != "pass":
             words = f"By {measure}, {words}"
         if self.missing is None or self.metric != "pass":
@@ -167,6 +172,7 @@ class RunComparison:
             **({} if self.official is None else {"official": self.official}),
             **({} if self.missing is None else {"missing": asdict(self.missing)}),
             "headline": self.headline,
+            "differing": list(self.differing),
             "why": {name: each._asdict() for name, each in self.why.items()},
             "tools": {name: each._asdict() for name, each in self.tools.items()},
             "cautions": list(self.cautions),
@@ -185,6 +191,7 @@ def compare(
     options: ScoringOptions | None = None,
     level: float = LEVEL,
     margin: float = 0.0,
+    anyway: bool = False,
     explain: bool = True,
     on_progress: OnProgress | None = None,
 ) -> RunComparison:
@@ -193,12 +200,13 @@ def compare(
     Differences are in pass^k of verdicts that are recomputed, unless ``options`` say otherwise.
     With the ``metric`` ``no-breaches`` a pass counts only if no breach of the policy was found, and
     with ``sound`` unsound tasks are left out, and the sound verdicts on the others count.
-    Runs under different rules are refused; domains with different data, and tasks that differ or
-    that some run lacks, are left out and listed. ``plot`` is a file (SVG, PNG or
-    PDF) for pass^k against k, ``plot_cost`` one for cost against score. ``level`` is that of the
-    intervals of two runs, and ``margin`` the difference that matters to nobody. With ``explain``
-    the reasons of failures are counted. ``on_progress`` gets how many simulations of a run are
-    scored, and of how many.
+    Runs under different rules, or whose evaluators have other code, are refused, or with ``anyway``
+    marked; what they are called does not matter. Domains with different data, and tasks that differ
+    or that some run lacks, are left out and listed. ``plot`` is a file (SVG, PNG or PDF) for pass^k
+    against k, ``plot_cost`` one for cost against score. ``level`` is that of the intervals of two
+    runs, and ``margin`` the difference that matters to nobody. With ``explain`` the reasons of
+    failures are counted. ``on_progress`` gets how many simulations of a run are scored, and of how
+    many.
     """
     if len(runs) < 2:
         raise ConfigurationError(f"{len(runs)} run cannot be compared; name two or more")
@@ -211,6 +219,7 @@ def compare(
         options=scoring,
         level=level,
         margin=margin,
+        anyway=anyway,
         load=lambda name, source: load_run(name, source, scoring, k, on_progress),
     )
     drawn = []
@@ -232,6 +241,7 @@ def compare_sources(
     metric: Metric = "pass",
     level: float = LEVEL,
     margin: float = 0.0,
+    anyway: bool = False,
 ) -> RunComparison:
     """Compare runs by their names, each as ``load`` reads its outcomes; nothing is explained."""
     settled = settled_runs([*sources.items()])
@@ -245,6 +255,7 @@ def compare_sources(
         {name: run.outcomes for name, run in loaded.items()},
         configs={name: run.config for name, run in loaded.items()},
         k=k,
+        anyway=anyway,
     )
     same_tasks = keep_equal_tasks(judged)[0]
     missing = _missing_tasks(same_tasks, table, k)
@@ -259,9 +270,10 @@ def compare_sources(
             configs=(first.config, second.config),
             k=k,
             # Other k need other trials of runs whose tasks stop at their first failure.
-            **({"up_to": 0} if settled else {}),
+            up_to=0 if settled else UP_TO,
             level=level,
             margin=margin,
+            anyway=anyway,
         )
     cautions = [
         *counts,
@@ -277,6 +289,7 @@ def compare_sources(
         two,
         cautions,
         texts=_different_texts(loaded),
+        differing=differing_settings(loaded),
         notes=[f"{name}: {note}" for name, run in loaded.items() for note in run.notes],
         other_tasks=other_tasks,
         incomplete=incomplete,

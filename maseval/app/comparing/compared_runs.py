@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
 
 from maseval.app.benchmarks import OnProgress, read_results, support_for
@@ -16,7 +17,7 @@ from maseval.core.words import count_of
 from maseval.runs import RunFolder
 from maseval.runs.config import RunConfig
 from maseval.runs.recording import Recording
-from maseval.stats import Outcome
+from maseval.stats import Outcome, compatibility
 from maseval.stats.summary import first_trials, with_gaps
 
 FIXED_SIZE = (
@@ -145,6 +146,19 @@ def count_by(
         overall = variant_scores(run.outcomes, findings, [variant])[-1]
         counts.append(f"{name}, {variant.name}: {overall.effect}")
     return kept, counts
+
+
+def differing_settings(runs: Mapping[str, ComparedRun], most: int = 6) -> list[str]:
+    """List what differs between runs and keeps nobody from comparing them: what is compared."""
+    found = dict.fromkeys(
+        line
+        for a, b in combinations(runs.values(), 2)
+        for line in compatibility(a.config, b.config).differing
+    )
+    if len(runs) > 2:  # which of them differ would take a line for each pair
+        found = dict.fromkeys(line.partition(": ")[0] for line in found)
+    listed = [*found]
+    return [*listed[:most], *([f"{len(listed) - most} more"] if len(listed) > most else [])]
 
 
 def keep_equal_tasks(runs: Mapping[str, ComparedRun]) -> tuple[dict[str, ComparedRun], list[str]]:

@@ -172,6 +172,7 @@ def gate(
     margin: float = 0.0,
     alpha: float = ALPHA,
     allow_incomplete: bool = False,
+    anyway: bool = False,
     min_comparable: float = MIN_COMPARABLE,
     explain: bool = True,
     options: ScoringOptions | None = None,
@@ -183,9 +184,9 @@ def gate(
     with ``sound`` unsound tasks are left out, and the sound verdicts on the others count.
     ``margin`` is the loss of pass^k that is tolerated, as a share: 0.02 is two percentage points.
     ``alpha`` is the chance that a run which is as good as its baseline is called worse.
-    ``allow_incomplete`` judges what has a verdict. ``min_comparable`` is the share of the tasks of
-    both runs that both must have, with the same content; with less there is no verdict. With
-    ``explain`` the reasons of failures are counted.
+    ``allow_incomplete`` judges what has a verdict, and ``anyway`` runs that were judged otherwise.
+    ``min_comparable`` is the share of the tasks of both runs that both must have, with the same
+    content; with less there is no verdict. With ``explain`` the reasons of failures are counted.
     """
     check_alpha(alpha)
     if not 0 <= margin < 1:
@@ -201,6 +202,7 @@ def gate(
         options=options,
         level=1 - 2 * alpha,  # the upper end of this two-sided interval errs with chance alpha
         margin=margin,
+        anyway=anyway,
         explain=explain,
         on_progress=on_progress,
     )

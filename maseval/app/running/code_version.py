@@ -42,8 +42,8 @@ _NO_CODE = frozenset({"kind", "type_comment"})
 
 def code_of(
     *things: object, benchmark: type | None = None, judges: Sequence[type] = ()
-) -> dict[str, object]:
-    """Return the ``code`` of a run's configuration; nothing if all of it is maseval's.
+) -> dict[str, dict[str, str]]:
+    """Return the ``code`` of a run's configuration.
 
     ``things`` are classes, functions, objects and files whose code takes part. Of a ``benchmark``
     the parts are told apart; without one, ``judges`` are the classes that decide verdicts.
@@ -52,18 +52,15 @@ def code_of(
     _source.cache_clear()
     every = [*things, *judges, *(inspect.getmro(benchmark) if benchmark else ())]
     files, modules = _closure(home for thing in every if (home := source_of(thing)) is not None)
-    versions = {name: version for name in modules if (version := _version(name)) is not None}
-    if not files and not versions:
-        return {}
-    code: dict[str, object] = {
+    code = {
         "files": {name: _source(file).hash for name, file in _short_names(files).items()},
-        "distributions": versions,
+        "distributions": {name: found for name in modules if (found := _version(name)) is not None},
     }
     if benchmark is not None:
         code["parts"] = {name: _Part(benchmark).hash(methods) for name, methods in _PARTS.items()}
     elif own := [each for each in judges if _class_body(each)]:
         code["parts"] = {"evaluator": _Part(*own).hash()}
-    return code
+    return {name: part for name, part in code.items() if part}
 
 
 def source_of(thing: object) -> Path | None:

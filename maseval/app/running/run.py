@@ -78,7 +78,7 @@ class OwnBenchmark:
 
     def to_config(self) -> dict[str, object]:
         """Return its part of the run's configuration."""
-        return {"benchmark": self.name, **({CODE: self.code} if self.code else {})}
+        return {"benchmark": self.name, CODE: self.code}
 
 
 def _find_benchmark(given: AnyBenchmark) -> tuple[Benchmark | Maker, ModuleType | None]:

@@ -259,10 +259,10 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 @contextmanager
-def over_stdio(server: Any) -> Iterator[threading.Event]:
+def over_stdio(server: Any, on_closed: Callable[[], object]) -> Iterator[threading.Event]:
     """Serve the client that started this process; nothing else may use its standard streams.
 
-    The event that is yielded is set when the client has disconnected.
+    When the client has disconnected, ``on_closed`` is called and the event that is yielded is set.
     """
     stdio = extras.load("mcp.server.stdio", extra="mcp")
     closed = threading.Event()
@@ -282,6 +282,7 @@ def over_stdio(server: Any) -> Iterator[threading.Event]:
             loop.run_until_complete(loop.shutdown_default_executor())
         finally:
             loop.close()
+            on_closed()
             closed.set()
 
     thread = threading.Thread(target=run, daemon=True, name="maseval-mcp")

@@ -10,6 +10,8 @@ from maseval.app.running import code_version
 from maseval.app.running.code_version import code_of
 from maseval.commands import compare, gate, report, run, show
 from maseval.runs import RunConfigError, RunFolder
+from maseval.stats import IncomparableRunsError
+from maseval.stats.comparison import ANYWAY
 from tests.cli.commandline import maseval
 
 SHOP = '''
@@ -267,3 +269,71 @@ def test_worker_processes_record_the_same_code(tmp_path):
     assert {each["config"]["code"] for each in RunFolder.read("r").reports()} == {
         RunFolder.read("r").config.code_version
     }
+
+
+def compared(*names, **options):
+    for name in names:
+        run_shop(name, output=name, trials=2)
+    return compare(names, **options)
+
+
+def test_classes_of_other_names_with_the_same_evaluators_can_be_compared():
+    found = compared("Shop", "Polite")
+
+    assert found.differing == [
+        "benchmark: 'own_shop.py:Shop' and 'own_shop.py:Polite'",
+        "the code of the agents",
+    ]
+    assert not any("evaluator" in each for each in found.cautions)
+    shown = maseval("compare", "Shop", "Polite", "--no-explain").stdout
+    assert "Compared: benchmark: 'own_shop.py:Shop' and" in shown
+    assert maseval("gate", "Shop", "--baseline", "Polite", "--allow-undecidable").exit_code == 0
+
+
+def test_so_can_the_same_evaluators_in_another_file():
+    for old, new in (("own_shop.py", "own_store.py"), ("own_judges.py", "own_verdicts.py")):
+        text = Path(old).read_text().replace("own_judges", "own_verdicts")
+        Path(new).write_text(text.replace("class Shop", "class Store"))
+    run_shop(output="a")
+    run(benchmark="own_store.py:Store", output="b")
+
+    assert compare(["a", "b"]).differing == [
+        "benchmark: 'own_shop.py:Shop' and 'own_store.py:Store'",
+        "files of code: own_judges.py, own_shop.py, own_store.py, own_verdicts.py",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("own_judges.py", '{"passed": equal', '{"passed": not equal'),
+        ("own_rules/basis.py", "one == other", "one != other"),
+        ("own_shop.py", "strictness = 1", "strictness = 2"),
+    ],
+)
+def test_other_code_that_judges_is_refused_unless_it_is_compared_anyway(name, old, new):
+    run_shop(output="a")
+    change(name, old, new)
+    run_shop(output="b")
+
+    with pytest.raises(IncomparableRunsError, match=r"evaluator differs.*--anyway"):
+        compare(["a", "b"])
+    found = compare(["a", "b"], anyway=True)
+    assert found.headline.endswith(ANYWAY) and ANYWAY in found.cautions[0]
+    assert ANYWAY in maseval("gate", "a", "--baseline", "b", "--anyway").stdout
+
+
+def test_another_class_attribute_that_evaluators_are_made_with_is_another_judge():
+    with pytest.raises(IncomparableRunsError, match="evaluator"):
+        compared("Shop", "Lenient")
+
+
+def test_code_that_judges_nothing_is_not_the_evaluators():
+    run_shop(output="a")
+    change("own_kitchen.py", "return query", "return str(query)")
+    run_shop(output="b")
+
+    assert compare(["a", "b"]).differing == [
+        "the code of the agents",
+        "files of code: own_kitchen.py",
+    ]
