@@ -178,12 +178,11 @@ def _gate_parts(found: "Gate", allow_undecidable: bool) -> Parts:
     yield from map(note, found.cautions)
     if official := found.comparison.official:
         yield inert(official)
-    main, span, reach = found.main, found.main.interval, ""
-    if span is not None:
-        reach = f" {between(span.low, span.high)} ({percent(span.level, 0)} interval)"
+    main, span = found.main, found.main.interval
+    reach = f"{between(span.low, span.high)} ({percent(span.level, 0)} interval)"
     yield (
         f"{found.measure}: {percent(main.first)} before, {percent(main.second)} now, "
-        f"[bold]{in_points(main.difference)}[/bold] percentage points{reach}, "
+        f"[bold]{in_points(main.difference)}[/bold] percentage points {reach}, "
         f"{p_is(main.test.p_value)} (two-sided); {count_of(len(found.fell), 'task')} fell, "
         f"{len(found.rose)} rose"
     )

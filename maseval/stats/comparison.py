@@ -43,7 +43,7 @@ class Difference:
     first: float
     second: float
     difference: float
-    interval: Interval | None
+    interval: Interval
     test: FlipTest
     detectable: float | None
 
@@ -218,6 +218,8 @@ def _notes(names: tuple[str, str]) -> list[str]:
         f"differences are {names[1]} \u2212 {names[0]}, paired by task; every task counts once",
         "the test is that of the main comparison; p-values of other k and groups are exploratory "
         "and not corrected for multiple testing",
+        "the test decides if there is a difference; the interval says how large it may be on tasks "
+        "like these, and is wider than the test",
         "detectable: the true difference found with 80% power, given the observed variance",
     ]
 

@@ -367,18 +367,17 @@ def headline(main: Difference, first: str, second: str, measure: str, level: flo
     size, span = in_percent(abs(main.difference), 0), main.interval
     if not main.difference:
         words = f"no difference seen between {second} and {first} ({measure} {percent(main.first)})"
-        if span is None:
-            return f"{words}; one task does not show how large it could be"
         return f"{words}; it could be {in_percent(max(-span.low, span.high), 0)} points either way"
-    reach = ""
-    if span is not None and span.low * span.high > 0:
-        near, far = sorted((abs(span.low), abs(span.high)))
-        reach = f" ({in_percent(near, 0)} to {in_percent(far, 0)})"
-    elif span is not None:
-        reach = f" ({in_percent(-span.low, 0)} worse to {in_percent(span.high, 0)} better)"
-    sure = "sure" if main.test.p_value <= level else "this may be chance"
     which = "better" if main.difference > 0 else "worse"
-    return f"{second} is {size} points {which} than {first}{reach}: {sure}"
+    words, sure = f"{second} is {size} points {which} than {first}", main.test.p_value <= level
+    if span.low * span.high > 0:
+        near, far = sorted((abs(span.low), abs(span.high)))
+        reach = f"{in_percent(near, 0)} to {in_percent(far, 0)}"
+    else:
+        reach = f"{in_percent(-span.low, 0)} worse to {in_percent(span.high, 0)} better"
+        if sure:  # the test is about these tasks, and tells more than the interval over others
+            return f"{words} on these tasks: sure; on tasks like these, {reach}"
+    return f"{words} ({reach}): {'sure' if sure else 'this may be chance'}"
 
 
 def headline_of_many(table: ComparisonTable, measure: str) -> str:
