@@ -189,6 +189,7 @@ def compare(
     plot_cost: str | os.PathLike[str] | None = None,
     options: ScoringOptions | None = None,
     level: float = LEVEL,
+    margin: float = 0.0,
     anyway: bool = False,
     explain: bool = True,
     on_progress: OnProgress | None = None,
@@ -202,8 +203,9 @@ def compare(
     marked; what they are called does not matter. Domains with different data, and tasks that differ
     or that some run lacks, are left out and listed. ``plot`` is a file (SVG, PNG or PDF) for pass^k
     against k, ``plot_cost`` one for cost against score. ``level`` is that of the intervals of two
-    runs. With ``explain`` the reasons of failures are counted. ``on_progress`` gets how many
-    simulations of a run are scored, and of how many.
+    runs, and ``margin`` the difference that matters to nobody. With ``explain`` the reasons of
+    failures are counted. ``on_progress`` gets how many simulations of a run are scored, and of how
+    many.
     """
     if len(runs) < 2:
         raise ConfigurationError(f"{len(runs)} run cannot be compared; name two or more")
@@ -215,6 +217,7 @@ def compare(
         metric=metric,
         options=scoring,
         level=level,
+        margin=margin,
         anyway=anyway,
         load=lambda name, source: load_run(name, source, scoring, k, on_progress),
     )
@@ -236,6 +239,7 @@ def compare_sources(
     k: int = 1,
     metric: Metric = "pass",
     level: float = LEVEL,
+    margin: float = 0.0,
     anyway: bool = False,
 ) -> RunComparison:
     """Compare runs by their names, each as ``load`` reads its outcomes; nothing is explained."""
@@ -267,6 +271,7 @@ def compare_sources(
             # Other k need other trials of runs whose tasks stop at their first failure.
             up_to=0 if settled else UP_TO,
             level=level,
+            margin=margin,
             anyway=anyway,
         )
     cautions = [
