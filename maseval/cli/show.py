@@ -69,7 +69,7 @@ if TYPE_CHECKING:  # help must not load what makes these
     from maseval.runs.verdict_check import VerdictCheck
 
 
-_LONGEST_FACT = 100
+_LONGEST_FACT = 160
 
 
 @with_examples(
@@ -141,6 +141,7 @@ def _run_parts(view: "RunView", width: int, *, sound: bool, all_k: bool) -> Part
     yield from check_parts(check)
     yield from map(note, filter(None, (*notes_on(view.folder), view.unreadable_annotations)))
     yield from (styled(words, "yellow") for words in warnings_on(config))
+    yield from map(inert, filter(None, [view.summary.answer]))
     yield scores(view.summary, all_k)
     yield indent(styled(view.summary.method, "dim"))
     if resume := resume_note(view.folder, view.summary.overall.missing):
@@ -214,7 +215,8 @@ def _facts(findings: Sequence[Finding]) -> list[str]:
     names = names_of(findings)
     if cause is None:
         return names
-    fact = f"{cause.name}: {excerpt(cause.text, _LONGEST_FACT)}"
+    how = ", by default" if cause.kind.endswith("by default") else ""
+    fact = f"{cause.parties}{how}: {excerpt(cause.text, _LONGEST_FACT)}"
     return [fact if name == cause.name else name for name in names]
 
 

@@ -63,6 +63,7 @@ class ModelCallRecord(TypedDict, total=False):
     input_tokens: int
     output_tokens: int
     from_cache: bool
+    answer_sha256: str | None
     error: str
     error_type: str
     duration_seconds: float
@@ -224,6 +225,8 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
             auto_with_every_call=self.auto_with_every_call,
         )
 
+        key = self._cache_key(sent, generation_params, request)
+
         def ask(attempt: CallAttempt, kept: ChatResponse | None = None) -> ChatResponse:
             with self._log_attempt(asked, attempt) as entry:
                 answer = kept or self._chat_impl(
@@ -233,11 +236,12 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
                 entry |= _success(response)
                 if kept is not None:
                     entry["from_cache"] = True
+                if self._cache is not None and key is not None:
+                    entry["answer_sha256"] = self._cache.hash_of(key, response)
                 if form is not None:
                     entry["is_valid"] = form.read(response) is None
             return response
 
-        key = self._cache_key(sent, generation_params, request)
         kept = self._cache.get(key) if self._cache is not None and key is not None else None
         if kept is not None:
             response = ask(CallAttempt(0, 0.0), kept)

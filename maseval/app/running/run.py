@@ -78,7 +78,7 @@ class OwnBenchmark:
 
     def to_config(self) -> dict[str, object]:
         """Return its part of the run's configuration."""
-        return {"benchmark": self.name, **({CODE: self.code} if self.code else {})}
+        return {"benchmark": self.name, CODE: self.code}
 
 
 def _find_benchmark(given: AnyBenchmark) -> tuple[Benchmark | Maker, ModuleType | None]:
@@ -387,11 +387,14 @@ class PreparedBenchmarkRun(FolderRun):
         benchmark.use_prices(AgentPrices(self.prices))
         if options.reasoning is not None:
             benchmark.reasoning_policy = ReasoningPolicy.of(options.reasoning)
-        parts = by_domain(self.tasks)
-        return self.run(benchmark, parts, self.agent_data, time_limit=options.timeout)
+        return self.run(benchmark, by_domain(self.tasks), self.agent_data)
 
-    def has_listeners(self, benchmark: Benchmark) -> bool:
-        return bool(benchmark.callbacks or benchmark.callback_handler.callbacks)
+    @property
+    def time_limit(self) -> float | None:
+        return self.options.timeout
+
+    def begin(self, benchmark: Benchmark, folder: Path) -> None:
+        benchmark.keep_reports = bool(benchmark.callbacks or benchmark.callback_handler.callbacks)
 
     @cached_property
     def config(self) -> dict[str, object]:

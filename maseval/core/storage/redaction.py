@@ -35,15 +35,15 @@ _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+([\w.~+/=-]{8,})")
 _KNOWN_KEY = re.compile(r"\b(sk-|AIza|hf_|gsk_|xai-)[\w-]{12,}")
 
 
-def redact(options: Mapping[str, Any]) -> dict[str, Any]:
+def redact(options: Mapping[str, Any], depth: int = strict_json.MAX_DEPTH) -> dict[str, Any]:
     """Return a copy of ``options`` that is safe to store.
 
     Values whose key names a secret (``api_key``, ``Authorization``, ``access_token``) become
     ``<redacted>``, at any depth; secrets inside texts are cut out as in :func:`redact_text`.
-    Counts such as ``max_tokens`` stay.
+    Counts such as ``max_tokens`` stay. What is nested deeper than ``depth`` is cut.
     """
     return {
-        str(key): REDACTED if _is_secret(str(key), value) else _clean(value)
+        str(key): REDACTED if _is_secret(str(key), value) else _clean(value, depth - 1)
         for key, value in options.items()
     }
 
@@ -113,13 +113,15 @@ def _clean_pair(pair: str) -> str:
     return f"{key}={REDACTED}" if equals and _is_secret(key, value) else pair
 
 
-def _clean(value: Any) -> Any:
+def _clean(value: Any, depth: int) -> Any:
     if isinstance(value, str):
         return redact_text(value)
+    if isinstance(value, Mapping | list | tuple) and not depth:
+        return strict_json.TOO_DEEP
     if isinstance(value, Mapping):
-        return redact(value)
+        return redact(value, depth)
     if isinstance(value, list | tuple):
-        return [_clean(item) for item in value]
+        return [_clean(item, depth - 1) for item in value]
     return value
 
 

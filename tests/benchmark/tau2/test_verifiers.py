@@ -21,10 +21,7 @@ from maseval.runs import RunFolder
 from maseval.server import ModelServer
 from tests.interface.libraries import needing
 
-pytestmark = [
-    *needing("verifiers"),
-    pytest.mark.skipif(shutil.which("uv") is None, reason="uv is not installed"),
-]
+pytestmark = needing("verifiers")
 
 TASKSET = """
 from maseval.benchmark.tau2.verifiers import Tau2Env, Tau2Taskset
@@ -48,6 +45,21 @@ def gold_moves():
     return moves
 
 
+def test_every_task_of_a_split_has_its_policy_and_tools_in_the_prompt():
+    from maseval.benchmark.tau2.verifiers import Tau2Taskset, Tau2TasksetConfig
+
+    tasks = list(Tau2Taskset(Tau2TasksetConfig(domain="library", split="base")))
+
+    assert [task.data.settings["task_id"] for task in tasks] == [
+        raw["id"] for raw in load_raw_tasks("library")
+    ]
+    assert "Good standing" in tasks[0].data.system_prompt
+    assert '"name": "renew_loan"' in tasks[0].data.system_prompt
+    assert '"name": "done"' in tasks[0].data.system_prompt
+
+
+@pytest.mark.network
+@pytest.mark.skipif(shutil.which("uv") is None, reason="uv is not installed")
 def test_rollouts_are_scored_as_a_run_is(tmp_path):
     moves = gold_moves()
 
