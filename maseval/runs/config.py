@@ -193,6 +193,15 @@ class RunConfig:
         code = {CODE: other.values[CODE]} if CODE in other.values else {}
         return RunConfig({**{k: v for k, v in self.values.items() if k != CODE}, **code})
 
+    def after(self, other: "RunConfig") -> "RunConfig":
+        """Return this configuration for a run with simulations of another's code: both judge."""
+        code, parts = mapping(self.values, CODE), mapping(other.values, CODE, "parts")
+        both = {
+            name: " ".join(dict.fromkeys(f"{parts.get(name, part)} {part}".split()))
+            for name, part in mapping(code, "parts").items()
+        }
+        return RunConfig({**self.values, CODE: {**code, "parts": both}}) if both else self
+
     def extends(self, other: "RunConfig") -> bool:
         """Return whether this plans all that ``other`` plans, with its settings and code."""
         same = self.same_settings(other) and self.code_version == other.code_version
