@@ -441,7 +441,8 @@ class RunFolder:
     def _extend_to(self, wanted: RunConfig) -> None:
         grown = wanted.planned.keys() != self.config.stopping(None).planned.keys()
         if grown or wanted.code_version != self.config.code_version:
-            self._change_to(wanted if grown else self.config.with_code_of(wanted))
+            new = wanted if grown else self.config.with_code_of(wanted)
+            self._change_to(new.after(self.config) if self.recorded else new)
 
     def _change_to(self, wanted: RunConfig) -> None:
         self._append(self._open_writer(), config_record(wanted, now()))
