@@ -46,7 +46,7 @@ def comparison_blocks(found: RunComparison) -> list[Block]:
         LinesBlock([*filter(None, [found.texts])], "warning"),
         _first(found.notes, "note"),
         _first(found.cautions, "note"),
-        LinesBlock([*filter(None, (found.official, found.headline))], "headline"),
+        LinesBlock(found.headlines, "headline"),
         LinesBlock([f"Compared: {'; '.join(found.differing)}"] if found.differing else [], "aside"),
         *(_of_many(found) if found.two is None else _of_two(found, found.two)),
         *reasons_table(found),

@@ -36,7 +36,7 @@ from maseval.app.results.finding import open_run_or_file
 from maseval.app.results.plots import write_plot
 from maseval.app.results.variants import METRICS, Metric
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.figures import between, in_percent, in_points, percent
+from maseval.core.figures import in_percent, in_points, percent
 from maseval.core.outcome import Simulation, TaskKey
 from maseval.core.scoring_options import ScoringOptions
 from maseval.report.comparison import compared_keys
@@ -92,9 +92,8 @@ class RunComparison:
     ``incomplete`` those of them that lack verdicts, ``drawn`` the plots' files. The runs have so
     many ``tasks`` together, comparable or not. ``why`` has the reasons of each run's failures and
     ``tools`` the calls of its tools, if they were asked for; ``missing`` the tasks that some run
-    lacks. With another ``metric``
-    than ``pass``, a variant counts; ``official`` then has the headline of the passes as the
-    benchmark counts them, and ``official_passes`` has these.
+    lacks. With another ``metric`` than ``pass``, a variant counts; ``official`` is then the
+    comparison of the passes as the benchmark counts them.
     """
 
     runs: Mapping[str, ComparedRun]
@@ -111,8 +110,7 @@ class RunComparison:
     why: Mapping[str, FailureReasons] = field(default_factory=dict)
     tools: Mapping[str, ToolUse] = field(default_factory=dict)
     metric: Metric = "pass"
-    official: str | None = None
-    official_passes: Mapping[str, Collection[Simulation]] = field(default_factory=dict)
+    official: "RunComparison | None" = None
     missing: MissingTasks | None = None
 
     @property
@@ -132,9 +130,18 @@ class RunComparison:
             words += f"; {ANYWAY}"
         if self.two is not None and self.metric != "pass":
             words = f"By {measure}, {words}"
-        if self.missing is None or self.metric != "pass":
-            return words
-        return f"{self.missing}. On the tasks in common, {words}"
+        return words if self.missing is None else f"{self.missing}. On the tasks in common, {words}"
+
+    @property
+    def headlines(self) -> list[str]:
+        """The headline, below that of the official number where another one counts."""
+        if self.official is None:
+            return [self.headline]
+        name, official = self.table.pairs[0].main.name, self.official
+        if official.two is not None:
+            return [f"By {name}, the official number, {official.headline}", self.headline]
+        each = ", ".join(f"{n} {percent(value)}" for n, value in scores_in(official.table).items())
+        return [f"{name}, the official number: {each}; {official.headline}", self.headline]
 
     def label(self, measure: str) -> str:
         """Return the name of a measure by what it counts: pass^1, or pass^1 over sound tasks."""
@@ -168,7 +175,7 @@ class RunComparison:
             **(self.two or self.table).to_dict(),
             "paths": {name: str(run.path) for name, run in self.runs.items()},
             "runs": {name: summary.to_dict() for name, summary in self.summaries.items()},
-            **({} if self.official is None else {"official": self.official}),
+            **({} if self.official is None else {"official": self.headlines[0]}),
             **({} if self.missing is None else {"missing": asdict(self.missing)}),
             "headline": self.headline,
             "differing": list(self.differing),
@@ -245,79 +252,56 @@ def compare_sources(
     """Compare runs by their names, each as ``load`` reads its outcomes; nothing is explained."""
     settled = settled_runs([*sources.items()])
     whole = {name: load(name, source) for name, source in sources.items()}
-    judged, official, counts = whole, None, list[str]()
-    if (variant := METRICS.get(metric)) is not None:
-        official = _official_headline(keep_equal_tasks(whole)[0], k)
-        whole, counts = count_by(variant, whole, options)
-    loaded, other_tasks = keep_equal_tasks(whole)
-    table = compare_all(
-        {name: run.outcomes for name, run in loaded.items()},
-        configs={name: run.config for name, run in loaded.items()},
-        k=k,
-        anyway=anyway,
-    )
-    same_tasks = keep_equal_tasks(judged)[0]
-    missing = _missing_tasks(same_tasks, table, k)
-    incomplete = _missing_verdicts(same_tasks, None if missing else k)
-    two = None
-    if len(loaded) == 2:
-        first, second = loaded.values()
-        two = compare_two(
-            first.outcomes,
-            second.outcomes,
-            names=(first.name, second.name),
-            configs=(first.config, second.config),
-            k=k,
-            # Other k need other trials of runs whose tasks stop at their first failure.
-            up_to=0 if settled else UP_TO,
-            level=level,
-            margin=margin,
-            anyway=anyway,
+
+    def compare_runs(whole: Mapping[str, ComparedRun]) -> RunComparison:
+        loaded, other_tasks = keep_equal_tasks(whole)
+        outcomes = {name: run.outcomes for name, run in loaded.items()}
+        configs = {name: run.config for name, run in loaded.items()}
+        table = compare_all(outcomes, configs=configs, k=k, anyway=anyway)
+        two = None
+        if len(loaded) == 2:
+            a, b = loaded
+            two = compare_two(
+                outcomes[a],
+                outcomes[b],
+                names=(a, b),
+                configs=(configs[a], configs[b]),
+                k=k,
+                # Other k need other trials of runs whose tasks stop at their first failure.
+                up_to=0 if settled else UP_TO,
+                level=level,
+                margin=margin,
+                anyway=anyway,
+            )
+        missing = _missing_tasks(loaded, table, k)
+        return RunComparison(
+            loaded,
+            table,
+            two,
+            [*notes_on_runs(loaded), *(two or table).cautions],
+            texts=_different_texts(loaded),
+            differing=differing_settings(loaded),
+            notes=[f"{name}: {note}" for name, run in loaded.items() for note in run.notes],
+            other_tasks=other_tasks,
+            incomplete=_missing_verdicts(loaded, None if missing else k),
+            tasks=len({each.key for run in whole.values() for each in run.outcomes}),
+            missing=missing,
         )
-    cautions = [
-        *counts,
-        *notes_on_runs(loaded),
-        *incomplete,
-        *(two or table).cautions,
-    ]
-    return RunComparison(
-        loaded,
-        table,
-        two,
-        cautions,
-        texts=_different_texts(loaded),
-        differing=differing_settings(loaded),
-        notes=[f"{name}: {note}" for name, run in loaded.items() for note in run.notes],
-        other_tasks=other_tasks,
-        incomplete=incomplete,
-        tasks=len({each.key for run in whole.values() for each in run.outcomes}),
+
+    official = compare_runs(whole)
+    if (variant := METRICS.get(metric)) is None:
+        return replace(official, cautions=[*official.incomplete, *official.cautions])
+    counted, counts = count_by(variant, whole, options)
+    found = compare_runs(counted)
+    return replace(
+        found,
         metric=metric,
-        official=official if missing is None or official is None else f"{missing}. {official}",
-        missing=missing,
-        official_passes={
-            name: {each.simulation for each in run.outcomes if each.passed}
-            for name, run in judged.items()
-        },
+        official=official,
+        # What is missing is told of the official number.
+        missing=None,
+        incomplete=official.incomplete,
+        cautions=[*counts, *official.incomplete, *found.cautions],
     )
-
-
-def _official_headline(runs: Mapping[str, ComparedRun], k: int) -> str:
-    """Say how runs compare by the official number, so that no other ever stands alone."""
-    if len(runs) != 2:
-        numbers = {
-            name: summarise(run.outcomes, ks=sorted({1, k})).overall.estimate("pass^k", k)
-            for name, run in runs.items()
-        }
-        told = (
-            f"{name} {'-' if each.value is None else percent(each.value)} "
-            f"{between(each.low, each.high)}"
-            for name, each in numbers.items()
-        )
-        return f"pass^{k}, the official number: {', '.join(told)}"
-    first, second = runs.values()
-    found = compare_two(first.outcomes, second.outcomes, names=(first.name, second.name), k=k)
-    name = found.main.name
-    return f"By {name}, the official number, {headline(found.main, *found.names, name)}"
 
 
 Insight = tuple[FailureReasons, ToolUse | None]
@@ -345,7 +329,8 @@ def look_into(
         if isinstance(recording, RunFolder) and not options.as_recorded:
             recording, _ = recompute_verdicts(recording)
         counted = [each for each in run.outcomes if each.key in shared]
-        passes = found.official_passes[run.name]
+        official = (found.official or found).runs[run.name].outcomes
+        passes = {each.simulation for each in official if each.passed}
         why = failure_reasons(recording, counted, passes, source, on_progress)
         if recording is None:
             return why, None
@@ -377,13 +362,18 @@ def headline(main: Difference, first: str, second: str, measure: str, level: flo
     return f"{words} ({reach}): {'sure' if sure else 'this may be chance'}"
 
 
-def headline_of_many(table: ComparisonTable, measure: str) -> str:
-    """Say in words which of several runs leads, and against which others that is sure."""
-    scores = {
+def scores_in(table: ComparisonTable) -> dict[str, float]:
+    """Return what is compared of each run, on the tasks that all share."""
+    return {
         name: score
         for pair in table.pairs
         for name, score in zip(pair.names, (pair.main.first, pair.main.second), strict=True)
     }
+
+
+def headline_of_many(table: ComparisonTable, measure: str) -> str:
+    """Say in words which of several runs leads, and against which others that is sure."""
+    scores = scores_in(table)
     top = max(scores.values())
     leaders = [name for name, score in scores.items() if score == top]
     own = [each for each in table.pairs if leaders[0] in each.names]

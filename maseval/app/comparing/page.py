@@ -21,7 +21,12 @@ def document_of(
     return {
         **compared_document(outcomes, found.table, notes),
         "headline": found.headline,
-        "cautions": [*filter(None, [found.official, found.texts]), *found.notes, *found.cautions],
+        "cautions": [
+            *found.headlines[:-1],
+            *filter(None, [found.texts]),
+            *found.notes,
+            *found.cautions,
+        ],
         "left_out": list(found.dropped),
         "differences": [] if found.two is None else _differences(found.two),
         "notes": [
