@@ -6,7 +6,7 @@ that the page shows.
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -25,7 +25,6 @@ from maseval.app.comparing.compared_runs import (
 )
 from maseval.app.comparing.why import (
     FailureReasons,
-    ReasonRow,
     ToolUse,
     failure_reasons,
     side_by_side,
@@ -59,30 +58,6 @@ from maseval.stats.summary import with_gaps
 
 
 @dataclass(frozen=True)
-class MissingTasks:
-    """The tasks that some of the runs lack, of ``tasks`` in all, and what they leave open.
-
-    ``lacking`` has their number for each run that lacks some. ``ranges`` are the ``measure`` of
-    each run over all tasks, if all that has no verdict fails, and if all of it passes.
-    """
-
-    tasks: int
-    lacking: Mapping[str, int]
-    ranges: Mapping[str, tuple[float, float]]
-    measure: str
-
-    def __str__(self) -> str:
-        lack = " and ".join(f"{name} lacks {count}" for name, count in self.lacking.items())
-        over = f"Over all {self.tasks} tasks, of which {lack}"
-        if len(self.ranges) != 2:
-            each = (
-                f"{n} {percent(low)} to {percent(high)}" for n, (low, high) in self.ranges.items()
-            )
-            return f"{over}, {self.measure} is {', '.join(each)}"
-        return f"{over}, {_range_in_words(self.ranges, self.measure)}"
-
-
-@dataclass(frozen=True)
 class RunComparison:
     """Runs compared: ``two`` in detail if there are two, and ``table`` for any number.
 
@@ -91,9 +66,9 @@ class RunComparison:
     texts, which makes it another experiment. ``cautions`` name what else may explain a difference,
     ``incomplete`` those of them that lack verdicts, ``drawn`` the plots' files. The runs have so
     many ``tasks`` together, comparable or not. ``why`` has the reasons of each run's failures and
-    ``tools`` the calls of its tools, if they were asked for; ``missing`` the tasks that some run
-    lacks. With another ``metric`` than ``pass``, a variant counts; ``official`` is then the
-    comparison of the passes as the benchmark counts them.
+    ``tools`` the calls of its tools, if they were asked for; ``missing`` says what the tasks that
+    some run lacks leave open. With another ``metric`` than ``pass``, a variant counts; ``official``
+    is then the comparison of the passes as the benchmark counts them.
     """
 
     runs: Mapping[str, ComparedRun]
@@ -111,7 +86,7 @@ class RunComparison:
     tools: Mapping[str, ToolUse] = field(default_factory=dict)
     metric: Metric = "pass"
     official: "RunComparison | None" = None
-    missing: MissingTasks | None = None
+    missing: str | None = None
 
     @property
     def headline(self) -> str:
@@ -148,14 +123,15 @@ class RunComparison:
         variant = METRICS.get(self.metric)
         return measure if variant is None else f"{measure} {variant.name}"
 
-    @property
-    def reasons(self) -> dict[str, list[ReasonRow]]:
-        """Labels and unmet checks of all runs side by side, those that differ most first."""
-        found = {
-            "labels": side_by_side(each.labels for each in self.why.values()),
-            "checks": side_by_side(each.checks for each in self.why.values()),
-        }
-        return {title: rows for title, rows in found.items() if rows}
+    def reasons(self, most: int | None = None) -> list[tuple[str, list[int]]]:
+        """Return causes and unmet checks with the count of each run, those first that differ most.
+
+        At ``most`` so many of either.
+        """
+        causes = side_by_side(each.labels for each in self.why.values())
+        checks = side_by_side(each.checks for each in self.why.values())
+        unmet = [(f"check {name} not met", counts) for name, counts in checks]
+        return [*causes[:most], *unmet[:most]]
 
     @property
     def summaries(self) -> Mapping[str, Summary]:
@@ -176,7 +152,7 @@ class RunComparison:
             "paths": {name: str(run.path) for name, run in self.runs.items()},
             "runs": {name: summary.to_dict() for name, summary in self.summaries.items()},
             **({} if self.official is None else {"official": self.headlines[0]}),
-            **({} if self.missing is None else {"missing": asdict(self.missing)}),
+            **({} if self.missing is None else {"missing": self.missing}),
             "headline": self.headline,
             "differing": list(self.differing),
             "why": {name: each._asdict() for name, each in self.why.items()},
@@ -410,18 +386,17 @@ def summaries_for_plot(
     }
 
 
-def _missing_tasks(
-    runs: Mapping[str, ComparedRun], table: ComparisonTable, k: int
-) -> MissingTasks | None:
-    """Find the tasks that some run lacks: another has them, or the split of its file."""
+def _missing_tasks(runs: Mapping[str, ComparedRun], table: ComparisonTable, k: int) -> str | None:
+    """Say what the tasks that some run lacks leave open: another has them, or its file's split."""
     domains = {each.group for summary in table.runs.values() for each in summary.groups}
     own = {name: {each.key for each in run.outcomes} for name, run in runs.items()}
     unlisted = {key for run in runs.values() for key in run.unlisted}
     every = {key for key in unlisted.union(*own.values()) if key.domain in domains}
-    lacking = {name: len(every - keys) for name, keys in own.items() if every - keys}
+    lacking = [f"{name} lacks {len(every - keys)}" for name, keys in own.items() if every - keys]
     if not lacking:
         return None
-    return MissingTasks(len(every), lacking, _ranges(runs, every, k), f"pass^{k}")
+    words = _range_in_words(_ranges(runs, every, k), f"pass^{k}")
+    return f"Over all {len(every)} tasks, of which {' and '.join(lacking)}, {words}"
 
 
 def _ranges(
@@ -438,7 +413,10 @@ def _ranges(
 
 
 def _range_in_words(ranges: Mapping[str, tuple[float, float]], measure: str) -> str:
-    """Say what the difference of two runs can be, if each of them lies in its range."""
+    """Say what runs, or the difference of two, can come to if each lies in its range."""
+    if len(ranges) != 2:
+        each = (f"{n} {percent(low)} to {percent(high)}" for n, (low, high) in ranges.items())
+        return f"{measure} is {', '.join(each)}"
     (first, (low, high)), (second, (lowest, highest)) = ranges.items()
     return (
         f"{measure} of {second} \u2212 {first} lies between {in_points(lowest - high)} and "

@@ -88,11 +88,6 @@ class Gate:
         return self.two.plan.advice if is_open else None
 
     @property
-    def baseline(self) -> ComparedRun:
-        """The run that came before."""
-        return self.comparison.runs[self.two.names[0]]
-
-    @property
     def run(self) -> ComparedRun:
         """The run that is judged."""
         return self.comparison.runs[self.two.names[1]]

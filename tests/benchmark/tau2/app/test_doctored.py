@@ -127,7 +127,7 @@ def test_where_tasks_are_missing_the_headline_is_the_range(changed):
     assert two.headline.startswith(f"{whole} of unlisted_failures \u2212 library {span}")
     assert "unlisted_failures.json lacks" in three.headline
     assert whole in sound.headlines[0] and sound.headline.startswith("By pass^1 over sound")
-    assert two.to_dict()["missing"]["ranges"]["unlisted_failures"] == (low, 1.0)
+    assert two.headline.startswith(two.to_dict()["missing"])
 
 
 def set_in(*path, to):
