@@ -2,7 +2,7 @@
 
 Only what the record shows is looked for: a turn without a word or a call, words of the agent's
 part, a conversation that ends in the yes to an offer, an id or address that nobody gave the user,
-and in a failure the choice for which ``causes`` blames it. Most of what readers note (wishes never
+and in a failure what ``causes`` blames it for. Most of what readers note (wishes never
 said, conditions turned around, reports without a look at the device) is not found, so that a share
 of conversations with a fault is a lower bound.
 """
@@ -19,7 +19,7 @@ from maseval.core.finding import NOT_READ, Finding
 LOOKED_FOR = (
     "Looked for: empty turns, words of the agent's part, a conversation that ends in the yes to an "
     "offer, ids and addresses that nobody gave the user, and in failures choices against the task. "
-    "That was 8 of the 125 faults that readers noted in 180 conversations."
+    "That was 11 of the 125 faults that readers noted in 180 conversations."
 )
 """A sentence to stand above every number of faults."""
 _AGENT = re.compile(
