@@ -243,23 +243,18 @@ def unsound_task(failure: Failure) -> Finding | None:
     return _blame("task", "unsound", reason, grade="undecided")
 
 
-# The choices that a task may leave open, and words by which it does not.
-_OPEN_CHOICES = {
-    "payment": re.compile(r"\b(?:pay|paid|card|credit|gift|gc\b|cc\b|certificate|refund|original)"),
-    "reason": re.compile(r"no longer|mistake"),
-}
-
-
 def choice_left_open(failure: Failure) -> Finding | None:
-    """Only a reason or a way to pay differs, and the task does not say which."""
-    differences = [each for pair in failure.pairs for each in pair.choices]
+    """Only what the domain leaves to the user differs, and the task does not say which."""
+    differences = [(pair, each) for pair in failure.pairs for each in pair.choices]
     if not differences or failure.untouched or failure.extra:
         return None
-    for each in differences:
-        said = next((said for name, said in _OPEN_CHOICES.items() if name in each.argument), None)
-        if said is None or said.search(failure.scenario):
+    choices = failure.case.setting.domain.choices
+    for pair, each in differences:
+        tool, argument = pair.made.call["name"], each.argument
+        if not any(choice.allows(tool, argument, failure.scenario) for choice in choices):
             return None
-    at, text = failure.pairs[0].made.message_index, f"{differences[0]}; the task does not say which"
+    at = failure.pairs[0].made.message_index
+    text = f"{differences[0][1]}; the task does not say which"
     return _blame("task", "choice left open", text, message=at, grade="undecided")
 
 
