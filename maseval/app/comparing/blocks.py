@@ -102,8 +102,7 @@ def differences_table(about: RunComparison, two: Comparison) -> TableBlock:
 def difference_in_words(found: Difference) -> str:
     """Return the points with the interval around them."""
     span = found.interval
-    reach = "" if span is None else f" {between(span.low, span.high)}"
-    return f"{in_points(found.difference)}{reach}"
+    return f"{in_points(found.difference)} {between(span.low, span.high)}"
 
 
 def flips_table(
@@ -182,6 +181,4 @@ def _is_shown(estimate: Estimate) -> bool:
 def _estimate(found: Estimate | None) -> str:
     if found is None or found.value is None:
         return ""
-    span = found.interval
-    reach = "" if span is None else f" {between(span.low, span.high)}"
-    return f"{percent(found.value)}{reach}"
+    return f"{percent(found.value)} {between(found.low, found.high)}"

@@ -145,7 +145,7 @@ class PlayScreen:
 
 def _indent_json(text: str) -> str:
     try:
-        value = json.loads(text)
+        value = strict_json.loads(text)
     except ValueError:
         return text
     if not isinstance(value, dict | list):

@@ -143,15 +143,13 @@ def _drawn(found: Estimate | Difference) -> Interval | None:
 
 def _beside(estimate: Estimate) -> str:
     """Return the value with its interval, or with the words that stand for a bar."""
-    if estimate.interval is None or _drawn(estimate):
-        return _format_estimate(estimate)
-    return f"{percent(estimate.value or 0.0)}, {TOO_FEW}"
+    few = f"{percent(estimate.value or 0.0)}, {TOO_FEW}"
+    return _format_estimate(estimate) if _drawn(estimate) else few
 
 
 def _format_estimate(estimate: Estimate) -> str:
-    interval = estimate.interval
-    span = f" ({percent(interval.low)} to {percent(interval.high)})" if interval else ""
-    return f"{percent(estimate.value or 0.0)}{span}"
+    span = f"{percent(estimate.low)} to {percent(estimate.high)}"
+    return f"{percent(estimate.value or 0.0)} ({span})"
 
 
 def cost_and_score(runs: Mapping[str, Summary], k: int = 1) -> str:
@@ -279,14 +277,12 @@ def _difference_row(row: Difference, y: float, across: Scale, main: bool) -> lis
     name, words, kind = _row_name(row), _points_of(row), svg.series(0)
     ends = [svg.line(x, y - 4, x, y + 4, kind, 1.5) for x in (low, high)]
     whisker = [svg.line(low, y, high, y, kind, 2), *ends] if _drawn(row) else []
-    few = "" if row.interval is None or whisker else f", {TOO_FEW}"
+    beside = words if whisker else f"{in_points(row.difference)}, {TOO_FEW}"
     return [
         svg.text(_ROWS_LEFT - 12, y + 4, svg.shorten(name, 26), "ink", anchor="end", bold=main),
         *whisker,
         svg.marker(across(row.difference), y, 0, f"{name}: {words}"),
-        svg.text(
-            _ROWS_RIGHT + 12, y + 4, f"{in_points(row.difference)}{few}" if few else words, size=11
-        ),
+        svg.text(_ROWS_RIGHT + 12, y + 4, beside, size=11),
     ]
 
 
@@ -295,6 +291,5 @@ def _row_name(row: Difference) -> str:
 
 
 def _points_of(row: Difference) -> str:
-    span = row.interval
-    reach = f" ({in_points(span.low)} to {in_points(span.high)})" if span else ""
-    return f"{in_points(row.difference)}{reach}"
+    low, high = in_points(row.interval.low), in_points(row.interval.high)
+    return f"{in_points(row.difference)} ({low} to {high})"
