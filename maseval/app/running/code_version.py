@@ -16,15 +16,15 @@ import importlib
 import inspect
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, cached_property, partial
 from importlib import metadata
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
-from typing import NamedTuple
+from types import MappingProxyType, ModuleType
+from typing import Any, NamedTuple
 
 from maseval.core.engine.worker_setup import is_installed
 
@@ -41,7 +41,7 @@ _NO_CODE = frozenset({"kind", "type_comment"})
 
 
 def code_of(
-    *things: object, benchmark: type | None = None, judges: Sequence[type] = ()
+    *things: object, benchmark: object = None, judges: Sequence[type] = ()
 ) -> dict[str, dict[str, str]]:
     """Return the ``code`` of a run's configuration.
 
@@ -50,7 +50,8 @@ def code_of(
     """
     importlib.invalidate_caches()  # what was written since this process began counts too
     _source.cache_clear()
-    every = [*things, *judges, *(inspect.getmro(benchmark) if benchmark else ())]
+    given = {} if benchmark is None else vars(benchmark)
+    every = [*things, *judges, *inspect.getmro(type(benchmark)), *given.values()]
     files, modules = _closure(home for thing in every if (home := source_of(thing)) is not None)
     code = {
         "files": {name: _source(file).hash for name, file in _short_names(files).items()},
@@ -58,7 +59,8 @@ def code_of(
     }
     if benchmark is not None:
         code["parts"] = {
-            name: _Part(benchmark, methods=methods).hash for name, methods in _PARTS.items()
+            name: _Part(type(benchmark), methods=methods, given=given).hash
+            for name, methods in _PARTS.items()
         }
     elif own := [each for each in judges if _body(each)]:
         code["parts"] = {"evaluator": _Part(*own).hash}
@@ -285,8 +287,14 @@ def _digest(text: bytes) -> str:
 class _Part:
     """The definitions that classes lead to, or some methods, whatever their files are called."""
 
-    def __init__(self, *classes: type, methods: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        *classes: type,
+        methods: Iterable[str] = (),
+        given: Mapping[str, object] = MappingProxyType({}),
+    ) -> None:
         self._classes = [each for one in classes for each in inspect.getmro(one)]
+        self._given = given
         self._found: dict[object, str] = {}
         self._waiting: list[tuple[_Source, ast.AST, type | None]] = []
         for name in methods:
@@ -301,7 +309,10 @@ class _Part:
         return _digest("\n".join(sorted({*self._found.values()} - {""})).encode())
 
     def _attribute(self, name: str, after: type | None = None) -> None:
-        """Add what the benchmark's classes say of one of its attributes."""
+        """Add what the benchmark's classes say of one of its attributes, and what was given."""
+        value = self._given.get(name)
+        code = value if isinstance(value, type) or inspect.isfunction(value) else type(value)
+        self._waiting += [(*found, None) for found in _body(code)]
         for each in self._classes[self._classes.index(after) + 1 if after else 0 :]:
             body, defined = _body(each), name in vars(each)
             for source, node in body:
@@ -362,13 +373,13 @@ class _Part:
                 self._name(_source(each).hash)
 
 
-def _body(which: type) -> list[tuple[_Source, ast.ClassDef]]:
-    """Return the definition of a class of one's own; nothing for any other."""
+def _body(which: Any) -> list[tuple[_Source, Any]]:
+    """Return the definition of a class or function of one's own; nothing for any other."""
     file = source_of(which)
     if file is None or not _is_own(file.resolve()):
         return []
     source, name = _source(file.resolve()), which.__name__
-    nodes = (node for node in ast.walk(source.tree) if isinstance(node, ast.ClassDef))
+    nodes = (node for node in ast.walk(source.tree) if isinstance(node, _DEFINITIONS))
     return [(source, node) for node in nodes if node.name == name]
 
 

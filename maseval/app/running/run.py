@@ -74,7 +74,7 @@ class OwnBenchmark:
         code = type(found) if isinstance(found, Benchmark) else found
         benchmark = _without_bar(_make_benchmark(found, arguments))
         home = home or sys.modules.get(getattr(code, "__module__", ""))
-        return cls(benchmark, home, _name_of(code), code_of(code, benchmark=type(benchmark)))
+        return cls(benchmark, home, _name_of(code), code_of(code, benchmark=benchmark))
 
     def to_config(self) -> dict[str, object]:
         """Return its part of the run's configuration."""

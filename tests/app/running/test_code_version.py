@@ -379,3 +379,37 @@ def test_files_that_import_each_other_have_an_end():
 
     assert run_shop(trials=2).complete
     assert "own_circle.py" in RunFolder.read("r").config.values["code"]["files"]
+
+
+def test_what_a_benchmark_was_given_judges_too():
+    Path("own_given.py").write_text(
+        "from own_shop import *\n"
+        "class Given(Base):\n"
+        "    def __init__(self, judge):\n        super().__init__()\n        self.judge = judge\n"
+        "    def setup_evaluators(self, environment, task, agents, user):\n"
+        "        return [self.judge(task, 1)]\n"
+    )
+    Path("own_other.py").write_text("from own_judges import Judge\nclass Other(Judge):\n    pass\n")
+    sys.path.insert(0, ".")
+    from own_given import TASKS, Given
+    from own_judges import Judge
+    from own_other import Other
+
+    for name, judge in (("a", Judge), ("b", Judge), ("c", Other)):
+        run(benchmark=Given(judge), tasks=TASKS, output=name)
+
+    assert compare(["a", "b"]).differing == []
+    with pytest.raises(IncomparableRunsError, match="evaluator"):
+        compare(["a", "c"])
+    assert "own_other.py" in RunFolder.read("c").config.values["code"]["files"]
+
+
+def test_a_run_that_two_evaluators_judged_is_compared_with_neither():
+    run_shop(output="a")
+    change("own_rules/basis.py", "one == other", "other == one")
+    run_shop(output="b", trials=2)
+    run_shop(output="a", trials=2, resume_changed=True)
+    run_shop(output="a", trials=3)
+
+    with pytest.raises(IncomparableRunsError, match="evaluator"):
+        compare(["a", "b"])
