@@ -25,6 +25,7 @@ from maseval.core.engine.worker_setup import (
 from maseval.core.exceptions import ConfigurationError, WorkerDiedError
 from maseval.interface.ray.connection import (
     LOCAL,
+    Head,
     RayConnectionError,
     check_address,
     connect_ray,
@@ -53,14 +54,20 @@ def ray_carrier(
     """Connect to Ray for one run; a ``connection`` that is given stays open after it."""
     with ExitStack() as own:
         keeping = own if connection is None else connection
-        yield RayCarrier(keeping.enter_context(connect_ray(address, processes)))
+        ray = keeping.enter_context(connect_ray(address, processes))
+        head = Head.of(ray, address)
+        try:
+            yield RayCarrier(ray, head)
+        finally:
+            head.close()
 
 
 class RayCarrier:
     """Starts worker processes on Ray; see ``Carrier``."""
 
-    def __init__(self, ray: ModuleType) -> None:
+    def __init__(self, ray: ModuleType, head: Head) -> None:
         self._ray = ray
+        self._head = head
         self.cores = int(ray.cluster_resources().get("CPU", 1))
 
     def start(self) -> Any:
@@ -79,6 +86,7 @@ class RayCarrier:
         return getattr(process, method).remote(*args)
 
     def wait(self, calls: Sequence[Any], timeout: float) -> Sequence[Any]:
+        self._head.check()
         number = 1 if timeout else len(calls)
         ready, _ = self._ray.wait(list(calls), num_returns=number, timeout=timeout)
         found: Sequence[Any] = ready
@@ -94,8 +102,9 @@ class RayCarrier:
             raise ProcessLostError(_in_a_line(error)) from error
 
     def kill(self, process: Any) -> None:
-        with suppress(Exception):  # the connection may be what is gone
-            self._ray.kill(process, no_restart=True)
+        if not self._head.is_lost:  # a call would wait for a head that is gone
+            with suppress(Exception):  # the connection may be what is gone
+                self._ray.kill(process, no_restart=True)
 
     def is_down(self, node_id: str) -> bool:
         nodes = {node["NodeID"]: node["Alive"] for node in self._ray.nodes()}
