@@ -2,10 +2,11 @@
 
 import logging
 import sys
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
+from importlib import import_module
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -68,16 +69,29 @@ class RayCarrier:
     def __init__(self, ray: ModuleType, head: Head) -> None:
         self._ray = ray
         self._head = head
+        self._started = Counter[str]()
         self.cores = int(ray.cluster_resources().get("CPU", 1))
 
     def start(self) -> Any:
+        node = self._next_node()
+        self._started[node] += 1
+        strategies = import_module("ray.util.scheduling_strategies")
         actor = self._ray.remote(RayWorker).options(
             num_cpus=0,  # it waits for models most of the time
             max_restarts=0,
             max_concurrency=_CALLS_AT_ONCE,
-            scheduling_strategy="SPREAD",
+            scheduling_strategy=strategies.NodeAffinitySchedulingStrategy(node, soft=True),
         )
         return actor.remote()
+
+    def _next_node(self) -> str:
+        """Return the node with the fewest processes for its cores; Ray itself may fill one node."""
+        alive = [node for node in self._ray.nodes() if node["Alive"]]
+        cores = {node["NodeID"]: node["Resources"].get("CPU", 0) for node in alive}
+        usable = {node: number for node, number in cores.items() if number} or dict.fromkeys(
+            cores, 1
+        )
+        return str(min(usable, key=lambda node: (self._started[node] / usable[node], node)))
 
     def share(self, value: object) -> Any:
         return self._ray.put(value)
