@@ -13,7 +13,6 @@ from maseval.benchmark.tau2.formats.message import STOP_TOKENS, Tau2ToolCall
 # Several rules read the same texts of a conversation, one after the other.
 _REMEMBERED = 1024
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-_NO = re.compile(r"(?:^|[.!?]\s+)no\b(?! problem)", re.IGNORECASE)
 _TOKEN = re.compile(r"[#\w][\w.@'+-]*[\w]")
 _NUMBER = re.compile(r"(?<![\w.-])\d{8,12}(?![\w-])")
 OWNERS = ("user_id", "customer_id")
@@ -84,23 +83,6 @@ _LEAVES_OPEN = _words(
     r"(?:would you|do you|should (?:i|we)|you(?:'d| would)?) ?"
     r"(?:like|want|prefer|wish)?(?: (?:me|us))?(?: to)? (?:proceed|do|go|handle|continue|move)"
 )
-_AGREES = _words(
-    *(r"yes\b", r"yeah\b", r"yep\b", r"sure\b", r"ok(?:ay)?\b", r"correct\b", r"i confirm"),
-    *(r"please (?:do\b|proceed|go ahead|process|make|cancel|book|update)", "go ahead"),
-    *(r"that(?:'s| is) (?:right|correct|fine|exactly)", r"sounds (?:good|great|perfect|fine)"),
-    *(r"i(?:'d| would) like to (?:confirm|proceed|go ahead)", r"let's (?:do|proceed|go)"),
-)
-_DECLINES = _words(
-    *(r"(?:don't|do not) (?:want|wish|proceed|think)", "rather not"),
-    *("never mind", r"leave (?:it|that|everything)", "hold off"),
-    # "Keep the other lamp" says what else is to stay; "keep it as it is" turns the change down.
-    r"keep (?:it|everything|things|(?:my|the) (?:(?:current|original|existing|old) )?(?:\w+ )?"
-    r"(?:booking|flight|order|plan|reservation|seat|ticket|trip)s?"
-    r"(?= *(?:$|[.!;]|as\b|for now|instead|please|then\b)))",
-    r"keep (?:my|the) [\w ]{0,40}(?:as (?:is|it|they)|the way|unchanged)",
-    *(r"not (?:to )?(?:proceed|going to)", r"won't", "changed my mind", "on second thought"),
-    r"(?:i'll|i will|prefer to|rather) (?:just )?wait\b(?! (?:for|here|on|to|while)\b)",
-)
 _CLOSES = _words(
     *("anything else", r"any (?:other|more|further)", r"further (?:assist|help|question)"),
     *("feel free", r"need (?:more|any|further) ", r"have a (?:great|good|nice|wonderful)"),
@@ -145,15 +127,6 @@ def asks(text: str) -> bool:
 def closes(text: str) -> bool:
     """Return True if a text only offers further help or says goodbye."""
     return bool(_CLOSES.search(text))
-
-
-def agrees(text: str) -> bool:
-    """Return True if a text says yes and nothing that takes it back."""
-    return bool(_AGREES.search(plain(text))) and not declines(text)
-
-
-def declines(text: str) -> bool:
-    return bool(_DECLINES.search(plain(text)) or _NO.search(plain(text)))
 
 
 def refusal(text: str) -> bool:

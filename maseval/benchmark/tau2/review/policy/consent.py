@@ -81,6 +81,14 @@ def read_reply(text: str, call: Tau2ToolCall) -> Meaning:
     return Meaning.QUESTION if text.rstrip().endswith("?") else Meaning.UNCLEAR
 
 
+def agrees(text: str) -> bool:
+    """Return True if a text says yes, to whatever was asked, and takes nothing back."""
+    return read_reply(text, _ANYTHING) is Meaning.YES
+
+
+_ANYTHING: Tau2ToolCall = {"id": "", "name": "", "arguments": {}, "requestor": "assistant"}
+
+
 def _last_refusal(text: str, call: Tau2ToolCall) -> int:
     """Return where the last words against a call begin, or -1."""
     lower = text.lower()
