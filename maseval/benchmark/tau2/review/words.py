@@ -34,14 +34,16 @@ _COMMON = {
 }
 _SAID_AS: Mapping[str, str] = {
     "update": "updat|chang|upgrad|downgrad|modif|add|switch|remov|mov",
-    "modify": "modif|chang|updat|swap|switch|replac|adjust|exchang|correct|fix|edit",
-    "exchange": "exchang|swap|switch|replac|modif",
+    "modify": "modif|chang|updat|swap|switch|replac|adjust|exchang|correct|fix|edit|set|put|ship"
+    "|us(?:e|ing)|cancel(?:l?ing)? (?:the|just|only)",
+    "exchange": "exchang|swap|switch|replac|modif|chang",
     "return": "return|refund",
     "cancel": "cancel",
     "book": "book",
     "send": "send|sent|issu|offer|receiv|get",
     "certificate": "certificat|compensat|voucher",
-    "flights": "flight|cabin|class|econom|business|nonstop|itinerar",
+    "flights": "flight|cabin|class|econom|business|nonstop|itinerar|seat|trip|leg|segment"
+    "|upgrad|downgrad",
     "baggages": "bag|suitcase|luggage",
     "passengers": "passenger|name",
     "address": "address",
