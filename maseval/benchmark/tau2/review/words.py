@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from maseval.benchmark.tau2.formats.message import STOP_TOKENS, Tau2ToolCall
+from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 
 # Several rules read the same texts of a conversation, one after the other.
 _REMEMBERED = 1024
@@ -109,16 +109,6 @@ _TRANSFERS = _words(
 _WANTS_A_HUMAN = _words("transfer", r"human\b", "supervisor", "real person", "representative")
 
 
-def plain(text: str) -> str:
-    """A text with straight quotation marks and without the tokens that end a conversation."""
-    if "###" in text:
-        for token in STOP_TOKENS:
-            text = text.replace(token, "")
-    if not text.isascii():
-        text = text.replace("\u2019", "'").replace("\u2018", "'")
-    return text.strip()
-
-
 @lru_cache(maxsize=_REMEMBERED)
 def asks(text: str) -> bool:
     """Return True if a text asks for a confirmation; offers of further help are none."""
@@ -132,17 +122,17 @@ def closes(text: str) -> bool:
 
 
 def refusal(text: str) -> bool:
-    return bool(_REFUSES.search(plain(text)))
+    return bool(_REFUSES.search(text))
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def sentences(text: str) -> tuple[str, ...]:
     """Return the sentences and lines of a text."""
-    return tuple(each for each in _SENTENCE.split(plain(text)) if each)
+    return tuple(each for each in _SENTENCE.split(text) if each)
 
 
 def wants_a_human(text: str) -> bool:
-    return bool(_WANTS_A_HUMAN.search(plain(text)))
+    return bool(_WANTS_A_HUMAN.search(text))
 
 
 def speaks_of_a_transfer(text: str) -> bool:
