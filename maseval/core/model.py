@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypedDict, overload
 from maseval.core.answer_cache import ANSWERS, ANSWERS_FROM_CACHE, TOKENS_FROM_CACHE, AnswerCache
 from maseval.core.answers import MOST_CALLS, check_answer, size_of
 from maseval.core.call_policy import CallAttempt, CallPolicy, default_policy
+from maseval.core.clock import acting_agent
 from maseval.core.event_loop import in_thread
 from maseval.core.exceptions import HookResultError, UnreadableAnswerError
 from maseval.core.messages import ChatResponse, Message, MessageForm, MessageHistory, openai_form
@@ -63,6 +64,7 @@ class ModelCallRecord(TypedDict, total=False):
     input_tokens: int
     output_tokens: int
     from_cache: bool
+    agent: str
     error: str
     error_type: str
     duration_seconds: float
@@ -300,6 +302,8 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
             "waited_seconds": attempt.waited,
             **asked,
         }
+        if (agent := acting_agent()) is not None:
+            entry["agent"] = agent
         try:
             with note_end(entry):
                 try:

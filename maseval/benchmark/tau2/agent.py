@@ -28,6 +28,7 @@ from maseval.benchmark.tau2.texts.original import Wording
 from maseval.benchmark.tau2.wording import OURS
 from maseval.benchmark.tau2.world.world import answer_call
 from maseval.core.agent import AgentAdapter, AgentObserver
+from maseval.core.clock import acting_as
 from maseval.core.exceptions import AgentError
 from maseval.core.messages import ChatResponse, Message, MessageHistory
 from maseval.core.model import ModelAdapter
@@ -79,7 +80,7 @@ class MessageAgent(ABC):
     def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         """Return the agent's next message: a text, or tool calls."""
         self._hear(incoming)
-        if self.max_tool_calls is not None and self._calls_in_turn >= self.max_tool_calls:
+        if self._is_out_of_calls:
             return assistant_message(SORRY, cost=0.0)
         message = self._answer(self._messages)
         self._say(message)
@@ -88,12 +89,18 @@ class MessageAgent(ABC):
     async def reply_async(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         """Return the next message, and leave the event loop free while a model answers."""
         self._hear(incoming)
+        if self._is_out_of_calls:
+            return assistant_message(SORRY, cost=0.0)
         message = await self._answer_async(self._messages)
         self._say(message)
         return message
 
     async def _answer_async(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
         return self._answer(messages)
+
+    @property
+    def _is_out_of_calls(self) -> bool:
+        return self.max_tool_calls is not None and self._calls_in_turn >= self.max_tool_calls
 
     def recall(self, incoming: Sequence[Tau2Message], message: SpokenMessage) -> None:
         """Take a message of an earlier conversation for the agent's own answer."""
@@ -140,13 +147,15 @@ class MessageAgentAdapter(AgentAdapter):
     def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         """Return the agent's next message; callbacks see whole turns, from query to answer."""
         self._note_start(incoming)
-        message = self.agent.reply(incoming)
+        with acting_as(self.name):
+            message = self.agent.reply(incoming)
         self._note_end(message)
         return message
 
     async def reply_async(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         self._note_start(incoming)
-        message = await self.agent.reply_async(incoming)
+        with acting_as(self.name):
+            message = await self.agent.reply_async(incoming)
         self._note_end(message)
         return message
 

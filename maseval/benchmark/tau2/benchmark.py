@@ -409,6 +409,7 @@ class Tau2Benchmark(Benchmark):
         return TextAgent(
             lambda query: self.run_agents(agents, task, environment, query),
             lambda messages: load_conversation(agents, messages),
+            ", ".join(agent.name for agent in agents),
         )
 
     def _answer_once(
@@ -421,7 +422,8 @@ class Tau2Benchmark(Benchmark):
             answer = settle(self.run_agents(agents, task, environment, task.query))
         finally:
             self._register_tools(environment)
-        trajectory.add(assistant_message(str(answer), cost=0.0))
+        names = ", ".join(agent.name for agent in agents)
+        trajectory.add(assistant_message(str(answer), cost=0.0), names)
         over = trajectory.steps >= self.max_invocations
         reason = TerminationReason.MAX_STEPS if over else TerminationReason.AGENT_STOP
         trajectory.end(reason.value)

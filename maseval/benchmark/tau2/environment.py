@@ -35,6 +35,7 @@ from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.benchmark.tau2.world.tasks import initial_state
 from maseval.benchmark.tau2.world.trajectory import Trajectory
 from maseval.benchmark.tau2.world.world import to_json_str
+from maseval.core.clock import Clock, acting_agent
 from maseval.core.environment import Environment, EnvironmentObserver, only_one
 from maseval.core.tool import ToolsOnDemand, describe_as
 
@@ -69,6 +70,7 @@ class Tau2Environment(Environment):
         self._descriptions: Sequence[Mapping[str, Any]] = ()
         self.step_limit: int | None = None
         self._overrides: Overrides | None = None
+        self._clock = Clock.here()
         self.ended_by_user = False
         """True if the user ended the simulation in the midst of the agent's turn."""
         super().__init__(task_data, callbacks, environment_data=environment_data)
@@ -282,7 +284,8 @@ class Tau2Environment(Environment):
                 return self.is_over
             call["id"] = call_id or self.trajectory.next_call_id()
             make = assistant_message if requestor == "assistant" else user_message
-            self.trajectory.add(make(None, tool_calls=[call], cost=0.0))
+            agent = acting_agent(self._clock) if requestor == "assistant" else None
+            self.trajectory.add(make(None, tool_calls=[call], cost=0.0), agent)
             answer = self.respond(call)
             self.trajectory.add_answers([answer])
             return answer["content"] or ""

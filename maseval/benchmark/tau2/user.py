@@ -30,6 +30,7 @@ from maseval.benchmark.tau2.formats.message import (
 from maseval.benchmark.tau2.texts.original import Wording
 from maseval.benchmark.tau2.wording import OURS
 from maseval.benchmark.tau2.world.world import answer_call
+from maseval.core.clock import acting_as
 from maseval.core.exceptions import UserError, UserExhaustedError
 from maseval.core.messages import ChatResponse
 from maseval.core.model import ModelAdapter
@@ -108,14 +109,16 @@ class MessageUser(User):
     def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         """Return the user's next message: a text, or tool calls."""
         self._hear(incoming)
-        message = self._answer(self.messages)
+        with acting_as("user"):
+            message = self._answer(self.messages)
         self._say(message)
         return message
 
     async def reply_async(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         """Return the next message, and leave the event loop free while a model answers."""
         self._hear(incoming)
-        message = await self._answer_async(self.messages)
+        with acting_as("user"):
+            message = await self._answer_async(self.messages)
         self._say(message)
         return message
 

@@ -60,9 +60,9 @@ class Trajectory:
         """Append a message that does not count as a step."""
         self._append(message)
 
-    def add(self, message: Tau2Message) -> None:
-        """Append a message of the agent or the user."""
-        self._append(message)
+    def add(self, message: Tau2Message, agent: str | None = None) -> None:
+        """Append a message of the user, or of the agent that is named."""
+        self._append(message if agent is None else cast(Tau2Message, {**message, "agent": agent}))
         self.steps += 1
 
     def add_answers(self, answers: Sequence[ToolMessage]) -> None:
