@@ -62,7 +62,9 @@ class Trajectory:
 
     def add(self, message: Tau2Message, agent: str | None = None) -> None:
         """Append a message of the user, or of the agent that is named."""
-        self._append(message if agent is None else cast(Tau2Message, {**message, "agent": agent}))
+        if agent is not None and len(self.messages) >= self.retold:
+            message = cast(Tau2Message, {**message, "agent": agent})
+        self._append(message)
         self.steps += 1
 
     def add_answers(self, answers: Sequence[ToolMessage]) -> None:
