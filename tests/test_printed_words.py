@@ -9,6 +9,7 @@ import pytest
 
 import maseval
 from maseval.core.words import count_of
+from scripts.printed_words import sentences
 
 PACKAGE = Path(maseval.__file__).parent
 SOURCES = sorted(PACKAGE.rglob("*.py"))
@@ -86,3 +87,20 @@ def test_a_number_that_may_be_one_is_counted_by_the_one_formatter():
 @pytest.mark.parametrize(("number", "words"), [(0, "0 tasks"), (1, "1 task"), (2, "2 tasks")])
 def test_one_thing_is_one(number, words):
     assert count_of(number, "task") == words
+
+
+STIFF = (
+    *("cannot be told", "never in its place", "makes the others", "is not to be had"),
+    *("has not come so far", "was wished for", "nobody had found out"),
+)
+
+
+def test_no_command_prints_what_only_a_translator_would_write():
+    found = [
+        f"{path}:{line} {text}"
+        for path in SOURCES
+        for line, text in sentences(path)
+        if any(words in text for words in STIFF)
+    ]
+
+    assert found == []

@@ -70,6 +70,9 @@ def compare(
     plot_cost: Path | None = option(
         None, "Draw cost against pass^k into this file: SVG, PNG, PDF."
     ),
+    anyway: bool = flag(
+        "Compare runs that were judged otherwise or under other rules.", "--anyway"
+    ),
     explain: Explain = True,
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
@@ -90,6 +93,7 @@ def compare(
             plot=plot,
             plot_cost=plot_cost,
             options=ScoringOptions(**scoring),
+            anyway=anyway,
             explain=explain,
             on_progress=count,
         )
@@ -128,6 +132,9 @@ def gate(
     report_url: str | None = option(
         None, "Where the run's HTML report is, for links in the summary."
     ),
+    anyway: bool = flag(
+        "Compare runs that were judged otherwise or under other rules.", "--anyway"
+    ),
     explain: Explain = True,
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
@@ -149,41 +156,45 @@ def gate(
             alpha=alpha,
             allow_incomplete=allow_incomplete,
             min_comparable=min_comparable / 100,
+            anyway=anyway,
             explain=explain,
             options=ScoringOptions(**scoring),
             on_progress=count,
         )
     if junit is not None:
-        write_bytes(junit, found.to_junit())
+        write_bytes(junit, found.to_junit(allow_undecidable))
     if markdown is not None:
         write_bytes(markdown, found.to_markdown(report_url).encode())
-    print_parts(_gate_parts(found), chosen_stream(as_json))
+    print_parts(_gate_parts(found, allow_undecidable), chosen_stream(as_json))
     if as_json:
         print_json(found.to_dict())
     if found.verdict == "worse":
         raise typer.Exit(FAILED)
-    if found.objection is not None and not allow_undecidable:
+    if found.verdict == "undecidable" and not allow_undecidable:
         raise typer.Exit(WRONG_USE)
 
 
-def _gate_parts(found: "Gate") -> Parts:
+def _gate_parts(found: "Gate", allow_undecidable: bool) -> Parts:
     yield from map(note, found.cautions)
     if official := found.comparison.official:
         yield inert(official)
-    main, span, reach = found.main, found.main.interval, ""
-    if span is not None:
-        reach = f" {between(span.low, span.high)} ({percent(span.level, 0)} interval)"
+    main, span = found.main, found.main.interval
+    reach = f"{between(span.low, span.high)} ({percent(span.level, 0)} interval)"
     yield (
         f"{found.measure}: {percent(main.first)} before, {percent(main.second)} now, "
-        f"[bold]{in_points(main.difference)}[/bold] percentage points{reach}, "
+        f"[bold]{in_points(main.difference)}[/bold] percentage points {reach}, "
         f"{p_is(main.test.p_value)} (two-sided); {count_of(len(found.fell), 'task')} fell, "
         f"{len(found.rose)} rose"
     )
-    if found.objection is not None:
-        yield styled(found.objection, "yellow")
+    question = "" if found.open_question is None else f": {found.open_question}"
+    if found.verdict == "worse":
+        yield "[red]worse[/red]"
+    elif found.verdict == "not worse":
+        yield f"[green]not shown to be worse[/green]{inert(question)}"
     else:
-        worse = found.verdict == "worse"
-        yield "[red]worse[/red]" if worse else "[green]not shown to be worse[/green]"
+        flag = "--allow-undecidable"
+        way = f"passed, as {flag} says" if allow_undecidable else f"{flag} passes it all the same"
+        yield styled(f"not decided{question}; {way}", "yellow")
 
 
 @with_examples(

@@ -1,7 +1,6 @@
 """Arguments and options that several commands share, each declared once."""
 
 import inspect
-import json
 from collections.abc import Callable
 from dataclasses import MISSING
 from pathlib import Path
@@ -14,6 +13,7 @@ from maseval.benchmark.tau2.data import VERSIONS, VERSIONS_IN_WORDS
 from maseval.cli import completion
 from maseval.cli.console import here, inert, note, stderr, stdout
 from maseval.cli.run_file import ConfigFile, SavedConfig, save_options
+from maseval.core.storage import strict_json
 
 
 def load_domain(given: str | None) -> str | None:
@@ -85,7 +85,7 @@ ONLY_DOMAINS = domain_option("Only this domain, or your own: FILE.py:NAME (repea
 NAMED_DOMAINS = argument(
     None,
     "Domains, or your own: FILE.py:NAME.",
-    metavar="[DOMAIN]...",
+    metavar="DOMAIN",
     autocompletion=completion.domains,
 )
 RUNS_OR_FILES = runs_argument("Runs, results files, or folders of them.", metavar="RUN_OR_FILE")
@@ -293,7 +293,7 @@ def _from_file_or_pairs(text: str) -> dict[str, object]:
 
 def _json_object(text: str) -> dict[str, object]:
     try:
-        value = json.loads(text)
+        value = strict_json.loads(text)
     except ValueError as error:
         raise typer.BadParameter(f"not a JSON object ({error})") from None
     if not isinstance(value, dict):
@@ -318,6 +318,6 @@ def _key_value_pairs(text: str) -> dict[str, object]:
 
 def _json_or_text(text: str) -> object:
     try:
-        return json.loads(text)
+        return strict_json.loads(text)
     except ValueError:
         return text

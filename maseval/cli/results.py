@@ -110,8 +110,10 @@ def _vertical_table(
 
 
 def _title(summary: RunSummary) -> str | None:
-    """Return the title of the numbers of chosen tasks; those of a whole run need none."""
-    return None if summary.subset is None else str(summary.subset).capitalize()
+    """Return the title of numbers that are not simply those of a run."""
+    if summary.subset is not None:
+        return str(summary.subset).capitalize()
+    return summary.answer and "Intervals for tasks like these"
 
 
 def _left_out(summary: RunSummary, ks: Sequence[int]) -> str | None:
@@ -254,6 +256,7 @@ def print_outcome(result: RunResult, console: Console, *, with_scores: bool = Tr
 
 def _outcome_parts(result: RunResult, with_scores: bool) -> Parts:
     if with_scores:
+        yield from map(inert, filter(None, [result.summary.answer]))
         yield scores(result.summary)
         yield indent(styled(result.summary.method, "dim"))
     yield from map(inert, conventions_in_words(result.summary.conventions))

@@ -15,6 +15,7 @@ import typer
 
 from maseval.app.running.options import OUTPUT
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.storage import strict_json
 from maseval.core.storage.files import write_bytes
 from maseval.core.storage.redaction import redact
 
@@ -36,13 +37,11 @@ class FileRun(NamedTuple):
 
 def read_run_file(path: Path) -> list[FileRun]:
     """Return the runs of a file; without ``[[run]]`` it is one run without a name."""
-    import tomllib  # every command with options loads this file
-
     try:
-        content = _with_underscores(tomllib.loads(path.read_text(encoding="utf-8")))
+        content = _with_underscores(strict_json.loads_toml(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise ConfigurationError(f"{path} cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise ConfigurationError(f"{path} is not TOML: {error}") from None
     if f"{RUNS}s" in content:
         raise ConfigurationError(

@@ -48,7 +48,7 @@ _COLOURS = {"complete": "green", "running": "cyan", "incomplete": "yellow", "dam
     ("maseval runs --json", "for scripts"),
 )
 def runs(
-    root: Path | None = argument(None, "The folder of runs.", show_default="./runs"),
+    root: Path | None = argument(None, "The folder of runs, or one run.", show_default="./runs"),
     tag: list[str] | None = option(None, "Only runs with this tag (repeatable).", "--tag"),
     as_json: AsJson = False,
 ) -> None:

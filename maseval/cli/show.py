@@ -14,7 +14,12 @@ from rich.text import Text
 
 from maseval import commands
 from maseval.app.results.explained import cause_in, names_of
-from maseval.app.results.recording import notes_on, origin_in_words, warnings_on
+from maseval.app.results.recording import (
+    notes_on,
+    origin_in_words,
+    resume_note,
+    warnings_on,
+)
 from maseval.app.results.variants import conventions_in_words
 from maseval.cli.command_line import with_examples
 from maseval.cli.console import (
@@ -64,7 +69,7 @@ if TYPE_CHECKING:  # help must not load what makes these
     from maseval.runs.verdict_check import VerdictCheck
 
 
-_LONGEST_FACT = 100
+_LONGEST_FACT = 160
 
 
 @with_examples(
@@ -136,8 +141,11 @@ def _run_parts(view: "RunView", width: int, *, sound: bool, all_k: bool) -> Part
     yield from check_parts(check)
     yield from map(note, filter(None, (*notes_on(view.folder), view.unreadable_annotations)))
     yield from (styled(words, "yellow") for words in warnings_on(config))
+    yield from map(inert, filter(None, [view.summary.answer]))
     yield scores(view.summary, all_k)
     yield indent(styled(view.summary.method, "dim"))
+    if resume := resume_note(view.folder, view.summary.overall.missing):
+        yield indent(styled(resume, "yellow"))
     yield from map(inert, conventions_in_words(view.summary.conventions))
     if cost := consumption_of(view.summary, config):
         yield cost
@@ -207,7 +215,8 @@ def _facts(findings: Sequence[Finding]) -> list[str]:
     names = names_of(findings)
     if cause is None:
         return names
-    fact = f"{cause.name}: {excerpt(cause.text, _LONGEST_FACT)}"
+    how = ", by default" if cause.kind.endswith("by default") else ""
+    fact = f"{cause.parties}{how}: {excerpt(cause.text, _LONGEST_FACT)}"
     return [fact if name == cause.name else name for name in names]
 
 
@@ -299,7 +308,7 @@ def _beside_parts(found: "RunFindings", *, details: bool) -> Parts:
     """Yield the numbers beside the official one, and with ``details`` what makes the difference."""
     if all(each.is_official for each in found.scores):
         return
-    yield "\n[bold]Beside the official number[/bold], never in its place:"
+    yield "\n[bold]Additional numbers[/bold] (the official one is above):"
     yield from variant_parts(found.scores)
     if not details:
         yield "`maseval show RUN --sound` and `maseval tau2 comply RUN` show why."

@@ -2,10 +2,12 @@
 
 A request is equal if everything about it is: the adapter, the model and its address, all messages,
 tools and parameters, and the seed. The name of an entry is a hash of all that, from which
-credentials are left out; its content is the answer. Each file appears whole or not at all, so that
-threads and processes may share a folder, and one that cannot be read counts as not there. Who asks
-the same again wants another answer, as after one that could not be read: so the times are part of
-the name. Trials that send equal requests get equal answers, and are then not independent.
+credentials are left out; its content is the answer, with a hash of both together: the answer to one
+request is never taken for that to another. Each file appears whole or not at all, so that threads
+and processes may share a folder, and one that cannot be read counts as not there. Who asks the same
+again wants another answer, as after one that could not be read: so the times are part of the name.
+Trials that send equal requests get equal answers, and are then not independent. Whoever may write
+to the folder can put answers there: the log of a model has the hash of each that it took or kept.
 
 Models keep their answers in this form (``get``, ``put``), and the replay server those of other
 clients, as their provider sent them (``load``, ``store``).
@@ -23,10 +25,10 @@ from typing import Any
 from maseval.core.messages import ChatResponse
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import write_bytes
-from maseval.core.storage.redaction import Secrets, environment_secrets, redact_text
+from maseval.core.storage.redaction import Secrets, cut_known_secrets, environment_secrets
 
 # Part of every hash: entries of another form are not found, rather than misread.
-_FORM = 1
+_FORM = 2
 _KEPT = tuple(each.name for each in fields(ChatResponse) if each.name != "parsed")
 
 ANSWERS = "answers"
@@ -56,7 +58,7 @@ class AnswerCache:
         try:
             found = strict_json.loads(self._path(entry).read_bytes())
             answer: dict[str, Any] = found["answer"]
-            whole = found["key"] == entry and found["sha256"] == _hash(answer)
+            whole = found["key"] == entry and found["sha256"] == _hash([entry, answer])
             return answer if whole and isinstance(answer, dict) else None
         except (OSError, ValueError, TypeError, KeyError):
             return None
@@ -71,9 +73,13 @@ class AnswerCache:
         except (TypeError, ValueError, RecursionError):
             return False
         known = {str(each): "a key" for each in secrets if each} | environment_secrets()
-        if Secrets(known).occur_in(text) or redact_text(text) != text or json.loads(text) != answer:
+        if (
+            Secrets(known).occur_in(text)
+            or cut_known_secrets(text) != text
+            or json.loads(text) != answer
+        ):
             return False
-        found = {"key": entry, "sha256": _hash(answer), "answer": answer}
+        found = {"key": entry, "sha256": _hash([entry, answer]), "answer": answer}
         write_bytes(self._path(entry), (json.dumps(found) + "\n").encode())
         return True
 
@@ -90,12 +96,22 @@ class AnswerCache:
     def put(self, entry: str, response: ChatResponse, secrets: Iterable[object] = ()) -> None:
         """Keep an answer, unless one is kept already."""
         if self.get(entry) is None:
-            answer = {name: value for name, value in asdict(response).items() if name in _KEPT}
             with suppress(OSError):  # a full disk costs the next run a request, this one nothing
-                self.store(entry, answer, secrets)
+                self.store(entry, _kept_part(response), secrets)
+
+    def hash_of(self, entry: str, response: ChatResponse) -> str | None:
+        """Return the hash of an answer to the request of an entry; None if JSON cannot hold it."""
+        try:
+            return _hash([entry, _kept_part(response)])
+        except (TypeError, ValueError, RecursionError):
+            return None
 
     def _path(self, entry: str) -> Path:
         return self.folder / entry[:2] / f"{entry}.json"
+
+
+def _kept_part(response: ChatResponse) -> dict[str, Any]:
+    return {name: value for name, value in asdict(response).items() if name in _KEPT}
 
 
 def _hash(value: object) -> str:

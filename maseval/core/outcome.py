@@ -38,6 +38,8 @@ OutcomeKind = Literal["pass", "fail", "error", "unjudged"]
 
 UNJUDGED: Literal["unjudged"] = "unjudged"
 TOLERANCE = 1e-6
+MOST_SIMULATIONS = 200_000
+"""The most that a run or a file may hold or plan, as each is kept in memory."""
 _FINISHED = TaskExecutionStatus.SUCCESS.value
 
 

@@ -30,6 +30,7 @@ from maseval.core.messages import (
     tool_call,
 )
 from maseval.core.model import ModelAdapter, Params
+from maseval.core.storage import strict_json
 from maseval.core.tracing import JsonObject
 from maseval.core.usage import CostCalculator
 
@@ -176,7 +177,7 @@ def _echo(messages: list[Message], tools: Tools) -> str:
 
 def _read_script(path: Path) -> list[Reply]:
     try:
-        script = json.loads(path.read_text(encoding="utf-8"))
+        script = strict_json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         hint = "" if path.exists() else _nearest(str(path))
         raise UnknownModelError(

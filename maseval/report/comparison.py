@@ -112,7 +112,7 @@ def difference_cells(found: Difference) -> dict[str, object]:
         "measure": found.name,
         "difference": found.difference,
         "points": in_points(found.difference),
-        "interval": "" if span is None else between(span.low, span.high),
+        "interval": between(span.low, span.high),
         "p": p_value(found.test.p_value),
     }
 

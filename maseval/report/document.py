@@ -17,12 +17,13 @@ import html
 import os
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from string import Template
 
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import TaskKey
 from maseval.core.recorded import Shape
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import write_bytes
@@ -48,6 +49,7 @@ def write_report(
     compared: ComparedDocument | None = None,
     timeline: TimelineOf = lambda report: None,
     policies: Mapping[str, Iterable[str]] | None = None,
+    unrecorded: Mapping[TaskKey, Sequence[str]] | None = None,
 ) -> Path:
     """Write the reports of a run as one HTML file, and return where it is.
 
@@ -75,11 +77,14 @@ def write_report(
             form of ``Timeline.to_dict`` of tau2, or None.
         policies: The rules that agents are told to obey, by domain, as Markdown. Of several, a
             simulation shows the one whose SHA-256 its configuration has as ``policy_sha256``.
+        unrecorded: The trials that are planned and have no report, by task.
     """
     target = Path(path)
     if target.is_dir():
         raise ConfigurationError(f"{target} is a folder; name the file: {target / 'report.html'}")
-    page = build_page(reports, title, summary, plots, findings, facts, compared, timeline)
+    page = build_page(
+        reports, title, summary, plots, findings, facts, compared, timeline, unrecorded
+    )
     page.index["policies"] = shown_policies(policies or {})
     write_bytes(target, _document(page).encode())
     return target

@@ -4,12 +4,12 @@ The index is read when the page opens; the details of a task's simulations lie i
 their own, which the page unpacks when one of them is opened.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypedDict
 
-from maseval.core.outcome import RecordedError, RecordedReport, parse_report
+from maseval.core.outcome import RecordedError, RecordedReport, TaskKey, parse_report
 from maseval.core.recorded import Shape, entries, mapping
 from maseval.core.storage.redaction import redact, redact_text
 from maseval.core.words import text, text_or_none
@@ -72,16 +72,19 @@ def build_page(
     facts: Iterable[Fact] = (),
     compared: ComparedDocument | None = None,
     timeline: TimelineOf = lambda report: None,
+    unrecorded: Mapping[TaskKey, Sequence[str]] | None = None,
 ) -> Page:
     """Return the page of these reports, ordered by domain, task and trial."""
     known = [_check_report(report, f"reports[{i}]") for i, report in enumerate(reports)]
     # Parsed anew for each use: what was read of thousands of reports would fill the memory.
-    tasks = by_task(entry_of(RecordedReport(report), i) for i, report in enumerate(known))
+    every = (entry_of(RecordedReport(report), i) for i, report in enumerate(known))
+    tasks = by_task(every, unrecorded or ())
     benchmarks = (RecordedReport(each).benchmark for each in known)
     remarks = {
         at: list(map(mapping, entries(each.get("remarks")))) for at, each in enumerate(known)
     }
-    index = index_of(tasks, title, summary, plots, findings, facts, benchmarks, compared, remarks)
+    more = benchmarks, compared, remarks, unrecorded
+    index = index_of(tasks, title, summary, plots, findings, facts, *more)
     named = [[(name, known[entry.at]) for name, entry in trials] for trials in tasks.values()]
     return Page(index, named, timeline)
 
@@ -93,6 +96,8 @@ def _check_report(report: object, name: str) -> Shape:
 
 def packet_of(reports: Sequence[NamedReport], timeline: TimelineOf = lambda report: None) -> Packet:
     """Return the details of one task's simulations, from its reports in order."""
+    if not reports:  # planned, and not run yet
+        return {"common": {}, "names": [], "trials": []}
     parsed = [RecordedReport(report) for _, report in reports]
     first = parsed[0]
     trials = []

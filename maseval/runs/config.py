@@ -17,22 +17,20 @@ from functools import cached_property
 from typing import Any
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import Simulation, TaskKey
+from maseval.core.outcome import MOST_SIMULATIONS, Simulation, TaskKey
 from maseval.core.recorded import mapping
-from maseval.core.storage.redaction import redact
+from maseval.core.storage.redaction import redact_by_name
 from maseval.core.task import BaseTaskQueue, ChosenSubset, Task
 from maseval.core.task.queues import SUBSET
 
-# Keyed or filled by names of domains and tasks, among which nothing is a secret.
-_NAMES = frozenset({"tasks", "domains", "data"})
+CODE = "code"
+# Keyed or filled by names of domains, tasks and files, among which nothing is a secret.
+_NAMES = frozenset({"tasks", "domains", "data", CODE})
 # Prices change from day to day, a command can be typed in many ways, and no result with them.
 UNTIL, STOPPED = "until", "stopped"
 FIRST_FAILURE = "first failure"
 """The question of a run whose tasks stop there."""
 _NOTES = frozenset({"prices", "own_prices", "command", "cache", STOPPED})
-CODE = "code"
-# Each takes some 2 kB of the driver's memory while it is run.
-_MOST_SIMULATIONS = 1_000_000
 
 
 def task_ids(tasks: Iterable[Task]) -> dict[str, list[str]]:
@@ -114,7 +112,7 @@ class RunConfig:
     def of(
         cls,
         config: Mapping[str, object],
-        clean: Callable[[Mapping[str, object]], Mapping[str, object]] = redact,
+        clean: Callable[[Mapping[str, object]], Mapping[str, object]] = redact_by_name,
     ) -> "RunConfig":
         """Return the configuration as it will be stored; names of tasks and domains stay.
 
@@ -194,6 +192,15 @@ class RunConfig:
         """Return this configuration with the code of another."""
         code = {CODE: other.values[CODE]} if CODE in other.values else {}
         return RunConfig({**{k: v for k, v in self.values.items() if k != CODE}, **code})
+
+    def after(self, other: "RunConfig") -> "RunConfig":
+        """Return this configuration for a run with simulations of another's code: both judge."""
+        code, parts = mapping(self.values, CODE), mapping(other.values, CODE, "parts")
+        both = {
+            name: " ".join(dict.fromkeys(f"{parts.get(name, part)} {part}".split()))
+            for name, part in mapping(code, "parts").items()
+        }
+        return RunConfig({**self.values, CODE: {**code, "parts": both}}) if both else self
 
     def extends(self, other: "RunConfig") -> bool:
         """Return whether this plans all that ``other`` plans, with its settings and code."""
@@ -286,10 +293,10 @@ def _check_plan(values: Mapping[str, object]) -> None:
 
 
 def check_size(simulations: int) -> None:
-    """Raise if a run would be larger than one folder and one driver can take."""
-    if simulations > _MOST_SIMULATIONS:
+    """Raise if a run would be larger than any record that is read."""
+    if simulations > MOST_SIMULATIONS:
         raise ConfigurationError(
-            f"a run of {simulations:,} simulations or more is too large: {_MOST_SIMULATIONS:,} is "
+            f"a run of {simulations:,} simulations or more is too large: {MOST_SIMULATIONS:,} is "
             "the most; split it into several runs, by tasks or by trials"
         )
 

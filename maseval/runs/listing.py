@@ -71,7 +71,7 @@ def default_root() -> Path:
 
 
 def list_runs(root: str | os.PathLike[str] | None = None) -> list[RunState]:
-    """Return the runs under ``root``, the latest first.
+    """Return the runs under ``root``, the latest first; of a run folder, that run.
 
     Uses the counts that each log ends with. A log that was touched since its session closed, or
     that was not closed, is checked line by line; one that was not is checked when it is opened.
@@ -162,6 +162,9 @@ def _known_cost(closing: SessionEnd, config: RunConfig) -> float | None:
 
 
 def _run_folders(root: Path) -> Iterator[Path]:
+    if is_run_folder(root) and not (root / CONFIG).is_dir():  # a run may be called like that
+        yield root
+        return
     try:
         names = sorted(os.listdir(root))
     except FileNotFoundError:

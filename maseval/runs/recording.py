@@ -2,11 +2,11 @@
 
 import hashlib
 import logging
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from maseval.core.outcome import Simulation
+from maseval.core.outcome import Simulation, TaskKey
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.storage import strict_json
 from maseval.core.storage.records import rescued_files
@@ -44,6 +44,19 @@ def report_key(report: Report) -> str:
     return hashlib.sha256(strict_json.dumps(report).encode("ascii")).hexdigest()[:32]
 
 
+def unrecorded_trials(run: Recording, failed: Iterable[TaskKey]) -> dict[TaskKey, list[str]]:
+    """Return the planned trials without a report, by task.
+
+    Where a task stops at its first failure, no trial of those that ``failed`` is waited for.
+    """
+    settled = set(failed) if run.config.stops_at_failure else set[TaskKey]()
+    recorded, found = run.recorded, dict[TaskKey, list[str]]()
+    for one in run.planned:
+        if one not in recorded and (key := TaskKey(one.domain, one.task_id)) not in settled:
+            found.setdefault(key, []).append(str(one.trial))
+    return found
+
+
 def rescued_reports(path: Path) -> Iterator[dict[str, Any] | None]:
     """Yield the reports that were kept in a file; None, and a warning, for lines that are none."""
     for line in lines_of(path):
@@ -71,16 +84,22 @@ def is_waiting(record: Mapping[str, Any], run: Recording) -> bool:
     return judged or begun > before
 
 
-def notes_on_folder(run: Recording, stored: StoredConfig, *, torn: bool = False) -> list[str]:
-    """Return sentences on what is damaged, missing or waiting in a run folder."""
+def damage_to_folder(run: Recording, stored: StoredConfig) -> list[str]:
+    """Return sentences on what is damaged in a run folder; a damaged run has some."""
     notes = [stored.problem] if stored.problem else []
     if damage := damage_in_words(run.damaged):
         count = sum(one in run.recorded for one in run.planned)
         notes.append(
-            f"{damage}; {count} of {len(run.planned)} planned simulations are recorded, and "
-            "resuming the run makes the others"
+            f"{damage}; {count} of {len(run.planned)} planned simulations are recorded; "
+            "resume the run to get the missing ones"
         )
-    elif torn and holder_of(run.path / LOCK) is None:
+    return notes
+
+
+def notes_on_folder(run: Recording, stored: StoredConfig, *, torn: bool = False) -> list[str]:
+    """Return sentences on what is damaged, missing or waiting in a run folder."""
+    notes = damage_to_folder(run, stored)
+    if not run.damaged and torn and holder_of(run.path / LOCK) is None:
         notes.append("the last line of its log is cut off, as after a kill, and does not count")
     for path in rescued_files(run.path / LOG, stored.id):
         found = [each for each in rescued_reports(path) if each and is_waiting(each, run)]

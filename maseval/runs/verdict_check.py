@@ -80,9 +80,13 @@ class RunDoubt(TypedDict):
     remedies: list[tuple[str, str]]
 
 
-def doubt_about(recording: Recording) -> RunDoubt | None:
-    """Return why a results file is doubtful; None for one that is not, and for any folder."""
-    return getattr(recording, "doubt", None)
+def doubt_about(recording: Recording, check: "VerdictCheck | None" = None) -> RunDoubt | None:
+    """Return why a recording is doubtful: the damage to a folder, and verdicts that do not hold."""
+    found: RunDoubt | None = check.doubt if check else getattr(recording, "doubt", None)
+    if not (damage := list(getattr(recording, "damage", ()))):
+        return found
+    known = found or _doubt([], None, None)
+    return {**known, "reasons": [*damage, *known["reasons"]]}
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Comparison of runs, paired by task: two runs in detail, or several in one table."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from statistics import fmean
 from typing import Any
@@ -43,7 +43,7 @@ class Difference:
     first: float
     second: float
     difference: float
-    interval: Interval | None
+    interval: Interval
     test: FlipTest
     detectable: float | None
 
@@ -101,6 +101,8 @@ def compare(
     k: int = 1,
     up_to: int = UP_TO,
     level: float = LEVEL,
+    margin: float = 0.0,
+    anyway: bool = False,
 ) -> Comparison:
     """Compare two runs, paired by task; differences are second - first.
 
@@ -108,16 +110,19 @@ def compare(
         first: The outcomes of one run.
         second: Those of another.
         names: What to call the two.
-        configs: Their configurations. Runs under different rules are refused; domains with
-            different data are left out.
+        configs: Their configurations. Runs under different rules, or with other code of the
+            evaluators, are refused; domains with different data are left out.
         k: The pass^k that the main comparison is about.
         up_to: The largest k of the other comparisons, as far as there are trials.
+        level: That of the intervals.
+        margin: The difference that matters to nobody: what is beyond it is to be decided.
+        anyway: Do not refuse, but name what differs as a caution.
     """
     if names[0] == names[1]:
         raise ConfigurationError(f"both runs are called {names[0]!r}; give each its own name")
     by_name = dict(zip(names, (list(first), list(second)), strict=True))
     settings = None if configs is None else dict(zip(names, configs, strict=True))
-    dropped, cautions = _drop_other_data(by_name, settings)
+    dropped, cautions = _drop_other_data(by_name, settings, anyway)
     trials, one_sided = _shared_tasks(by_name)
     a, b = (trials[name] for name in names)
     most = fewest_trials([*a.values(), *b.values()])
@@ -137,7 +142,7 @@ def compare(
         main=main,
         differences=differences,
         flipped=_find_flips(a, b),
-        plan=plan(pairs, main.test.p_value, level, costs),
+        plan=plan(pairs, main.test.p_value, level, costs, margin),
         comparable=len(
             _keys_in_all({name: [each.key for each in run] for name, run in by_name.items()})
         ),
@@ -213,6 +218,8 @@ def _notes(names: tuple[str, str]) -> list[str]:
         f"differences are {names[1]} \u2212 {names[0]}, paired by task; every task counts once",
         "the test is that of the main comparison; p-values of other k and groups are exploratory "
         "and not corrected for multiple testing",
+        "the test decides if there is a difference; the interval says how large it may be on tasks "
+        "like these, and is wider than the test",
         "detectable: the true difference found with 80% power, given the observed variance",
     ]
 
@@ -248,12 +255,16 @@ def compare_all(
     configs: Mapping[str, Mapping[str, Any]] | None = None,
     k: int = 1,
     level: float = LEVEL,
+    anyway: bool = False,
 ) -> ComparisonTable:
-    """Compare every run with every other on the tasks that all of them have."""
+    """Compare every run with every other on the tasks that all of them have.
+
+    ``anyway`` is that of ``compare``.
+    """
     if len(runs) < 2:
         raise ConfigurationError(f"{len(runs)} run cannot be compared; give two or more")
     kept = {name: list(outcomes) for name, outcomes in runs.items()}
-    dropped, cautions = _drop_other_data(kept, configs)
+    dropped, cautions = _drop_other_data(kept, configs, anyway)
     trials, one_sided = _shared_tasks(kept)
     common = next(iter(trials.values()))
     kept = {name: [each for each in run if each.key in common] for name, run in kept.items()}
@@ -321,7 +332,9 @@ def _keys_in_all(runs: Mapping[str, Iterable[TaskKey]]) -> list[TaskKey]:
 
 
 def _drop_other_data(
-    runs: dict[str, list[Outcome]], configs: Mapping[str, Mapping[str, Any]] | None
+    runs: dict[str, list[Outcome]],
+    configs: Mapping[str, Mapping[str, Any]] | None,
+    anyway: bool,
 ) -> tuple[list[str], list[str]]:
     """Remove the domains whose data differ between any two runs; return these, and cautions."""
     if configs is None:
@@ -329,7 +342,7 @@ def _drop_other_data(
     other_data: dict[str, str] = {}
     cautions: dict[str, None] = {}
     for a, b in combinations(runs, 2):
-        found = check_compatible(configs[a], configs[b], names=(a, b))
+        found = check_compatible(configs[a], configs[b], names=(a, b), anyway=anyway)
         other_data |= found.other_data
         cautions |= dict.fromkeys(found.cautions)
     for name, run in runs.items():
@@ -344,6 +357,10 @@ CONDITIONS = frozenset(
         *("lenient_order_ids", "short_conversations"),
     }
 )
+# The code of a run, by what it makes; what judges is compared by this, and not by its name.
+_PARTS, _FILES = ("code", "parts"), ("code", "files")
+_EVALUATOR = (*_PARTS, "evaluator")
+ANYWAY = "compared anyway, although what judges them or their rules differ"
 # The simulated user, the judge and what models read: part of the setup, not of what is compared.
 _SURROUNDINGS = ("user", "judge", "nl_assertions", "evaluator", "texts", "reasoning_policy")
 
@@ -357,7 +374,7 @@ _NOT_RECORDED = _NotRecorded()
 
 
 class IncomparableRunsError(MASEvalError, ValueError):
-    """The runs were made under different rules; ``details["reasons"]`` lists which."""
+    """The runs were judged otherwise or made under other rules; ``details["reasons"]`` says so."""
 
 
 @dataclass(frozen=True)
@@ -381,31 +398,53 @@ def compatibility(
     """Sort the differences between the configurations of two runs by consequence.
 
     ``data`` holds a fingerprint for each domain, ``tasks`` the ids of each domain's tasks; these
-    two may stand beside the settings or within a benchmark's own part of them.
+    two may stand beside the settings or within a benchmark's own part of them. Where the code of
+    the evaluators is known of both, that counts, and not what the benchmark is called.
     """
     found = Compatibility([], {}, [], [])
     a, b = dict(_leaves(first)), dict(_leaves(second))
-    agents = [{k: v for k, v in each.items() if k[0].startswith("agent")} for each in (a, b)]
+    if _EVALUATOR in a and _EVALUATOR in b:
+        conditions = frozenset(conditions) - {"benchmark"}
+    agents = [{k: v for k, v in each.items() if _is_of_agent(k)} for each in (a, b)]
     same_agent = bool(agents[0]) and agents[0] == agents[1]
+    files = []
     for path in sorted(a.keys() | b.keys()):
         one, other = a.get(path, _NOT_RECORDED), b.get(path, _NOT_RECORDED)
-        if one != other:
+        if one != other and path[:2] == _FILES:
+            files.append(path[-1])
+        elif one != other:
             _record_difference(found, path, one, other, conditions, same_agent)
+    if files:
+        found.differing.append(f"files of code: {', '.join(files)}")
     return found
+
+
+def _is_of_agent(path: tuple[str, ...]) -> bool:
+    return path[0].startswith("agent") or path == (*_PARTS, "agents")
 
 
 def check_compatible(
-    first: Mapping[str, Any], second: Mapping[str, Any], *, names: tuple[str, str] = ("A", "B")
+    first: Mapping[str, Any],
+    second: Mapping[str, Any],
+    *,
+    names: tuple[str, str] = ("A", "B"),
+    anyway: bool = False,
 ) -> Compatibility:
-    """Return their compatibility; raise if the runs were made under different rules."""
+    """Return their compatibility; raise if they were judged otherwise or under other rules.
+
+    With ``anyway`` that is a caution.
+    """
     found = compatibility(first, second)
-    if found.refused:
+    reasons = "; ".join(found.refused)
+    if reasons and not anyway:
         raise IncomparableRunsError(
-            f"{names[0]} and {names[1]} were made under different rules: "
-            f"{'; '.join(found.refused)}. Run one of them again with the settings of the other",
+            f"{names[0]} and {names[1]} cannot be compared, because what judges them or their "
+            f"rules differ: {reasons}. Run one of them again with the code and settings of the "
+            "other, or compare them all the same, which the output says (--anyway, anyway=True)",
             details={"reasons": found.refused},
         )
-    return found
+    marks = [f"{names[0]} and {names[1]} are {ANYWAY}: {reasons}"] if reasons else []
+    return replace(found, cautions=[*marks, *found.cautions])
 
 
 def _leaves(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
@@ -428,7 +467,14 @@ def _record_difference(
 ) -> None:
     change = f"{'.'.join(path)}: {one!r} and {other!r}"
     one_sided = _NOT_RECORDED in (one, other)
-    if len(path) > 1 and path[-2] == "data":
+    if path[:2] == _PARTS:
+        change = f"the code of the {path[-1]}"
+    if path == _EVALUATOR:
+        if one_sided:
+            found.cautions.append(f"{change} is not recorded in one of the runs")
+        else:
+            found.refused.append(f"{change} differs")
+    elif len(path) > 1 and path[-2] == "data":
         if not one_sided:
             found.other_data[path[-1]] = f"different data ({one!r} and {other!r})"
     elif path[-1] in conditions and not one_sided:
@@ -436,11 +482,13 @@ def _record_difference(
     elif path[-1] in conditions:
         found.cautions.append(change)
     elif any(word in part for part in path for word in _SURROUNDINGS):
-        what, values = " ".join(path).replace("_", " "), f"({one!r} and {other!r})"
+        what, values = " ".join(path).replace("_", " "), f" ({one!r} and {other!r})"
+        if path[:2] == _PARTS:
+            what, values = change.removeprefix("the "), ""
         if same_agent:
-            text = f"the {what} differs {values}, the agent does not"
+            text = f"the {what} differs{values}, the agent does not"
         else:
-            text = f"the {what} differs too {values}"
+            text = f"the {what} differs too{values}"
         alone = "" if same_agent else " alone"
         found.cautions.append(f"{text}: the difference is not the agent's{alone}")
     else:

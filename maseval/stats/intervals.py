@@ -28,9 +28,21 @@ OVER_TASKS = "clustered by task"
 OVER_TASKS_IN_WORDS = f"{OVER_TASKS}, as trials of one task are not independent"
 OF_ONE_TASK = "exact, trials of one task"
 
+TOO_FEW = "too few tasks"
+"""The words that stand for a bar that would say nothing."""
+
+# A wider interval is not drawn; the page's script has the same limit.
+_WIDEST_BAR = 0.6
+
 # Steps of the integral along its path; quantiles come out right to nine digits.
 _STEP = 0.2
-_SMALL = 1e-13
+_SMALL = 1e-12
+
+# Secants come as close with one more step as the square of the last; a path near the saddle point
+# is as good as one through it.
+_CLOSE = 1e-6
+_NEAR = 1e-2
+
 _MOST_STEPS = 100
 
 _TINY = 1e-300
@@ -52,6 +64,11 @@ class Interval(Result):
     @property
     def half_width(self) -> float:
         return (self.high - self.low) / 2
+
+    @property
+    def tells(self) -> bool:
+        """False if it spans so much that a drawing says "too few tasks" instead of a bar."""
+        return self.high - self.low <= _WIDEST_BAR
 
 
 def wilson(passed: int, total: int, level: float = LEVEL) -> Interval:
@@ -120,13 +137,12 @@ def _quantile(counts: Sequence[tuple[float, float]], tail: float) -> float:
         low, high = (at, high) if miss < 0 else (low, at)
         if before is not None:
             slope = (miss - before[1]) / (at - before[0])
-        before = at, miss
         step = at - miss / slope if slope > 0 else math.nan
         if not low < step < high:
             step = (low + high) / 2 if math.isfinite(low + high) else at - math.copysign(1.0, miss)
-        if abs(step - at) < 1e-10:
+        before, at = (at, miss), step
+        if abs(step - before[0]) < _CLOSE:
             break
-        at = step
     return top / (1 + math.exp(-at))
 
 
@@ -147,7 +163,7 @@ def _chance_below(
         better = q - first / second
         if not low < better < high:
             better = (low + high) / 2
-        if abs(better - q) < 1e-6 * min(q, 1 - q):
+        if abs(better - q) < _NEAR * min(q, 1 - q):
             break
         q = better
     # The path bends as that of the steepest descent does; it crosses the real line only at q.

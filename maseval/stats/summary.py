@@ -199,8 +199,10 @@ class GroupSummary:
                 "score."
             )
         counted = f"{self.done} of {self.planned} simulations have a verdict ({reasons})"
-        low, high = self.estimate("pass^k", 1).bounds or (0.0, 1.0)
-        worst, best = percent(low), percent(high)
+        bounds = self.estimate("pass^k", 1).bounds
+        if bounds is None:  # tasks stop at their first failure, and all first trials are there
+            return f"{counted}; pass^1 rests on first trials only, which all have one."
+        worst, best = map(percent, bounds)
         return f"{counted}: pass^1 is {worst} if all others fail, {best} if all pass."
 
     @property

@@ -2,7 +2,7 @@
 
 Runs and results files come and go, so they are found anew each time. The name of a run in an
 address is its path below the folder that is viewed. Nothing outside of that folder can be named,
-neither by ``..`` nor by a link.
+neither by ``..`` nor by a link, unless the library ``follows_links``, which no server does.
 """
 
 import os
@@ -16,7 +16,7 @@ from urllib.parse import parse_qs
 
 from maseval.core.exceptions import MASEvalError
 from maseval.core.scoring_options import ScoringOptions
-from maseval.core.storage.files import FileState
+from maseval.core.storage.files import SUFFIX, FileState
 from maseval.runs.annotations import annotations_path
 from maseval.runs.config_file import CONFIG, LOCK, LOG, is_run_folder
 from maseval.runs.listing import run_state
@@ -71,12 +71,13 @@ def options_in(name: str) -> ScoringOptions:
 class Library:
     """The runs below a folder; may be asked from several threads."""
 
-    def __init__(self, root: Path, reader: RunReader) -> None:
+    def __init__(self, root: Path, reader: RunReader, *, follows_links: bool = False) -> None:
         self.root = Path(os.path.abspath(root))
+        self._follows_links = follows_links
         self.reader = reader
         self._lock, self._listing = threading.Lock(), threading.Lock()
         self._open: dict[str, _Opened] = {}
-        self._finder = Finder(self.root, reader.is_results)
+        self._finder = Finder(self.root, reader.is_results, follows_links)
         self._judge = ResultsFileJudge(lambda path: self._view_run(path))
         self._examiner = RunExaminer(lambda path: self._view_run(path))
         self._rows: dict[Path, tuple[_Files, RunRow]] = {}
@@ -99,7 +100,7 @@ class Library:
         """
         for each in (name, name.partition("?")[0]):
             with suppress(NothingThereError):
-                path = place_of(self.root, each)
+                path = place_of(self.root, each, self._follows_links)
                 if is_run_folder(path) or (path.is_file() and self.reader.is_results(path)):
                     return path
         raise NothingThereError(f"no run is called {name!r}")
@@ -195,17 +196,19 @@ class Library:
         small = files.log.size <= _QUICKLY_READ
         if small and not files.running and recall_check(path / LOG) is None:
             self._examiner.request_check(path, files.log)
-        if state.state == "damaged" or (state.pass_1 is not None and not files.running):
+        counted = state.pass_1 is not None and state.state != "damaged"
+        quick = files.running or small or name in self._open
+        if not quick or (counted and not files.running):
             return row
-        quick = files.running or files.log.size <= _QUICKLY_READ or name in self._open
-        return self._with_numbers(row) if quick else row
+        found = self._with_numbers(row)
+        return {**found, "pass_1": state.recomputed or found["pass_1"]}
 
     def _with_numbers(self, row: RunRow) -> RunRow:
         """Add the numbers of the log so far, for a run that did not write them down itself."""
         try:
             return {**row, **numbers_of(self.run(row["name"]))}
         except MASEvalError as error:
-            return {**row, "state": "damaged", "problem": str(error)}
+            return {**row, "state": "damaged", "problem": row["problem"] or str(error)}
 
     def _row_of_file(self, name: str, path: Path) -> RunRow:
         judged, problem = self._judge.of(path)
@@ -217,20 +220,28 @@ def name_of(root: Path, path: Path) -> str:
     return path.relative_to(root).as_posix()
 
 
-def place_of(root: Path, name: str) -> Path:
+def place_of(root: Path, name: str, follows_links: bool = False) -> Path:
     """Return the path that a name stands for; raises if it is not below ``root``."""
     parts = PurePosixPath(name).parts
-    odd = "\0" in name or "\\" in name or not name or name.startswith("/") or ".." in parts
-    if odd or os.path.isabs(name) or PurePosixPath(name).as_posix() != name:
+    odd = "\0" in name or not name or name.startswith("/") or ".." in parts
+    if (
+        odd
+        or (os.sep != "/" and os.sep in name)
+        or os.path.isabs(name)
+        or PurePosixPath(name).as_posix() != name
+    ):
         raise NothingThereError(f"no run is called {name!r}")
     path = root / name
-    try:
-        inside = path.resolve(strict=True).is_relative_to(root.resolve())
-    except (OSError, RuntimeError, ValueError):  # not there, a loop of links, not a name
-        inside = False
-    if not inside:
+    if not (_is_inside(root, path) or (follows_links and is_run_folder(path))):
         raise NothingThereError(f"no run is called {name!r}")
     return path
+
+
+def _is_inside(root: Path, path: Path) -> bool:
+    try:
+        return path.resolve(strict=True).is_relative_to(root.resolve())
+    except (OSError, RuntimeError, ValueError):  # not there, a loop of links, not a name
+        return False
 
 
 # Deeper than anybody sorts runs, and more than anybody keeps in one place.
@@ -243,12 +254,14 @@ _PARTS = "simulations"
 class Finder:
     """Looks through a folder; which files are results files is asked once for each."""
 
-    def __init__(self, root: Path, is_results: Callable[[Path], bool]) -> None:
-        self._root, self._is_results = root, is_results
+    def __init__(
+        self, root: Path, is_results: Callable[[Path], bool], follows_links: bool = False
+    ) -> None:
+        self._root, self._is_results, self._follows_links = root, is_results, follows_links
         self._known: dict[Path, tuple[FileState, bool]] = {}
 
     def find(self) -> list[Path]:
-        """Return every run folder and results file; links are not followed."""
+        """Return every run folder and results file; links lead to run folders at most."""
         self._left = _MOST_ENTRIES
         return list(self._below(self._root, _DEEPEST))
 
@@ -264,13 +277,19 @@ class Finder:
         in_parts = any(entry.name == "results.json" for entry in entries)
         for entry in entries:
             self._left -= 1
-            if self._left < 0 or entry.name.startswith("."):
+            if self._left < 0 or (entry.name.startswith(".") and entry.name.endswith(SUFFIX)):
                 continue
-            if entry.is_dir(follow_symlinks=False):
+            path = Path(entry.path)
+            if os.path.isdir(path) and is_run_folder(path):
+                if self._follows_links or not entry.is_symlink() or _is_inside(self._root, path):
+                    yield path
+            elif entry.name.startswith("."):
+                continue
+            elif entry.is_dir(follow_symlinks=False):
                 if depth and not (in_parts and entry.name == _PARTS):
-                    yield from self._below(Path(entry.path), depth - 1)
+                    yield from self._below(path, depth - 1)
             elif entry.name.endswith(".json") and entry.is_file(follow_symlinks=False):
-                yield from self._if_results(Path(entry.path))
+                yield from self._if_results(path)
 
     def _if_results(self, path: Path) -> Iterator[Path]:
         seen = FileState.now(path)

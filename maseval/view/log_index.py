@@ -30,7 +30,7 @@ from maseval.runs.log import (
     kept_about,
     report_in,
 )
-from maseval.runs.recording import notes_on_folder
+from maseval.runs.recording import damage_to_folder, notes_on_folder
 from maseval.runs.report_line import (
     Chain,
     Link,
@@ -96,6 +96,10 @@ class IndexedRun:
         seal, row = Seal.read(self.path), 0 if self._last is None else self._last.row
         found = None if seal is None else end_damage(self.contents.end, seal, row)
         return [*self.contents.damaged, *([found] if found else [])]
+
+    @property
+    def damage(self) -> Sequence[str]:
+        return damage_to_folder(self, self._stored)
 
     @property
     def notes(self) -> Sequence[str]:

@@ -192,11 +192,12 @@ class Live(TypedDict):
 
 def live_of(run: ViewedRun) -> Live:
     path, numbers = run.source.path, numbers_of(run)
+    ended = "damaged" if getattr(run.source, "damage", ()) else _condition(numbers)
     now = read_live(path) if path.is_dir() else None
     running = path.is_dir() and holder_of(path / LOCK) is not None
     cost, tokens = numbers["cost"], numbers["tokens"] or 0
     return {
-        "state": "running" if running else _condition(numbers),
+        "state": "running" if running else ended,
         "done": numbers["done"],
         "failed": numbers["failed"],
         "planned": numbers["planned"],

@@ -36,7 +36,7 @@ from maseval.core.storage.files import SUFFIX, LocksUnavailableError, lock, make
 from maseval.core.words import count_of
 from maseval.data.kept import KeptValues, place_for
 from maseval.report.document import bundle_script, pack
-from maseval.report.page import Packet
+from maseval.report.page import Packet, packet_of
 from maseval.runs.config_file import LOG
 from maseval.runs.listing import run_state
 from maseval.view.api import Query
@@ -247,7 +247,7 @@ class _SiteWriter:
             total = max(self.done, self._total)
             self._on_progress(f"{self.done:,} of {total:,} simulations exported")
         run.keep_labels()
-        index = self._answer("/api/run/index", run=name)
+        index = self._ask("/api/run/index", run=name)
         # How far a page had heard of this run differs from one export to the next.
         known = {"kind": index["live"]["kind"], **self._answer("/api/run/live", run=name)}
         found = {**index, "live": known, "tasks_per_file": step}
@@ -357,20 +357,21 @@ class _SiteWriter:
 
     def _answer(self, path: str, **query: str | Sequence[str]) -> Any:
         """Return what the server answers, or its refusal."""
+        try:
+            return self._ask(path, **query)
+        except MASEvalError as error:
+            return {"error": self._inert(str(error))}
+
+    def _ask(self, path: str, **query: str | Sequence[str]) -> Any:
         pairs = [
             (name, each)
             for name, value in query.items()
             for each in ([value] if isinstance(value, str) else value)
         ]
-        try:
-            return self._asked[path](self._library, Query(pairs))
-        except MASEvalError as error:
-            return {"error": self._inert(str(error))}
+        return self._asked[path](self._library, Query(pairs))
 
     def _packet(self, run: ViewedRun, key: TaskKey) -> Packet:
-        if not run.tasks()[key]:  # planned, and not run yet
-            return {"common": {}, "names": [], "trials": []}
-        packet = run.packet(*key)
+        packet = run.packet(*key) if run.tasks()[key] else packet_of([])
         for each in packet["trials"]:
             for part in ("error", "attempts"):
                 if part in each:

@@ -28,6 +28,7 @@ from maseval.report.results import drawing
 from maseval.runs.annotations import remarks_by_simulation
 from maseval.runs.config_file import LOG
 from maseval.runs.log import kept_about
+from maseval.runs.recording import unrecorded_trials
 from maseval.runs.verdict_check import (
     Misstatement,
     RunCheck,
@@ -282,22 +283,11 @@ class ViewedRun:
             return self._tasks
 
     def unrecorded(self) -> dict[TaskKey, list[str]]:
-        """Return the planned trials without a report, by task.
-
-        Where a task stops at its first failure, the trials after it are not waited for.
-        """
-        if self._unrecorded is not None:
-            return self._unrecorded
-        settled: set[TaskKey] = set()
-        if self.source.config.stops_at_failure:
-            settled = {entry.key for entry in self.entries() if entry.outcome == "fail"}
-        recorded, found = self.source.recorded, dict[TaskKey, list[str]]()
-        for one in self.source.planned:
-            key = TaskKey(one.domain, one.task_id)
-            if one not in recorded and key not in settled:
-                found.setdefault(key, []).append(str(one.trial))
-        self._unrecorded = found
-        return found
+        """Return the planned trials without a report, by task."""
+        if self._unrecorded is None:
+            failed = (entry.key for entry in self.entries() if entry.outcome == "fail")
+            self._unrecorded = unrecorded_trials(self.source, failed)
+        return self._unrecorded
 
     def _with_labels(self, entry: Entry) -> Entry:
         labels = self._labels.get(entry.at, ())
@@ -316,7 +306,7 @@ class ViewedRun:
     @property
     def doubt(self) -> RunDoubt | None:
         """The reason why the numbers are doubtful, if one is known by now."""
-        return doubt_about(self.source) if self._check is None else self._check.doubt
+        return doubt_about(self.source, self._check)
 
     def _doubt_at(self, at: int) -> SimulationDoubt | None:
         found = self._checked.get(at)

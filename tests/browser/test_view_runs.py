@@ -27,7 +27,7 @@ def test_every_run_stands_there_with_its_numbers(visit, serve, compared):
     row = page.locator('tr[data-run="careful"]')
     expect(row.locator(".run-state")).to_have_text("complete")
     expect(row.locator(".of-pass1")).to_contain_text(re.compile(r"\d+\.\d.% \d+\.\d . \d+\.\d"))
-    expect(row.locator("svg.interval")).to_have_count(1)
+    expect(row.locator(".interval")).to_have_count(1)
     expect(row.locator(".of-domains")).to_contain_text("library")
     expect(page.locator("output.status")).to_have_text("2 of 2 runs")
     row.get_by_role("link", name="careful").click()

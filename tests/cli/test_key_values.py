@@ -4,6 +4,7 @@ import pytest
 import typer
 
 from maseval.cli.options import arguments
+from tests.cli.commandline import maseval
 
 
 @pytest.mark.parametrize(
@@ -30,3 +31,14 @@ def test_anything_else_is_refused_without_repeating_it(text):
         arguments([text])
 
     assert text not in str(refused.value) or len(text) < 3
+
+
+@pytest.mark.parametrize("depth", [150, 3000])
+def test_values_nested_too_deeply_are_refused_in_words(depth, tmp_path):
+    (tmp_path / "deep.json").write_text('{"x": ' + "[" * depth + "]" * depth + "}")
+    for option in ("--agent-args", "--prices"):
+        typed = ("--domain", "library", "--agent", "noisy", "--dry-run", option)
+        refused = maseval("tau2", "run", *typed, str(tmp_path / "deep.json"))
+
+        assert refused.exit_code == 2
+        assert "more than 100 levels deep" in " ".join(refused.stderr.replace("│", " ").split())

@@ -117,6 +117,11 @@ def test_numbers_beside_the_official_one_come_after_it_with_intervals():
             "b is 9 points worse than a (20 worse to 5 better): this may be chance",
         ),
         (
+            *(-0.09, (-0.2, 0.05), 0.03),
+            "b is 9 points worse than a on these tasks: sure; on tasks like these, 20 worse to 5 "
+            "better",
+        ),
+        (
             *(0.0, (-0.1, 0.12), 1.0),
             "no difference seen between b and a (pass^1 50.0%); it could be 12 points either way",
         ),

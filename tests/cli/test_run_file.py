@@ -117,6 +117,8 @@ def test_a_run_that_fails_does_not_keep_the_others_from_running() -> None:
     [
         (["tau2", "run", "--config"], "domian = 'library'", "no option 'domian'; did you mean dom"),
         (["tau2", "run", "--config"], "domain = ", "is not TOML"),
+        (["run"], f"x = {'[' * 3000}{']' * 3000}", "more than 100 levels deep"),
+        (["run"], f"x = {'{a=' * 150}1{'}' * 150}", "more than 100 levels deep"),
         (["tau2", "run", "--config"], SET, "maseval run file.toml"),
         (["tau2", "run", "--config"], "benchmark = 'macs'", "maseval run file.toml"),
         (["run"], "domain = 'library'", "benchmark is None"),

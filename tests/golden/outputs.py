@@ -2,13 +2,16 @@
 
 The runs are made by scripted agents and derived from each other: *gold* passes everything, *noisy*
 makes mistakes, in *outage* a provider failed, *forged* has edited verdicts, *file* is noisy as a
-results file of v0.2.0, and *banking* is about the bank, whose data not everybody has.
+results file of v0.2.0, and *banking* is about the bank, whose data not everybody has. Four came to
+nothing or nearly so: in *down* no simulation has a verdict, *killed* ended before its first record,
+*statuses* has one of each way to end, and the log of *damaged* was edited.
 """
 
 import json
 import os
 import re
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
 from functools import cache
@@ -18,15 +21,21 @@ from typing import Any
 from maseval import frames
 from maseval.benchmark.tau2.data_loader import ensure_data_exists
 from maseval.commands import report, tau2
+from maseval.core.report import TaskExecutionStatus
 from maseval.runs import RunFolder
 from tests.cli.commandline import maseval
-from tests.damage import FORGERIES
+from tests.damage import DAMAGES, FORGERIES
 from tests.report.reading import index_of, rows_of
 
 EXPECTED = Path(__file__).parent / "expected"
 # One at a time: the order in which simulations end is the order of a results file.
 NOISY = {"agent": "noisy", "agent_args": {"error_rate": 0.35}, "concurrency": 1}
 DOMAINS = ["airline", "retail", "telecom"]
+UNFINISHED = {
+    "down": ["provider_error"] * 24,
+    "killed": [],
+    "statuses": [each.value for each in TaskExecutionStatus if each.value != "success"],
+}
 IN_A_ROW = 4
 
 # What is different each time: times, durations, random ids, hashes of the code, sizes of files.
@@ -58,15 +67,22 @@ def make_runs(root: Path) -> None:
     with RunFolder.open(runs / "outage", dict(whole.config.values)) as folder:
         for number, each in enumerate(whole.reports()):
             folder.append(_broken(each) if number % 4 == 1 else each)
+    shaky = RunFolder.read(runs / "shaky")
+    for name, statuses in UNFINISHED.items():
+        with RunFolder.open(runs / name, dict(shaky.config.values)) as folder:
+            for each, status in zip(shaky.reports(), statuses, strict=False):
+                folder.append(_broken(each, status))
+    shutil.copytree(runs / "shaky", runs / "damaged")
+    DAMAGES["digit"].do(runs / "damaged")
     shutil.copytree(runs / "noisy", runs / "forged")
     FORGERIES["passed"].do(runs / "forged")
     tau2.export(runs / "noisy", root / "file")
 
 
-def _broken(report: Any) -> Any:
+def _broken(report: Any, status: str = "provider_error") -> Any:
     error = {"error_type": "Trouble", "error_message": "out of order", "traceback": ""}
     empty = {"traces": {}, "eval": None, "final_answer": None, "usage": {}}
-    return {**report, **empty, "status": "provider_error", "error": error}
+    return {**report, **empty, "status": status, "error": error}
 
 
 def make_banking(root: Path) -> None:
@@ -226,11 +242,22 @@ def outputs(root: Path, runs: list[str]) -> Iterator[tuple[str, str]]:
     general = [output_of(each, root) for each in GENERAL]
     general += [steady(Path(name).read_text(), root) for name in ("gate.md", "gate.xml")]
     yield "general.txt", "\n".join(general)
+    yield "unfinished.txt", "\n".join(_unfinished(root))
     yield "help.txt", "\n".join(output_of([*each, "--help"], root) for each in HELP)
     page = index_of(report("runs/noisy", "page.html"))
     page["simulations"] = rows_of(page)
     yield "page.json", steady(steady_json(page), root)
     yield "frames.jsonl", steady("\n".join(_tables("runs/noisy")), root)
+
+
+def _unfinished(root: Path) -> Iterator[str]:
+    """Yield what is shown of the runs that came to nothing, and of the damaged one."""
+    for name in (*UNFINISHED, "damaged"):
+        for command in ("show", "report", "tau2 score"):
+            yield output_of([*command.split(), f"runs/{name}"], root)
+        page = index_of(Path(f"runs/{name}/report.html"))
+        ends = Counter(f"{row['status']}: {', '.join(row['labels'])}" for row in rows_of(page))
+        yield steady(steady_json([page["results"], len(page["plots"]), ends]), root)
 
 
 TABLES = ("runs", "simulations", "scores", "checks", "remarks", "findings", "tool_calls")

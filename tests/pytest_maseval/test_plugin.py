@@ -47,7 +47,7 @@ def test_an_agent_that_passes_everything_meets_the_rate_of_one(pytester: pytest.
     result.stdout.fnmatch_lines(["*pass^1 100.0%*at least 100.0%: reached"])
 
 
-@pytest.mark.parametrize(("tasks", "trials", "at_least"), [(2, 4, 0.5), (3, 3, 0.9), (1, 1, 0.1)])
+@pytest.mark.parametrize(("tasks", "trials", "at_least"), [(2, 4, 0.5), (3, 3, 0.6), (1, 1, 0.1)])
 def test_what_cannot_be_decided_fails_with_what_would_decide_it(
     pytester: pytest.Pytester, tasks: int, trials: int, at_least: float
 ) -> None:

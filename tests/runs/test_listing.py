@@ -29,6 +29,12 @@ def test_each_run_says_how_far_it_is(tmp_path):
     assert done.config["model"] == "m" and done.started <= done.updated
 
 
+def test_a_run_folder_lists_itself(tmp_path):
+    run = finished_run(tmp_path / "run", "a")
+
+    assert [state.path for state in list_runs(run)] == [run]
+
+
 def test_a_run_that_goes_on_names_its_process(tmp_path):
     with RunFolder.open(tmp_path / "run", config("a", "b")) as folder:
         folder.append(report("a"))

@@ -4,7 +4,7 @@ import pytest
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.stats import Outcome, summarise
-from maseval.stats.summary import is_settled, pass_hat_until_failure
+from maseval.stats.summary import is_settled, pass_hat_until_failure, summarise_run
 from tests.stats.made_up import rng
 
 K = 4
@@ -83,3 +83,14 @@ def test_trials_beyond_k_are_refused():
         pass_hat_until_failure([*full_run(1), full_run(1)[0]], K)
     with pytest.raises(ConfigurationError, match="k is 0"):
         pass_hat_until_failure([], 0)
+
+
+def test_an_interrupted_run_with_all_first_trials_says_that_pass_1_is_known():
+    first = [Outcome("d", str(task), 0, passed=task >= 6) for task in range(20)]
+    planned = [("d", str(task), trial) for task in range(20) for trial in range(4)]
+
+    overall = summarise_run(first, planned, k=4).overall
+
+    assert overall.estimate("pass^k", 1).value == 0.7
+    assert "if all pass" not in overall.shortfall
+    assert "pass^1 rests on first trials only" in overall.shortfall

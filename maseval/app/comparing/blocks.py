@@ -47,6 +47,7 @@ def comparison_blocks(found: RunComparison) -> list[Block]:
         _first(found.notes, "note"),
         _first(found.cautions, "note"),
         LinesBlock([*filter(None, (found.official, found.headline))], "headline"),
+        LinesBlock([f"Compared: {'; '.join(found.differing)}"] if found.differing else [], "aside"),
         *(_of_many(found) if found.two is None else _of_two(found, found.two)),
         *reasons_table(found),
         LinesBlock(unexplained, "aside"),
@@ -101,8 +102,7 @@ def differences_table(about: RunComparison, two: Comparison) -> TableBlock:
 def difference_in_words(found: Difference) -> str:
     """Return the points with the interval around them."""
     span = found.interval
-    reach = "" if span is None else f" {between(span.low, span.high)}"
-    return f"{in_points(found.difference)}{reach}"
+    return f"{in_points(found.difference)} {between(span.low, span.high)}"
 
 
 def flips_table(
@@ -181,6 +181,4 @@ def _is_shown(estimate: Estimate) -> bool:
 def _estimate(found: Estimate | None) -> str:
     if found is None or found.value is None:
         return ""
-    span = found.interval
-    reach = "" if span is None else f" {between(span.low, span.high)}"
-    return f"{percent(found.value)}{reach}"
+    return f"{percent(found.value)} {between(found.low, found.high)}"

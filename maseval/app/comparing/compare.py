@@ -15,9 +15,11 @@ from maseval.app.comparing.compared_runs import (
     FIXED_SIZE,
     ComparedRun,
     count_by,
+    differing_settings,
     keep_equal_tasks,
     load_run,
     names_of,
+    notes_on_runs,
     open_compared,
     settled_runs,
 )
@@ -32,12 +34,10 @@ from maseval.app.comparing.why import (
 from maseval.app.results.examined import recompute_verdicts
 from maseval.app.results.finding import open_run_or_file
 from maseval.app.results.plots import write_plot
-from maseval.app.results.recording import human_sides
 from maseval.app.results.variants import METRICS, Metric
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import between, in_percent, in_points, percent
-from maseval.core.outcome import Simulation, TaskKey, words_on_cache, words_on_code
-from maseval.core.recorded import mapping
+from maseval.core.outcome import Simulation, TaskKey
 from maseval.core.scoring_options import ScoringOptions
 from maseval.report.comparison import compared_keys
 from maseval.runs import RunFolder
@@ -53,7 +53,7 @@ from maseval.stats import (
     summarise,
 )
 from maseval.stats import compare as compare_two
-from maseval.stats.comparison import SURE
+from maseval.stats.comparison import ANYWAY, SURE, UP_TO
 from maseval.stats.intervals import LEVEL
 from maseval.stats.summary import with_gaps
 
@@ -86,7 +86,8 @@ class MissingTasks:
 class RunComparison:
     """Runs compared: ``two`` in detail if there are two, and ``table`` for any number.
 
-    ``notes`` say what is wrong with the records. ``texts`` says, if so, that models read different
+    ``differing`` has the settings and the code that differ, which is what is compared. ``notes``
+    say what is wrong with the records. ``texts`` says, if so, that models read different
     texts, which makes it another experiment. ``cautions`` name what else may explain a difference,
     ``incomplete`` those of them that lack verdicts, ``drawn`` the plots' files. The runs have so
     many ``tasks`` together, comparable or not. ``why`` has the reasons of each run's failures and
@@ -102,6 +103,7 @@ class RunComparison:
     cautions: Sequence[str]
     drawn: Sequence[Path] = ()
     texts: str | None = None
+    differing: Sequence[str] = ()
     notes: Sequence[str] = ()
     other_tasks: Sequence[str] = ()
     incomplete: Sequence[str] = ()
@@ -126,6 +128,8 @@ class RunComparison:
             words = headline(self.two.main, *self.two.names, measure)
         if self.two is not None and any(FIXED_SIZE in note for note in self.notes):
             words += ", by a test for runs of a fixed size; see the note"
+        if any(ANYWAY in caution for caution in self.cautions):
+            words += f"; {ANYWAY}"
         if self.two is not None and self.metric != "pass":
             words = f"By {measure}, {words}"
         if self.missing is None or self.metric != "pass":
@@ -167,6 +171,7 @@ class RunComparison:
             **({} if self.official is None else {"official": self.official}),
             **({} if self.missing is None else {"missing": asdict(self.missing)}),
             "headline": self.headline,
+            "differing": list(self.differing),
             "why": {name: each._asdict() for name, each in self.why.items()},
             "tools": {name: each._asdict() for name, each in self.tools.items()},
             "cautions": list(self.cautions),
@@ -184,6 +189,8 @@ def compare(
     plot_cost: str | os.PathLike[str] | None = None,
     options: ScoringOptions | None = None,
     level: float = LEVEL,
+    margin: float = 0.0,
+    anyway: bool = False,
     explain: bool = True,
     on_progress: OnProgress | None = None,
 ) -> RunComparison:
@@ -192,11 +199,13 @@ def compare(
     Differences are in pass^k of verdicts that are recomputed, unless ``options`` say otherwise.
     With the ``metric`` ``no-breaches`` a pass counts only if no breach of the policy was found, and
     with ``sound`` unsound tasks are left out, and the sound verdicts on the others count.
-    Runs under different rules are refused; domains with different data, and tasks that differ or
-    that some run lacks, are left out and listed. ``plot`` is a file (SVG, PNG or
-    PDF) for pass^k against k, ``plot_cost`` one for cost against score. ``level`` is that of the
-    intervals of two runs. With ``explain`` the reasons of failures are counted. ``on_progress``
-    gets how many simulations of a run are scored, and of how many.
+    Runs under different rules, or whose evaluators have other code, are refused, or with ``anyway``
+    marked; what they are called does not matter. Domains with different data, and tasks that differ
+    or that some run lacks, are left out and listed. ``plot`` is a file (SVG, PNG or PDF) for pass^k
+    against k, ``plot_cost`` one for cost against score. ``level`` is that of the intervals of two
+    runs, and ``margin`` the difference that matters to nobody. With ``explain`` the reasons of
+    failures are counted. ``on_progress`` gets how many simulations of a run are scored, and of how
+    many.
     """
     if len(runs) < 2:
         raise ConfigurationError(f"{len(runs)} run cannot be compared; name two or more")
@@ -208,6 +217,8 @@ def compare(
         metric=metric,
         options=scoring,
         level=level,
+        margin=margin,
+        anyway=anyway,
         load=lambda name, source: load_run(name, source, scoring, k, on_progress),
     )
     drawn = []
@@ -228,6 +239,8 @@ def compare_sources(
     k: int = 1,
     metric: Metric = "pass",
     level: float = LEVEL,
+    margin: float = 0.0,
+    anyway: bool = False,
 ) -> RunComparison:
     """Compare runs by their names, each as ``load`` reads its outcomes; nothing is explained."""
     settled = settled_runs([*sources.items()])
@@ -241,6 +254,7 @@ def compare_sources(
         {name: run.outcomes for name, run in loaded.items()},
         configs={name: run.config for name, run in loaded.items()},
         k=k,
+        anyway=anyway,
     )
     same_tasks = keep_equal_tasks(judged)[0]
     missing = _missing_tasks(same_tasks, table, k)
@@ -255,14 +269,14 @@ def compare_sources(
             configs=(first.config, second.config),
             k=k,
             # Other k need other trials of runs whose tasks stop at their first failure.
-            **({"up_to": 0} if settled else {}),
+            up_to=0 if settled else UP_TO,
             level=level,
+            margin=margin,
+            anyway=anyway,
         )
     cautions = [
         *counts,
-        *_estimates(loaded),
-        *_participant_cautions(loaded),
-        *_mixture_cautions(loaded),
+        *notes_on_runs(loaded),
         *incomplete,
         *(two or table).cautions,
     ]
@@ -272,6 +286,7 @@ def compare_sources(
         two,
         cautions,
         texts=_different_texts(loaded),
+        differing=differing_settings(loaded),
         notes=[f"{name}: {note}" for name, run in loaded.items() for note in run.notes],
         other_tasks=other_tasks,
         incomplete=incomplete,
@@ -349,18 +364,17 @@ def headline(main: Difference, first: str, second: str, measure: str, level: flo
     size, span = in_percent(abs(main.difference), 0), main.interval
     if not main.difference:
         words = f"no difference seen between {second} and {first} ({measure} {percent(main.first)})"
-        if span is None:
-            return f"{words}; one task does not show how large it could be"
         return f"{words}; it could be {in_percent(max(-span.low, span.high), 0)} points either way"
-    reach = ""
-    if span is not None and span.low * span.high > 0:
-        near, far = sorted((abs(span.low), abs(span.high)))
-        reach = f" ({in_percent(near, 0)} to {in_percent(far, 0)})"
-    elif span is not None:
-        reach = f" ({in_percent(-span.low, 0)} worse to {in_percent(span.high, 0)} better)"
-    sure = "sure" if main.test.p_value <= level else "this may be chance"
     which = "better" if main.difference > 0 else "worse"
-    return f"{second} is {size} points {which} than {first}{reach}: {sure}"
+    words, sure = f"{second} is {size} points {which} than {first}", main.test.p_value <= level
+    if span.low * span.high > 0:
+        near, far = sorted((abs(span.low), abs(span.high)))
+        reach = f"{in_percent(near, 0)} to {in_percent(far, 0)}"
+    else:
+        reach = f"{in_percent(-span.low, 0)} worse to {in_percent(span.high, 0)} better"
+        if sure:  # the test is about these tasks, and tells more than the interval over others
+            return f"{words} on these tasks: sure; on tasks like these, {reach}"
+    return f"{words} ({reach}): {'sure' if sure else 'this may be chance'}"
 
 
 def headline_of_many(table: ComparisonTable, measure: str) -> str:
@@ -393,12 +407,6 @@ def _some(names: Sequence[str], most: int = 3) -> str:
     if len(names) > most + 1:
         return f"{', '.join(names[:most])} and {len(names) - most} more"
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-
-
-def _estimates(runs: Mapping[str, ComparedRun]) -> list[str]:
-    """Say which runs are of chosen tasks, so that no number of theirs is a score."""
-    marks = {name: subset_of(run.config) for name, run in runs.items()}
-    return [f"{name}: {mark.note}" for name, mark in marks.items() if mark]
 
 
 def summaries_for_plot(
@@ -470,28 +478,3 @@ def _different_texts(runs: Mapping[str, ComparedRun]) -> str | None:
         return None
     each = ", ".join(f"{name} {texts}" for name, texts in read.items())
     return f"Different texts: {each}. Models read other words, so these are different experiments."
-
-
-def _participant_cautions(runs: Mapping[str, ComparedRun]) -> list[str]:
-    """Warn where no model was measured: a person took part, or a script played the agent."""
-    humans = [
-        f"{name}: a person played the {side}, not a model"
-        for name, run in runs.items()
-        for side in human_sides(run.config)
-    ]
-    players = {name: mapping(run.config, "agent").get("rehearse") for name, run in runs.items()}
-    rehearsals = [
-        f"{name} is a rehearsal: the agent's model was played by {player}"
-        for name, player in players.items()
-        if player
-    ]
-    return [*humans, *rehearsals]
-
-
-def _mixture_cautions(runs: Mapping[str, ComparedRun]) -> list[str]:
-    """Warn where answers came from a cache, or simulations from several states of the code."""
-    found = []
-    for name, run in runs.items():
-        codes = (each.code for each in run.outcomes if each.status)  # without gaps
-        found += [(name, words_on_cache(run.outcomes)), (name, words_on_code(codes))]
-    return [f"{name}: {words}" for name, words in found if words]

@@ -24,7 +24,11 @@ def document_of(
         "cautions": [*filter(None, [found.official, found.texts]), *found.notes, *found.cautions],
         "left_out": list(found.dropped),
         "differences": [] if found.two is None else _differences(found.two),
-        "notes": [*(found.table.notes if found.two is None else _notes(found.two)), *_costs(found)],
+        "notes": [
+            *([f"Compared: {'; '.join(found.differing)}"] if found.differing else []),
+            *(found.table.notes if found.two is None else _notes(found.two)),
+            *_costs(found),
+        ],
         "plots": [drawing(plot) for plot in comparison_plots(found)],
         **looked_into(found),
     }

@@ -49,6 +49,8 @@ def plots(
     opened = open_recording(run, ScoringOptions(**scoring))
     found = examine_run(opened, FINDINGS if explain else (), on_progress)
     folder, check = found.folder, found.check
+    if not found.lines:
+        raise NotRunError(f"{folder.path} has no finished simulation yet; nothing to draw")
     drawn = drawings(folder, found.causes, found.lines)
     target = beside(folder, "plots") if output is None else Path(output)
     files = (write_plot(svg, target / f"{name}.{form}") for name, svg in drawn.items())
@@ -70,12 +72,13 @@ def drawings(
     """
     outcomes = lines_of(folder) if lines is None else lines
     if found is None:
-        if not outcomes:
-            raise NotRunError(f"{folder.path} has no finished simulation yet; nothing to draw")
         found = summarise_run(outcomes, folder.planned, folder.config.stops_at_failure)
     mark = f", {chosen}" if (chosen := mark_of(folder.config.values)) else ""
-    drawn = {"pass_curves": pass_curves({f"{n}{mark}": s for n, s in _by_group(found).items()})}
-    if marks:
+    drawn = {}
+    if found.overall.done:  # without a verdict there is no pass^k
+        curves = {f"{name}{mark}": each for name, each in _by_group(found).items()}
+        drawn["pass_curves"] = pass_curves(curves)
+    if marks and outcomes:
         drawn["trial_map"] = trial_map(with_gaps(outcomes, folder.planned))
     if causes:
         drawn["failure_labels"] = label_bars(causes)

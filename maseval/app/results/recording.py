@@ -7,8 +7,10 @@ from maseval.core.agent import HUMAN
 from maseval.core.outcome import Outcome, RecordedReport, Simulation
 from maseval.core.recorded import mapping
 from maseval.core.report import Report
+from maseval.runs.config_file import LOCK
+from maseval.runs.lock import holder_of
 from maseval.runs.recording import Recording
-from maseval.runs.verdict_check import doubt_about
+from maseval.runs.verdict_check import RunDoubt
 
 
 def lines_of(folder: Recording) -> list[Outcome]:
@@ -26,8 +28,8 @@ class ReadOnce:
         self._reports = list(recording.reports())
         self._places = {Simulation.of(each): at for at, each in enumerate(self._reports)}
         self._recording = recording
-        self.notes = notes_on(recording)
-        self.doubt = doubt_about(recording)
+        self.notes, self.damage = notes_on(recording), list(getattr(recording, "damage", ()))
+        self.doubt: RunDoubt | None = getattr(recording, "doubt", None)
 
     def reports(self) -> Iterator[Report]:
         return iter(self._reports)
@@ -54,6 +56,38 @@ def name_of(recording: Recording) -> str:
 def notes_on(recording: Recording) -> list[str]:
     """Return notes on how the verdicts of a results file came about, or on damage to a folder."""
     return list(getattr(recording, "notes", ()))
+
+
+_AT_FAULT = {
+    "provider_error": "the provider",
+    "quota_exhausted": "the account at the provider",
+    "content_filtered": "the provider's filter",
+    "user_error": "the simulated user",
+    "environment_error": "the environment",
+    "setup_failed": "the benchmark's setup",
+    "evaluation_failed": "the evaluation",
+    "task_timeout": "the time limit",
+    "worker_died": "the worker process",
+    "missing": "no record",
+}
+
+
+def resume_note(recording: Recording, missing: Mapping[str, int]) -> str | None:
+    """Say who is at fault for verdicts that are ``missing``, by reason, and how to get them.
+
+    None for a run that has them all or is running, and for a file, which nobody can resume.
+    """
+    path = recording.path
+    if not missing or not path.is_dir() or holder_of(path / LOCK) is not None:
+        return None
+    reasons = (
+        f"{count} {reason} ({_AT_FAULT.get(reason, 'cause unknown')})"
+        for reason, count in missing.items()
+    )
+    return (
+        f"No verdict, and not held against the agent: {', '.join(reasons)}. To get the missing "
+        f"verdicts, repeat the command that began the run, with --output {path.name}: it resumes."
+    )
 
 
 _SIDES = {"agent": "agent", "user": "customer"}

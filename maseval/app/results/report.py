@@ -18,15 +18,17 @@ from maseval.app.results.recording import (
     facts_of,
     name_of,
     notes_on,
+    resume_note,
     warnings_on,
 )
 from maseval.app.results.results import run_summary
 from maseval.app.results.users import users_note
-from maseval.app.results.variants import variant_notes, variant_rows
+from maseval.app.results.variants import variant_notes, variant_rows, variant_scores
 from maseval.core.callbacks import read_reports
 from maseval.core.engine.process import rare_garbage_collection
 from maseval.core.exceptions import NotRunError
-from maseval.core.outcome import RecordedReport, Simulation, TaskKey
+from maseval.core.finding import Finding
+from maseval.core.outcome import Outcome, RecordedReport, Simulation, TaskKey
 from maseval.core.recorded import entries
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
@@ -34,8 +36,9 @@ from maseval.core.words import count_of, text_or_none
 from maseval.report import write_report
 from maseval.report.page import TimelineOf
 from maseval.runs.annotations import remarks_by_simulation
-from maseval.runs.recording import Recording
+from maseval.runs.recording import Recording, unrecorded_trials
 from maseval.runs.verdict_check import doubt_about, doubt_in
+from maseval.stats.summary import Summary
 
 
 def report(
@@ -91,7 +94,13 @@ def report(
             compared=compared,
             timeline=_timelines(sources),
             policies=_policies(opened),
+            unrecorded={} if others else _unrecorded(sources[0].found),
         )
+
+
+def _unrecorded(found: RunFindings) -> Mapping[TaskKey, Sequence[str]]:
+    failed = (TaskKey(*line.simulation[:2]) for line in found.lines if line.passed is False)
+    return unrecorded_trials(found.folder, failed)
 
 
 def _policies(opened: Sequence[Recording]) -> Mapping[str, Iterable[str]]:
@@ -133,10 +142,6 @@ class _Source(NamedTuple):
 
 
 def _diagnose(folder: Recording, explain: bool, on_progress: OnProgress | None) -> _Source:
-    if not folder.recorded:
-        raise NotRunError(
-            f"{folder.path} has no finished simulation yet; there is nothing to report"
-        )
     reasons = REASONS if explain else ()
     return _Source(examine_run(folder, reasons, on_progress, timelines=True))
 
@@ -144,20 +149,41 @@ def _diagnose(folder: Recording, explain: bool, on_progress: OnProgress | None) 
 def _summarise(source: _Source) -> tuple[dict[str, Any], list[str]]:
     found = source.found
     folder, lines = found.folder, found.lines
-    conventions = support_for(folder).conventions(folder, lines)
-    summary = run_summary(lines, folder.planned, conventions, folder.config).for_report()
+    summary = page_summary(folder, lines, found.unexplained, found.findings)
     check, (_, unreadable) = found.check, remarks_by_simulation(folder.path)
-    doubt = doubt_about(folder) if check is None else check.doubt
+    doubt = doubt_about(folder, check)
     obstacle = None if check is None else check.obstacle
-    known = [*warnings_on(folder.config.values), *filter(None, [obstacle, unreadable])]
-    notes = [*known, *notes_on(folder), *summary["notes"]]
+    notes = [*filter(None, [obstacle, unreadable]), *summary["notes"]]
     summary["notes"] = [each for each in notes if not doubt or each not in doubt["reasons"]]
-    summary["notes"] += [f"Note: {found.unexplained}"] if found.unexplained else []
     summary["doubt"] = doubt
-    note = users_note(lines, found.findings, support_for(folder).user_model(folder.config.values))
-    summary["rows"] += variant_rows(found.scores)
-    summary["notes"] += [*variant_notes(found.scores), *filter(None, [note])]
     return summary, list(drawings(folder, found.causes, lines).values())
+
+
+def page_summary(
+    run: Recording,
+    lines: Sequence[Outcome],
+    unexplained: str | None,
+    findings: Mapping[Simulation, Sequence[Finding]],
+    found: Summary | None = None,
+) -> dict[str, Any]:
+    """Return the numbers of a run with their notes, as a page shows them.
+
+    Without ``findings`` there are no numbers beside the official one.
+    """
+    support = support_for(run)
+    conventions = support.conventions(run, lines)
+    numbers = run_summary(lines, run.planned, conventions, run.config, found)
+    summary = numbers.for_report()
+    resume = resume_note(run, numbers.overall.missing)
+    known = [*warnings_on(run.config.values), *notes_on(run)]
+    notes = [*known, *summary["notes"], *filter(None, [resume])]
+    summary["notes"] = [*notes, *([f"Note: {unexplained}"] if unexplained else [])]
+    if findings:
+        scores = variant_scores(lines, findings, support.variants(run), run.planned)
+        users = users_note(lines, findings, support.user_model(run.config.values))
+        summary["rows"] += variant_rows(scores)
+        summary["notes"] += [*variant_notes(scores), *filter(None, [users])]
+    return summary
 
 
 def _page_reports(source: _Source) -> Iterator[Mapping[str, object]]:

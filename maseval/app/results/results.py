@@ -31,7 +31,7 @@ METHOD = (
     "pass^k: probability that k trials of a task all pass, mean over tasks; what has no verdict is "
     "left out. {}"
 )
-UNANSWERED = "The run is to end when its question is answered, and has not come so far."
+UNANSWERED = "The run ends when its question is decided, and it is not decided yet."
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,8 @@ class RunSummary:
     Of the models' ``answers``, so many ``cached_answers`` came from a cache; both are counted only
     in runs with one. The cost does not have that of the ``unpriced`` simulations.
 
-    With a ``subset`` they are an estimate of what a run of all tasks would have.
+    With a ``subset`` they are an estimate of what a run of all tasks would have. ``answer`` is that
+    to the question the run was to answer, and stands before all of them.
     """
 
     domains: Sequence[DomainScore]
@@ -94,6 +95,7 @@ class RunSummary:
     answers: int = 0
     cached_answers: int = 0
     unpriced: int = 0
+    answer: str | None = None
 
     @property
     def unjudged(self) -> int:
@@ -123,7 +125,7 @@ class RunSummary:
             "overall": self.overall.to_dict(),
             "domains": {score.name: score.to_dict() for score in self.domains},
             **({"conventions": conventions} if conventions else {}),
-            "intervals": self.method,
+            "intervals": " ".join(filter(None, (self.answer, self.method))),
         }
 
     def for_report(self) -> dict[str, Any]:
@@ -138,7 +140,8 @@ class RunSummary:
             }
             for score in self.rows
         ]
-        return {"rows": rows, "notes": [self.method, *conventions_in_words(self.conventions)]}
+        notes = [self.answer, self.method, *conventions_in_words(self.conventions)]
+        return {"rows": rows, "notes": list(filter(None, notes))}
 
 
 @dataclass(frozen=True)
@@ -231,7 +234,6 @@ def run_summary(
                 (
                     subset and subset.note,
                     UNANSWERED if config and config.is_unanswered else None,
-                    None if stopped is None else stopped.note,
                     method,
                     f"{ONLY_FIRST.format(k)}" if k else None,
                     overall.without_value,
@@ -243,6 +245,7 @@ def run_summary(
         ),
         conventions=conventions,
         subset=subset,
+        answer=None if stopped is None else stopped.note,
     )
 
 

@@ -101,7 +101,7 @@ class Until:
             "trials": self.looks[number - 1],
             "not_run": left,
             "outcome": found.outcome,
-            "reason": f"{found.reason}{_size(found)}",
+            "reason": _reason(found),
             "decision": _in_brief(found),
         }
 
@@ -155,15 +155,16 @@ def _settled(outcomes: Iterable[Outcome], trials: int) -> set[TaskKey]:
     return {key for key, mine in verdicts.items() if is_settled(mine)}
 
 
-def _size(found: Decision) -> str:
-    """Return the estimate in words, as it is after the looks."""
+def _reason(found: Decision) -> str:
+    """Return why the run ended, with the estimate as it is after the looks."""
     if found.estimate is None or found.interval is None:
-        return ""
+        return found.reason
     low, high = found.interval.low, found.interval.high
     if found.plan.question == "precision":
-        return f"; pass^1 {percent(found.estimate)} {between(low, high)}"
+        size = f"pass^1 {percent(found.estimate)} {between(low, high)}"
+        return f"{size} {found.plan.claim}; {found.reason}"
     size = f"{in_points(found.estimate)} points, {in_points(low)} to {in_points(high)}"
-    return f"; the difference is {size}, adjusted for the looks, {found.plan.claim}"
+    return f"{found.reason}; the difference is {size}, adjusted for the looks, {found.plan.claim}"
 
 
 def _in_brief(found: Decision) -> dict[str, Any]:

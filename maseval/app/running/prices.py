@@ -1,6 +1,5 @@
 """Prices of models: from the user's file, else from a price list that is installed."""
 
-import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Any, TypedDict
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.recorded import entries, mapping, number
+from maseval.core.storage import strict_json
 from maseval.core.usage import CostCalculator, StaticPricingCalculator, TokenUsage
 
 _MILLION = 1_000_000
@@ -202,15 +202,14 @@ def _list_price(model_id: str, base_url: str | None) -> ModelPrice | None:
 
 
 def _content(path: Path) -> dict[str, Any]:
-    import tomllib
-
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a text in UTF-8"
         raise ConfigurationError(f"the prices in {str(path)!r} cannot be read: {reason}") from None
     try:
-        content = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+        is_toml = path.suffix == ".toml"
+        content = strict_json.loads_toml(text) if is_toml else strict_json.loads(text)
     except ValueError as error:
         kind = "TOML" if path.suffix == ".toml" else "JSON"
         raise ConfigurationError(f"{path} is not {kind}: {error}; {_FORM}") from None

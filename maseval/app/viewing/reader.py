@@ -16,10 +16,8 @@ from maseval.app.results.examined import (
 )
 from maseval.app.results.explained import complete_report
 from maseval.app.results.plots import drawings
-from maseval.app.results.recording import facts_of, notes_on, warnings_on
-from maseval.app.results.results import run_summary
-from maseval.app.results.users import users_note
-from maseval.app.results.variants import variant_notes, variant_rows, variant_scores
+from maseval.app.results.recording import facts_of
+from maseval.app.results.report import page_summary
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding
 from maseval.core.outcome import Simulation
@@ -58,21 +56,11 @@ class BenchmarkReader(RunReader):
         self, run: Recording, known: Sequence[Entry], found: Summary, labelled: bool = False
     ) -> Overview:
         support, lines = support_for(run), list(map(Entry.to_outcome, known))
-        conventions = support.conventions(run, lines)
-        summary = run_summary(lines, run.planned, conventions, run.config, found=found).for_report()
         unexplained = support.explanation_obstacle(run)
-        summary["notes"] = [
-            *warnings_on(run.config.values),
-            *notes_on(run),
-            *summary["notes"],
-            *([f"Note: {unexplained}"] if unexplained else []),
-        ]
+        findings: dict[Simulation, Sequence[Finding]] = {}
         if labelled and not unexplained:
             findings = {(one := each.simulation): self._findings(run, one) for each in known}
-            scores = variant_scores(lines, findings, support.variants(run), run.planned)
-            note = users_note(lines, findings, support.user_model(run.config.values))
-            summary["rows"] += variant_rows(scores)
-            summary["notes"] += [*variant_notes(scores), *filter(None, [note])]
+        summary = page_summary(run, lines, unexplained, findings, found)
         return Overview(summary, support.task_findings(run), facts_of(run.config.values))
 
     def _findings(self, run: Recording, one: Simulation) -> Sequence[Finding]:

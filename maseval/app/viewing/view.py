@@ -91,7 +91,7 @@ def export_site(
     offered = [own_answers([], edit=False), *features()]
     asked = {path: answer for each in offered for path, answer in each.asked.items()}
     names = None if first == "/" else [unquote(first.removeprefix("/run/"))]
-    library = Library(root, BenchmarkReader())
+    library = Library(root, BenchmarkReader(), follows_links=True)
     return write_site(target, library, asked, names, on_progress)
 
 

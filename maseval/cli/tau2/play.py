@@ -15,7 +15,6 @@ from maseval.cli.command_line import INCOMPLETE, command_line, is_debugging, wit
 from maseval.cli.console import (
     Parts,
     chosen_stream,
-    ended_by_signals,
     here,
     indent,
     inert,
@@ -66,7 +65,7 @@ def play(
         callback=load_domain,
         autocompletion=completion.domains,
     ),
-    option_domain: str | None = domain_option("The same.", callback=load_domain),
+    option_domain: str | None = domain_option("The domain, as DOMAIN.", callback=load_domain),
     task: str | None = option(
         None,
         "The task.",
@@ -92,13 +91,7 @@ def play(
     from maseval.cli.tau2.play_terminal import PlayTerminal  # the other commands need no forms
 
     terminal = PlayTerminal(begun, console)
-    with ended_by_signals():
-        try:
-            begun.start()
-            terminal.run()
-        except KeyboardInterrupt:
-            begun.interrupt()
-    _finish(begun, terminal, console)
+    _finish(begun, terminal, terminal.run(), console)
 
 
 def _forget_environment(given: dict[str, Any], context: typer.Context, side: str) -> None:
@@ -109,8 +102,7 @@ def _forget_environment(given: dict[str, Any], context: typer.Context, side: str
             given[name] = None
 
 
-def _finish(begun: "Play", terminal: "PlayTerminal", console: Console) -> None:
-    result = begun.result()
+def _finish(begun: "Play", terminal: "PlayTerminal", result: RunResult, console: Console) -> None:
     name = inert(shlex.quote(here(result.folder)))
     simulation = begun.simulation
     if not begun.has_verdict:

@@ -16,14 +16,15 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from maseval.cli.console import indent, inert
+from maseval.cli.console import ended_by_signals, indent, inert
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.storage import strict_json
 from maseval.core.words import excerpt, visible
 
 if TYPE_CHECKING:  # help must not load what makes these
+    from maseval.app.results.results import RunResult
     from maseval.benchmark.tau2.app.running.play import Play
-    from maseval.benchmark.tau2.players.human import Briefing, SeatView
+    from maseval.benchmark.tau2.players.human import Move, SeatView
 
 _MOST_LINES = 60
 _AS_AGENT = (
@@ -63,42 +64,45 @@ class PlayScreen:
 
     def __init__(self, console: Console, other: str) -> None:
         self._console, self._other = console, other
-        self._shown = 0
+        self._shown: int | None = None
         self._last_result = ""
 
-    def introduce(self, briefing: "Briefing") -> None:
+    def introduce(self, view: "SeatView") -> None:
         """Print the task, and the first commands."""
-        is_agent = briefing.side == "assistant"
+        is_agent = view.side == "assistant"
         words = _AS_AGENT if is_agent else _AS_USER
-        told = words.format(domain=inert(briefing.domain), other=inert(self._other))
-        number = len(briefing.tools)
+        told = words.format(domain=inert(view.domain), other=inert(self._other))
+        number = len(view.tools)
         tools = f"/tools: {number} things you can do   " if number else ""
-        policy = f"/policy: {len(briefing.text.split())} words to obey   " if is_agent else ""
-        title = f"{briefing.domain}, task {briefing.task_id}"
+        policy = f"/policy: {len(view.text.split())} words to obey   " if is_agent else ""
+        title = f"{view.domain}, task {view.task_id}"
         self._console.print(
             Panel(f"{told}\n\n[cyan]{policy}{tools}/help[/cyan]", title=inert(title))
         )
         if not is_agent:
-            self.show_text(briefing)
+            self.show_text(view)
 
-    def show_help(self, briefing: "Briefing") -> None:
+    def show_help(self, view: "SeatView") -> None:
         """Print the commands."""
         table = Table.grid(padding=(0, 2))
-        for command, meaning in (*_HELP, *_HELP_OF[briefing.side]):
+        for command, meaning in (*_HELP, *_HELP_OF[view.side]):
             table.add_row(f"[cyan]{inert(command)}[/cyan]", inert(meaning))
         self._console.print(table)
 
-    def show_text(self, briefing: "Briefing") -> None:
+    def show_text(self, view: "SeatView") -> None:
         """Print the policy, or the customer's instructions."""
         from rich.markdown import Markdown  # help must not load it
 
-        text = briefing.text
-        is_agent = briefing.side == "assistant"
+        text = view.text
+        is_agent = view.side == "assistant"
         shown = Markdown(visible(text)) if is_agent else Text(visible(text))
         self._console.print(Panel(shown, title="policy" if is_agent else "your instructions"))
 
     def show_new(self, view: "SeatView") -> None:
         """Print the messages since the last call."""
+        if self._shown is None:
+            self._shown = 0
+            self.introduce(view)
         if len(view.messages) < self._shown:
             self._console.print("[yellow]It failed for a technical reason and begins again.[/]")
             self._shown = 0
@@ -107,7 +111,7 @@ class PlayScreen:
         self._shown = len(view.messages)
 
     def _show(self, message: Any, view: "SeatView") -> None:
-        mine = view.briefing is not None and message["role"] == view.briefing.side
+        mine = message["role"] == view.side
         if message["role"] == "tool":
             self._last_result = str(message.get("content") or "")
             self._print_result(self._last_result, bool(message.get("error")))
@@ -141,7 +145,7 @@ class PlayScreen:
 
 def _indent_json(text: str) -> str:
     try:
-        value = json.loads(text)
+        value = strict_json.loads(text)
     except ValueError:
         return text
     if not isinstance(value, dict | list):
@@ -313,7 +317,7 @@ def find_tool(name: str, tools: Sequence[Tool]) -> Tool:
     found = [name] if name in names else [each for each in names if each.startswith(name)]
     if len(found) != 1:
         words = f"may be {', '.join(found)}" if found else "is not a tool; /tools lists them"
-        raise MASEvalError(f"{name!r} {words}")
+        raise ConfigurationError(f"{name!r} {words}")
     return tools[names.index(found[0])]
 
 
@@ -338,9 +342,6 @@ def ask_arguments(read: Callable[[str], str], tool: Tool, console: Console) -> d
     return arguments
 
 
-_TICK = 0.2
-
-
 class PlayTerminal:
     """Shows the conversation, and reads what the person types."""
 
@@ -348,35 +349,30 @@ class PlayTerminal:
         self._play, self._console = play, console
         self._is_terminal = sys.stdin.isatty()
         self._screen = PlayScreen(console, play.other)
-        seat, screen = play.seat, self._screen
-        self._looks: dict[str, Callable[[str], object]] = {
-            "help": lambda rest: screen.show_help(self._briefing),
+        self._looks: dict[str, Callable[[SeatView, str], object]] = {
+            "help": lambda view, rest: self._screen.show_help(view),
             "tools": self._show_tools,
-            "policy": lambda rest: screen.show_text(self._briefing),
-            "instructions": lambda rest: screen.show_text(self._briefing),
-            "last": lambda rest: screen.show_last_result(),
+            "policy": lambda view, rest: self._screen.show_text(view),
+            "instructions": lambda view, rest: self._screen.show_text(view),
+            "last": lambda view, rest: self._screen.show_last_result(),
         }
-        self._moves: dict[str, Callable[[str], object]] = {
+        self._moves: dict[str, Callable[[SeatView, str], Move]] = {
             "call": self._call,
-            "stop": seat.finish,
-            "transfer": lambda rest: seat.finish(rest, "transfer"),
-            "give-up": lambda rest: seat.give_up(),
+            "stop": lambda view, rest: view.finish(rest),
+            "transfer": lambda view, rest: view.finish(rest, "transfer"),
+            "give-up": lambda view, rest: view.give_up(),
         }
         if self._is_terminal:
             with contextlib.suppress(ImportError):
                 import readline  # noqa: F401  # arrows and history in what is typed
 
-    def run(self) -> None:
-        """Play until the conversation is over; raises ``KeyboardInterrupt`` if input ends."""
-        view = self._next(0)
-        if view.briefing is not None:
-            self._screen.introduce(view.briefing)
-        while view.over is None:
+    def run(self) -> "RunResult":
+        """Play until the conversation is over, or the person interrupts it."""
+        result = self._play.run(self._ask)
+        if view := self._play.seat.view:
             self._screen.show_new(view)
-            self._move()
-            view = self._next(view.version)
-        self._screen.show_new(view)
-        self._console.print(f"[bold]{inert(view.over)}[/bold]")
+        self._console.print(f"[bold]{inert(self._play.ending or '')}[/bold]")
+        return result
 
     def asks_to_drop(self) -> bool:
         """Ask whether to keep nothing; a pipe is not asked and keeps all."""
@@ -387,45 +383,35 @@ class PlayTerminal:
         except KeyboardInterrupt:
             return False
 
-    def _next(self, seen: int) -> "SeatView":
-        """Wait until it is the person's turn, or all is over."""
-        view = self._play.seat.view
-        while not (view.version > seen and (view.your_turn or view.over)):
-            view = self._play.seat.wait(view.version, _TICK)
-        return view
+    def _ask(self, view: "SeatView") -> "Move":
+        """Ask until something is said or done."""
+        self._screen.show_new(view)
+        with ended_by_signals():
+            while True:
+                try:
+                    if move := self._act(view, self._text()):
+                        return move
+                except CancelledFormError:
+                    self._console.print("[dim]Cancelled; nothing was called.[/dim]")
+                except ConfigurationError as error:
+                    self._console.print(f"[red]{inert(str(error))}[/red]")
 
-    def _move(self) -> None:
-        """Ask until something was said or done."""
-        before = self._play.seat.view.version
-        while self._play.seat.view.version == before and not self._play.is_over:
-            text = self._text()
-            try:
-                if self._act(text):
-                    return
-            except CancelledFormError:
-                self._console.print("[dim]Cancelled; nothing was called.[/dim]")
-            except MASEvalError as error:
-                self._console.print(f"[red]{inert(str(error))}[/red]")
-
-    def _act(self, text: str) -> bool:
-        """Do what was typed; returns whether it was a move in the conversation."""
+    def _act(self, view: "SeatView", text: str) -> "Move | None":
+        """Do what was typed; return the move in the conversation, if it was one."""
         if not text.strip():
-            return False
+            return None
         if not text.startswith("/") or text.startswith("//"):
-            self._play.seat.say(text.removeprefix("/"))
-            return True
+            return view.say(text.removeprefix("/"))
         name, _, rest = text[1:].strip().partition(" ")
-        if name.lower() == "quit":
+        name, rest = name.lower(), rest.strip()
+        if name == "quit":
             raise KeyboardInterrupt
-        is_move = name.lower() in self._moves
-        command = (self._moves if is_move else self._looks).get(name.lower())
-        if command is None or (name.lower() == "transfer" and self._briefing.side != "user"):
-            self._console.print(
-                f"[red]There is no /{inert(name)}; /help lists what there is.[/red]"
-            )
-            return False
-        command(rest.strip())
-        return is_move
+        if name in self._moves and (name != "transfer" or view.side == "user"):
+            return self._moves[name](view, rest)
+        if name not in self._looks:
+            raise ConfigurationError(f"There is no /{name}; /help lists what there is.")
+        self._looks[name](view, rest)
+        return None
 
     def _text(self) -> str:
         lines = [self._read("> ")]
@@ -447,14 +433,8 @@ class PlayTerminal:
         self._console.print(f"{prompt}{line}", markup=False, soft_wrap=True)
         return line
 
-    @property
-    def _briefing(self) -> "Briefing":
-        briefing = self._play.seat.view.briefing
-        assert briefing is not None  # the conversation has begun
-        return briefing
-
-    def _show_tools(self, rest: str) -> None:
-        tools = self._briefing.tools
+    def _show_tools(self, view: "SeatView", rest: str) -> None:
+        tools = view.tools
         if rest:
             tool = find_tool(rest, tools)
             function = tool["function"]
@@ -472,13 +452,13 @@ class PlayTerminal:
         else:
             self._console.print("You have no tools; you can only talk.")
 
-    def _call(self, rest: str) -> None:
+    def _call(self, view: "SeatView", rest: str) -> "Move":
         name, _, given = rest.partition(" ")
         if not name:
-            raise MASEvalError("name a tool: /call NAME; /tools lists them")
-        tool = find_tool(name, self._briefing.tools)
+            raise ConfigurationError("name a tool: /call NAME; /tools lists them")
+        tool = find_tool(name, view.tools)
         if given.strip():
             arguments = read_arguments(tool, given)
         else:
             arguments = ask_arguments(self._read, tool, self._console)
-        self._play.seat.call_tool(tool["function"]["name"], arguments)
+        return view.call_tool(tool["function"]["name"], arguments)

@@ -312,6 +312,13 @@ class ThreadEngine:
         return Threads(job.run, job.size, job.note)
 
 
+class CallingThreadEngine(ThreadEngine):
+    """The calling thread, also for what has a deadline: a person may have to type there."""
+
+    def workers(self, job: Job) -> Workers:
+        return CallingThread(job.run)
+
+
 AnyEngine = str | Engine
 """An engine, or the name of one."""
 

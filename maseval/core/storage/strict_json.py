@@ -13,6 +13,9 @@ from maseval.core.exceptions import NestedTooDeeplyError
 MAX_DEPTH = 100
 """The depth to which anything from outside may be nested; nothing of ours needs a tenth of it."""
 
+TOO_DEEP = "<nested too deeply>"
+"""Stands for what is deeper than anything that is written."""
+
 # More than the limit for what is read: a report wraps what it quotes.
 _MAX_DEPTH = 200
 
@@ -47,6 +50,19 @@ def loads(text: str | bytes) -> Any:
     if not is_shallow(value, MAX_DEPTH):
         raise _too_deep()
     return value
+
+
+def loads_toml(text: str) -> dict[str, Any]:
+    """Return the TOML document in a text from outside, in the same way."""
+    import tomllib  # few commands read any
+
+    try:
+        document = tomllib.loads(text)
+    except RecursionError:
+        raise _too_deep() from None
+    if not is_shallow(document, MAX_DEPTH):
+        raise _too_deep()
+    return document
 
 
 def loads_object(line: bytes) -> dict[str, Any]:
@@ -106,7 +122,7 @@ def _container(
     if id(value) in ancestors:
         return "<contains itself>"
     if len(ancestors) == _MAX_DEPTH:
-        return "<nested too deeply>"
+        return TOO_DEEP
     inside = ancestors | {id(value)}
     try:
         if isinstance(value, dict):

@@ -1,6 +1,5 @@
 """Queues: the tasks of a run in the order in which it takes them, and the agent data of each."""
 
-import json
 from abc import ABC, abstractmethod
 from bisect import insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple, Self, overload
 
 from maseval.core.exceptions import ConfigurationError, DuplicateTaskError, TaskFormatError
 from maseval.core.recorded import mapping, whole_number
+from maseval.core.storage import strict_json
 from maseval.core.task.task import Task
 from maseval.core.tracing import JsonObject
 from maseval.core.words import count_of
@@ -149,7 +149,7 @@ class BaseTaskQueue(ABC, Sequence[Task]):
         if limit is not None and limit < 0:
             raise ConfigurationError(f"limit is {limit}; give 0 or more, or None for all tasks")
         try:
-            payload = json.loads(Path(path).read_text(encoding="utf-8"))
+            payload = strict_json.loads(Path(path).read_text(encoding="utf-8"))
         except ValueError as error:
             raise TaskFormatError(f"{path} is not a JSON file: {error}") from error
         entries = payload.get("data") if isinstance(payload, dict) else payload

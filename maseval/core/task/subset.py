@@ -6,7 +6,6 @@ says so in ``subset``, the mark goes into reports and into the configuration of 
 shows a number of such a run calls it an estimate.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from operator import index
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from maseval.core.exceptions import AnchorPointsNotFoundError, ConfigurationError, TaskIndexError
+from maseval.core.storage import strict_json
 from maseval.core.task.queues import ChosenSubset, SequentialTaskQueue
 from maseval.core.task.task import Task
 
@@ -84,7 +84,7 @@ class DISCOQueue(InformativeSubsetQueue):
                 "json.dump([int(point) for point in points], open('anchor_points.json', 'w'))"
             )
         try:
-            points = json.loads(content)
+            points = strict_json.loads(content)
         except ValueError as error:
             raise ConfigurationError(f"{file} is not a JSON file: {error}") from None
         if not isinstance(points, list) or not all(type(point) is int for point in points):

@@ -63,6 +63,11 @@ class Conversation:
         """True once the agent has asked for its customer."""
         return self._begun
 
+    @property
+    def has_left(self) -> bool:
+        """True once the agent will not answer any more."""
+        return self._left is not None
+
     # The benchmark's side.
 
     def join(self, tools: Tools) -> None:

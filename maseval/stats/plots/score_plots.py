@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import in_points, money, percent
 from maseval.stats.comparison import Comparison, Difference
+from maseval.stats.intervals import TOO_FEW, Interval
 from maseval.stats.plots import svg
 from maseval.stats.plots.svg import Figure, Scale
 from maseval.stats.summary import Estimate, Summary
@@ -21,6 +22,8 @@ _CURVES_APART, _COSTS_APART = 16, 12
 
 # More runs than these have a number, by which they are found where a name has no room.
 _FEW_RUNS = 4
+
+_NO_BAR = f"Without a bar: {TOO_FEW}."
 
 _ROWS_LEFT, _ROWS_RIGHT, _ROWS_TOP, _ROW = 190, 520, 76, 26
 
@@ -80,7 +83,7 @@ def _k_axis(across: Scale, last: int) -> list[str]:
 
 
 def _band(points: list[Estimate], number: int, across: Scale) -> list[str]:
-    known = [(across(point.k), point.interval) for point in points if point.interval is not None]
+    known = [(across(point.k), span) for point in points if (span := _drawn(point))]
     if len(known) == 1:
         ((x, only),) = known
         return [svg.line(x, _UP(only.low), x, _UP(only.high), svg.series(number), 2)]
@@ -114,7 +117,7 @@ def _curve_names(curves: Mapping[str, list[Estimate]], across: Scale) -> list[st
             svg.text(x, y, _name(name, number, len(curves), 22), svg.series(number), bold=True),
         ]
         if has_room:
-            parts.append(svg.text(x, y + 14, _format_estimate(end), size=11))
+            parts.append(svg.text(x, y + 14, _beside(end), size=11))
     return parts
 
 
@@ -130,13 +133,23 @@ def _band_meaning(curves: Mapping[str, list[Estimate]]) -> str:
     intervals = [point.interval for points in curves.values() for point in points]
     known = [interval for interval in intervals if interval is not None]
     methods = dict.fromkeys(f"{percent(each.level, 0)} CI, {each.method}" for each in known)
-    return f"Band: {'; '.join(methods)}."
+    none = "" if all(each.tells for each in known) else f" {_NO_BAR}"
+    return f"Band: {'; '.join(methods)}.{none}"
+
+
+def _drawn(found: Estimate | Difference) -> Interval | None:
+    return found.interval if found.interval is not None and found.interval.tells else None
+
+
+def _beside(estimate: Estimate) -> str:
+    """Return the value with its interval, or with the words that stand for a bar."""
+    few = f"{percent(estimate.value or 0.0)}, {TOO_FEW}"
+    return _format_estimate(estimate) if _drawn(estimate) else few
 
 
 def _format_estimate(estimate: Estimate) -> str:
-    interval = estimate.interval
-    span = f" ({percent(interval.low)} to {percent(interval.high)})" if interval else ""
-    return f"{percent(estimate.value or 0.0)}{span}"
+    span = f"{percent(estimate.low)} to {percent(estimate.high)}"
+    return f"{percent(estimate.value or 0.0)} ({span})"
 
 
 def cost_and_score(runs: Mapping[str, Summary], k: int = 1) -> str:
@@ -158,8 +171,9 @@ def cost_and_score(runs: Mapping[str, Summary], k: int = 1) -> str:
         parts += _score_bar(f"{name}: {money(cost)}", places[number], estimate, number)
     parts += _cost_numbers(points, places) if many else _cost_names(points, across)
     without = [name for name in runs if name not in points]
-    if without:
-        parts.append(svg.text(24, _FOOTNOTE, f"Without costs: {', '.join(without)}", size=11))
+    notes = [f"Without costs: {', '.join(without)}."] if without else []
+    notes += [] if all(map(_drawn, (found for _, found in points.values()))) else [_NO_BAR]
+    parts.append(svg.text(24, _FOOTNOTE, " ".join(notes), size=11))
     description = ". ".join(
         f"{name}: {money(cost)} a simulation, {estimate.name} {_format_estimate(estimate)}"
         for name, (cost, estimate) in points.items()
@@ -183,7 +197,7 @@ def _cost_axis(across: Scale) -> list[str]:
 
 
 def _score_bar(name: str, x: float, estimate: Estimate, number: int) -> list[str]:
-    kind, interval = svg.series(number), estimate.interval
+    kind, interval = svg.series(number), _drawn(estimate)
     whisker = []
     if interval:
         low, high = _UP(interval.low), _UP(interval.high)
@@ -218,7 +232,7 @@ def _cost_numbers(
     for number, ((name, (_, found)), x, y) in enumerate(
         zip(points.items(), places, rows, strict=True)
     ):
-        kind, top = svg.series(number), _UP(found.high) - 6
+        kind, top = svg.series(number), _UP(found.high if _drawn(found) else found.value or 0) - 6
         parts.append(svg.text(x, top, str(number + 1), kind, anchor="middle", size=9, bold=True))
         words = _name(name, number, len(points), 22)
         parts.append(svg.text(_CURVES_RIGHT + 16, y, words, kind, bold=True))
@@ -244,9 +258,8 @@ def difference_plot(comparison: Comparison) -> str:
 
 
 def _ends(row: Difference) -> tuple[float, float]:
-    if row.interval is None:
-        return row.difference, row.difference
-    return row.interval.low, row.interval.high
+    span = _drawn(row)
+    return (row.difference, row.difference) if span is None else (span.low, span.high)
 
 
 def _zero_axis(across: Scale, bottom: float) -> list[str]:
@@ -263,12 +276,13 @@ def _difference_row(row: Difference, y: float, across: Scale, main: bool) -> lis
     low, high = (across(end) for end in _ends(row))
     name, words, kind = _row_name(row), _points_of(row), svg.series(0)
     ends = [svg.line(x, y - 4, x, y + 4, kind, 1.5) for x in (low, high)]
-    whisker = [svg.line(low, y, high, y, kind, 2), *ends] if row.interval else []
+    whisker = [svg.line(low, y, high, y, kind, 2), *ends] if _drawn(row) else []
+    beside = words if whisker else f"{in_points(row.difference)}, {TOO_FEW}"
     return [
         svg.text(_ROWS_LEFT - 12, y + 4, svg.shorten(name, 26), "ink", anchor="end", bold=main),
         *whisker,
         svg.marker(across(row.difference), y, 0, f"{name}: {words}"),
-        svg.text(_ROWS_RIGHT + 12, y + 4, words, size=11),
+        svg.text(_ROWS_RIGHT + 12, y + 4, beside, size=11),
     ]
 
 
@@ -277,6 +291,5 @@ def _row_name(row: Difference) -> str:
 
 
 def _points_of(row: Difference) -> str:
-    span = row.interval
-    reach = f" ({in_points(span.low)} to {in_points(span.high)})" if span else ""
-    return f"{in_points(row.difference)}{reach}"
+    low, high = in_points(row.interval.low), in_points(row.interval.high)
+    return f"{in_points(row.difference)} ({low} to {high})"

@@ -27,7 +27,7 @@ function progress({ state, done, failed, planned, cost, tokens, rate_limits, ela
   ];
   return [
     h("p", { class: "outcome" }, stateChip(state), facts.filter(Boolean).join(" · ")),
-    h("progress", { max: planned || 1, value: done, "aria-label": "Simulations done" }),
+    state !== "damaged" && h("progress", { max: planned || 1, value: done, "aria-label": "Simulations done" }),
   ];
 }
 

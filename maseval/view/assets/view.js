@@ -41,6 +41,6 @@ try {
   await open(openedPage());
 } catch (error) {
   const again = h("button", { type: "button", click: () => location.reload() }, "Try again");
-  add(main, [topBar(), h("p", { class: "card error", role: "alert" }, error.message, " ", again)]);
+  add(main, [topBar(), h("div", { class: "card error", role: "alert" }, h("p", {}, error.message, " ", again))]);
 }
 document.documentElement.dataset.ready ??= Math.round(performance.now());

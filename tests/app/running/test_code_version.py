@@ -10,6 +10,8 @@ from maseval.app.running import code_version
 from maseval.app.running.code_version import code_of
 from maseval.commands import compare, gate, report, run, show
 from maseval.runs import RunConfigError, RunFolder
+from maseval.stats import IncomparableRunsError
+from maseval.stats.comparison import ANYWAY
 from tests.cli.commandline import maseval
 
 SHOP = '''
@@ -164,6 +166,28 @@ def test_what_the_code_found_by_other_ways_counts_if_it_is_there_when_the_run_be
     assert "own_sauce.py" in RunFolder.read("r").config.values["code"]["files"]
 
 
+def test_a_file_that_is_called_like_a_secret_counts_like_any_other():
+    change("own_kitchen.py", "BROKEN = False", "from own_api_key import BROKEN")
+    Path("own_api_key.py").write_text("BROKEN = False")
+    run_shop()
+    change("own_api_key.py", "False", "0")
+
+    with pytest.raises(RunConfigError, match=r"own_api_key\.py: changed"):
+        run_shop()
+
+
+def test_a_run_of_a_release_that_recorded_one_file_only_is_resumed_on_demand():
+    run_shop()
+    config = RunFolder.read("r").config.values
+    code = config.pop("code")
+    RunFolder.open("s", {**config, "source_sha256": "0" * 64}).close()
+
+    with pytest.raises(RunConfigError, match="code: not recorded by the release that began"):
+        RunFolder.open("s", {**config, "code": code})
+    RunFolder.open("s", {**config, "code": code}, resume_changed=True).close()
+    assert RunFolder.read("s").config.values["code"] == code
+
+
 def test_comments_layout_and_docstrings_are_no_change():
     run_shop()
     change("own_shop.py", "Sells.", "Sells what there is.")
@@ -251,6 +275,18 @@ def test_every_command_says_that_there_are_two_versions(resumed):
     assert "versions of the code" not in show("s").summary.method
 
 
+@pytest.mark.needs(library="starlette")
+def test_the_viewer_says_so_too(resumed):
+    pytest.importorskip("starlette")
+    from maseval.app.viewing.reader import BenchmarkReader
+    from tests.view.builders import viewer
+
+    client = viewer(Path(), reader=BenchmarkReader())
+    results = client.get("/api/run/index", params={"run": "r"}).json()["results"]
+
+    assert WORDS in " ".join(results["notes"])
+
+
 def test_a_fork_does_not_take_over_simulations_of_other_code(resumed):
     change("own_kitchen.py", "BROKEN = False", "BROKEN = 0")
 
@@ -267,3 +303,113 @@ def test_worker_processes_record_the_same_code(tmp_path):
     assert {each["config"]["code"] for each in RunFolder.read("r").reports()} == {
         RunFolder.read("r").config.code_version
     }
+
+
+def compared(*names, **options):
+    for name in names:
+        run_shop(name, output=name, trials=2)
+    return compare(names, **options)
+
+
+def test_classes_of_other_names_with_the_same_evaluators_can_be_compared():
+    found = compared("Shop", "Polite")
+
+    assert found.differing == [
+        "benchmark: 'own_shop.py:Shop' and 'own_shop.py:Polite'",
+        "the code of the agents",
+    ]
+    assert not any("evaluator" in each for each in found.cautions)
+    shown = maseval("compare", "Shop", "Polite", "--no-explain").stdout
+    assert "Compared: benchmark: 'own_shop.py:Shop' and" in shown
+    assert maseval("gate", "Shop", "--baseline", "Polite", "--allow-undecidable").exit_code == 0
+
+
+def test_so_can_the_same_evaluators_in_another_file():
+    for old, new in (("own_shop.py", "own_store.py"), ("own_judges.py", "own_verdicts.py")):
+        text = Path(old).read_text().replace("own_judges", "own_verdicts")
+        Path(new).write_text(text.replace("class Shop", "class Store"))
+    run_shop(output="a")
+    run(benchmark="own_store.py:Store", output="b")
+
+    assert compare(["a", "b"]).differing == [
+        "benchmark: 'own_shop.py:Shop' and 'own_store.py:Store'",
+        "files of code: own_judges.py, own_shop.py, own_store.py, own_verdicts.py",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("own_judges.py", '{"passed": equal', '{"passed": not equal'),
+        ("own_rules/basis.py", "one == other", "one != other"),
+        ("own_shop.py", "strictness = 1", "strictness = 2"),
+    ],
+)
+def test_other_code_that_judges_is_refused_unless_it_is_compared_anyway(name, old, new):
+    run_shop(output="a")
+    change(name, old, new)
+    run_shop(output="b")
+
+    with pytest.raises(IncomparableRunsError, match=r"evaluator differs.*--anyway"):
+        compare(["a", "b"])
+    found = compare(["a", "b"], anyway=True)
+    assert found.headline.endswith(ANYWAY) and ANYWAY in found.cautions[0]
+    assert ANYWAY in maseval("gate", "a", "--baseline", "b", "--anyway").stdout
+
+
+def test_another_class_attribute_that_evaluators_are_made_with_is_another_judge():
+    with pytest.raises(IncomparableRunsError, match="evaluator"):
+        compared("Shop", "Lenient")
+
+
+def test_code_that_judges_nothing_is_not_the_evaluators():
+    run_shop(output="a")
+    change("own_kitchen.py", "return query", "return str(query)")
+    run_shop(output="b")
+
+    assert compare(["a", "b"]).differing == [
+        "the code of the agents",
+        "files of code: own_kitchen.py",
+    ]
+
+
+def test_files_that_import_each_other_have_an_end():
+    change("own_kitchen.py", "BROKEN = False", "BROKEN = False\nfrom own_circle import *")
+    Path("own_circle.py").write_text("from own_kitchen import *\nfrom own_kitchen import BROKEN")
+
+    assert run_shop(trials=2).complete
+    assert "own_circle.py" in RunFolder.read("r").config.values["code"]["files"]
+
+
+def test_what_a_benchmark_was_given_judges_too():
+    Path("own_given.py").write_text(
+        "from own_shop import *\n"
+        "class Given(Base):\n"
+        "    def __init__(self, judge):\n        super().__init__()\n        self.judge = judge\n"
+        "    def setup_evaluators(self, environment, task, agents, user):\n"
+        "        return [self.judge(task, 1)]\n"
+    )
+    Path("own_other.py").write_text("from own_judges import Judge\nclass Other(Judge):\n    pass\n")
+    sys.path.insert(0, ".")
+    from own_given import TASKS, Given
+    from own_judges import Judge
+    from own_other import Other
+
+    for name, judge in (("a", Judge), ("b", Judge), ("c", Other)):
+        run(benchmark=Given(judge), tasks=TASKS, output=name)
+
+    assert compare(["a", "b"]).differing == []
+    with pytest.raises(IncomparableRunsError, match="evaluator"):
+        compare(["a", "c"])
+    assert "own_other.py" in RunFolder.read("c").config.values["code"]["files"]
+
+
+def test_a_run_that_two_evaluators_judged_is_compared_with_neither():
+    run_shop(output="a")
+    change("own_rules/basis.py", "one == other", "other == one")
+    run_shop(output="b", trials=2)
+    run_shop(output="a", trials=2, resume_changed=True)
+    run_shop(output="a", trials=3)
+
+    with pytest.raises(IncomparableRunsError, match="evaluator"):
+        compare(["a", "b"])

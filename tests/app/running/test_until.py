@@ -10,6 +10,7 @@ from maseval.app.running.run_options import read_question, read_until
 from maseval.cli.app import complete_words
 from maseval.commands import compare, show, tau2
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.figures import between, percent
 from maseval.core.outcome import Outcome
 from maseval.runs import RunConfigError, RunFolder, Simulation
 from maseval.runs.config import UNTIL, RunConfig, mark_of
@@ -129,7 +130,7 @@ def test_an_outage_is_tried_again_before_its_look(tmp_path):
 def test_a_run_that_is_stopped_for_its_budget_is_not_looked_at(tmp_path):
     assert simulate(tmp_path, BETTER, chance=0.9, stop_after=len(IDS)) is None
     assert len(RunFolder.read(tmp_path).missing()) == len(IDS) * (TRIALS - 1)
-    assert "its question is answered, and has not come so far" in show(tmp_path).summary.method
+    assert "and it is not decided yet" in show(tmp_path).summary.method
 
 
 def test_pass_hat_k_of_tasks_that_stop_at_their_first_failure_is_that_of_the_full_run(tmp_path):
@@ -232,15 +233,27 @@ def run_library(path, rate, **options):
     )
 
 
+def test_the_width_asked_for_comes_first_and_each_interval_names_its_question(tmp_path):
+    path = tmp_path / "narrow"
+    found = run_library(path, 0.1, trials=4, until="+-20")
+
+    words = " ".join(maseval("show", path).stdout.partition("┏")[0].split())
+    first = found.summary.overall.pass_hat[1]
+    value, span = first.value, first.rerun
+    assert f"pass^1 {percent(value)} {between(span.low, span.high)} on these tasks; look" in words
+    assert words.endswith("Intervals for tasks like these")
+
+
 def test_a_run_of_a_benchmark_stops_when_it_is_better_than_its_baseline(tmp_path):
     run_library(tmp_path / "base", 0.9, trials=2)
 
     found = run_library(tmp_path / "new", 0.0, until=f"better-than {tmp_path / 'base'}")
 
     assert found.complete and found.summary.overall.planned < 4 * found.summary.overall.tasks
-    assert "Stopped early: look" in found.summary.method
+    assert found.summary.answer.startswith("Stopped early: look")
+    assert found.summary.answer in found.to_dict()["intervals"]
     again = run_library(tmp_path / "new", 0.0, until=f"better-than {tmp_path / 'base'}")
-    assert again.ran == 0 and again.summary.method == found.summary.method
+    assert again.ran == 0 and again.summary == found.summary
     compared = compare([tmp_path / "base", tmp_path / "new"])
     assert any("do not allow for it" in note for note in compared.notes)
     assert "by a test for runs of a fixed size" in compared.headline

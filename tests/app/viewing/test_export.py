@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -350,6 +351,20 @@ def test_an_unreadable_run_is_listed_as_such(tmp_path):
     assert (rows["good"]["state"], rows["bad"]["state"]) == ("complete", "damaged")
     assert list(site.unreadable) == ["bad"] and rows["bad"]["problem"]
     assert read(site.folder, f"{rows['bad']['folder']}/index")["error"] == site.unreadable["bad"]
+
+
+def test_every_folder_that_is_listed_is_exported(tmp_path):
+    root = tmp_path / "runs"
+    for name in ("plain", ".hidden", "with space", "back\\slash", "what?", "simulations"):
+        finished_run(root / name, "a")
+    (root / "results.json").write_text("{}")
+    (root / "link").symlink_to(finished_run(tmp_path / "elsewhere", "a"))
+    site = commands.export_site(tmp_path / "site", root).folder
+
+    listed = {
+        Path(each["path"]).name for each in json.loads(maseval("runs", root, "--json").stdout)
+    }
+    assert {row["name"] for row in read(site, "runs")["runs"]} == listed and len(listed) == 7
 
 
 def test_a_damaged_log_is_marked_in_the_list_and_on_its_page(tmp_path):

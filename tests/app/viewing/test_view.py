@@ -126,7 +126,7 @@ def test_the_page_of_a_run_says_that_its_log_was_cut_off(tmp_path):
     shown = library.run("run").results()["results"]
 
     [row] = library.rows()
-    for said in (shown["notes"][0], row["problem"]):
+    for said in (shown["doubt"]["reasons"][0], row["problem"]):
         assert "the last 2 lines are missing or cut off" in said
     assert (row["state"], row["done"], row["planned"]) == ("damaged", 1, 2)
 

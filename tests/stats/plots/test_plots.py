@@ -9,7 +9,9 @@ import pytest
 from maseval.core.exceptions import ConfigurationError
 from maseval.stats import (
     Outcome,
+    compare,
     cost_and_score,
+    difference_plot,
     label_bars,
     pass_curves,
     summarise,
@@ -20,8 +22,8 @@ from tests.stats.made_up import run
 
 SVG = "{http://www.w3.org/2000/svg}"
 RUNS = {
-    "first <&> only": summarise(run([4, 3, 0, 2, 1], cost=0.02)),
-    "second": summarise(run([4, 4, 1, 4, 0], cost=0.5)),
+    "first <&> only": summarise(run([4, 3, 0, 2, 1] * 3, cost=0.02)),
+    "second": summarise(run([4, 4, 1, 4, 0] * 3, cost=0.5)),
 }
 MISSING = Outcome("shop", "9", 0, None)
 FIGURES = {
@@ -91,10 +93,21 @@ def test_a_higher_value_is_drawn_higher():
 
 
 def test_one_trial_has_a_whisker_instead_of_a_band():
-    root = drawn(pass_curves({"x": summarise(run([1, 0, 1], trials=1))}))
+    root = drawn(pass_curves({"x": summarise(run([1, 0, 1] * 4, trials=1))}))
 
     assert root.findall(f"{SVG}polygon") == []
     assert len([each for each in root.iter() if each.get("class") == "series-1 line"]) == 2
+
+
+def test_an_interval_of_more_than_60_points_is_words_instead_of_a_bar():
+    few, more = (summarise(run([4, 0] * pairs, cost=0.5)) for pairs in (2, 8))
+    for plot in (pass_curves, cost_and_score):
+        assert "too few tasks" in plot({"x": few}) and "too few tasks" not in plot({"x": more})
+        assert "(6.8% to 93.2%)" in plot({"x": few}), "the numbers stay, for who points at them"
+    lines = [drawn(cost_and_score({"x": each})).findall(f"{SVG}line") for each in (few, more)]
+    assert len(lines[0]) == len(lines[1]) - 3
+    figure = difference_plot(compare(run([4, 0]), run([0, 4])))
+    assert "+0.0, too few tasks" in figure
 
 
 def test_the_map_has_a_cell_for_each_trial_told_apart_by_shape():
@@ -193,7 +206,7 @@ def whiskers(figure):
 
 
 def test_bars_of_runs_with_one_trial_stand_side_by_side():
-    once = {name: summarise(run([1, 0, 1, 1, 0], trials=1)) for name in "abc"}
+    once = {name: summarise(run([1, 0, 1, 1, 0] * 3, trials=1)) for name in "abc"}
 
     places = whiskers(pass_curves(once))
 
@@ -202,7 +215,7 @@ def test_bars_of_runs_with_one_trial_stand_side_by_side():
 
 
 def test_bars_of_runs_that_cost_the_same_stand_side_by_side():
-    same = {name: summarise(run([4, 3, 0, 2], cost=0.5)) for name in "ab"}
+    same = {name: summarise(run([4, 3, 0, 2] * 2, cost=0.5)) for name in "ab"}
 
     first, second = whiskers(cost_and_score(same))
 

@@ -1,16 +1,13 @@
-"""A person as the agent or the customer of a simulation, at a terminal or a page.
-
-The person has a ``Seat``. The simulation runs in a thread of its own and waits there for the
-person's moves; the person sees the conversation as that side sees it. What is done out of turn is
-refused and not recorded.
+"""A person as the agent or the customer of a simulation.
 
 A person takes part in the same loop as every model: one message at a time, a text or a tool call,
-recorded and scored like any other.
+recorded and scored like any other. Whenever it is the person's turn, the ``Seat`` calls the
+function that asks the person, in the thread that runs the simulation, with all that this side has
+seen; what that function returns is the person's move.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from threading import TIMEOUT_MAX, Condition
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.agent import MessageAgent, MessageAgentAdapter
@@ -31,13 +28,16 @@ from maseval.benchmark.tau2.texts.prompts import scenario_text
 from maseval.benchmark.tau2.user import MessageUser
 from maseval.core.agent import HUMAN
 from maseval.core.clock import Clock
-from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError, UserError
+from maseval.core.exceptions import (
+    AgentError,
+    ConfigurationError,
+    RunInterruptedError,
+    UserError,
+)
 from maseval.core.task import Task
 
 _GOODBYE = "Goodbye."
 _ENDINGS = {"stop": STOP, "transfer": TRANSFER}
-# So that a run which was stopped is noticed.
-_TICK = 0.5
 
 
 class GaveUpAgentError(AgentError):
@@ -48,20 +48,12 @@ class GaveUpUserError(UserError):
     """The person who played the customer gave up."""
 
 
-@dataclass(frozen=True)
-class Briefing:
-    """The policy of an agent or the instructions of a customer, read before the start."""
-
-    side: Requestor
-    domain: str
-    task_id: str
-    text: str
-    tools: Sequence[dict[str, Any]] = ()
-    """Function schemas, as models are sent them."""
+class PlayInterruptedError(RunInterruptedError):
+    """The person went away in the midst of a simulation, which can be played again."""
 
 
 class Move(NamedTuple):
-    """The person's next message."""
+    """The person's next message; ``ends`` says that it ends the conversation."""
 
     message: SpokenMessage
     ends: bool = False
@@ -69,137 +61,93 @@ class Move(NamedTuple):
 
 @dataclass(frozen=True)
 class SeatView:
-    """The view of the person; ``version`` grows with every change."""
+    """The person's task and what its side has seen; its methods are the moves to choose from.
 
-    version: int = 0
-    briefing: Briefing | None = None
+    ``text`` is the policy of an agent or the instructions of a customer, ``tools`` are function
+    schemas as models are sent them.
+    """
+
+    side: Requestor
+    domain: str
+    task_id: str
+    text: str
+    tools: Sequence[dict[str, Any]]
     messages: Sequence[Tau2Message] = ()
-    your_turn: bool = False
-    over: str | None = None
 
-
-@dataclass
-class Seat:
-    """The place of one person."""
-
-    view: SeatView = SeatView()
-    _changed: Condition = field(default_factory=Condition)
-    _move: Move | None = None
-    _left: MASEvalError | None = None
-    _seen: Callable[[], Sequence[Tau2Message]] = lambda: ()
-
-    # The simulation's side.
-
-    def take(self, briefing: Briefing, seen: Callable[[], Sequence[Tau2Message]]) -> None:
-        """Begin a simulation, or begin again; ``seen`` is what the side has seen of it."""
-        with self._changed:
-            self._move, self._seen = None, seen
-            self._show(briefing=briefing, messages=(), your_turn=False)
-
-    def next_move(self) -> Move:
-        """Show the conversation, and wait for what the person does."""
-        clock = Clock.here()
-        with self._changed:
-            messages = tuple(self._seen())
-            self._show(messages=messages, your_turn=True)
-            while self._move is None:
-                if self._left is not None:
-                    raise self._left
-                self._changed.wait(_patience(clock))
-                if clock is not None:
-                    clock.check_timeout()
-            move, self._move = self._move, None
-            self._show(messages=(*messages, move.message), your_turn=False)
-            return move
-
-    def end(self, how: str) -> None:
-        """Show that the simulation is over."""
-        with self._changed:
-            self._show(messages=tuple(self._seen()), your_turn=False, over=how)
-
-    def _show(self, **changes: Any) -> None:
-        self.view = SeatView(**{**vars(self.view), **changes, "version": self.view.version + 1})
-        self._changed.notify_all()
-
-    # The person's side.
-
-    def wait(self, seen: int, seconds: float) -> SeatView:
-        """Wait for a view newer than ``seen``, at most so many seconds; return the view."""
-        with self._changed:
-            self._changed.wait_for(lambda: self.view.version > seen, seconds)
-            return self.view
-
-    def say(self, text: str) -> None:
+    def say(self, text: str) -> Move:
         """Say something to the other side."""
         if not text.strip():
             raise ConfigurationError("nothing was said; write some words")
-        self._play(lambda briefing: Move(_message(briefing.side, text)))
+        return Move(self._message(text))
 
-    def call_tool(self, name: str, arguments: dict[str, Any]) -> None:
+    def call_tool(self, name: str, arguments: Mapping[str, Any]) -> Move:
         """Call one of the side's tools."""
+        known = [tool["function"]["name"] for tool in self.tools]
+        if name not in known:
+            raise ConfigurationError(f"there is no tool {name!r}; choose one of {', '.join(known)}")
+        made = make_call(f"human_call_{len(self.messages)}", name, arguments, self.side)
+        return Move(self._message(None, [made]))
 
-        def move(briefing: Briefing) -> Move:
-            known = [tool["function"]["name"] for tool in briefing.tools]
-            if name not in known:
-                raise ConfigurationError(
-                    f"there is no tool {name!r}; choose one of {', '.join(known)}"
-                )
-            made = make_call(
-                f"human_call_{len(self.view.messages)}", name, arguments, briefing.side
-            )
-            return Move(_message(briefing.side, None, [made]))
-
-        self._play(move)
-
-    def finish(self, words: str = "", way: str = "stop") -> None:
+    def finish(self, words: str = "", way: str = "stop") -> Move:
         """End the conversation, which is then judged; a customer may say that it is transferred."""
         if way not in _ENDINGS:
             raise ConfigurationError(f"way is {way!r}; choose one of: {', '.join(_ENDINGS)}")
+        text = words.strip() or _GOODBYE
+        token = "" if self.side == "assistant" else f" {_ENDINGS[way]}"
+        return Move(self._message(f"{text}{token}"), ends=True)
 
-        def move(briefing: Briefing) -> Move:
-            text = words.strip() or _GOODBYE
-            if briefing.side == "assistant":
-                return Move(_message(briefing.side, text), ends=True)
-            return Move(_message(briefing.side, f"{text} {_ENDINGS[way]}"), ends=True)
-
-        self._play(move)
-
-    def give_up(self) -> None:
+    def give_up(self) -> Move:
         """Leave before the end: as the agent, the task is failed; as the customer, not judged."""
-        side = self.view.briefing.side if self.view.briefing else "assistant"
-        error = GaveUpAgentError if side == "assistant" else GaveUpUserError
-        self.leave(error("the person gave up"))
+        error = GaveUpAgentError if self.side == "assistant" else GaveUpUserError
+        raise error("the person gave up")
 
-    def leave(self, why: MASEvalError) -> None:
-        """Leave for good; the simulation fails with this error."""
-        with self._changed:
-            self._left = self._left or why
-            self._changed.notify_all()
-
-    def _play(self, move: Callable[[Briefing], Move]) -> None:
-        with self._changed:
-            view = self.view
-            if view.over is not None:
-                raise ConfigurationError(f"the conversation is over: {view.over}")
-            if not view.your_turn or self._move is not None or view.briefing is None:
-                raise ConfigurationError("it is the other side's turn; wait for its answer")
-            self._move = move(view.briefing)
-            self._changed.notify_all()
+    def _message(self, text: str | None, calls: list[Tau2ToolCall] | None = None) -> SpokenMessage:
+        make = assistant_message if self.side == "assistant" else user_message
+        return make(text, tool_calls=calls, cost=0.0)
 
 
-def _message(
-    side: Requestor, text: str | None, calls: list[Tau2ToolCall] | None = None
-) -> SpokenMessage:
-    make = assistant_message if side == "assistant" else user_message
-    return make(text, tool_calls=calls, cost=0.0)
+AskPerson = Callable[[SeatView], Move]
+"""Shows a person what there is and returns what it does; ``KeyboardInterrupt`` if it leaves."""
 
 
-def _patience(clock: Clock | None) -> float:
-    remaining = None if clock is None else clock.remaining
-    return _TICK if remaining is None else min(remaining, _TICK, TIMEOUT_MAX)
+class Seat:
+    """The place of one person; the simulation asks it for moves."""
 
+    def __init__(self) -> None:
+        self.ask: AskPerson | None = None
+        self._latest: Callable[[], SeatView] | None = None
+        self._is_left = False
 
-Definitions = Sequence[dict[str, Any]]
+    @property
+    def view(self) -> SeatView | None:
+        """What the person sees now; None before the simulation begins."""
+        return None if self._latest is None else self._latest()
+
+    def take(
+        self, side: Requestor, task: Task, environment: Tau2Environment, text: str, tools: Any
+    ) -> None:
+        """Begin a simulation, or begin again."""
+        trajectory = environment.trajectory
+        told = (side, environment.domain, str(task.id), text, list(tools))
+        self._latest = lambda: SeatView(*told, tuple(messages_seen_by(trajectory.messages, side)))
+
+    def next_move(self) -> Move:
+        """Ask the person; one who is out of time is told so after the move."""
+        assert self.ask is not None and self.view is not None  # the simulation has begun
+        try:
+            if self._is_left:
+                raise KeyboardInterrupt
+            move = self.ask(self.view)
+        except KeyboardInterrupt:
+            raise PlayInterruptedError("interrupted by the person who plays") from None
+        clock = Clock.here()
+        if clock is not None:
+            clock.check_timeout()
+        return move
+
+    def leave(self) -> None:
+        """Interrupt the simulation when it is the person's turn again."""
+        self._is_left = True
 
 
 class HumanAgent(MessageAgent):
@@ -247,10 +195,10 @@ class HumanUser(MessageUser):
 
 
 def seat_agent(
-    seat: Seat, task: Task, environment: Tau2Environment, tools: Definitions
+    seat: Seat, task: Task, environment: Tau2Environment, tools: Sequence[dict[str, Any]]
 ) -> HumanAgentAdapter:
     """Make the person at the seat the agent of a task, who reads the policy."""
-    _brief(seat, "assistant", task, environment, environment.policy, tools)
+    seat.take("assistant", task, environment, environment.policy, tools)
     return HumanAgentAdapter(HumanAgent(seat, environment.tools))
 
 
@@ -259,21 +207,9 @@ def seat_user(
     task: Task,
     environment: Tau2Environment,
     tools: Mapping[str, Callable[..., object]],
-    definitions: Definitions,
+    definitions: Sequence[dict[str, Any]],
 ) -> HumanUser:
     """Make the person at the seat the customer of a task, who reads its instructions."""
     told = scenario_text(task.user_data.get("persona"), task.user_data.get("instructions"))
-    _brief(seat, "user", task, environment, told, definitions)
+    seat.take("user", task, environment, told, definitions)
     return HumanUser(seat, task.query, tools)
-
-
-def _brief(
-    seat: Seat,
-    side: Requestor,
-    task: Task,
-    environment: Tau2Environment,
-    text: str,
-    tools: Definitions,
-) -> None:
-    briefing = Briefing(side, environment.domain, str(task.id), text, list(tools))
-    seat.take(briefing, lambda: messages_seen_by(environment.trajectory.messages, side))

@@ -29,13 +29,13 @@ from maseval.benchmark.tau2.results import (
     read_results,
     simulation_of,
 )
-from maseval.benchmark.tau2.results.layout import MOST_SIMULATIONS, is_trial
+from maseval.benchmark.tau2.results.layout import is_trial
 from maseval.benchmark.tau2.results.reading import recorded_domain, split_results
 from maseval.benchmark.tau2.results.reports import Tau2Report
 from maseval.benchmark.tau2.texts.original import format_texts_config
 from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.exceptions import ConfigurationError, ResultFileError
-from maseval.core.outcome import OutcomeKind, Simulation
+from maseval.core.outcome import MOST_SIMULATIONS, OutcomeKind, Simulation
 from maseval.core.recorded import mapping, whole_number
 from maseval.core.report import Report
 from maseval.core.task import ChosenSubset

@@ -89,6 +89,9 @@ def oddities(simulation: Mapping[str, Any]) -> Iterator[Oddity]:
         yield "times out of order", words
     if (words := describe_overrides(messages)) is not None:
         yield "answers of overridden tools", words
+    agent_stopped = simulation.get("termination_reason") == TerminationReason.AGENT_STOP.value
+    if agent_stopped and messages and messages[-1]["role"] != "assistant":
+        yield "ended by the other side", "agent_stop, but its last message is not the agent's"
     turns = [message.get("turn_idx") for message in messages]
     if any(turn is not None for turn in turns) and turns != list(range(len(messages))):
         first = next(n for n, turn in enumerate(turns) if turn != n)

@@ -26,6 +26,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
 from maseval.benchmark.tau2.formats.simulation import RawTask, RewardInfo, RunInfo, SimulationForm
 from maseval.core.exceptions import MASEvalError, ResultFileError
+from maseval.core.outcome import MOST_SIMULATIONS
 from maseval.core.recorded import mapping
 
 CHUNK = 1 << 20
@@ -264,9 +265,6 @@ def _size(text: str) -> int:
 
 
 Form = TypeVar("Form")
-
-MOST_SIMULATIONS = 200_000
-"""The most that a record may hold or plan, as each is kept in memory; none has a tenth of this."""
 
 
 class ResultsFormatError(ResultFileError):

@@ -24,7 +24,6 @@ from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.formats.simulation import RawTask, RewardInfo, RunInfo, SimulationForm
 from maseval.benchmark.tau2.results.layout import (
     LONGEST_VALUE,
-    MOST_SIMULATIONS,
     NOT_SUPPORTED,
     RESULTS_NAME,
     REWARD_INFO,
@@ -53,10 +52,12 @@ from maseval.benchmark.tau2.results.reports import (
     release_of_report,
     simulation_of,
 )
+from maseval.core.outcome import MOST_SIMULATIONS
 from maseval.core.recorded import mapping
 from maseval.core.report import Report
 from maseval.core.storage.files import part_size
 from maseval.core.storage.redaction import redact
+from maseval.core.storage.strict_json import MAX_DEPTH, is_shallow
 from maseval.core.words import count_of
 
 logger = logging.getLogger(__name__)
@@ -181,7 +182,12 @@ class ResultsFile:
         with open_json(self.path) as stream:
             for key in stream.members():
                 if key == wanted:
-                    return stream.value()
+                    value = stream.value()
+                    if not is_shallow(value, MAX_DEPTH):
+                        raise ResultsFormatError(
+                            f"{self.path}, {wanted}: nested more than {MAX_DEPTH} levels deep"
+                        )
+                    return value
                 stream.skip()
         return None
 

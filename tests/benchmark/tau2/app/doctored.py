@@ -227,6 +227,11 @@ def answers(document: Document) -> Any:
         yield from (each for each in simulation["messages"] if each["role"] == "tool")
 
 
+def swapped_endings(document: Document) -> None:
+    for simulation in document["simulations"]:
+        simulation["termination_reason"] = "agent_stop"
+
+
 class Doctored(NamedTuple):
     """A change, and the kind of finding that must be named for it."""
 
@@ -257,6 +262,7 @@ CORPUS = [
 ]
 
 CAUTIONS = [
+    Doctored(swapped_endings, "ended by the other side", "in 24 of 24 simulations"),
     Doctored(copied_conversations, "repeated times", "12 of 24 simulations have the times of"),
     Doctored(repeated_ids, "repeated id", "23 of 24 simulations have the id of another"),
     Doctored(backwards, "times out of order", "in 1 of 24 simulations (the first: library/"),

@@ -125,3 +125,14 @@ def test_a_packed_file_that_unpacks_to_too_much_is_refused(tmp_path):
     assert found.exit_code == 1
     assert "a value of more than 64 MB, which must be removed or split" in found.output
     assert most < 400 << 20
+
+
+@pytest.mark.parametrize("depth", [101, 330, 900])
+def test_what_is_nested_deeper_than_the_documented_limit_is_refused_by_name(depth, changed, home):
+    deep = json.loads("[" * depth + "]" * depth)
+
+    found = outcomes_of_commands(changed(lambda document: document["info"].update(x=deep)), home)
+
+    assert {str(each).partition(", ")[2] for each in found.values()} == {
+        "info: nested more than 100 levels deep"
+    }

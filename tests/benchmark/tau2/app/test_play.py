@@ -1,6 +1,8 @@
 """A person plays one side of a simulation."""
 
 import json
+import threading
+import time
 
 import pytest
 
@@ -14,50 +16,78 @@ from maseval.runs import RunConfigError, RunFolder, Simulation
 TASK = "renew_own_not_husbands"
 
 
-def their_turn(play, seen=0):
-    """Wait for the person's turn, or the end."""
-    view = play.seat.view
-    while not (view.version > seen and (view.your_turn or view.over)):
-        view = play.seat.wait(view.version, 5)
-    return view
-
-
-def begun(**options):
-    play = tau2.play(**options)
-    play.start()
-    return play, their_turn(play)
-
-
 def gold_actions(domain, task_id):
     [task] = [task for task in load_tasks(domain) if str(task.id) == task_id]
     return TaskSpec.of(task).actions
 
 
-def play_gold(play, view):
-    for action in gold_actions(play.simulation.domain, play.simulation.task_id):
-        play.seat.call_tool(action.name, dict(action.arguments))
-        view = their_turn(play, view.version)
-    play.seat.say(GOODBYE)
-    return their_turn(play, view.version)
+def calling(action):
+    return lambda view: view.call_tool(action.name, dict(action.arguments))
+
+
+def saying(text):
+    return lambda view: view.say(text)
+
+
+def leaving(view):
+    raise KeyboardInterrupt
+
+
+def played(play, *moves):
+    """Play with these moves; return the result, and what was seen at each move and at the end."""
+    left, seen = list(moves), []
+
+    def ask(view):
+        seen.append(view)
+        return left.pop(0)(view)
+
+    result = play.run(ask)
+    assert not left
+    return result, [*seen, play.seat.view]
+
+
+def play_gold(play):
+    actions = gold_actions(play.simulation.domain, play.simulation.task_id)
+    return played(play, *map(calling, actions), saying(GOODBYE))
 
 
 def test_a_person_who_does_what_the_reference_does_passes(tmp_path):
-    play, view = begun(domain="library", task_id=TASK, output=tmp_path / "run")
+    play = tau2.play(domain="library", task_id=TASK, output=tmp_path / "run")
 
-    over = play_gold(play, view)
-    result = play.result()
+    result, seen = play_gold(play)
 
-    assert over.over == "The conversation is over: the customer has left."
-    assert over.messages[-1]["role"] == "user"
+    assert play.ending == "The conversation is over: the customer has left."
+    assert seen[-1].messages[-1]["role"] == "user"
     assert result.complete and result.summary.overall.passed == 1 and play.has_verdict
     [line] = show(tmp_path / "run").lines
     assert (line.ended, line.reward) == ("user_stop", 1.0)
 
 
+def test_a_person_plays_in_the_thread_that_asks_also_against_the_clock(tmp_path):
+    play = tau2.play(domain="library", task_id=TASK, output=tmp_path / "run", timeout=600)
+    threads = []
+
+    def ask(view):
+        threads.append(threading.current_thread())
+        return view.finish()
+
+    assert play.run(ask).complete and threads == [threading.main_thread()]
+
+
+def test_whoever_moves_after_the_time_is_up_is_told_so(tmp_path):
+    play = tau2.play(domain="library", task_id=TASK, output=tmp_path / "run", timeout=0.01)
+
+    def ask(view):
+        time.sleep(0.05)
+        return view.finish()
+
+    play.run(ask)
+
+    assert play.ending == "The conversation is over: the time for it is up."
+
+
 def test_the_run_is_marked_as_human_wherever_it_is_looked_at(tmp_path):
-    play, view = begun(domain="library", task_id=TASK, output=tmp_path / "me")
-    play_gold(play, view)
-    play.result()
+    play_gold(tau2.play(domain="library", task_id=TASK, output=tmp_path / "me"))
     tau2.run(domain="library", task_id=[TASK], agent="gold", output=tmp_path / "gold")
     report = next(RunFolder.read(tmp_path / "me").reports())
 
@@ -69,21 +99,17 @@ def test_the_run_is_marked_as_human_wherever_it_is_looked_at(tmp_path):
     assert "me: a person played the agent, not a model" in compared.cautions
 
 
-def test_what_is_done_out_of_turn_is_refused_and_not_recorded(tmp_path):
+def test_what_cannot_be_done_is_refused_and_not_recorded(tmp_path):
     play = tau2.play(domain="library", output=tmp_path / "run")
-    with pytest.raises(ConfigurationError, match="other side's turn"):
-        play.seat.say("too early")
-    play.start()
-    view = their_turn(play)
-    with pytest.raises(ConfigurationError, match="no tool 'fly'"):
-        play.seat.call_tool("fly", {})
-    with pytest.raises(ConfigurationError, match="write some words"):
-        play.seat.say("  ")
-    play.seat.finish("Goodbye")
-    their_turn(play, view.version)
-    with pytest.raises(ConfigurationError, match="is over"):
-        play.seat.say("too late")
-    play.result()
+
+    def ask(view):
+        with pytest.raises(ConfigurationError, match="no tool 'fly'"):
+            view.call_tool("fly", {})
+        with pytest.raises(ConfigurationError, match="write some words"):
+            view.say("  ")
+        return view.finish("Goodbye")
+
+    play.run(ask)
 
     messages = show(tmp_path / "run", TASK).messages
     assert [message["text"] for message in messages][-1] == "Goodbye" and len(messages) == 3
@@ -91,15 +117,11 @@ def test_what_is_done_out_of_turn_is_refused_and_not_recorded(tmp_path):
 
 def interrupted(folder, **options):
     """One that was left after the first call of the reference solution, and a text."""
-    play, view = begun(domain="library", task_id=TASK, output=folder, **options)
+    play = tau2.play(domain="library", task_id=TASK, output=folder, **options)
     first = gold_actions("library", TASK)[0]
-    play.seat.call_tool(first.name, dict(first.arguments))
-    view = their_turn(play, view.version)
-    play.seat.say("One moment.")
-    view = their_turn(play, view.version)
-    play.interrupt()
-    assert not play.result().complete and not play.has_verdict
-    return view
+    result, seen = played(play, calling(first), saying("One moment."), leaving)
+    assert not result.complete and not play.has_verdict
+    return seen[-1]
 
 
 def texts(messages):
@@ -110,14 +132,12 @@ def test_an_interrupted_simulation_is_kept_and_continued_where_it_was(tmp_path):
     left = interrupted(tmp_path / "run")
     assert "One moment." in [each.get("text") for each in show(tmp_path / "run", TASK).messages]
 
-    play, view = begun(domain="library", task_id=TASK, output=tmp_path / "run")
+    play = tau2.play(domain="library", task_id=TASK, output=tmp_path / "run")
+    moves = map(calling, gold_actions("library", TASK)[1:])
+    result, seen = played(play, *moves, saying(GOODBYE))
 
-    assert texts(view.messages) == texts(left.messages)
-    for action in gold_actions("library", TASK)[1:]:
-        play.seat.call_tool(action.name, dict(action.arguments))
-        view = their_turn(play, view.version)
-    play.seat.say(GOODBYE)
-    assert play.result().summary.overall.passed == 1
+    assert texts(seen[0].messages) == texts(left.messages)
+    assert result.summary.overall.passed == 1
     ids = [call["id"] for call in called(tmp_path / "run")]
     assert len(ids) == len(set(ids)) == 3
 
@@ -135,31 +155,29 @@ def test_a_customer_played_by_a_model_is_not_asked_again_for_what_it_said(tmp_pa
     left = interrupted(tmp_path / "run", **model)
     script.write_text(json.dumps(["Thanks. ###STOP###"]))
 
-    play, view = begun(domain="library", task_id=TASK, output=tmp_path / "run", **model)
-    assert texts(view.messages) == texts(left.messages)
-    play.seat.say("Anything else?")
+    play = tau2.play(domain="library", task_id=TASK, output=tmp_path / "run", **model)
+    _, (first, last) = played(play, saying("Anything else?"))
 
-    assert their_turn(play, view.version).messages[-1]["content"] == "Thanks. ###STOP###"
+    assert texts(first.messages) == texts(left.messages)
+    assert last.messages[-1]["content"] == "Thanks. ###STOP###"
 
 
 def test_an_interrupted_simulation_can_begin_anew(tmp_path):
     interrupted(tmp_path / "run")
 
-    play, view = begun(domain="library", task_id=TASK, output=tmp_path / "run", resume=False)
+    play = tau2.play(domain="library", task_id=TASK, output=tmp_path / "run", resume=False)
+    result, seen = play_gold(play)
 
-    assert len(view.messages) == 2
-    play_gold(play, view)
-    assert play.result().complete and play.has_verdict
+    assert len(seen[0].messages) == 2
+    assert result.complete and play.has_verdict
 
 
 def test_an_interrupted_simulation_can_be_dropped_but_not_a_run_that_was_there(tmp_path):
-    play, view = begun(domain="library", task_id=TASK, output=tmp_path / "run")
-    play_gold(play, view)
-    play.result()
-    more, _ = begun(domain="library", output=tmp_path / "run")
-    more.interrupt()
-    other, _ = begun(domain="library", output=tmp_path / "other")
-    other.interrupt()
+    play_gold(tau2.play(domain="library", task_id=TASK, output=tmp_path / "run"))
+    more = tau2.play(domain="library", output=tmp_path / "run")
+    other = tau2.play(domain="library", output=tmp_path / "other")
+    for each in (more, other):
+        played(each, leaving)
 
     assert not more.drop() and (tmp_path / "run").exists()
     assert other.drop() and not (tmp_path / "other").exists()
@@ -168,25 +186,21 @@ def test_an_interrupted_simulation_can_be_dropped_but_not_a_run_that_was_there(t
 def test_task_after_task_is_added_to_one_run(tmp_path):
     folder = tmp_path / "run"
     for task_id in (None, None, "first_waiver"):
-        play, view = begun(domain="library", task_id=task_id, output=folder)
-        play_gold(play, view)
-        play.result()
+        play_gold(tau2.play(domain="library", task_id=task_id, output=folder))
 
     recorded = [one.task_id for one in RunFolder.read(folder).recorded]
     assert recorded == [TASK, "renewal_somebody_waits", "first_waiver"]
     with pytest.raises(ConfigurationError, match="task first_waiver of library has been played"):
         tau2.play(domain="library", task_id="first_waiver", output=folder)
     play = tau2.play(domain="library", side="user", output=folder)
-    play.start()
     with pytest.raises(RunConfigError, match="another configuration"):
-        play.result()
+        play.run(leaving)
 
 
 def test_who_gives_up_as_the_agent_has_failed(tmp_path):
-    play, _ = begun(domain="library", task_id=TASK, output=tmp_path / "run")
-    play.seat.give_up()
+    play = tau2.play(domain="library", task_id=TASK, output=tmp_path / "run")
 
-    result = play.result()
+    result, _ = played(play, lambda view: view.give_up())
 
     assert play.has_verdict and result.summary.overall.passed == 0
     assert RunFolder.read(tmp_path / "run").recorded == {
@@ -195,20 +209,17 @@ def test_who_gives_up_as_the_agent_has_failed(tmp_path):
 
 
 def test_a_person_plays_the_customer_against_a_scripted_agent(tmp_path):
-    play, view = begun(domain="library", side="user", output=tmp_path / "run")
-    assert "Salt Road" in view.briefing.text and "policy" not in view.briefing.text.lower()
-    play.seat.say("Please renew my book.")
-    while not (view := their_turn(play, view.version)).over:
+    play = tau2.play(domain="library", side="user", output=tmp_path / "run")
+
+    def ask(view):
+        assert "Salt Road" in view.text and "policy" not in view.text.lower()
         text = str(view.messages[-1]["content"])
         wanted = requests_in(text) if view.messages[-1]["role"] == "assistant" else []
         if GOODBYE in text:
-            play.seat.finish("Thank you.")
-        elif wanted:
-            play.seat.call_tool(*wanted[0])
-        else:
-            play.seat.say("I have done that.")
+            return view.finish("Thank you.")
+        return view.call_tool(*wanted[0]) if wanted else view.say("Please renew my book.")
 
-    assert play.result().summary.overall.passed == 1
+    assert play.run(ask).summary.overall.passed == 1
     [state] = runs(tmp_path)
     assert state.config["user"] == {"player": "human"}
     assert state.config["agent"] == {"player": "gold"}
@@ -216,15 +227,17 @@ def test_a_person_plays_the_customer_against_a_scripted_agent(tmp_path):
 
 @pytest.mark.data
 def test_in_telecom_the_customer_has_a_phone(tau2_data, tmp_path):
-    play, view = begun(domain="telecom", side="user", agent="noop", output=tmp_path / "run")
+    play = tau2.play(domain="telecom", side="user", agent="noop", output=tmp_path / "run")
+    result, (first, second, _) = played(
+        play,
+        lambda view: view.call_tool("toggle_data", {}),
+        lambda view: view.finish(way="transfer"),
+    )
 
-    names = {tool["function"]["name"] for tool in view.briefing.tools}
+    names = {tool["function"]["name"] for tool in first.tools}
     assert {"toggle_data", "check_status_bar"} <= names
-    play.seat.call_tool("toggle_data", {})
-    view = their_turn(play, view.version)
-    assert view.messages[-1]["role"] == "tool"
-    play.seat.finish(way="transfer")
-    assert show(play.result().folder, "0").messages[-1]["text"].endswith("###TRANSFER###")
+    assert second.messages[-1]["role"] == "tool"
+    assert show(result.folder, "0").messages[-1]["text"].endswith("###TRANSFER###")
 
 
 @pytest.mark.parametrize(

@@ -8,21 +8,23 @@ servers long before they need them, or only to see what there is.
 import signal
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, NoReturn
 
 from maseval.app.results.results import RunResult
 from maseval.app.running.options import takes
 from maseval.benchmark.tau2.agent_brief import AgentBrief
 from maseval.benchmark.tau2.app.running.options import McpOptions, OnResult, RunOptions
-from maseval.benchmark.tau2.app.running.play import SimulationThread, wait_until
+from maseval.benchmark.tau2.app.running.play import describe_end
 from maseval.benchmark.tau2.app.running.run import run
 from maseval.benchmark.tau2.app.running.setup import RunSetup
 from maseval.benchmark.tau2.app.running.tasks import domain_name, select_tasks
 from maseval.benchmark.tau2.benchmark import describe_tools
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.core.engine.process import end_signals
-from maseval.core.exceptions import ConfigurationError, MASEvalError, RunInterruptedError
+from maseval.core.exceptions import ConfigurationError, RunInterruptedError
 from maseval.interface.agents.mcp import (
     McpAgentAdapter,
     conversation_server,
@@ -45,6 +47,8 @@ INSTRUCTIONS = (
 # and of one that does not, because it was busy when its time was up.
 _LINGER_SECONDS = 2.0
 _ABSENCE_SECONDS = 60.0
+_TICK = 0.1
+_LEFT = "the MCP client disconnected before the conversation was over"
 
 
 class McpAgent:
@@ -56,34 +60,44 @@ class McpAgent:
     def __call__(self, brief: AgentBrief) -> McpAgentAdapter:
         return McpAgentAdapter(self._conversation, brief.tools, str(brief.args["name"]))
 
+    def leave(self) -> None:
+        """Let go of the agent, as the run was interrupted."""
+        self._conversation.leave(RunInterruptedError("interrupted"))
 
-class McpSimulation(SimulationThread):
-    """The run of the task in a thread of its own; ``given`` are its options but for the agent."""
 
-    def __init__(self, given: dict[str, Any], briefing: str, on_result: OnResult) -> None:
-        self.conversation = Conversation(self.start, briefing)
+def _hold(
+    conversation: Conversation,
+    given: dict[str, Any],
+    on_result: OnResult,
+    agent_is_gone: Callable[[], bool],
+) -> RunResult | None:
+    """Run the task once the agent begins, and wait until it is gone; None if it never begins."""
+    _wait_until(lambda: conversation.is_begun or conversation.has_left)
+    if not conversation.is_begun:
+        return None
+    how = "The conversation is over: the simulation could not be run."
+    try:
+        result = run(**given, agent=McpAgent(conversation))
+        how = describe_end(result)
+        on_result(result, how)
+    finally:
         # The end comes last: a client may end this process as soon as it hears of it.
-        make = McpAgent(self.conversation)
-        super().__init__(lambda: run(**given, agent=make), self.conversation.end, on_result)
+        conversation.end(how)
+    with suppress(KeyboardInterrupt):
+        _wait_until(agent_is_gone)
+    return result
 
-    def is_long_over(self) -> bool:
-        """Return True if it has ended and the agent has been silent for long enough."""
-        patience = _LINGER_SECONDS if self.conversation.knows_end else _ABSENCE_SECONDS
-        silence = time.monotonic() - self.conversation.last_active
-        return self.is_over and silence > patience
 
-    def attend(self, agent_is_gone: Callable[[], bool]) -> None:
-        """Wait until the agent is gone, then let the simulation end and wait for its record."""
-        why: MASEvalError = AgentLeftError(
-            "the MCP client disconnected before the conversation was over"
-        )
-        try:
-            wait_until(agent_is_gone)
-        except KeyboardInterrupt:
-            why = RunInterruptedError("interrupted")
-        self.conversation.leave(why)
-        if self.conversation.is_begun:
-            wait_until(lambda: self.is_over)
+def _wait_until(condition: Callable[[], bool]) -> None:
+    # In short naps: on some systems nothing but the end of a wait lets Ctrl-C through.
+    while not condition():
+        time.sleep(_TICK)
+
+
+def _is_long_silent(conversation: Conversation) -> bool:
+    """Return True if the agent has been silent for long enough after the end."""
+    patience = _LINGER_SECONDS if conversation.knows_end else _ABSENCE_SECONDS
+    return time.monotonic() - conversation.last_active > patience
 
 
 @takes(McpOptions)
@@ -108,23 +122,23 @@ def mcp(options: McpOptions) -> RunResult | None:
     setup.check_models()
     describe_tools(environment, setup.wording)
     briefing = BRIEFING.format(policy=environment.policy)
-    simulation = McpSimulation(given, briefing, options.on_result)
+    conversation = Conversation(lambda: None, briefing)
     server = conversation_server(
-        simulation.conversation,
+        conversation,
         environment.tools,
         name=f"tau2-{options.domain}",
         instructions=INSTRUCTIONS.format(policy=environment.policy),
     )
     # Many clients end their servers with SIGTERM; what was done by then is to be recorded.
-    with end_signals(signal.default_int_handler):
+    with end_signals(signal.default_int_handler), suppress(KeyboardInterrupt):
         if options.transport == "stdio":
-            with over_stdio(server) as closed:
-                simulation.attend(closed.is_set)
-        else:
-            with over_http(server, host=options.host, port=options.port) as running:
-                options.on_address(running.url)
-                simulation.attend(simulation.is_long_over)
-        return simulation.run_result()
+            with over_stdio(server, lambda: conversation.leave(AgentLeftError(_LEFT))) as closed:
+                return _hold(conversation, given, options.on_result, closed.is_set)
+        with over_http(server, host=options.host, port=options.port) as running:
+            options.on_address(running.url)
+            silent = partial(_is_long_silent, conversation)
+            return _hold(conversation, given, options.on_result, silent)
+    return None
 
 
 def _environment(options: McpOptions) -> Tau2Environment:

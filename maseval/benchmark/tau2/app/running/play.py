@@ -5,9 +5,7 @@ folder may be played into task after task. A conversation that was interrupted i
 """
 
 import shutil
-import threading
-import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,7 +16,7 @@ from maseval.app.results.results import RunResult
 from maseval.app.running.folder_run import new_folder
 from maseval.app.running.options import takes
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
-from maseval.benchmark.tau2.app.running.options import Human, OnResult, PlayOptions, RunOptions
+from maseval.benchmark.tau2.app.running.options import Human, PlayOptions, RunOptions
 from maseval.benchmark.tau2.app.running.run import PreparedRun
 from maseval.benchmark.tau2.app.running.run_benchmark import RecordedStart
 from maseval.benchmark.tau2.app.running.setup import ModelSpec, OwnAgent, RunSetup
@@ -26,14 +24,14 @@ from maseval.benchmark.tau2.app.running.tasks import domain_name
 from maseval.benchmark.tau2.conversation.recording import read_recording
 from maseval.benchmark.tau2.formats.message import Requestor, tool_calls_of
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
-from maseval.benchmark.tau2.players.human import Seat
-from maseval.core.exceptions import ConfigurationError, RunInterruptedError
+from maseval.benchmark.tau2.players.human import AskPerson, PlayInterruptedError, Seat
+from maseval.core.engine.engines import CallingThreadEngine
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import RecordedReport, Simulation
 from maseval.core.report import TaskExecutionStatus
 from maseval.runs import RunFolder
 from maseval.runs.config_file import is_run_folder
 
-_TICK = 0.1
 _ENDINGS = {
     TerminationReason.USER_STOP: "the customer has left",
     TerminationReason.AGENT_STOP: "the agent has ended it",
@@ -43,62 +41,12 @@ _ENDINGS = {
 }
 
 
-class SimulationThread:
-    """Runs a simulation and reports how it ended.
-
-    Args:
-        run: Runs it into its folder.
-        on_end: Called with how it ended, last of all: the process may be ended by then.
-        on_result: Called before that with the result, if there is one.
-        simulation: The one of the folder, if there are several.
-    """
-
-    def __init__(
-        self,
-        run: Callable[[], RunResult],
-        on_end: Callable[[str], object],
-        on_result: OnResult = lambda result, how: None,
-        simulation: Simulation | None = None,
-    ) -> None:
-        self._simulation = simulation
-        self._run, self._on_end, self._on_result = run, on_end, on_result
-        self._result: RunResult | None = None
-        self._error: Exception | None = None
-        self._thread = threading.Thread(target=self._play, daemon=True, name="maseval-simulation")
-        self._over = threading.Event()
-
-    @property
-    def is_over(self) -> bool:
-        """True once the simulation has ended and is recorded."""
-        return self._over.is_set()
-
-    def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
-
-    def _play(self) -> None:
-        try:
-            self._result = self._run()
-            how = _describe_end(self._result, self._simulation)
-        except Exception as error:  # raised again in the thread that waits
-            self._error = error
-            how = "the simulation could not be run"
-        words = f"The conversation is over: {how}."
-        try:
-            if self._result is not None:
-                self._on_result(self._result, words)
-        finally:
-            self._on_end(words)
-            self._over.set()
-
-    def run_result(self) -> RunResult | None:
-        """Return the result; raises what kept the simulation from being run."""
-        if self._error is not None:
-            raise self._error
-        return self._result
+def describe_end(result: RunResult, simulation: Simulation | None = None) -> str:
+    """Return how the conversation of a run ended; ``simulation`` says which, if it has several."""
+    return f"The conversation is over: {_ending(result, simulation)}."
 
 
-def _describe_end(result: RunResult, simulation: Simulation | None) -> str:
+def _ending(result: RunResult, simulation: Simulation | None) -> str:
     if not result.ran:
         return "it had been held before, and is in the run folder"
     lines = lines_of(RunFolder.read(result.folder))
@@ -111,20 +59,9 @@ def _describe_end(result: RunResult, simulation: Simulation | None) -> str:
     return _ENDINGS.get(TerminationReason(line.ended), failed) if line.ended else failed
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
-    """Return once the condition holds."""
-    # In short naps: on some systems nothing but the end of a wait lets Ctrl-C through.
-    while not condition():
-        time.sleep(_TICK)
-
-
 SIDES: Mapping[str, Requestor] = {"agent": "assistant", "user": "user"}
 DEFAULT_DOMAIN = "library"
 """The domain that is small, and here without a download."""
-
-
-class PlayInterruptedError(RunInterruptedError):
-    """The person went away in the midst of a simulation, which can be played again."""
 
 
 @dataclass(frozen=True)
@@ -152,29 +89,28 @@ class PlayedRun(PreparedRun):
         return is_run_folder(self.path)
 
 
-class Play(SimulationThread):
-    """A simulation with a person in it: ``seat`` is where that person plays."""
+class Play:
+    """A simulation with a person in it, which ``run`` asks for the moves."""
 
     def __init__(self, prepared: PlayedRun, seat: Seat, simulation: Simulation) -> None:
-        super().__init__(prepared.execute, seat.end, simulation=simulation)
+        self._prepared = prepared
         self.seat, self.folder, self.simulation = seat, prepared.path, simulation
         self.other = _other_side(prepared.setup)
         """The name of whoever plays the other side."""
         self._is_new = not prepared.is_resumed
+        self.ending: str | None = None
+        """The words that say how it ended; None until then."""
 
-    def interrupt(self) -> None:
-        """End it, if it is not over; it is recorded, and the same call plays it again."""
-        if self.is_over:
-            return
-        self.seat.leave(PlayInterruptedError("interrupted by the person who plays"))
-        wait_until(lambda: self.is_over)
+    def run(self, ask: AskPerson) -> RunResult:
+        """Play in this thread until the end; ``ask`` is called for each move of the person.
 
-    def result(self) -> RunResult:
-        """Wait for the end and return the result; raises what kept it from being run."""
-        wait_until(lambda: self.is_over)
-        found = self.run_result()
-        assert found is not None  # an end without a result is an error
-        return found
+        If it raises ``KeyboardInterrupt``, the simulation is recorded as far as it came, and the
+        same call to ``play`` continues it.
+        """
+        self.seat.ask = ask
+        result = self._prepared.execute()
+        self.ending = describe_end(result, self.simulation)
+        return result
 
     @property
     def has_verdict(self) -> bool:
@@ -184,7 +120,7 @@ class Play(SimulationThread):
 
     def drop(self) -> bool:
         """Delete the folder, if this play made it; returns whether it is gone."""
-        if self._is_new and self.is_over:
+        if self._is_new:
             with suppress(OSError):
                 shutil.rmtree(self.folder)
         return not self.folder.exists()
@@ -192,7 +128,7 @@ class Play(SimulationThread):
 
 @takes(PlayOptions)
 def play(options: PlayOptions) -> Play:
-    """Let a person play one side of a task; the conversation begins with ``start``.
+    """Let a person play one side of a task; the conversation begins with ``run``.
 
     In a folder that has been played into, other tasks are added to the run; without ``task_id`` the
     next one that has not been played. What was interrupted there is continued where it was, unless
@@ -266,6 +202,7 @@ def _run_options(options: PlayOptions, human: Human) -> RunOptions:
         agent_model=options.agent_model,
         agent_args=options.agent_args,
         concurrency=1,
+        engine=CallingThreadEngine(),
         human=human,
     )
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, Protocol, Self, cast, runtime_checkable
 from weakref import WeakSet
 
 from maseval.app.running.own_code import title_of
@@ -71,6 +71,14 @@ class RecordedStart:
     past: Sequence[Tau2Message]
     first_trial: int | None = None
     lenient: bool = False
+
+
+@runtime_checkable
+class CanLeave(Protocol):
+    """A function that makes agents, for which the run would wait in vain once it is stopped."""
+
+    def leave(self) -> None:
+        """End the conversation at the agent's next turn."""
 
 
 class WorkerNote(NamedTuple):
@@ -155,6 +163,15 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         """Keep the judge's replies in a run folder, if there is a judge."""
         if self.setup.judge is not None:
             self._judge_memory = JudgeMemory(memory_path(folder))
+
+    def stop(self) -> None:
+        """Start nothing more; a person is not waited for, and one who plays by MCP is sent away."""
+        super().stop()
+        for side in (self.setup.agent, self.setup.user):
+            if isinstance(side, Human):
+                side.seat.leave()
+            elif isinstance(side, OwnAgent) and isinstance(side.make, CanLeave):
+                side.make.leave()
 
     def notes(self) -> list[str]:
         """Return the notes on the finished run: on its rehearsal, and on its time limit."""

@@ -80,7 +80,7 @@ def own_domain_origins(names: Iterable[str]) -> dict[str, dict[str, str]]:
     return {name: {"reference": _origins[name].reference} for name in names if name in _origins}
 
 
-def code_of_domains(names: Iterable[str], *others: object) -> dict[str, object]:
+def code_of_domains(names: Iterable[str], *others: object) -> dict[str, dict[str, str]]:
     """Return the ``code`` of a run in these domains, together with other code."""
     domains = [domain_named(name) for name in names]
     files = [_origins[each.name].file for each in domains if each.name in _origins]
