@@ -10,7 +10,6 @@ After tau2-bench v0.2.0, src/tau2/agent/llm_agent.py (MIT, Sierra Research).
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 from maseval.benchmark.tau2.formats.message import (
@@ -33,7 +32,7 @@ from maseval.core.exceptions import AgentError
 from maseval.core.messages import ChatResponse, Message, MessageHistory
 from maseval.core.model import ModelAdapter
 from maseval.core.storage.redaction import redact
-from maseval.core.tool import ToolsOnDemand, tool_definition
+from maseval.core.tool import tool_definition
 
 _LINE = 100
 
@@ -59,15 +58,10 @@ class MessageAgent(ABC):
     def __init__(
         self, tools: Mapping[str, Callable[..., object]], max_tool_calls: int | None = 50
     ) -> None:
-        self._tools_given = tools if isinstance(tools, ToolsOnDemand) else dict(tools)
+        self.tools = dict(tools)
         self.max_tool_calls = max_tool_calls
         self._messages: list[Tau2Message] = []
         self._calls_in_turn = 0
-
-    @cached_property
-    def tools(self) -> dict[str, Callable[..., object]]:
-        """The tools by name."""
-        return dict(self._tools_given)
 
     @abstractmethod
     def _answer(self, messages: Sequence[Tau2Message]) -> SpokenMessage:

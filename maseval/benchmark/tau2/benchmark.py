@@ -277,7 +277,7 @@ class Tau2Benchmark(Benchmark):
         model_id = self._get_user_model_id(task)
         wording = self.wording(environment.release)
         model = self._model("user", model_id, environment, seed_generator)
-        tools = environment.user_tools_on_demand(task.user_data.get("user_tools"))
+        tools = environment.user_tools(task.user_data.get("user_tools"))
         return Tau2User(
             model,
             scenario_text(task.user_data.get("persona"), task.user_data.get("instructions")),

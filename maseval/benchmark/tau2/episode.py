@@ -230,7 +230,7 @@ class _EpisodeBenchmark(DefaultAgentTau2Benchmark):
         return tools + self.wording(environment.release).tools([DONE], SOLO)
 
     def user_tools(self, environment: Tau2Environment, task: Task) -> list[dict[str, Any]]:
-        tools = environment.user_tools_on_demand(task.user_data.get("user_tools"))
+        tools = environment.user_tools(task.user_data.get("user_tools"))
         return self._user_definitions(environment, tools)
 
 

@@ -6,8 +6,7 @@ After tau2-bench v0.2.0, src/tau2/user/user_simulator.py (MIT, Sierra Research).
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from maseval.benchmark.tau2.data_loader import load_guidelines
@@ -36,7 +35,7 @@ from maseval.core.messages import ChatResponse
 from maseval.core.model import ModelAdapter
 from maseval.core.provider_errors import model_of
 from maseval.core.storage.redaction import redact
-from maseval.core.tool import ToolsOnDemand, tool_definition
+from maseval.core.tool import tool_definition
 from maseval.core.user import User
 from maseval.core.words import count_of
 
@@ -67,7 +66,7 @@ class MessageUser(User):
         exhausted_response: str | None = None,
     ) -> None:
         self.initial_query = initial_query
-        self._tools_given = tools if isinstance(tools, ToolsOnDemand) else dict(tools or {})
+        self.tools = dict(tools or {})
         self.max_turns = max_turns
         self.exhausted_response = exhausted_response
         self.messages: list[Tau2Message] = []
@@ -75,16 +74,6 @@ class MessageUser(User):
         self.stopped = False
         self.skips_blank_messages = False
         self.listener: QuestionRecorder | None = None
-
-    @cached_property
-    def tools(self) -> dict[str, Callable[..., object]]:
-        """The tools by name."""
-        return dict(self._tools_given)
-
-    @property
-    def tool_names(self) -> Collection[str]:
-        """The names of its tools."""
-        return (self.tools if "tools" in vars(self) else self._tools_given).keys()
 
     @property
     def _stopped(self) -> bool:
