@@ -7,7 +7,6 @@ that the page shows.
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 
 from maseval.app.benchmarks import OnProgress
@@ -280,44 +279,30 @@ def compare_sources(
     )
 
 
-Insight = tuple[FailureReasons, ToolUse | None]
-"""Why simulations of a run failed, and which tools were used; None if its file does not say."""
-
-
 def look_into(
     found: RunComparison,
     options: ScoringOptions,
-    remember: Callable[
-        [str, Collection[TaskKey], Callable[[OnProgress | None], Insight]], Insight
-    ] = lambda name, tasks, look: look(None),
+    on_progress: Callable[[str], OnProgress | None] = lambda name: None,
 ) -> RunComparison:
     """Add why simulations failed in the tasks that are compared, and which tools were used there.
 
-    ``remember`` may answer for a run, of these tasks, in place of looking, which says how far it
-    is.
+    ``on_progress`` returns for the name of a run what gets how many of its failures are done.
     """
     shared = compared_keys({n: run.outcomes for n, run in found.runs.items()}, found.table)
     source = METRICS[found.metric].source if found.metric in METRICS else "cause"
-
-    def look(run: ComparedRun, on_progress: OnProgress | None) -> Insight:
+    why, tools = {}, {}
+    for name, run in found.runs.items():
         recording = open_compared(run, options)
         # In an edited record, the recorded checks are not those of the verdicts that count.
         if isinstance(recording, RunFolder) and not options.as_recorded:
             recording, _ = recompute_verdicts(recording)
         counted = [each for each in run.outcomes if each.key in shared]
-        official = (found.official or found).runs[run.name].outcomes
+        official = (found.official or found).runs[name].outcomes
         passes = {each.simulation for each in official if each.passed}
-        why = failure_reasons(recording, counted, passes, source, on_progress)
-        if recording is None:
-            return why, None
-        return why, tool_use(recording, {each.simulation for each in counted})
-
-    seen = {n: remember(n, shared, partial(look, run)) for n, run in found.runs.items()}
-    return replace(
-        found,
-        why={name: why for name, (why, _) in seen.items()},
-        tools={name: tools for name, (_, tools) in seen.items() if tools is not None},
-    )
+        why[name] = failure_reasons(recording, counted, passes, source, on_progress(name))
+        if recording is not None:
+            tools[name] = tool_use(recording, {each.simulation for each in counted})
+    return replace(found, why=why, tools=tools)
 
 
 def headline(main: Difference, first: str, second: str, measure: str, level: float = SURE) -> str:
