@@ -9,10 +9,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from maseval.app.benchmarks import OnProgress
+from maseval.app.benchmarks import OnProgress, RecordedOutcomes
 from maseval.app.comparing.compared_runs import (
     FIXED_SIZE,
-    ComparedRun,
     count_by,
     differing_settings,
     keep_equal_tasks,
@@ -70,7 +69,7 @@ class RunComparison:
     is then the comparison of the passes as the benchmark counts them.
     """
 
-    runs: Mapping[str, ComparedRun]
+    runs: Mapping[str, RecordedOutcomes]
     table: ComparisonTable
     two: Comparison | None
     cautions: Sequence[str]
@@ -201,7 +200,7 @@ def compare(
         level=level,
         margin=margin,
         anyway=anyway,
-        load=lambda name, source: load_run(name, source, scoring, k, on_progress),
+        load=lambda name, source: load_run(source, scoring, k, on_progress),
     )
     drawn = []
     named = summaries_for_plot(found.runs, found.table)
@@ -215,7 +214,7 @@ def compare(
 
 def compare_sources(
     sources: Mapping[str, RunFolder | Path],
-    load: Callable[[str, RunFolder | Path], ComparedRun],
+    load: Callable[[str, RunFolder | Path], RecordedOutcomes],
     *,
     options: ScoringOptions,
     k: int = 1,
@@ -228,7 +227,7 @@ def compare_sources(
     settled = settled_runs([*sources.items()])
     whole = {name: load(name, source) for name, source in sources.items()}
 
-    def compare_runs(whole: Mapping[str, ComparedRun]) -> RunComparison:
+    def compare_runs(whole: Mapping[str, RecordedOutcomes]) -> RunComparison:
         loaded, other_tasks = keep_equal_tasks(whole)
         outcomes = {name: run.outcomes for name, run in loaded.items()}
         configs = {name: run.config for name, run in loaded.items()}
@@ -361,7 +360,7 @@ def _some(names: Sequence[str], most: int = 3) -> str:
 
 
 def summaries_for_plot(
-    runs: Mapping[str, ComparedRun], table: ComparisonTable
+    runs: Mapping[str, RecordedOutcomes], table: ComparisonTable
 ) -> dict[str, Summary]:
     """Return the numbers by what a plot calls them: a file has no note beside it."""
     marks = {name: subset_of(run.config) for name, run in runs.items()}
@@ -371,7 +370,9 @@ def summaries_for_plot(
     }
 
 
-def _missing_tasks(runs: Mapping[str, ComparedRun], table: ComparisonTable, k: int) -> str | None:
+def _missing_tasks(
+    runs: Mapping[str, RecordedOutcomes], table: ComparisonTable, k: int
+) -> str | None:
     """Say what the tasks that some run lacks leave open: another has them, or its file's split."""
     domains = {each.group for summary in table.runs.values() for each in summary.groups}
     own = {name: {each.key for each in run.outcomes} for name, run in runs.items()}
@@ -385,7 +386,7 @@ def _missing_tasks(runs: Mapping[str, ComparedRun], table: ComparisonTable, k: i
 
 
 def _ranges(
-    runs: Mapping[str, ComparedRun], tasks: Collection[TaskKey], k: int
+    runs: Mapping[str, RecordedOutcomes], tasks: Collection[TaskKey], k: int
 ) -> dict[str, tuple[float, float]]:
     """Return pass^k of runs over these tasks if all that is missing fails, and if it passes."""
     needed, found = [Simulation(*key, trial) for key in tasks for trial in range(k)], {}
@@ -409,7 +410,7 @@ def _range_in_words(ranges: Mapping[str, tuple[float, float]], measure: str) -> 
     )
 
 
-def _missing_verdicts(runs: Mapping[str, ComparedRun], k: int | None) -> list[str]:
+def _missing_verdicts(runs: Mapping[str, RecordedOutcomes], k: int | None) -> list[str]:
     """Say for each run which verdicts it lacks, and with ``k`` what they leave of a difference."""
     overall = {name: summarise(run.outcomes).overall for name, run in runs.items()}
     found = [f"{name}: {each.shortfall}" for name, each in overall.items() if each.shortfall]
@@ -425,7 +426,7 @@ def _missing_verdicts(runs: Mapping[str, ComparedRun], k: int | None) -> list[st
     return found
 
 
-def _different_texts(runs: Mapping[str, ComparedRun]) -> str | None:
+def _different_texts(runs: Mapping[str, RecordedOutcomes]) -> str | None:
     read = {name: run.config["texts"] for name, run in runs.items() if "texts" in run.config}
     if len(set(read.values())) < 2:
         return None

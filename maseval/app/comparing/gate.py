@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import quote
 
-from maseval.app.benchmarks import OnProgress
+from maseval.app.benchmarks import OnProgress, RecordedOutcomes
 from maseval.app.comparing.blocks import (
     Block,
     TableBlock,
@@ -23,7 +23,6 @@ from maseval.app.comparing.blocks import (
     reasons_table,
 )
 from maseval.app.comparing.compare import RunComparison, compare
-from maseval.app.comparing.compared_runs import ComparedRun
 from maseval.app.results.variants import Metric
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import p_is, percent
@@ -88,7 +87,7 @@ class Gate:
         return self.two.plan.advice if is_open else None
 
     @property
-    def run(self) -> ComparedRun:
+    def run(self) -> RecordedOutcomes:
         """The run that is judged."""
         return self.comparison.runs[self.two.names[1]]
 

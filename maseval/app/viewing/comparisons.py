@@ -9,14 +9,14 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from maseval.app.benchmarks import OnProgress
+from maseval.app.benchmarks import OnProgress, RecordedOutcomes
 from maseval.app.comparing.compare import RunComparison, compare_sources, look_into
-from maseval.app.comparing.compared_runs import ComparedRun, load_run
+from maseval.app.comparing.compared_runs import load_run
 from maseval.app.comparing.page import document_of, looked_into
 from maseval.app.results.finding import open_run_or_file
 from maseval.core.exceptions import ConfigurationError
@@ -89,7 +89,7 @@ class _Desk:
         self._lock, self._one_at_a_time = threading.Lock(), threading.Lock()
         self._works = _Recent[_Work](_MOST_KEPT)
         self._opened = _Recent[RunFolder | Path](_MOST_RUNS)
-        self._loaded = _Recent[ComparedRun](_MOST_RUNS)
+        self._loaded = _Recent[RecordedOutcomes](_MOST_RUNS)
         self._compared = _Recent[RunComparison](_MOST_KEPT)
 
     def compare(self, library: Library, query: Query) -> Mapping[str, object]:
@@ -130,14 +130,13 @@ class _Desk:
         return self._compared.recall(tuple(places), lambda: self._compare_anew(places, work))
 
     def _compare_anew(self, places: list[_Place], work: _Work) -> RunComparison:
-        def load(name: str, source: RunFolder | Path) -> ComparedRun:
+        def load(name: str, source: RunFolder | Path) -> RecordedOutcomes:
             at = names.index(name)
             say = partial(work.say, f"Run {at + 1} of {len(names)}", "judged", "simulation")
             say(0, 0)
-            found = self._loaded.recall(
-                places[at][1:], lambda: load_run(name, source, ScoringOptions(), 1, say)
+            return self._loaded.recall(
+                places[at][1:], lambda: load_run(source, ScoringOptions(), 1, say)
             )
-            return replace(found, name=name)
 
         names = [each.name for each in places]
         sources = {
