@@ -19,7 +19,7 @@ from typing import Any
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import MOST_SIMULATIONS, Simulation, TaskKey
 from maseval.core.recorded import mapping
-from maseval.core.storage.redaction import redact
+from maseval.core.storage.redaction import redact_by_name
 from maseval.core.task import BaseTaskQueue, ChosenSubset, Task
 from maseval.core.task.queues import SUBSET
 
@@ -112,7 +112,7 @@ class RunConfig:
     def of(
         cls,
         config: Mapping[str, object],
-        clean: Callable[[Mapping[str, object]], Mapping[str, object]] = redact,
+        clean: Callable[[Mapping[str, object]], Mapping[str, object]] = redact_by_name,
     ) -> "RunConfig":
         """Return the configuration as it will be stored; names of tasks and domains stay.
 
