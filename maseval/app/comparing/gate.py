@@ -88,11 +88,6 @@ class Gate:
         return self.two.plan.advice if is_open else None
 
     @property
-    def baseline(self) -> ComparedRun:
-        """The run that came before."""
-        return self.comparison.runs[self.two.names[0]]
-
-    @property
     def run(self) -> ComparedRun:
         """The run that is judged."""
         return self.comparison.runs[self.two.names[1]]
@@ -234,10 +229,9 @@ def _headline(gate: Gate) -> str:
     first, second = map(inline, gate.two.names)
     found = gate.main
     question = f"\n\n{inline(gate.open_question)}" if gate.open_question else ""
-    official = gate.comparison.official
-    first_of_all = "" if official is None else f"{inline(official)}\n\n"
+    official = "".join(f"{inline(words)}\n\n" for words in gate.comparison.headlines[:-1])
     return (
-        f"### {mark} {second} is {words} {first}\n\n{first_of_all}"
+        f"### {mark} {second} is {words} {first}\n\n{official}"
         f"{gate.measure} {percent(found.first)} → **{percent(found.second)}**: "
         f"{inline(difference_in_words(found))} percentage points on "
         f"{count_of(found.tasks, 'task')}{question}"

@@ -135,15 +135,11 @@ def plain(text: str) -> str:
     return text.strip()
 
 
-def _sentences(text: str) -> Iterator[str]:
-    """Yield the sentences that are about something: offers of further help are left out."""
-    return (each for each in sentences(text) if not _CLOSES.search(each))
-
-
 @lru_cache(maxsize=_REMEMBERED)
 def asks(text: str) -> bool:
-    """Return True if a text asks for a confirmation."""
-    return any(_ASKS.search(_LEAVES_OPEN.sub("", each)) for each in _sentences(text))
+    """Return True if a text asks for a confirmation; offers of further help are none."""
+    about = (each for each in sentences(text) if not closes(each))
+    return any(_ASKS.search(_LEAVES_OPEN.sub("", each)) for each in about)
 
 
 def closes(text: str) -> bool:
@@ -227,14 +223,12 @@ def own_values(call: Tau2ToolCall) -> list[str]:
     return list(dict.fromkeys(telling_values(arguments)))
 
 
-def names_its_values(text: str, call: Tau2ToolCall) -> bool:
-    """Return True if a text names at least two of a call's own values: one alone may be chance."""
-    return sum(mentions(text, value) for value in own_values(call)) > 1
-
-
 def means(text: str, call: Tau2ToolCall) -> bool:
-    """Return True if a text says what a call does; the name of its record alone is not enough."""
-    return says_the_like(text, call) or names_its_values(text, call)
+    """Return True if a text says what a call does, or names at least two of its own values.
+
+    One alone may be chance, as the name of its record.
+    """
+    return says_the_like(text, call) or sum(mentions(text, e) for e in own_values(call)) > 1
 
 
 def other_ids(text: str, call: Tau2ToolCall) -> bool:

@@ -28,6 +28,7 @@ from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.releases import AnyVersion, release_of
 from maseval.benchmark.tau2.formats.message import Requestor
+from maseval.benchmark.tau2.review.words import telling_values
 from maseval.benchmark.tau2.world.tasks import Action, TaskSpec
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.words import count_of
@@ -175,16 +176,7 @@ def _is_published(
 
 def words_told(task: Mapping[str, Any]) -> str:
     """Return what a task tells the user; older files leave out what is empty."""
-    return "\n".join(sorted(_texts(task.get("user_scenario"))))
-
-
-def _texts(value: object) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case Mapping():
-            for each in value.values():
-                yield from _texts(each)
+    return "\n".join(sorted(telling_values(task.get("user_scenario"))))
 
 
 def errata_of(domain: str | Domain, release: AnyVersion = None) -> tuple[Erratum, ...]:
