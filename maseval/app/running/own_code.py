@@ -3,6 +3,7 @@
 import importlib
 import importlib.util
 import sys
+import sysconfig
 from collections.abc import Callable
 from difflib import get_close_matches
 from functools import partial
@@ -12,8 +13,11 @@ from typing import NamedTuple, TypeVar
 
 from maseval.app.running.code_version import source_of
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.lazy import find_entry_points
 
 T = TypeVar("T")
+
+_OWN_HOME = Path(__file__).parents[2]
 
 
 class OwnCode(NamedTuple):
@@ -42,7 +46,44 @@ def member_of(module: ModuleType, name: str, place: str, what: OwnCode) -> objec
         alike = [near for names in (own, every) for near in get_close_matches(name, names, n=1)]
         hint = f"; did you mean {alike[0]!r}?" if alike else ""
         raise ConfigurationError(f"{place} has no {what.noun} {name!r}{hint}")
+    is_class = isinstance(found, type)  # of benchmarks only those that are one are called
+    if callable(found) and not ((is_class and what.noun == "benchmark") or _may_be_called(found)):
+        raise ConfigurationError(
+            f"{what.option} is '{place}:{name}', which was not written for maseval and is not "
+            "called; name a subclass of maseval.Benchmark, code in files of your own, or a "
+            f"function that its package registers by an entry point in the group {_GROUP}"
+        )
     return found
+
+
+_GROUP = "maseval.functions"
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
+
+
+def _may_be_called(thing: Callable[..., object]) -> bool:
+    """Return True for benchmarks, code in the user's own files, and what a package registers.
+
+    A run file may come from anybody, and must not be able to call what it likes.
+    """
+    from maseval.core.benchmark import Benchmark  # help must not load it
+
+    while isinstance(thing, partial):
+        thing = thing.func
+    if isinstance(thing, Benchmark) or (isinstance(thing, type) and issubclass(thing, Benchmark)):
+        return True
+    code = thing if hasattr(thing, "__qualname__") else type(thing)
+    module = str(getattr(code, "__module__", ""))
+    file = getattr(sys.modules.get(module), "__file__", None)
+    if file and not _is_installed(Path(file).resolve()):
+        return True
+    return f"{module}:{title_of(code)}" in {each.value for each in find_entry_points(_GROUP)}
+
+
+def _is_installed(file: Path) -> bool:
+    """Return True for a file of Python itself, of an installed package, or of maseval."""
+    homes = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), _OWN_HOME)
+    within = any(file.is_relative_to(Path(home).resolve()) for home in homes)
+    return within or not _INSTALLED.isdisjoint(file.parts)
 
 
 def load_module(place: str, what: OwnCode) -> ModuleType:
