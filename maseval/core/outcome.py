@@ -176,9 +176,9 @@ def words_on_code(versions: Iterable[str | None]) -> str | None:
     found = Counter(versions)
     if len(found) < 2:
         return None
-    *most, last = (f"{number:,}" for _, number in found.most_common())
-    number = _COUNTS.get(len(found), str(len(found)))
-    return f"{number} versions of the code: {', '.join(most)} and {last} simulations."
+    *most, last = (number for _, number in found.most_common())
+    listed = f"{', '.join(map(str, most))} and {count_of(last, 'simulation')}"
+    return f"{_COUNTS.get(len(found), len(found))} versions of the code: {listed}."
 
 
 class TrialVerdict(NamedTuple):
