@@ -7,13 +7,11 @@ that the page shows.
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 
-from maseval.app.benchmarks import OnProgress
+from maseval.app.benchmarks import OnProgress, RecordedOutcomes
 from maseval.app.comparing.compared_runs import (
     FIXED_SIZE,
-    ComparedRun,
     count_by,
     differing_settings,
     keep_equal_tasks,
@@ -71,7 +69,7 @@ class RunComparison:
     is then the comparison of the passes as the benchmark counts them.
     """
 
-    runs: Mapping[str, ComparedRun]
+    runs: Mapping[str, RecordedOutcomes]
     table: ComparisonTable
     two: Comparison | None
     cautions: Sequence[str]
@@ -202,7 +200,7 @@ def compare(
         level=level,
         margin=margin,
         anyway=anyway,
-        load=lambda name, source: load_run(name, source, scoring, k, on_progress),
+        load=lambda name, source: load_run(source, scoring, k, on_progress),
     )
     drawn = []
     named = summaries_for_plot(found.runs, found.table)
@@ -216,7 +214,7 @@ def compare(
 
 def compare_sources(
     sources: Mapping[str, RunFolder | Path],
-    load: Callable[[str, RunFolder | Path], ComparedRun],
+    load: Callable[[str, RunFolder | Path], RecordedOutcomes],
     *,
     options: ScoringOptions,
     k: int = 1,
@@ -229,7 +227,7 @@ def compare_sources(
     settled = settled_runs([*sources.items()])
     whole = {name: load(name, source) for name, source in sources.items()}
 
-    def compare_runs(whole: Mapping[str, ComparedRun]) -> RunComparison:
+    def compare_runs(whole: Mapping[str, RecordedOutcomes]) -> RunComparison:
         loaded, other_tasks = keep_equal_tasks(whole)
         outcomes = {name: run.outcomes for name, run in loaded.items()}
         configs = {name: run.config for name, run in loaded.items()}
@@ -280,44 +278,30 @@ def compare_sources(
     )
 
 
-Insight = tuple[FailureReasons, ToolUse | None]
-"""Why simulations of a run failed, and which tools were used; None if its file does not say."""
-
-
 def look_into(
     found: RunComparison,
     options: ScoringOptions,
-    remember: Callable[
-        [str, Collection[TaskKey], Callable[[OnProgress | None], Insight]], Insight
-    ] = lambda name, tasks, look: look(None),
+    on_progress: Callable[[str], OnProgress | None] = lambda name: None,
 ) -> RunComparison:
     """Add why simulations failed in the tasks that are compared, and which tools were used there.
 
-    ``remember`` may answer for a run, of these tasks, in place of looking, which says how far it
-    is.
+    ``on_progress`` returns for the name of a run what gets how many of its failures are done.
     """
     shared = compared_keys({n: run.outcomes for n, run in found.runs.items()}, found.table)
     source = METRICS[found.metric].source if found.metric in METRICS else "cause"
-
-    def look(run: ComparedRun, on_progress: OnProgress | None) -> Insight:
+    why, tools = {}, {}
+    for name, run in found.runs.items():
         recording = open_compared(run, options)
         # In an edited record, the recorded checks are not those of the verdicts that count.
         if isinstance(recording, RunFolder) and not options.as_recorded:
             recording, _ = recompute_verdicts(recording)
         counted = [each for each in run.outcomes if each.key in shared]
-        official = (found.official or found).runs[run.name].outcomes
+        official = (found.official or found).runs[name].outcomes
         passes = {each.simulation for each in official if each.passed}
-        why = failure_reasons(recording, counted, passes, source, on_progress)
-        if recording is None:
-            return why, None
-        return why, tool_use(recording, {each.simulation for each in counted})
-
-    seen = {n: remember(n, shared, partial(look, run)) for n, run in found.runs.items()}
-    return replace(
-        found,
-        why={name: why for name, (why, _) in seen.items()},
-        tools={name: tools for name, (_, tools) in seen.items() if tools is not None},
-    )
+        why[name] = failure_reasons(recording, counted, passes, source, on_progress(name))
+        if recording is not None:
+            tools[name] = tool_use(recording, {each.simulation for each in counted})
+    return replace(found, why=why, tools=tools)
 
 
 def headline(main: Difference, first: str, second: str, measure: str, level: float = SURE) -> str:
@@ -376,7 +360,7 @@ def _some(names: Sequence[str], most: int = 3) -> str:
 
 
 def summaries_for_plot(
-    runs: Mapping[str, ComparedRun], table: ComparisonTable
+    runs: Mapping[str, RecordedOutcomes], table: ComparisonTable
 ) -> dict[str, Summary]:
     """Return the numbers by what a plot calls them: a file has no note beside it."""
     marks = {name: subset_of(run.config) for name, run in runs.items()}
@@ -386,7 +370,9 @@ def summaries_for_plot(
     }
 
 
-def _missing_tasks(runs: Mapping[str, ComparedRun], table: ComparisonTable, k: int) -> str | None:
+def _missing_tasks(
+    runs: Mapping[str, RecordedOutcomes], table: ComparisonTable, k: int
+) -> str | None:
     """Say what the tasks that some run lacks leave open: another has them, or its file's split."""
     domains = {each.group for summary in table.runs.values() for each in summary.groups}
     own = {name: {each.key for each in run.outcomes} for name, run in runs.items()}
@@ -400,7 +386,7 @@ def _missing_tasks(runs: Mapping[str, ComparedRun], table: ComparisonTable, k: i
 
 
 def _ranges(
-    runs: Mapping[str, ComparedRun], tasks: Collection[TaskKey], k: int
+    runs: Mapping[str, RecordedOutcomes], tasks: Collection[TaskKey], k: int
 ) -> dict[str, tuple[float, float]]:
     """Return pass^k of runs over these tasks if all that is missing fails, and if it passes."""
     needed, found = [Simulation(*key, trial) for key in tasks for trial in range(k)], {}
@@ -424,7 +410,7 @@ def _range_in_words(ranges: Mapping[str, tuple[float, float]], measure: str) -> 
     )
 
 
-def _missing_verdicts(runs: Mapping[str, ComparedRun], k: int | None) -> list[str]:
+def _missing_verdicts(runs: Mapping[str, RecordedOutcomes], k: int | None) -> list[str]:
     """Say for each run which verdicts it lacks, and with ``k`` what they leave of a difference."""
     overall = {name: summarise(run.outcomes).overall for name, run in runs.items()}
     found = [f"{name}: {each.shortfall}" for name, each in overall.items() if each.shortfall]
@@ -440,7 +426,7 @@ def _missing_verdicts(runs: Mapping[str, ComparedRun], k: int | None) -> list[st
     return found
 
 
-def _different_texts(runs: Mapping[str, ComparedRun]) -> str | None:
+def _different_texts(runs: Mapping[str, RecordedOutcomes]) -> str | None:
     read = {name: run.config["texts"] for name, run in runs.items() if "texts" in run.config}
     if len(set(read.values())) < 2:
         return None
