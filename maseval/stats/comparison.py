@@ -101,6 +101,7 @@ def compare(
     k: int = 1,
     up_to: int = UP_TO,
     level: float = LEVEL,
+    margin: float = 0.0,
     anyway: bool = False,
 ) -> Comparison:
     """Compare two runs, paired by task; differences are second - first.
@@ -113,6 +114,8 @@ def compare(
             evaluators, are refused; domains with different data are left out.
         k: The pass^k that the main comparison is about.
         up_to: The largest k of the other comparisons, as far as there are trials.
+        level: That of the intervals.
+        margin: The difference that matters to nobody: what is beyond it is to be decided.
         anyway: Do not refuse, but name what differs as a caution.
     """
     if names[0] == names[1]:
@@ -139,7 +142,7 @@ def compare(
         main=main,
         differences=differences,
         flipped=_find_flips(a, b),
-        plan=plan(pairs, main.test.p_value, level, costs),
+        plan=plan(pairs, main.test.p_value, level, costs, margin),
         comparable=len(
             _keys_in_all({name: [each.key for each in run] for name, run in by_name.items()})
         ),
@@ -357,7 +360,7 @@ CONDITIONS = frozenset(
 # The code of a run, by what it makes; what judges is compared by this, and not by its name.
 _PARTS, _FILES = ("code", "parts"), ("code", "files")
 _EVALUATOR = (*_PARTS, "evaluator")
-ANYWAY = "compared anyway, although what judges them or their rules differ"
+ANYWAY = "compared anyway, although judged otherwise or under other rules"
 # The simulated user, the judge and what models read: part of the setup, not of what is compared.
 _SURROUNDINGS = ("user", "judge", "nl_assertions", "evaluator", "texts", "reasoning_policy")
 
@@ -435,9 +438,9 @@ def check_compatible(
     reasons = "; ".join(found.refused)
     if reasons and not anyway:
         raise IncomparableRunsError(
-            f"{names[0]} and {names[1]} cannot be compared, because what judges them or their "
-            f"rules differ: {reasons}. Run one of them again with the code and settings of the "
-            "other, or compare them all the same, which the output says (--anyway, anyway=True)",
+            f"{names[0]} and {names[1]} were judged otherwise or under other rules: {reasons}. Run "
+            "one of them again with the code and settings of the other, or compare them all the "
+            "same, which the output says (--anyway, anyway=True)",
             details={"reasons": found.refused},
         )
     marks = [f"{names[0]} and {names[1]} are {ANYWAY}: {reasons}"] if reasons else []

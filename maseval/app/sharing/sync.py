@@ -22,7 +22,7 @@ from maseval.app.results.results import run_summary
 from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
-from maseval.core.storage.redaction import redact_text
+from maseval.core.storage.redaction import redact_text, redact_value
 from maseval.interface.telemetry.otlp import (
     BATCH,
     DeliveryError,
@@ -44,7 +44,7 @@ from maseval.interface.trackers.tracked_run import (
     tasks_of,
 )
 from maseval.runs import RunFolder
-from maseval.runs.config import mark_of
+from maseval.runs.config import CODE, mark_of
 from maseval.runs.recording import Recording
 from maseval.stats import Estimate
 
@@ -89,11 +89,11 @@ class Destination:
 
     @property
     def address(self) -> str:
-        """The address, without a password."""
-        return redact_text(self.where or _ADDRESSES[self.name]())
+        """The address, without what may be a key."""
+        return redact_value(self.where or _ADDRESSES[self.name]())
 
     def __str__(self) -> str:
-        return self.name if self.where is None else f"{self.name}={redact_text(self.where)}"
+        return self.name if self.where is None else f"{self.name}={redact_value(self.where)}"
 
     def check(self) -> None:
         """Raise if nothing can be sent there: no library, no keys, no such address."""
@@ -164,7 +164,7 @@ class SentLog:
                     yield found
 
 
-_NOT_PARAMETERS = ("tasks", "data")
+_NOT_PARAMETERS = ("tasks", "data", CODE)
 
 
 @dataclass(frozen=True)
@@ -265,6 +265,8 @@ def _tracked_run(recording: Recording, explain: bool) -> Iterator[TrackedRun]:
         scores |= {each.name: dict(each.pass_hat) for each in summary.domains}
     config = recording.config.values
     settings = {key: value for key, value in config.items() if key not in _NOT_PARAMETERS}
+    if version := recording.config.code_version:
+        settings[CODE] = version  # its files would be hundreds of parameters
     if mark := mark_of(config):
         settings["estimate"] = mark
     # The recorded verdicts that do not hold.

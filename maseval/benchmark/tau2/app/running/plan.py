@@ -20,7 +20,7 @@ from maseval.benchmark.tau2.app.running.setup import ModelSpec, OwnAgent, RunSet
 from maseval.core.messages import text_of
 from maseval.core.model import ModelAdapter
 from maseval.core.scripted import ScriptedModelAdapter
-from maseval.core.storage.redaction import Secrets
+from maseval.core.storage.redaction import Secrets, redact
 from maseval.core.task import Task
 from maseval.core.usage import TokenUsage
 from maseval.runs.config import RunConfig
@@ -107,19 +107,7 @@ class RunPlan:
 
     def to_dict(self) -> dict[str, object]:
         """Return the one object that ``--json`` prints."""
-        return {
-            "folder": str(self.folder),
-            "tasks": {domain: list(ids) for domain, ids in self.tasks.items()},
-            "trials": self.trials,
-            "left": self.left,
-            "config": dict(self.config),
-            "models": [asdict(model) for model in self.models],
-            "cost": self.cost,
-            "basis": self.basis,
-            "prompts": {role: asdict(prompt) for role, prompt in self.prompts.items()},
-            "problems": list(self.problems),
-            "warnings": list(self.warnings),
-        }
+        return {**asdict(self), "folder": str(self.folder), "cost": self.cost}
 
 
 @takes(RunOptions)
@@ -138,7 +126,9 @@ def plan(options: RunOptions) -> RunPlan:
     secrets = Secrets.of(prepared.config)
     return RunPlan(
         folder=prepared.path,
-        config=RunConfig.of(prepared.config, clean=secrets.removed_from).values,
+        config=RunConfig.of(
+            prepared.config, clean=lambda c: secrets.removed_from(redact(c))
+        ).values,
         tasks={domain: [str(task.id) for task in each] for domain, each in prepared.tasks.items()},
         trials=options.trials,
         left=left.total(),

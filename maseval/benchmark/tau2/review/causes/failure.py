@@ -25,7 +25,7 @@ from maseval.benchmark.tau2.review.explain.explanation import Explanation, forma
 from maseval.benchmark.tau2.review.policy import check_case, forbidden_steps
 from maseval.benchmark.tau2.review.policy.confirming import TRANSFER_TEXT, TRANSFER_TOOL
 from maseval.benchmark.tau2.review.policy.consent import Meaning, read_reply
-from maseval.benchmark.tau2.review.talk import CallMade, Talk, Utterance
+from maseval.benchmark.tau2.review.talk import CallMade, Talk, Utterance, normalise
 from maseval.benchmark.tau2.scoring.case import Case
 from maseval.core.finding import Finding
 
@@ -98,7 +98,7 @@ class Conversation:
         left = list(calls)
         for call in left:
             alone = len(left) == 1
-            if agrees_to(reply, call) and offers(text, words.plain(reply), call, alone=alone):
+            if agrees_to(reply, call) and offers(text, normalise(reply), call, alone=alone):
                 return at, call
         return None
 
@@ -161,7 +161,7 @@ def same_call(one: Tau2ToolCall, other: Tau2ToolCall) -> bool:
 
 def agrees_to(text: str, call: Tau2ToolCall) -> bool:
     """Return True if a reply to the offer of a call is a yes, or an order to make it."""
-    return read_reply(words.plain(text), call) in (Meaning.YES, Meaning.REQUEST)
+    return read_reply(normalise(text), call) in (Meaning.YES, Meaning.REQUEST)
 
 
 def offers(text: str, reply: str, call: Tau2ToolCall, *, alone: bool) -> bool:
@@ -344,6 +344,15 @@ class Failure(Conversation):
             if any(words.says_part_of_it(each, call) for each in refused):
                 return said
         return None
+
+    def yes_to(self, made: CallMade) -> Utterance | None:
+        """Return the user's last text before a write if it says yes to a question about it."""
+        replies = self.talk.user_before(made.message_index)
+        asked = self.talk.agent_before(replies[-1].message_index) if replies else []
+        if not asked or not agrees_to(replies[-1].text, made.call):
+            return None
+        is_meant = offers(asked[-1].text, replies[-1].text, made.call, alone=True)
+        return replies[-1] if is_meant else None
 
     def is_first_said_by_user(self, pattern: re.Pattern[str], before: int) -> bool:
         """Return True if the agent had not said something before a message of the user."""
