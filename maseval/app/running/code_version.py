@@ -222,12 +222,14 @@ _source = cache(_Source)
 
 def _closure(roots: Iterable[Path]) -> tuple[list[Path], list[str]]:
     """Return all own files that the roots lead to, and the other packages they import."""
+    waiting = [own for file in roots if _is_own(own := file.resolve())]
+    files, packages = set[Path](), set[str]()
+    # Most runs have no code of anybody's own.
     loaded = {
         Path(file).resolve(): module
-        for module in [*sys.modules.values()]
+        for module in ([*sys.modules.values()] if waiting else ())
         if (file := getattr(module, "__file__", None))
     }
-    waiting, files, packages = [file.resolve() for file in roots], set[Path](), set[str]()
     while waiting:
         file = waiting.pop()
         if file in files or not _is_own(file):
