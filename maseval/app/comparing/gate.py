@@ -115,7 +115,6 @@ class Gate:
         return next((each for each in trials if each.passed is False), trials[0])
 
     def to_dict(self) -> dict[str, object]:
-        """Return the verdict and the comparison as JSON values."""
         return {
             "verdict": self.verdict,
             "margin": self.margin,
