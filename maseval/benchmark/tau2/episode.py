@@ -217,7 +217,7 @@ class Episodes(DefaultAgentTau2Benchmark):
     def user_tools(self, environment: Tau2Environment) -> list[dict[str, Any]]:
         """Return the tools that the task gives the user."""
         only = self.known[0].user_data.get("user_tools")
-        return self._user_definitions(environment, environment.user_tools_on_demand(only))
+        return self._user_definitions(environment, environment.user_tools(only))
 
 
 class InterruptedEpisodeError(ConfigurationError, RuntimeError):

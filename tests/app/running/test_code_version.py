@@ -263,6 +263,8 @@ def test_with_changed_code_what_is_finished_stays_and_what_failed_runs_again(res
     by_code = {(each["config"]["code"], each["task_id"]) for each in folder.reports()}
     assert len({code for code, _ in by_code}) == 2 and len(by_code) == 3
     assert folder.config.code_version in {code for code, task in by_code if task == "milk"}
+    assert f"code {folder.config.code_version}" in maseval("show", "r", "milk").stdout
+    assert f"code {folder.config.code_version}" not in maseval("show", "r", "tea").stdout
     assert run_shop(trials=4).ran == 0  # from here on the new code is the run's
 
 
