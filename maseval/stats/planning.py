@@ -30,8 +30,8 @@ from maseval.stats.intervals import (
     weighted_interval,
 )
 from maseval.stats.result import Result
-from maseval.stats.trial_noise import count_as_pass_hat, trial_noise
-from maseval.stats.trials import MEASURES, Measure, Trials, fewest_trials, mean_over_tasks
+from maseval.stats.trial_noise import trial_noise
+from maseval.stats.trials import Trials, fewest_trials, mean_over_tasks, pass_hat_k
 
 ALPHA = 0.05
 POWER = 0.8
@@ -65,21 +65,17 @@ class SamplePlan(Result):
 
 @dataclass(frozen=True)
 class Pairs:
-    """The trials of the tasks that two runs share, in the same order, and the measure compared."""
+    """The trials of the tasks that two runs share, in the same order, and the pass^k compared."""
 
     first: Sequence[Trials]
     second: Sequence[Trials]
-    measure: Measure = "pass^k"
     k: int = 1
 
     @property
     def differences(self) -> list[float]:
         """Second run - first run, task by task."""
-        score = MEASURES[self.measure]
-        return [
-            float(score(*b, self.k) - score(*a, self.k))
-            for a, b in zip(self.first, self.second, strict=True)
-        ]
+        pairs = zip(self.first, self.second, strict=True)
+        return [float(pass_hat_k(*b, self.k) - pass_hat_k(*a, self.k)) for a, b in pairs]
 
     def noise(self, trials: int | None = None) -> float | None:
         """Return the part of the differences' variance that is trial noise.
@@ -88,7 +84,7 @@ class Pairs:
         """
         total = 0.0
         for run in (self.first, self.second):
-            noise = trial_noise(count_as_pass_hat(run, self.measure), self.k, trials)
+            noise = trial_noise(run, self.k, trials)
             if noise is None:
                 return None
             total += noise
