@@ -14,7 +14,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import between, in_points, money, p_value
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.report.results import summary_table
-from maseval.stats.comparison import UP_TO, ComparisonTable, Difference, Pair, compare_all
+from maseval.stats.comparison import UP_TO, ComparisonTable, Pair, compare_all
 from maseval.stats.summary import GroupSummary
 
 ComparedDocument = dict[str, object]
@@ -94,26 +94,20 @@ def _result_cells(overall: GroupSummary) -> dict[str, object]:
 
 
 def _pair(pair: Pair, names: Sequence[str]) -> dict[str, object]:
+    """Return a difference, and in words as every command prints it: points, interval, p-value."""
     first, second = map(names.index, pair.names)
+    found = pair.main
     return {
         "first": first,
         "second": second,
-        **_difference_cells(pair.main),
-        "p_value": pair.main.test.p_value,
-        "adjusted": p_value(pair.adjusted),
-        "sure": pair.sure,
-    }
-
-
-def _difference_cells(found: Difference) -> dict[str, object]:
-    """Return a difference, and in words as every command prints it: points, interval, p-value."""
-    span = found.interval
-    return {
         "measure": found.name,
         "difference": found.difference,
         "points": in_points(found.difference),
-        "interval": between(span.low, span.high),
+        "interval": between(found.interval.low, found.interval.high),
         "p": p_value(found.test.p_value),
+        "p_value": found.test.p_value,
+        "adjusted": p_value(pair.adjusted),
+        "sure": pair.sure,
     }
 
 

@@ -7,13 +7,11 @@ that the page shows.
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 
-from maseval.app.benchmarks import OnProgress
+from maseval.app.benchmarks import OnProgress, RecordedOutcomes
 from maseval.app.comparing.compared_runs import (
     FIXED_SIZE,
-    ComparedRun,
     count_by,
     differing_settings,
     keep_equal_tasks,
@@ -64,14 +62,15 @@ class RunComparison:
     ``differing`` has the settings and the code that differ, which is what is compared. ``notes``
     say what is wrong with the records. ``texts`` says, if so, that models read different
     texts, which makes it another experiment. ``cautions`` name what else may explain a difference,
-    ``incomplete`` those of them that lack verdicts, ``drawn`` the plots' files. The runs have so
-    many ``tasks`` together, comparable or not. ``why`` has the reasons of each run's failures and
+    ``incomplete`` those of them that lack verdicts, ``dropped`` tasks and domains that are not
+    compared, ``drawn`` the plots' files. The runs have so many ``tasks`` together, comparable or
+    not. ``why`` has the reasons of each run's failures and
     ``tools`` the calls of its tools, if they were asked for; ``missing`` says what the tasks that
     some run lacks leave open. With another ``metric`` than ``pass``, a variant counts; ``official``
     is then the comparison of the passes as the benchmark counts them.
     """
 
-    runs: Mapping[str, ComparedRun]
+    runs: Mapping[str, RecordedOutcomes]
     table: ComparisonTable
     two: Comparison | None
     cautions: Sequence[str]
@@ -79,7 +78,7 @@ class RunComparison:
     texts: str | None = None
     differing: Sequence[str] = ()
     notes: Sequence[str] = ()
-    other_tasks: Sequence[str] = ()
+    dropped: Sequence[str] = ()
     incomplete: Sequence[str] = ()
     tasks: int = 0
     why: Mapping[str, FailureReasons] = field(default_factory=dict)
@@ -137,11 +136,6 @@ class RunComparison:
     def summaries(self) -> Mapping[str, Summary]:
         """Each run's numbers on the tasks that all share."""
         return self.table.runs
-
-    @property
-    def dropped(self) -> Sequence[str]:
-        """Tasks and groups that are not compared, a sentence for each."""
-        return [*self.other_tasks, *(self.two or self.table).dropped]
 
     def to_dict(self) -> dict[str, object]:
         """Return the comparison of two, or the table of several, as JSON values."""
@@ -202,7 +196,7 @@ def compare(
         level=level,
         margin=margin,
         anyway=anyway,
-        load=lambda name, source: load_run(name, source, scoring, k, on_progress),
+        load=lambda name, source: load_run(source, scoring, k, on_progress),
     )
     drawn = []
     named = summaries_for_plot(found.runs, found.table)
@@ -216,7 +210,7 @@ def compare(
 
 def compare_sources(
     sources: Mapping[str, RunFolder | Path],
-    load: Callable[[str, RunFolder | Path], ComparedRun],
+    load: Callable[[str, RunFolder | Path], RecordedOutcomes],
     *,
     options: ScoringOptions,
     k: int = 1,
@@ -229,7 +223,7 @@ def compare_sources(
     settled = settled_runs([*sources.items()])
     whole = {name: load(name, source) for name, source in sources.items()}
 
-    def compare_runs(whole: Mapping[str, ComparedRun]) -> RunComparison:
+    def compare_runs(whole: Mapping[str, RecordedOutcomes]) -> RunComparison:
         loaded, other_tasks = keep_equal_tasks(whole)
         outcomes = {name: run.outcomes for name, run in loaded.items()}
         configs = {name: run.config for name, run in loaded.items()}
@@ -258,7 +252,7 @@ def compare_sources(
             texts=_different_texts(loaded),
             differing=differing_settings(loaded),
             notes=[f"{name}: {note}" for name, run in loaded.items() for note in run.notes],
-            other_tasks=other_tasks,
+            dropped=[*other_tasks, *(two or table).dropped],
             incomplete=_missing_verdicts(loaded, None if missing else k),
             tasks=len({each.key for run in whole.values() for each in run.outcomes}),
             missing=missing,
@@ -280,44 +274,30 @@ def compare_sources(
     )
 
 
-Insight = tuple[FailureReasons, ToolUse | None]
-"""Why simulations of a run failed, and which tools were used; None if its file does not say."""
-
-
 def look_into(
     found: RunComparison,
     options: ScoringOptions,
-    remember: Callable[
-        [str, Collection[TaskKey], Callable[[OnProgress | None], Insight]], Insight
-    ] = lambda name, tasks, look: look(None),
+    on_progress: Callable[[str], OnProgress | None] = lambda name: None,
 ) -> RunComparison:
     """Add why simulations failed in the tasks that are compared, and which tools were used there.
 
-    ``remember`` may answer for a run, of these tasks, in place of looking, which says how far it
-    is.
+    ``on_progress`` returns for the name of a run what gets how many of its failures are done.
     """
     shared = compared_keys({n: run.outcomes for n, run in found.runs.items()}, found.table)
     source = METRICS[found.metric].source if found.metric in METRICS else "cause"
-
-    def look(run: ComparedRun, on_progress: OnProgress | None) -> Insight:
+    why, tools = {}, {}
+    for name, run in found.runs.items():
         recording = open_compared(run, options)
         # In an edited record, the recorded checks are not those of the verdicts that count.
         if isinstance(recording, RunFolder) and not options.as_recorded:
             recording, _ = recompute_verdicts(recording)
         counted = [each for each in run.outcomes if each.key in shared]
-        official = (found.official or found).runs[run.name].outcomes
+        official = (found.official or found).runs[name].outcomes
         passes = {each.simulation for each in official if each.passed}
-        why = failure_reasons(recording, counted, passes, source, on_progress)
-        if recording is None:
-            return why, None
-        return why, tool_use(recording, {each.simulation for each in counted})
-
-    seen = {n: remember(n, shared, partial(look, run)) for n, run in found.runs.items()}
-    return replace(
-        found,
-        why={name: why for name, (why, _) in seen.items()},
-        tools={name: tools for name, (_, tools) in seen.items() if tools is not None},
-    )
+        why[name] = failure_reasons(recording, counted, passes, source, on_progress(name))
+        if recording is not None:
+            tools[name] = tool_use(recording, {each.simulation for each in counted})
+    return replace(found, why=why, tools=tools)
 
 
 def headline(main: Difference, first: str, second: str, measure: str, level: float = SURE) -> str:
@@ -376,7 +356,7 @@ def _some(names: Sequence[str], most: int = 3) -> str:
 
 
 def summaries_for_plot(
-    runs: Mapping[str, ComparedRun], table: ComparisonTable
+    runs: Mapping[str, RecordedOutcomes], table: ComparisonTable
 ) -> dict[str, Summary]:
     """Return the numbers by what a plot calls them: a file has no note beside it."""
     marks = {name: subset_of(run.config) for name, run in runs.items()}
@@ -386,7 +366,9 @@ def summaries_for_plot(
     }
 
 
-def _missing_tasks(runs: Mapping[str, ComparedRun], table: ComparisonTable, k: int) -> str | None:
+def _missing_tasks(
+    runs: Mapping[str, RecordedOutcomes], table: ComparisonTable, k: int
+) -> str | None:
     """Say what the tasks that some run lacks leave open: another has them, or its file's split."""
     domains = {each.group for summary in table.runs.values() for each in summary.groups}
     own = {name: {each.key for each in run.outcomes} for name, run in runs.items()}
@@ -400,7 +382,7 @@ def _missing_tasks(runs: Mapping[str, ComparedRun], table: ComparisonTable, k: i
 
 
 def _ranges(
-    runs: Mapping[str, ComparedRun], tasks: Collection[TaskKey], k: int
+    runs: Mapping[str, RecordedOutcomes], tasks: Collection[TaskKey], k: int
 ) -> dict[str, tuple[float, float]]:
     """Return pass^k of runs over these tasks if all that is missing fails, and if it passes."""
     needed, found = [Simulation(*key, trial) for key in tasks for trial in range(k)], {}
@@ -424,7 +406,7 @@ def _range_in_words(ranges: Mapping[str, tuple[float, float]], measure: str) -> 
     )
 
 
-def _missing_verdicts(runs: Mapping[str, ComparedRun], k: int | None) -> list[str]:
+def _missing_verdicts(runs: Mapping[str, RecordedOutcomes], k: int | None) -> list[str]:
     """Say for each run which verdicts it lacks, and with ``k`` what they leave of a difference."""
     overall = {name: summarise(run.outcomes).overall for name, run in runs.items()}
     found = [f"{name}: {each.shortfall}" for name, each in overall.items() if each.shortfall]
@@ -440,7 +422,7 @@ def _missing_verdicts(runs: Mapping[str, ComparedRun], k: int | None) -> list[st
     return found
 
 
-def _different_texts(runs: Mapping[str, ComparedRun]) -> str | None:
+def _different_texts(runs: Mapping[str, RecordedOutcomes]) -> str | None:
     read = {name: run.config["texts"] for name, run in runs.items() if "texts" in run.config}
     if len(set(read.values())) < 2:
         return None

@@ -18,10 +18,11 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, cached_property, partial
+from functools import cache, cached_property, lru_cache, partial
 from importlib import metadata
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
+from itertools import takewhile
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, NamedTuple
@@ -84,13 +85,13 @@ def source_of(thing: object) -> Path | None:
 
 def _is_own(file: Path) -> bool:
     """Return True for code that may change while its version stays."""
-    if not file.is_file() or file.is_relative_to(_MASEVAL):
+    if not file.is_file() or file.is_relative_to(MASEVAL):
         return False
     installed = is_installed(file.parent)
     return not installed or any(file.is_relative_to(place) for place in _local_installs())
 
 
-_MASEVAL = Path(str(sys.modules["maseval"].__file__)).resolve().parent
+MASEVAL = Path(str(sys.modules["maseval"].__file__)).resolve().parent
 
 
 @cache
@@ -124,17 +125,22 @@ class _Target(NamedTuple):
     member: str | None = None
 
 
-class _Source:
-    """A file, parsed; one that cannot be counts byte by byte, and imports nothing."""
+@lru_cache(maxsize=2_000)
+def _parse(content: bytes) -> tuple[ast.Module, str]:
+    """Return a file's tree and its hash; one without a tree counts byte by byte."""
+    try:
+        tree = ast.parse(content)
+        return tree, _digest(_describe(tree).encode())
+    except (SyntaxError, ValueError, RecursionError):
+        return ast.Module([], []), _digest(content)
 
-    def __init__(self, file: Path, content: bytes) -> None:
+
+class _Source:
+    """A file of code, which may be compiled."""
+
+    def __init__(self, file: Path) -> None:
         self.file = file
-        try:
-            self.tree = ast.parse(content if file.suffix == ".py" else b"")
-            text = _describe(self.tree).encode() if file.suffix == ".py" else content
-        except (SyntaxError, ValueError, RecursionError):
-            self.tree, text = ast.parse(""), content
-        self.hash = _digest(text)
+        self.tree, self.hash = _parse(file.read_bytes())
 
     def imports(self, within: ast.AST) -> Iterator[tuple[str, _Target]]:
         """Yield what import statements anywhere in a node bind, by the name there."""
@@ -212,19 +218,19 @@ def _file_of(spec: ModuleSpec | None) -> Path | None:
     return file if _is_own(file) else None
 
 
-@cache
-def _source(file: Path) -> _Source:
-    return _Source(file, file.read_bytes())
+_source = cache(_Source)
 
 
 def _closure(roots: Iterable[Path]) -> tuple[list[Path], list[str]]:
     """Return all own files that the roots lead to, and the other packages they import."""
+    waiting = [root for file in roots if _is_own(root := file.resolve())]
+    files, packages = set[Path](), set[str]()
+    # Most runs have no code of anybody's own.
     loaded = {
         Path(file).resolve(): module
-        for module in [*sys.modules.values()]
+        for module in ([*sys.modules.values()] if waiting else ())
         if (file := getattr(module, "__file__", None))
     }
-    waiting, files, packages = [file.resolve() for file in roots], set[Path](), set[str]()
     while waiting:
         file = waiting.pop()
         if file in files or not _is_own(file):
@@ -242,7 +248,7 @@ def _closure(roots: Iterable[Path]) -> tuple[list[Path], list[str]]:
 
 
 def _packages_around(file: Path) -> list[Path]:
-    return [init for folder in file.parents if (init := folder / "__init__.py").is_file()]
+    return [*takewhile(Path.is_file, (folder / "__init__.py" for folder in file.parents))]
 
 
 def _homes_of_members(module: ModuleType) -> Iterator[Path]:

@@ -3,7 +3,6 @@
 import importlib
 import importlib.util
 import sys
-import sysconfig
 from collections.abc import Callable
 from difflib import get_close_matches
 from functools import partial
@@ -11,13 +10,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple, TypeVar
 
-from maseval.app.running.code_version import source_of
+from maseval.app.running.code_version import MASEVAL, source_of
+from maseval.core.engine.worker_setup import is_installed
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.lazy import find_entry_points
 
 T = TypeVar("T")
-
-_OWN_HOME = Path(__file__).parents[2]
 
 
 class OwnCode(NamedTuple):
@@ -57,7 +55,6 @@ def member_of(module: ModuleType, name: str, place: str, what: OwnCode) -> objec
 
 
 _GROUP = "maseval.functions"
-_INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 
 def _may_be_called(thing: Callable[..., object]) -> bool:
@@ -74,16 +71,10 @@ def _may_be_called(thing: Callable[..., object]) -> bool:
     code = thing if hasattr(thing, "__qualname__") else type(thing)
     module = str(getattr(code, "__module__", ""))
     file = getattr(sys.modules.get(module), "__file__", None)
-    if file and not _is_installed(Path(file).resolve()):
+    place = Path(file).resolve() if file else None
+    if place and not is_installed(place.parent) and not place.is_relative_to(MASEVAL):
         return True
     return f"{module}:{title_of(code)}" in {each.value for each in find_entry_points(_GROUP)}
-
-
-def _is_installed(file: Path) -> bool:
-    """Return True for a file of Python itself, of an installed package, or of maseval."""
-    homes = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), _OWN_HOME)
-    within = any(file.is_relative_to(Path(home).resolve()) for home in homes)
-    return within or not _INSTALLED.isdisjoint(file.parts)
 
 
 def load_module(place: str, what: OwnCode) -> ModuleType:

@@ -13,6 +13,7 @@ from pydantic_core import SchemaValidator, core_schema
 
 from maseval.core import provider_errors as errors
 from maseval.core.agent import AgentObserver
+from maseval.core.clock import acting_as
 from maseval.core.event_loop import in_thread, run_async
 from maseval.core.exceptions import AgentError, ConfigurationError
 from maseval.core.messages import Message, MessageHistory, text_of
@@ -21,7 +22,6 @@ from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator, TokenUsage, Usage
 from maseval.interface import extras
 from maseval.interface.agents.framework import (
-    DelegatedWork,
     FrameworkAgentAdapter,
     Tool,
     Tools,
@@ -29,6 +29,7 @@ from maseval.interface.agents.framework import (
     bystanding_adapter,
     describe_tools,
     is_unreadable_answer,
+    member_name,
     name_tool_results,
     running_adapter,
 )
@@ -106,7 +107,6 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
         self.messages: MessageHistory = MessageHistory()
         self.deps = deps
         self.usage_limits = usage_limits
-        self.work = DelegatedWork()
         if hasattr(agent_instance, "iter"):
             observe_runs(self.agent)
         self._memory: list[ModelMessage] = []
@@ -194,13 +194,6 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
         known = self._cost_calculator is None and all(one.cost is not None for one in counted)
         return total if known else replace(total, cost=0.0)
 
-    def _own_messages(self) -> MessageHistory:
-        return MessageHistory([*self.messages, *self.work.messages])
-
-    @property
-    def _has_worked(self) -> bool:
-        return self._worked or bool(self.work.messages or self.work.usage)
-
     @property
     def turn_usage(self) -> object:
         """The object in which the framework counts the tokens of this turn."""
@@ -238,13 +231,14 @@ def _tool(tool: Tool) -> object:
     # Not the wrapped function's signature: a tool that accepts anything checks by itself.
     signature = inspect.signature(tool.function, follow_wrapped=False)
 
-    async def call(**arguments: object) -> str:
+    async def call(context: Any, /, **arguments: object) -> str:
         try:
             signature.bind(**arguments)
         except TypeError as error:
             raise library.ModelRetry(str(error)) from None
         try:
-            return as_text(await in_thread(lambda: tool.function(**arguments)))
+            with acting_as(member_name(context.agent)):
+                return as_text(await in_thread(lambda: tool.function(**arguments)))
         except AgentError as error:  # the agent's own mistake, which it may correct
             raise library.ModelRetry(str(error)) from error
 
@@ -253,6 +247,7 @@ def _tool(tool: Tool) -> object:
         name=tool.name,
         description=tool.description,
         json_schema=tool.parameters,
+        takes_ctx=True,
         sequential=True,  # in the order of the calls in the model's answer
     )
     made.strict = False  # strict mode would rewrite the schema
@@ -384,9 +379,10 @@ def observe_runs(agent: Any) -> None:
 
 
 def _record_run(agent: object, run: Any, shared: object) -> None:
-    work = getattr(bystanding_adapter(agent), "work", None)
-    if not isinstance(work, DelegatedWork):
+    adapter = bystanding_adapter(agent)
+    if adapter is None:
         return
+    work = adapter.work
     messages, history = run.new_messages(), MessageHistory()
     add_messages(history, messages)
     used = [token_usage(message.usage) for message in messages if message.kind == "response"]

@@ -26,13 +26,12 @@ from maseval.benchmark.tau2.review.errata.erratum import (
     Erratum,
     errata_for,
     gold_actions,
-    words_told,
 )
 from maseval.benchmark.tau2.review.policy import check_case, check_gold
 from maseval.benchmark.tau2.review.policy.checking import BROKE, DEMANDED, NOT_ENGLISH
 from maseval.benchmark.tau2.review.policy.rules import INNER_TOOL
 from maseval.benchmark.tau2.review.words import record
-from maseval.benchmark.tau2.scoring.case import Case
+from maseval.benchmark.tau2.scoring.case import Case, words_told
 from maseval.benchmark.tau2.scoring.score import score
 from maseval.benchmark.tau2.world.reference import (
     GoldKey,
