@@ -400,11 +400,6 @@ def simulations_in_order(folder: Recording) -> list[Simulation]:
     return [*planned, *sorted(recorded.keys() - set(planned))]
 
 
-def check_verdicts(folder: Recording) -> VerdictCheck | None:
-    """Check the recorded verdicts of a run; None if its benchmark recomputes none."""
-    return examine_run(folder, ()).check
-
-
 def recompute_verdicts(folder: Recording) -> tuple[Recording, VerdictCheck | None]:
     """Return a run with the verdicts that hold, and the check of those that are recorded."""
     found = examine_run(folder, ())
