@@ -49,14 +49,11 @@ def test_macs_gives_equal_results_in_the_workers(engine, tmp_path, macs_data, mo
 
 
 PROGRAM = """
-import os
 import sys
 from maseval.interface.ray.engine import RayEngine
 from tests.core.worlds import Shop, numbered, statuses
 
 for address in sys.argv[1:]:
-    if address == "auto":
-        os.environ["RAY_AUTH_MODE"] = "disabled"  # as the cluster has it
     with RayEngine(address, processes=2) as engine:
         reports = Shop(num_workers=6).run(numbered(20), engine=engine)
         sums = [each.result for each in engine.mapped(sum, [[1, 2], [3, 4]])]
@@ -66,11 +63,9 @@ for address in sys.argv[1:]:
 
 def printed_with(*addresses):
     """In a process of its own: this one is part of the cluster."""
-    variables = {name: value for name, value in os.environ.items() if name != "RAY_AUTH_MODE"}
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, *addresses],
         cwd=CHECKOUT,
-        env=variables,
         capture_output=True,
         text=True,
         timeout=800,
@@ -85,6 +80,19 @@ def test_a_program_outside_the_cluster_uses_it_as_a_client(nodes):
 
 def test_a_process_that_had_a_ray_of_its_own_can_use_a_cluster_afterwards(nodes):
     assert printed_with("local", "auto") == 2 * ["20 {'success'} [3, 7]"]
+
+
+def test_a_missing_token_is_reported_as_such(nodes, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, "auto"],
+        cwd=CHECKOUT,
+        env={**os.environ, "RAY_AUTH_TOKEN_PATH": "", "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=800,
+    )
+
+    assert "Ray authenticates by token, and there is none or another one here" in done.stderr
 
 
 ENDLESS = """
