@@ -53,8 +53,8 @@ BASIS = (
     "per token) by the mean number and length of messages in 639 recorded conversations of "
     "airline, retail and telecom; other domains count as retail. The agents' mean input tokens in "
     "them come out within 20 %. An agent of your own counts as the reference agent does. The "
-    "actual cost may be half or double; reasoning tokens, retries, the judge and discounts for cached "
-    "input are not included."
+    "actual cost may be half or double; reasoning tokens, retries, the judge and discounts for "
+    "cached input are not included."
 )
 
 
