@@ -206,7 +206,7 @@ def test_a_judge_decides_under_every_release(theirs, passed, judge):
 def test_where_nothing_can_be_kept_no_judge_is_asked(theirs, judge):
     theirs.with_name("theirs-judged.jsonl").mkdir()  # stands where the file should be
 
-    with pytest.raises(JudgeMemoryError, match="copy what is to be judged"):
+    with pytest.raises(JudgeMemoryError, match="copy the files to a folder"):
         judged_by(theirs, judge())  # which would otherwise say that it has no reply left
 
 
