@@ -183,7 +183,7 @@ def stopped_in_its_yes(failure: Failure) -> Finding | None:
         return None
     return _blame(
         "user",
-        "stopped in its yes",
+        "left while agreeing",
         f"the user agrees to {found[1]['name']}, offered in message {found[0]}, "
         "and ends the conversation in the same message",
         message=len(failure.messages) - 1,
@@ -348,7 +348,7 @@ def changes_its_mind(failure: Failure) -> Finding | None:
         if said is not None:
             text = f"asked to confirm {made.call['name']}, the user says yes, against its task"
             at = said.message_index
-            return _blame("user", "kept its mind", text, message=at, grade="undecided")
+            return _blame("user", "did not change its mind", text, message=at, grade="undecided")
     text = "the task wants the user to change its mind when it is asked to confirm"
     return _blame("unclear", "change of mind", text, grade="undecided")
 

@@ -76,4 +76,4 @@ def _other_faults(conversation: Conversation) -> Iterator[Finding]:
     found = conversation.offer_left_in_a_yes(left)
     if found is not None:
         text = f"the user says yes to the offer of message {found[0]} and leaves at once"
-        yield _fault("stopped in its yes", text, len(conversation.messages) - 1)
+        yield _fault("left while agreeing", text, len(conversation.messages) - 1)
