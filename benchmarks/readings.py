@@ -1,7 +1,8 @@
 """How often causes blame whom a reader blames: ``python -m benchmarks.readings``.
 
-The readings are tuned material: the steps were written with them at hand. With ``--wrong`` each
-cause that does not name the reader's first party is printed.
+The readings are tuned material: the steps were written with them at hand. A new step is made from
+the first half alone, and shown on both. With ``--wrong`` each cause that does not name the reader's
+first party is printed.
 """
 
 import sys
@@ -25,14 +26,30 @@ def main() -> int:
     groups = {name: list(compare_readings(name, folder)) for name in ("readings", "earlier")}
     for name, found in groups.items():
         show(f"{name}.jsonl (tuned)", NAMES, rows(found))
-    # A failure that is in both files counts once, as it was read last.
-    once = {each.reading["id"]: each for each in chain(groups["earlier"], groups["readings"])}
-    show("By step, both files (tuned)", NAMES, rows_by_step(once.values()))
+    once = each_once(groups.values())
+    show("Both files by half (tuned)", NAMES, rows_by_half(once))
+    show("Both files by step (tuned)", NAMES, rows_by_step(once))
     if "--wrong" in sys.argv:
-        for each in once.values():
+        for each in once:
             if not each.names_the_first:
                 print(describe(each))
     return 0
+
+
+def each_once(groups: Iterable[Iterable[Compared]]) -> list[Compared]:
+    """Return what was found of each failure; one that is in both files as it was read last."""
+    late_first = {each.reading["id"]: each for each in chain(*reversed(list(groups)))}
+    return list(late_first.values())
+
+
+def rows_by_half(found: Iterable[Compared]) -> list[tuple[object, ...]]:
+    """Return a row for each half, which the last digit of an id tells, and for its retail."""
+    halves: dict[str, list[Compared]] = {}
+    for each in found:
+        half = ("first", "second")[int(each.reading["id"], 16) % 2]
+        for name in (f"{half} half", f"{half} half, {each.domain}"):
+            halves.setdefault(name, []).append(each)
+    return [_row(name, those) for name, those in sorted(halves.items())]
 
 
 def rows(found: Sequence[Compared]) -> list[tuple[object, ...]]:

@@ -134,3 +134,18 @@ def test_verdicts_are_held_against_those_of_a_checkout(tmp_path, capsys, shift):
 def test_a_folder_without_the_original_is_said_to_be_so(tmp_path, capsys):
     assert original.main([str(tmp_path)]) == 1
     assert "cannot be imported" in capsys.readouterr().out
+
+
+@pytest.mark.data
+@pytest.mark.needs(library="gymnasium")
+@pytest.mark.usefixtures("_without_tau2", "tau2_data_of_1_0_1")
+def test_the_environments_are_timed_beside_those_of_a_checkout(tmp_path, monkeypatch, capsys):
+    from benchmarks import gym
+
+    package = tmp_path / "src" / "tau2"
+    package.mkdir(parents=True)
+    (package / "gym.py").write_text("from maseval.benchmark.tau2.gym import AgentGymEnv")
+    monkeypatch.setattr(gym, "DOMAINS", ("airline",))
+
+    assert gym.compare(tmp_path) == 0
+    assert "theirs: reset" in capsys.readouterr().out

@@ -60,6 +60,7 @@ def pages_with_python():
             marks = [pytest.mark.data] if needs_data else []
             marks += needing("duckdb") if page.name == "frames.md" else []
             marks += needing("uvicorn") if page.name == "view.md" else []
+            marks += needing("gymnasium") if page.name == "training.md" else []
             yield pytest.param(page, id=name_of(page), marks=marks)
 
 

@@ -30,6 +30,7 @@ RANKS = {
         __main__
         cli
         commands frames compat.*
+        benchmark.tau2.verifiers
         benchmark.macs.app benchmark.tau2.app benchmark.tau2.gym
         app
         testing view
@@ -51,7 +52,7 @@ RANKS = {
     """,
     "maseval.interface": """
         agents trackers
-        inference ray telemetry arrow cairosvg gymnasium signing usage
+        inference ray telemetry arrow cairosvg gymnasium signing usage verifiers
         extras
     """,
     "maseval.core": """
@@ -70,6 +71,7 @@ RANKS = {
         exceptions lazy
     """,
     "maseval.benchmark.tau2": """
+        verifiers
         app gym
         episode
         players default_benchmark

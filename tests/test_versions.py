@@ -10,7 +10,7 @@ import maseval
 
 CHECKOUT = Path(__file__).parents[1]
 # They need versions of openai or mcp that others exclude.
-APART = {"litellm", "llamaindex", "camel"}
+APART = {"litellm", "llamaindex", "camel", "verifiers"}
 CHANGELOG = (CHECKOUT / "CHANGELOG.md").read_text(encoding="utf-8")
 REQUIREMENTS = CHECKOUT / "requirements"
 PINS = {path.stem: path for path in [*REQUIREMENTS.glob("*.txt"), *REQUIREMENTS.rglob("*/*.txt")]}

@@ -162,19 +162,19 @@ def gate(
             on_progress=count,
         )
     if junit is not None:
-        write_bytes(junit, found.to_junit())
+        write_bytes(junit, found.to_junit(allow_undecidable))
     if markdown is not None:
         write_bytes(markdown, found.to_markdown(report_url).encode())
-    print_parts(_gate_parts(found), chosen_stream(as_json))
+    print_parts(_gate_parts(found, allow_undecidable), chosen_stream(as_json))
     if as_json:
         print_json(found.to_dict())
     if found.verdict == "worse":
         raise typer.Exit(FAILED)
-    if found.objection is not None and not allow_undecidable:
+    if found.verdict == "undecidable" and not allow_undecidable:
         raise typer.Exit(WRONG_USE)
 
 
-def _gate_parts(found: "Gate") -> Parts:
+def _gate_parts(found: "Gate", allow_undecidable: bool) -> Parts:
     yield from map(note, found.cautions)
     if official := found.comparison.official:
         yield inert(official)
@@ -186,11 +186,15 @@ def _gate_parts(found: "Gate") -> Parts:
         f"{p_is(main.test.p_value)} (two-sided); {count_of(len(found.fell), 'task')} fell, "
         f"{len(found.rose)} rose"
     )
-    if found.objection is not None:
-        yield styled(found.objection, "yellow")
+    question = "" if found.open_question is None else f": {found.open_question}"
+    if found.verdict == "worse":
+        yield "[red]worse[/red]"
+    elif found.verdict == "not worse":
+        yield f"[green]not shown to be worse[/green]{inert(question)}"
     else:
-        worse = found.verdict == "worse"
-        yield "[red]worse[/red]" if worse else "[green]not shown to be worse[/green]"
+        flag = "--allow-undecidable"
+        way = f"passed, as {flag} says" if allow_undecidable else f"{flag} passes it all the same"
+        yield styled(f"not decided{question}; {way}", "yellow")
 
 
 @with_examples(

@@ -69,7 +69,7 @@ if TYPE_CHECKING:  # help must not load what makes these
     from maseval.runs.verdict_check import VerdictCheck
 
 
-_LONGEST_FACT = 100
+_LONGEST_FACT = 160
 
 
 @with_examples(
@@ -215,7 +215,8 @@ def _facts(findings: Sequence[Finding]) -> list[str]:
     names = names_of(findings)
     if cause is None:
         return names
-    fact = f"{cause.name}: {excerpt(cause.text, _LONGEST_FACT)}"
+    how = ", by default" if cause.kind.endswith("by default") else ""
+    fact = f"{cause.parties}{how}: {excerpt(cause.text, _LONGEST_FACT)}"
     return [fact if name == cause.name else name for name in names]
 
 

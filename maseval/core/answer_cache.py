@@ -25,7 +25,7 @@ from typing import Any
 from maseval.core.messages import ChatResponse
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import write_bytes
-from maseval.core.storage.redaction import Secrets, environment_secrets, redact_text
+from maseval.core.storage.redaction import Secrets, cut_known_secrets, environment_secrets
 
 # Part of every hash: entries of another form are not found, rather than misread.
 _FORM = 2
@@ -73,7 +73,11 @@ class AnswerCache:
         except (TypeError, ValueError, RecursionError):
             return False
         known = {str(each): "a key" for each in secrets if each} | environment_secrets()
-        if Secrets(known).occur_in(text) or redact_text(text) != text or json.loads(text) != answer:
+        if (
+            Secrets(known).occur_in(text)
+            or cut_known_secrets(text) != text
+            or json.loads(text) != answer
+        ):
             return False
         found = {"key": entry, "sha256": _hash([entry, answer]), "answer": answer}
         write_bytes(self._path(entry), (json.dumps(found) + "\n").encode())

@@ -19,18 +19,18 @@ from typing import Any
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import MOST_SIMULATIONS, Simulation, TaskKey
 from maseval.core.recorded import mapping
-from maseval.core.storage.redaction import redact
+from maseval.core.storage.redaction import redact_by_name
 from maseval.core.task import BaseTaskQueue, ChosenSubset, Task
 from maseval.core.task.queues import SUBSET
 
-# Keyed or filled by names of domains and tasks, among which nothing is a secret.
-_NAMES = frozenset({"tasks", "domains", "data"})
+CODE = "code"
+# Keyed or filled by names of domains, tasks and files, among which nothing is a secret.
+_NAMES = frozenset({"tasks", "domains", "data", CODE})
 # Prices change from day to day, a command can be typed in many ways, and no result with them.
 UNTIL, STOPPED = "until", "stopped"
 FIRST_FAILURE = "first failure"
 """The question of a run whose tasks stop there."""
 _NOTES = frozenset({"prices", "own_prices", "command", "cache", STOPPED})
-CODE = "code"
 
 
 def task_ids(tasks: Iterable[Task]) -> dict[str, list[str]]:
@@ -112,7 +112,7 @@ class RunConfig:
     def of(
         cls,
         config: Mapping[str, object],
-        clean: Callable[[Mapping[str, object]], Mapping[str, object]] = redact,
+        clean: Callable[[Mapping[str, object]], Mapping[str, object]] = redact_by_name,
     ) -> "RunConfig":
         """Return the configuration as it will be stored; names of tasks and domains stay.
 
@@ -192,6 +192,15 @@ class RunConfig:
         """Return this configuration with the code of another."""
         code = {CODE: other.values[CODE]} if CODE in other.values else {}
         return RunConfig({**{k: v for k, v in self.values.items() if k != CODE}, **code})
+
+    def after(self, other: "RunConfig") -> "RunConfig":
+        """Return this configuration for a run with simulations of another's code: both judge."""
+        code, parts = mapping(self.values, CODE), mapping(other.values, CODE, "parts")
+        both = {
+            name: " ".join(dict.fromkeys(f"{parts.get(name, part)} {part}".split()))
+            for name, part in mapping(code, "parts").items()
+        }
+        return RunConfig({**self.values, CODE: {**code, "parts": both}}) if both else self
 
     def extends(self, other: "RunConfig") -> bool:
         """Return whether this plans all that ``other`` plans, with its settings and code."""

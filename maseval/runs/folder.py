@@ -18,7 +18,7 @@ from maseval.core.report import NO_VERDICT_STATUSES, RERUN_STATUSES, Report, Tas
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import part_size
 from maseval.core.storage.records import RecordWriter, drop_rescued, mend, rescued_files, seal_json
-from maseval.core.storage.redaction import Secrets
+from maseval.core.storage.redaction import Secrets, redact
 from maseval.core.tracing import now
 from maseval.runs.config import RunConfig
 from maseval.runs.config_file import (
@@ -121,7 +121,7 @@ class RunFolder:
         differ: what is finished stays, and the new code counts from here on.
         """
         secrets = Secrets.of(config)
-        wanted = RunConfig.of(RunConfig.of(config).values, clean=secrets.removed_from)
+        wanted = RunConfig.of(config, clean=lambda given: secrets.removed_from(redact(given)))
         path = Path(os.path.abspath(path))
         if not fork:
             return cls._open(path, wanted, secrets, resume_changed)
@@ -441,7 +441,8 @@ class RunFolder:
     def _extend_to(self, wanted: RunConfig) -> None:
         grown = wanted.planned.keys() != self.config.stopping(None).planned.keys()
         if grown or wanted.code_version != self.config.code_version:
-            self._change_to(wanted if grown else self.config.with_code_of(wanted))
+            new = wanted if grown else self.config.with_code_of(wanted)
+            self._change_to(new.after(self.config) if self.recorded else new)
 
     def _change_to(self, wanted: RunConfig) -> None:
         self._append(self._open_writer(), config_record(wanted, now()))

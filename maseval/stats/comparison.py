@@ -101,6 +101,7 @@ def compare(
     k: int = 1,
     up_to: int = UP_TO,
     level: float = LEVEL,
+    margin: float = 0.0,
     anyway: bool = False,
 ) -> Comparison:
     """Compare two runs, paired by task; differences are second - first.
@@ -113,6 +114,8 @@ def compare(
             evaluators, are refused; domains with different data are left out.
         k: The pass^k that the main comparison is about.
         up_to: The largest k of the other comparisons, as far as there are trials.
+        level: That of the intervals.
+        margin: The difference that matters to nobody: what is beyond it is to be decided.
         anyway: Do not refuse, but name what differs as a caution.
     """
     if names[0] == names[1]:
@@ -139,7 +142,7 @@ def compare(
         main=main,
         differences=differences,
         flipped=_find_flips(a, b),
-        plan=plan(pairs, main.test.p_value, level, costs),
+        plan=plan(pairs, main.test.p_value, level, costs, margin),
         comparable=len(
             _keys_in_all({name: [each.key for each in run] for name, run in by_name.items()})
         ),

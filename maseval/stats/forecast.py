@@ -23,9 +23,10 @@ from maseval.stats.planning import (
     MOST_TASKS,
     MOST_TRIALS,
     Pairs,
-    can_decide,
+    fewest_tasks,
     reach,
     smallest_above,
+    too_few_tasks,
 )
 from maseval.stats.result import Result
 from maseval.stats.sequential_plan import SequentialPlan
@@ -202,7 +203,7 @@ class _Design:
 
     def detectable(self, trials: float, differing: float | None = None) -> float | None:
         """Return what is found on these tasks, or on others where the systems differ by task."""
-        if not can_decide(self.about.tasks, self.level):
+        if self.about.tasks < fewest_tasks(self.level):
             return None
         error = math.sqrt(self.variance(trials) + (differing or 0.0) / self.about.tasks)
         return min(1.0, self._reach(differing) * error)
@@ -265,9 +266,8 @@ class _Design:
         if difference > 1 - self.about.rate:
             gain = f"at a rate of {percent(self.about.rate)} no system can be that much better"
             return [f"{wanted}: {gain}"]
-        if not can_decide(self.about.tasks, self.level):
-            few = f"{count_of(self.about.tasks, 'task')} are too few for a test"
-            return [f"{wanted} cannot be shown with these tasks: {few}"]
+        if few := too_few_tasks(self.about.tasks, self.level):
+            return [f"{wanted}: {few}"]
         return [
             f"{wanted}, on these tasks: {self._trials_for(difference)}",
             f"{wanted}, on tasks like these: {self._trials_for(difference, self.about.differing)}",

@@ -19,7 +19,7 @@ from statistics import NormalDist, fmean, variance
 from typing import Literal
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.figures import p_is, percent
+from maseval.core.figures import p_is
 from maseval.core.recorded import number
 from maseval.core.words import count_of
 from maseval.stats.intervals import (
@@ -41,9 +41,13 @@ MOST_TRIALS = 1_000
 MOST_TASKS = 10_000
 
 
+Decision = Literal["decided", "open", "undecidable"]
+"""``undecidable``: with so few tasks, or so few that differ, the test shows nothing at all."""
+
+
 @dataclass(frozen=True)
 class SamplePlan(Result):
-    """The sample size that decides a difference as large as the one found.
+    """The sample size that decides a difference as large as the one found; in words, ``advice``.
 
     ``trials`` per task in each run would do, or ``tasks`` with the present number of trials; None
     where no number would, or none can be computed. ``simulations`` and ``cost`` are those of the
@@ -51,11 +55,12 @@ class SamplePlan(Result):
     """
 
     difference: float
-    trials: int | None
-    simulations: int | None
-    cost: float | None
-    tasks: int | None
     advice: str
+    decision: Decision
+    tasks: int | None = None
+    trials: int | None = None
+    simulations: int | None = None
+    cost: float | None = None
 
 
 @dataclass(frozen=True)
@@ -104,9 +109,9 @@ def detectable_difference(differences: Sequence[float], level: float) -> float |
 
     It assumes the observed variance of the differences.
     """
-    if not can_decide(len(differences), level) or not (spread := variance(differences)):
-        return None
     count = len(differences)
+    if count < fewest_tasks(level) or not (spread := variance(differences)):
+        return None
     return min(1.0, reach(level, count) * math.sqrt(spread / count))
 
 
@@ -131,32 +136,43 @@ def _narrowed(scores: Sequence[float], spread: float) -> list[float]:
 
 
 def plan(
-    pairs: Pairs, p_value: float, level: float, costs: tuple[float | None, float | None]
+    pairs: Pairs,
+    p_value: float,
+    level: float,
+    costs: tuple[float | None, float | None],
+    margin: float = 0.0,
 ) -> SamplePlan:
-    """Plan the trials, or the tasks, that would decide a difference as large as the one found.
+    """Say whether a difference is decided, and else which trials or tasks would decide it.
 
-    ``p_value`` is what the test says now, ``costs`` are those of one simulation in each run.
+    It is decided if the test says so, whose ``p_value`` this is, and its interval lies beyond the
+    ``margin``, if there is one. ``costs`` are those of one simulation in each run.
     """
     differences = pairs.differences
-    found = fmean(differences)
-    count = len(differences)
-    if not found:
-        why = "the runs are equal: no difference to plan for"
-        return SamplePlan(found, None, None, None, None, why)
-    if not can_decide(count, level):
-        at = percent(1 - level, 0)
-        why = f"{count_of(count, 'task')}: too few for a test at the {at} level"
-        return SamplePlan(found, None, None, None, None, why)
-    if p_value <= 1 - level:
+    found, count = fmean(differences), len(differences)
+    if few := too_few_tasks(count, level, margin):
+        return SamplePlan(found, few, "undecidable")
+    if abs(found) <= margin:
+        seen = "the difference seen is within the margin" if found else "no difference seen"
+        return SamplePlan(found, f"{seen}: nothing to plan for", "open")
+    span = mean_interval(differences, level, (-1.0, 1.0))
+    if p_value <= 1 - level and (not margin or max(span.low, -span.high) > margin):
         present = fewest_trials([*pairs.first, *pairs.second])
-        at = f"significant at the {percent(1 - level, 0)} level"
-        why = f"{p_is(p_value)}: {at}, no more trials needed"
-        return SamplePlan(found, present, 0, 0.0, count, why)
-    allowed = count * (found / reach(level, count)) ** 2
+        why = f"decided ({p_is(p_value)}): no more trials needed"
+        return SamplePlan(found, why, "decided", count, present, 0, 0.0)
+    allowed = count * ((abs(found) - margin) / reach(level, count)) ** 2
     tasks = max(count, math.ceil(count * variance(differences) / allowed))
+    differing, fewest = sum(map(bool, differences)), fewest_tasks(level)
+    if differing < fewest:
+        tasks = max(tasks, math.ceil(count * fewest / differing))
+        why = (
+            f"{differing} of {count_of(count, 'task')} differ, and it takes {fewest} that do to "
+            f"decide anything: about {tasks} tasks like these would, or more trials if further "
+            "tasks then differ"
+        )
+        return SamplePlan(found, why, "undecidable", tasks)
     trials = _trials_needed(pairs, variance(differences), allowed)
     if trials is None:
-        return SamplePlan(found, None, None, None, tasks, _advice_without_trials(pairs, tasks))
+        return SamplePlan(found, _advice_without_trials(pairs, tasks), "open", tasks)
     first, second = _missing_trials(pairs.first, trials), _missing_trials(pairs.second, trials)
     advice = (
         f"{trials} trials per task in each run "
@@ -164,13 +180,23 @@ def plan(
         "difference of this size with 80% power"
     )
     cost = _total_cost((first, second), costs)
-    return SamplePlan(found, trials, first + second, cost, tasks, advice)
+    return SamplePlan(found, advice, "open", tasks, trials, first + second, cost)
 
 
-def can_decide(tasks: int, level: float) -> bool:
-    """Return whether so many tasks can show a difference at all."""
-    # If all tasks change the same way, the sign-flip test gives p = 2 / 2**tasks.
-    return tasks > 1 and 2 / 2**tasks <= 1 - level
+def fewest_tasks(level: float, margin: float = 0.0) -> int:
+    """Return the smallest number of tasks that show a change of all of them beyond a margin."""
+    # If all change the same way, the sign-flip test gives p = 2 / 2**tasks, and the interval ends
+    # at 2 * tail ** (1 / tasks) - 1.
+    tail = (1 - level) / 2
+    return max(2, math.ceil(math.log(tail) / math.log((1 + margin) / 2) - 1e-9))
+
+
+def too_few_tasks(tasks: int, level: float, margin: float = 0.0) -> str | None:
+    """Say that so few tasks show no change at all; None if they can show one."""
+    fewest = fewest_tasks(level, margin)
+    if tasks >= fewest:
+        return None
+    return f"{count_of(tasks, 'task')} cannot decide it, whatever comes out: it takes {fewest}"
 
 
 def _trials_needed(pairs: Pairs, spread: float, allowed: float) -> int | None:

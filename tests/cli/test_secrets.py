@@ -10,16 +10,19 @@ CANARIES = {
     "argument": "CANARY-arg-7f3a9b",
     "environment": "CANARY-env-51c08d",
     "password": "CANARY-pass-9e21aa",
-    "query": "CANARY-query-3377fe",
     "header": "CANARY-header-c4d2e0",
+    "path": "CANARYpath12ab90",
+    "tail": "CANARYtail77cd01",
+    "variable": "CANARY-base-0d9c8b",
 }
 LIBRARY = ("tau2", "run", "--domain", "library", "--num-tasks", 2, "--user", "scripted")
-ADDRESS = f"http://me:{CANARIES['password']}@localhost:1/v1?api_key={CANARIES['query']}"
+ADDRESS = f"http://me:{CANARIES['password']}@localhost:1/{CANARIES['path']}/v1/{CANARIES['tail']}"
 
 
 def talkative(name, *, api_key=None, base_url=None, seed=None, **options):
     """A model that tells everything it was given, and then fails in the same words."""
-    told = f"{api_key} {CANARIES['environment']} {base_url} {CANARIES['header']}"
+    others = [CANARIES[name] for name in ("environment", "header", "variable")]
+    told = f"{api_key} {base_url} {' '.join(others)}"
     replies = [f"My key is {api_key}.", told]
     if name == "fails":
         replies.append(RuntimeError(f"401 for {told}"))
@@ -30,6 +33,7 @@ def talkative(name, *, api_key=None, base_url=None, seed=None, **options):
 def test_no_key_is_ever_written(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SOME_API_KEY", CANARIES["environment"])
+    monkeypatch.setenv("SOME_URL", f"https://host/x?sig={CANARIES['variable']}")
     register_model("talkative", talkative)
     headers = f'{{"extra_headers": {{"Authorization": "{CANARIES["header"]}"}}}}'
 
@@ -44,6 +48,7 @@ def test_no_key_is_ever_written(name, tmp_path, monkeypatch):
         maseval("show", "r", first_task(), "--full"),
         maseval("report", "r"),
         maseval("runs", tmp_path, "--json"),
+        maseval("export", "r", "--table", "runs", "--output", "runs.csv"),
         maseval("tau2", "export", "r") if name == "speaks" else maseval("runs", tmp_path),
     ]
 
@@ -83,3 +88,29 @@ def test_words_replaced_in_a_conversation_are_reported_once(tmp_path, monkeypatc
     )
     for report in RunFolder.read("r").reports():
         assert report["config"]["redacted"] == {"the environment variable SOME_API_KEY": True}
+
+
+@pytest.mark.parametrize(
+    ("option", "way"),
+    [("--base-url", "OPENAI_API_KEY"), ("--otel-endpoint", "OTEL_EXPORTER_OTLP_HEADERS")],
+)
+@pytest.mark.parametrize("end", ["?sig=", "#token="])
+def test_an_address_with_a_query_is_refused_with_the_way_to_give_a_key(
+    option, way, end, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    address = f"http://localhost:1/v1{end}{CANARIES['argument']}"
+    refused = maseval(*LIBRARY, "--agent-model", "scripted/echo", option, address, "-o", "r")
+
+    assert refused.exit_code == 2 and way in refused.output
+    assert CANARIES["argument"] not in refused.output and not (tmp_path / "r").exists()
+
+
+def test_what_a_model_writes_stays_in_the_conversation(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    said = "see https://shop.example/orders?sig=CANARY-said-22aa11#st=1"
+    register_model("telling", lambda name, **options: ScriptedModelAdapter([said], loop=True))
+
+    maseval(*LIBRARY, "--agent-model", "telling/x", "--output", "r", "--no-probe")
+
+    assert said in (tmp_path / "r" / "log.jsonl").read_text()

@@ -7,8 +7,9 @@ import pytest
 
 from maseval.benchmark.tau2.formats.action_text import format_call, parse_action
 from tests.contract.replay import assert_same, records
+from tests.interface.libraries import needing
 
-pytestmark = [pytest.mark.contract, pytest.mark.data, pytest.mark.needs(library="gymnasium")]
+pytestmark = [pytest.mark.contract, pytest.mark.data, *needing("gymnasium")]
 
 VERSION = "1.0.1"
 DECIDING = (

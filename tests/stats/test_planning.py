@@ -1,5 +1,6 @@
 """What a comparison could have found, and what it would take to find more."""
 
+from dataclasses import replace
 from fractions import Fraction
 from math import sqrt
 from statistics import stdev, variance
@@ -9,7 +10,9 @@ import pytest
 from benchmarks.coverage import draw_trials
 from maseval.core.exceptions import ConfigurationError
 from maseval.stats import requirement
-from maseval.stats.planning import Pairs, detectable_difference, plan, reach
+from maseval.stats.forecast import TaskSet, differing_variance, forecast
+from maseval.stats.intervals import mean_interval
+from maseval.stats.planning import Pairs, detectable_difference, fewest_tasks, plan, reach
 from maseval.stats.sign_flip import sign_flip_test
 from maseval.stats.trials import Trials
 from tests.stats.made_up import rng
@@ -36,14 +39,46 @@ def test_without_a_spread_or_with_too_few_tasks_nothing_can_be_found(differences
     assert detectable_difference(differences, 0.95) is None
 
 
-def test_five_tasks_are_too_few_and_six_are_not():
-    for count, too_few in ((5, True), (6, False)):
-        pairs = Pairs(counts(*[0] * count), counts(*[4] * count))
-        p_value = sign_flip_test([Fraction(1)] * count).p_value
-        advice = plan(pairs, p_value, 0.95, (None, None)).advice
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.998])
+@pytest.mark.parametrize("margin", [0.0, 0.2, 0.5])
+def test_from_the_fewest_tasks_on_a_change_of_all_is_decided(level, margin):
+    fewest = fewest_tasks(level, margin)
+    for count in (fewest - 1, fewest):
+        changes = [Fraction(-1)] * count
+        decided = sign_flip_test(changes).p_value <= 1 - level
+        if margin:
+            decided = mean_interval([-1.0] * count, level, (-1.0, 1.0)).high < -margin
+        pairs = Pairs(counts(*[4] * count), counts(*[0] * count))
+        p_value = sign_flip_test(changes).p_value
+        found = plan(pairs, p_value, level, (None, None), margin)
 
-        assert ("too few" in advice) is too_few
-        assert (p_value > 0.05) is too_few
+        assert (count == fewest) == (found.decision == "decided")
+        assert decided == (count == fewest) or count == 1
+        assert (f"it takes {fewest}" in found.advice) == (count < fewest)
+
+
+def test_of_fewer_tasks_that_differ_none_is_decided_and_all_say_so():
+    pairs = Pairs(counts(*[4] * 12), counts(*[0] * 3, *[4] * 9))
+    p_value = sign_flip_test([Fraction(-1)] * 3 + [Fraction(0)] * 9).p_value
+    for level, fewest in ((0.9, 5), (0.95, 6)):
+        found = plan(pairs, p_value, level, (None, None))
+
+        assert p_value > 1 - level
+        assert found.decision == "undecidable" and found.trials is None
+        assert f"3 of 12 tasks differ, and it takes {fewest} that do" in found.advice
+        assert found.tasks >= 12 * fewest / 3
+
+
+def test_a_forecast_and_a_comparison_ask_for_the_same_trials():
+    pairs = noisy()
+    found = plan(pairs, 0.2, 0.95, (None, None))
+    about = TaskSet(40, 0.5, pairs.noise(1) / 2, 0.0, differing_variance(pairs))
+
+    (_, answer) = forecast(about, difference=abs(found.difference)).answers
+    assert f"on tasks like these: {found.trials} trials per task" in answer
+    few = Pairs(counts(4, 4, 4), counts(0, 0, 0))
+    (words,) = forecast(replace(about, tasks=3), difference=0.2).answers
+    assert plan(few, 0.25, 0.95, (None, None)).advice in words
 
 
 def noisy():
@@ -84,7 +119,7 @@ def test_tasks_that_differ_too_much_ask_for_more_tasks_instead():
 
 
 def test_one_trial_of_each_task_does_not_tell_how_many_more_are_needed():
-    pairs = Pairs(counts(*[1, 0] * 4, trials=1), counts(1, 1, *[1, 0] * 3, trials=1))
+    pairs = Pairs(counts(*[1, 0] * 4, trials=1), counts(*[0, 1] * 3, 1, 1, trials=1))
     found = plan(pairs, 1.0, 0.95, (1.0, 1.0))
 
     assert found.trials is None

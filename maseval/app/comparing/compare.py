@@ -19,6 +19,7 @@ from maseval.app.comparing.compared_runs import (
     keep_equal_tasks,
     load_run,
     names_of,
+    notes_on_runs,
     open_compared,
     settled_runs,
 )
@@ -33,12 +34,10 @@ from maseval.app.comparing.why import (
 from maseval.app.results.examined import recompute_verdicts
 from maseval.app.results.finding import open_run_or_file
 from maseval.app.results.plots import write_plot
-from maseval.app.results.recording import human_sides
 from maseval.app.results.variants import METRICS, Metric
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import between, in_percent, in_points, percent
-from maseval.core.outcome import Simulation, TaskKey, words_on_cache, words_on_code
-from maseval.core.recorded import mapping
+from maseval.core.outcome import Simulation, TaskKey
 from maseval.core.scoring_options import ScoringOptions
 from maseval.report.comparison import compared_keys
 from maseval.runs import RunFolder
@@ -190,6 +189,7 @@ def compare(
     plot_cost: str | os.PathLike[str] | None = None,
     options: ScoringOptions | None = None,
     level: float = LEVEL,
+    margin: float = 0.0,
     anyway: bool = False,
     explain: bool = True,
     on_progress: OnProgress | None = None,
@@ -203,8 +203,9 @@ def compare(
     marked; what they are called does not matter. Domains with different data, and tasks that differ
     or that some run lacks, are left out and listed. ``plot`` is a file (SVG, PNG or PDF) for pass^k
     against k, ``plot_cost`` one for cost against score. ``level`` is that of the intervals of two
-    runs. With ``explain`` the reasons of failures are counted. ``on_progress`` gets how many
-    simulations of a run are scored, and of how many.
+    runs, and ``margin`` the difference that matters to nobody. With ``explain`` the reasons of
+    failures are counted. ``on_progress`` gets how many simulations of a run are scored, and of how
+    many.
     """
     if len(runs) < 2:
         raise ConfigurationError(f"{len(runs)} run cannot be compared; name two or more")
@@ -216,6 +217,7 @@ def compare(
         metric=metric,
         options=scoring,
         level=level,
+        margin=margin,
         anyway=anyway,
         load=lambda name, source: load_run(name, source, scoring, k, on_progress),
     )
@@ -237,6 +239,7 @@ def compare_sources(
     k: int = 1,
     metric: Metric = "pass",
     level: float = LEVEL,
+    margin: float = 0.0,
     anyway: bool = False,
 ) -> RunComparison:
     """Compare runs by their names, each as ``load`` reads its outcomes; nothing is explained."""
@@ -268,13 +271,12 @@ def compare_sources(
             # Other k need other trials of runs whose tasks stop at their first failure.
             up_to=0 if settled else UP_TO,
             level=level,
+            margin=margin,
             anyway=anyway,
         )
     cautions = [
         *counts,
-        *_estimates(loaded),
-        *_participant_cautions(loaded),
-        *_mixture_cautions(loaded),
+        *notes_on_runs(loaded),
         *incomplete,
         *(two or table).cautions,
     ]
@@ -407,12 +409,6 @@ def _some(names: Sequence[str], most: int = 3) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
-def _estimates(runs: Mapping[str, ComparedRun]) -> list[str]:
-    """Say which runs are of chosen tasks, so that no number of theirs is a score."""
-    marks = {name: subset_of(run.config) for name, run in runs.items()}
-    return [f"{name}: {mark.note}" for name, mark in marks.items() if mark]
-
-
 def summaries_for_plot(
     runs: Mapping[str, ComparedRun], table: ComparisonTable
 ) -> dict[str, Summary]:
@@ -482,28 +478,3 @@ def _different_texts(runs: Mapping[str, ComparedRun]) -> str | None:
         return None
     each = ", ".join(f"{name} {texts}" for name, texts in read.items())
     return f"Different texts: {each}. Models read other words, so these are different experiments."
-
-
-def _participant_cautions(runs: Mapping[str, ComparedRun]) -> list[str]:
-    """Warn where no model was measured: a person took part, or a script played the agent."""
-    humans = [
-        f"{name}: a person played the {side}, not a model"
-        for name, run in runs.items()
-        for side in human_sides(run.config)
-    ]
-    players = {name: mapping(run.config, "agent").get("rehearse") for name, run in runs.items()}
-    rehearsals = [
-        f"{name} is a rehearsal: the agent's model was played by {player}"
-        for name, player in players.items()
-        if player
-    ]
-    return [*humans, *rehearsals]
-
-
-def _mixture_cautions(runs: Mapping[str, ComparedRun]) -> list[str]:
-    """Warn where answers came from a cache, or simulations from several states of the code."""
-    found = []
-    for name, run in runs.items():
-        codes = (each.code for each in run.outcomes if each.status)  # without gaps
-        found += [(name, words_on_cache(run.outcomes)), (name, words_on_code(codes))]
-    return [f"{name}: {words}" for name, words in found if words]

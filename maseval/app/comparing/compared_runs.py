@@ -9,13 +9,15 @@ from pathlib import Path
 from maseval.app.benchmarks import OnProgress, read_results, support_for
 from maseval.app.results.examined import FINDINGS, examine_run
 from maseval.app.results.finding import open_recording, open_run_or_file
+from maseval.app.results.recording import human_sides
 from maseval.app.results.variants import Variant, outcomes_by, variant_scores
 from maseval.core.exceptions import ConfigurationError, ResultFileError
-from maseval.core.outcome import TaskKey
+from maseval.core.outcome import TaskKey, words_on_cache, words_on_code
+from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import count_of
 from maseval.runs import RunFolder
-from maseval.runs.config import RunConfig
+from maseval.runs.config import RunConfig, subset_of
 from maseval.runs.recording import Recording
 from maseval.stats import Outcome, compatibility
 from maseval.stats.summary import first_trials, with_gaps
@@ -180,3 +182,20 @@ def keep_equal_tasks(runs: Mapping[str, ComparedRun]) -> tuple[dict[str, Compare
             f"common to compare. {notes}"
         )
     return kept, [f"task {str(key)!r}: its content differs between the runs" for key in other]
+
+
+def notes_on_runs(runs: Mapping[str, ComparedRun]) -> list[str]:
+    """Say what makes a run's numbers no score of a model: its tasks, its players, its mixture."""
+    found: list[tuple[str, str | None]] = []
+    for name, run in runs.items():
+        subset, player = subset_of(run.config), mapping(run.config, "agent").get("rehearse")
+        sides = (f"a person played the {side}, not a model" for side in human_sides(run.config))
+        codes = (each.code for each in run.outcomes if each.status)  # without gaps
+        found += [
+            (name, subset and subset.note),
+            *((name, words) for words in sides),
+            (name, f"a rehearsal, in which {player} played the agent's model" if player else None),
+            (name, words_on_cache(run.outcomes)),
+            (name, words_on_code(codes)),
+        ]
+    return [f"{name}: {words}" for name, words in found if words]

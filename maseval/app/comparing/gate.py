@@ -2,7 +2,7 @@
 
 The verdict can be written as Markdown, for a pull request or the summary of a job, and as JUnit
 XML, which CI services show as a list of tests. In the XML one test stands for the gate and one for
-each task. A task that passes less often is a failure only if the gate fails: within chance it is
+each task. A task that passes less often is a failure only if the run is worse: within chance it is
 shown as skipped, so that a service which turns red at any failure does not contradict the verdict.
 """
 
@@ -10,8 +10,6 @@ import os
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import count
 from typing import Literal
 from urllib.parse import quote
 
@@ -33,12 +31,11 @@ from maseval.core.outcome import Outcome, TaskKey
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import count_of
 from maseval.stats import Comparison, Difference, Flip
-from maseval.stats.intervals import mean_interval
-from maseval.stats.planning import ALPHA, check_alpha
+from maseval.stats.planning import ALPHA, check_alpha, too_few_tasks
 from maseval.stats.trials import by_task
 
 GateVerdict = Literal["worse", "not worse", "undecidable"]
-"""``undecidable``: even if every task fell, so few could not show that the run is worse."""
+"""``undecidable``: so few tasks, or so few of them that differ, could not show a loss at all."""
 
 # A comment on GitHub holds 65,536 characters; a reader holds less.
 _MOST_TASKS = 20
@@ -76,30 +73,19 @@ class Gate:
 
     @property
     def verdict(self) -> GateVerdict:
-        """Return ``worse`` if the test says so, and with a margin the interval, too."""
-        found = self.main
-        if found.tasks < self.fewest_tasks:
-            return "undecidable"
-        lower = found.difference < 0 and found.test.p_value / 2 <= self.alpha
-        # The interval is wider than the test needs, so without a margin the test alone decides.
-        beyond = not self.margin or found.interval.high < -self.margin
-        return "worse" if lower and beyond else "not worse"
-
-    @cached_property
-    def fewest_tasks(self) -> int:
-        """The smallest number of tasks of which a loss of all is called worse."""
-        return next(number for number in count(2) if _shows_collapse(number, self))
+        """Return ``worse`` if a loss is decided, as what would decide it is asked of the plan."""
+        loss, decision = self.main.difference < -self.margin, self.two.plan.decision
+        if loss and decision == "decided":
+            return "worse"
+        too_few = too_few_tasks(self.main.tasks, 1 - 2 * self.alpha, self.margin)
+        return "undecidable" if too_few or (loss and decision == "undecidable") else "not worse"
 
     @property
-    def objection(self) -> str | None:
-        """The reason why there is no verdict, in words; None if there is one."""
-        if self.verdict != "undecidable":
-            return None
-        return (
-            f"cannot fail with fewer than {count_of(self.fewest_tasks, 'task')} that differ, "
-            "and there are "
-            f"{self.main.tasks}: run more tasks, or accept that with --allow-undecidable"
-        )
+    def open_question(self) -> str | None:
+        """What would decide whether the loss that is seen is one; None if none is, or it is."""
+        lost = self.main.difference < -self.margin
+        is_open = self.verdict == "undecidable" or (lost and self.verdict != "worse")
+        return self.two.plan.advice if is_open else None
 
     @property
     def baseline(self) -> ComparedRun:
@@ -162,15 +148,14 @@ class Gate:
     def _reasons(self) -> list[Block]:
         return reasons_table(self.comparison, _MOST_TASKS)
 
-    def to_junit(self) -> bytes:
-        """Return the verdict as JUnit XML."""
+    def to_junit(self, allow_undecidable: bool = False) -> bytes:
+        """Return the verdict as JUnit XML; what cannot be decided is an error unless allowed."""
         first, second = self.two.names
         suite = ET.Element("testsuite", name=_xml_text(f"{second} against {first}"))
-        suite.extend([_gate_case(self), *_task_cases(self)])
-        for name, tag in (("failures", "failure"), ("skipped", "skipped")):
+        suite.extend([_gate_case(self, allow_undecidable), *_task_cases(self)])
+        for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
             suite.set(name, str(sum(case.find(tag) is not None for case in suite)))
         suite.set("tests", str(len(suite)))
-        suite.set("errors", "0")
         document = ET.Element("testsuites")
         document.append(suite)
         ET.indent(document)
@@ -210,14 +195,13 @@ def gate(
         raise ConfigurationError(
             f"min_comparable is {min_comparable!r}; give a share from 0 to 1, like 0.8"
         )
-    # The upper end of this two-sided interval is wrong with a chance of alpha.
-    level = 1 - 2 * alpha
     found = compare(
         [baseline, run],
         k=k,
         metric=metric,
         options=options,
-        level=level,
+        level=1 - 2 * alpha,  # the upper end of this two-sided interval errs with chance alpha
+        margin=margin,
         anyway=anyway,
         explain=explain,
         on_progress=on_progress,
@@ -238,12 +222,6 @@ def gate(
     return Gate(found, found.two, margin, alpha)
 
 
-def _shows_collapse(tasks: int, gate: Gate) -> bool:
-    """Return whether a loss of every task would be called worse, if there were that many."""
-    span = mean_interval([-1.0] * tasks, 1 - 2 * gate.alpha, bounds=(-1.0, 1.0))
-    return span.high < -gate.margin
-
-
 _HEADLINES: dict[GateVerdict, tuple[str, str]] = {
     "worse": ("❌", "worse than"),
     "not worse": ("✅", "not shown worse than"),
@@ -255,14 +233,14 @@ def _headline(gate: Gate) -> str:
     mark, words = _HEADLINES[gate.verdict]
     first, second = map(inline, gate.two.names)
     found = gate.main
-    objection = f"\n\n{gate.objection}" if gate.objection else ""
+    question = f"\n\n{inline(gate.open_question)}" if gate.open_question else ""
     official = gate.comparison.official
     first_of_all = "" if official is None else f"{inline(official)}\n\n"
     return (
         f"### {mark} {second} is {words} {first}\n\n{first_of_all}"
         f"{gate.measure} {percent(found.first)} → **{percent(found.second)}**: "
         f"{inline(difference_in_words(found))} percentage points on "
-        f"{count_of(found.tasks, 'task')}{objection}"
+        f"{count_of(found.tasks, 'task')}{question}"
     )
 
 
@@ -299,11 +277,16 @@ def _bullets(lines: Sequence[str]) -> str:
 
 
 def _method(gate: Gate) -> str:
-    beyond = f" by more than {100 * gate.margin:g} points" if gate.margin else ""
+    beyond, interval = "", ""
+    if gate.margin:
+        points = f"{100 * gate.margin:g}"
+        beyond, interval = (
+            f" by more than {points} points",
+            (f", and the {percent(1 - 2 * gate.alpha, 0)} interval lies below -{points}"),
+        )
     return (
-        f"<sub>Worse{beyond} means: {gate.main.test.method}, one-sided p ≤ {gate.alpha:g}, and the "
-        f"{percent(1 - 2 * gate.alpha, 0)} interval lies below {0 - 100 * gate.margin:g}. "
-        f"p is two-sided. {inline(gate.two.plan.advice)}</sub>"
+        f"<sub>Worse{beyond} means: {gate.main.test.method}, one-sided p ≤ {gate.alpha:g}"
+        f"{interval}. p is two-sided.</sub>"
     )
 
 
@@ -328,15 +311,16 @@ def inline(text: str) -> str:
     return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _gate_case(gate: Gate) -> ET.Element:
+def _gate_case(gate: Gate, allow_undecidable: bool) -> ET.Element:
     case = ET.Element("testcase", classname="maseval.gate", name=f"{gate.measure} not worse")
     found = gate.main
     if gate.verdict == "worse":
         before, now = percent(found.first), percent(found.second)
         words = f"{before} before, {now} now, {p_is(found.test.p_value)}"
         ET.SubElement(case, "failure", message=words)
-    elif gate.objection:
-        ET.SubElement(case, "skipped", message=gate.objection)
+    elif gate.verdict == "undecidable":
+        tag = "skipped" if allow_undecidable else "error"
+        ET.SubElement(case, tag, message=f"not decided: {gate.open_question}")
     return case
 
 

@@ -99,7 +99,9 @@ def _observe(
             why = "one trial of each task does not show how the systems differ from task to task"
             about = replace(about, notes=(*about.notes, why))
         else:
-            about = replace(about, differing=differing)
+            # The same luck as in a comparison of the two, so that both give the same answer.
+            luck = (pairs.noise(1) or 0.0) / 2
+            about = replace(about, differing=differing, luck=luck or about.luck)
     if tasks is not None and tasks != about.tasks:
         if baseline == "finished":
             raise ConfigurationError(

@@ -16,15 +16,15 @@ import importlib
 import inspect
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, cached_property, partial
 from importlib import metadata
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
-from typing import NamedTuple
+from types import MappingProxyType, ModuleType
+from typing import Any, NamedTuple
 
 from maseval.core.engine.worker_setup import is_installed
 
@@ -41,7 +41,7 @@ _NO_CODE = frozenset({"kind", "type_comment"})
 
 
 def code_of(
-    *things: object, benchmark: type | None = None, judges: Sequence[type] = ()
+    *things: object, benchmark: object = None, judges: Sequence[type] = ()
 ) -> dict[str, dict[str, str]]:
     """Return the ``code`` of a run's configuration.
 
@@ -50,16 +50,20 @@ def code_of(
     """
     importlib.invalidate_caches()  # what was written since this process began counts too
     _source.cache_clear()
-    every = [*things, *judges, *(inspect.getmro(benchmark) if benchmark else ())]
+    given = {} if benchmark is None else vars(benchmark)
+    every = [*things, *judges, *inspect.getmro(type(benchmark)), *given.values()]
     files, modules = _closure(home for thing in every if (home := source_of(thing)) is not None)
     code = {
         "files": {name: _source(file).hash for name, file in _short_names(files).items()},
         "distributions": {name: found for name in modules if (found := _version(name)) is not None},
     }
     if benchmark is not None:
-        code["parts"] = {name: _Part(benchmark).hash(methods) for name, methods in _PARTS.items()}
-    elif own := [each for each in judges if _class_body(each)]:
-        code["parts"] = {"evaluator": _Part(*own).hash()}
+        code["parts"] = {
+            name: _Part(type(benchmark), methods=methods, given=given).hash
+            for name, methods in _PARTS.items()
+        }
+    elif own := [each for each in judges if _body(each)]:
+        code["parts"] = {"evaluator": _Part(*own).hash}
     return {name: part for name, part in code.items() if part}
 
 
@@ -283,46 +287,49 @@ def _digest(text: bytes) -> str:
 class _Part:
     """The definitions that classes lead to, or some methods, whatever their files are called."""
 
-    def __init__(self, *classes: type) -> None:
+    def __init__(
+        self,
+        *classes: type,
+        methods: Iterable[str] = (),
+        given: Mapping[str, object] = MappingProxyType({}),
+    ) -> None:
         self._classes = [each for one in classes for each in inspect.getmro(one)]
-        self._found: dict[ast.AST | str, str] = {}
-
-    def hash(self, methods: Iterable[str] = ()) -> str:
+        self._given = given
+        self._found: dict[object, str] = {}
+        self._waiting: list[tuple[_Source, ast.AST, type | None]] = []
         for name in methods:
             self._attribute(name)
-        for each in () if methods else self._classes:
-            for source, node in _class_body(each):
-                self._add(source, node)
-        return _digest("\n".join(sorted(self._found.values())).encode())
+        if not methods:
+            self._waiting += [(*found, None) for each in self._classes for found in _body(each)]
+        while self._waiting:
+            self._follow(*self._waiting.pop())
+
+    @property
+    def hash(self) -> str:
+        return _digest("\n".join(sorted({*self._found.values()} - {""})).encode())
 
     def _attribute(self, name: str, after: type | None = None) -> None:
-        """Add what the benchmark's classes say of one of its attributes."""
-        classes = self._classes[self._classes.index(after) + 1 if after else 0 :]
-        for each in classes:
-            body = _class_body(each)
-            if name not in vars(each):
-                for source, node in body:
-                    self._add_all(source, _assignments(node, name), each)
-            elif body:
-                for source, node in body:
-                    self._add_all(
-                        source, (n for key, n in _bindings([*node.body]) if key == name), each
-                    )
-                return
-            else:
-                top = each.__module__.partition(".")[0]
-                version = None if top == "maseval" else _version(top)
-                self._name(f"{each.__module__}:{each.__qualname__}.{name} {version}")
+        """Add what the benchmark's classes say of one of its attributes, and what was given."""
+        value = self._given.get(name)
+        code = value if isinstance(value, type) or inspect.isfunction(value) else type(value)
+        self._waiting += [(*found, None) for found in _body(code)]
+        for each in self._classes[self._classes.index(after) + 1 if after else 0 :]:
+            body, defined = _body(each), name in vars(each)
+            for source, node in body:
+                inside = _bindings(node.body) if defined else _set_attributes(node)
+                self._waiting += [(source, found, each) for key, found in inside if key == name]
+            if defined:
+                if not body:  # the code of a distribution
+                    top = each.__module__.partition(".")[0]
+                    version = None if top == "maseval" else _version(top)
+                    self._name(f"{each.__module__}:{each.__qualname__}.{name} {version}")
                 return
 
     def _name(self, text: str) -> None:
         self._found[text] = text
 
-    def _add_all(self, source: _Source, nodes: Iterable[ast.AST], owner: type | None) -> None:
-        for node in nodes:
-            self._add(source, node, owner)
-
-    def _add(self, source: _Source, node: ast.AST, owner: type | None = None) -> None:
+    def _follow(self, source: _Source, node: ast.AST, owner: type | None) -> None:
+        """Add a definition, and whatever its names stand for."""
         if node in self._found:
             return
         self._found[node] = _digest(_describe(node).encode())
@@ -337,8 +344,11 @@ class _Part:
 
     def _global(self, source: _Source, name: str, rest: Sequence[str]) -> None:
         """Add what a name stands for in a file."""
+        if (source, name, *rest) in self._found:  # files may import from each other
+            return
+        self._found[source, name, *rest] = ""
         nodes = [node for key, node in source.bindings if key == name]
-        self._add_all(source, nodes, None)
+        self._waiting += [(source, node, None) for node in nodes]
         for key, target in source.imported:
             if key == name:
                 self._target(target, rest)
@@ -363,27 +373,23 @@ class _Part:
                 self._name(_source(each).hash)
 
 
-def _class_body(which: type) -> list[tuple[_Source, ast.ClassDef]]:
-    """Return the definition of a class of one's own; nothing for any other."""
+def _body(which: Any) -> list[tuple[_Source, Any]]:
+    """Return the definition of a class or function of one's own; nothing for any other."""
     file = source_of(which)
     if file is None or not _is_own(file.resolve()):
         return []
     source, name = _source(file.resolve()), which.__name__
-    found = [n for n in ast.walk(source.tree) if isinstance(n, ast.ClassDef) and n.name == name]
-    return [(source, node) for node in found]
+    nodes = (node for node in ast.walk(source.tree) if isinstance(node, _DEFINITIONS))
+    return [(source, node) for node in nodes if node.name == name]
 
 
-def _assignments(node: ast.ClassDef, name: str) -> Iterator[ast.AST]:
-    """Yield the statements of a class that set an attribute of its objects."""
+def _set_attributes(node: ast.ClassDef) -> Iterator[tuple[str, ast.stmt]]:
+    """Yield the statements of a class that set attributes of its objects, by their names."""
     for each in ast.walk(node):
-        targets = getattr(each, "targets", [getattr(each, "target", None)])
-        if isinstance(each, ast.Assign | ast.AnnAssign) and any(
-            isinstance(one, ast.Attribute)
-            and one.attr == name
-            and getattr(one.value, "id", None) == "self"
-            for one in targets
-        ):
-            yield each
+        if isinstance(each, ast.Assign | ast.AnnAssign):
+            for one in each.targets if isinstance(each, ast.Assign) else [each.target]:
+                if isinstance(one, ast.Attribute) and getattr(one.value, "id", None) == "self":
+                    yield one.attr, each
 
 
 def _names_in(node: ast.AST) -> Iterator[list[str]]:

@@ -14,7 +14,7 @@ import re
 import signal
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -24,17 +24,17 @@ from pathlib import Path
 from types import FrameType
 from typing import Literal, NamedTuple
 
-from maseval.app.benchmarks import BenchmarkSupport, support_by_name
+from maseval.app.benchmarks import support_by_name, support_for
 from maseval.app.results.recording import lines_of
 from maseval.app.results.results import INTERRUPTED, RunResult, run_summary
 from maseval.app.results.until import Until, run_rounds
 from maseval.app.running.prices import Prices, without_list
-from maseval.app.running.progress import Display, RunProgress, Turn, publish_progress
+from maseval.app.running.progress import RunProgress, Turn, publish_progress
 from maseval.app.running.run_options import FolderRunOptions
 from maseval.app.viewing.view import view_beside
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
-from maseval.core.engine.engines import Engine, ForkingEngine, SeveralNodes, WorkerEvent
+from maseval.core.engine.engines import ForkingEngine, SeveralNodes, WorkerEvent
 from maseval.core.engine.process import end_signals
 from maseval.core.exceptions import ConfigurationError, RunStoppedError
 from maseval.core.figures import money
@@ -135,30 +135,14 @@ class EqualFailures:
 
 
 class RunWatch(BenchmarkCallback):
-    """Watches one call's part of a run; earlier parts are counted from the folder.
+    """Watches one call's part of a run; earlier parts are counted from the folder."""
 
-    ``turn`` says what a running simulation waits for, if that is known. ``priced`` says that the
-    prices of all models are known, so that the budget believes a cost of nothing.
-    """
-
-    def __init__(
-        self,
-        folder: RunFolder,
-        benchmark: Benchmark,
-        secrets: Secrets,
-        support: BenchmarkSupport,
-        *,
-        engine: Engine,
-        budget: Budget | None = None,
-        turn: Turn | None = None,
-        priced: bool = False,
-        time_limit: float | None = None,
-    ) -> None:
-        self.folder, self.benchmark, self.secrets = folder, benchmark, secrets
-        self.support = support
-        self.engine, self.budget, self.priced = engine, budget, priced
+    def __init__(self, run: "FolderRun", folder: RunFolder, benchmark: Benchmark) -> None:
+        self.run, self.folder, self.benchmark = run, folder, benchmark
+        self.engine = engine = run.options.chosen_engine
+        self.secrets = Secrets.of(run.config)
         self.began = time.monotonic()
-        self.progress = RunProgress(len(folder.planned), turn, time_limit)
+        self.progress = RunProgress(len(folder.planned), run.turn(benchmark), run.time_limit)
         self.progress.trials_for_pass_1 = 1 if folder.config.stops_at_failure else None
         for line in lines_of(folder):
             self.progress.recall(line)
@@ -174,9 +158,9 @@ class RunWatch(BenchmarkCallback):
         return self.progress.stopping is not None
 
     @contextmanager
-    def running(self, display: Display | None) -> Iterator[None]:
+    def running(self) -> Iterator[None]:
         """Show and publish the progress; errors that only stop the run end here."""
-        show = display or (lambda progress: nullcontext())
+        show = self.run.options.display or (lambda progress: nullcontext())
         held = self.engine if isinstance(self.engine, AbstractContextManager) else nullcontext()
         live = publish_progress(
             self.folder.path,
@@ -194,7 +178,7 @@ class RunWatch(BenchmarkCallback):
             except RunStoppedError as error:
                 self.progress.stopping = self.secrets.removed_from_text(str(error))
             except Exception as error:  # the benchmark's own code may raise anything
-                if not _stops_at_errors(self.benchmark):
+                if not any(getattr(self.benchmark, f"fail_on_{each}_error") for each in _STAGES):
                     raise
                 words = f"the benchmark stops at errors, and there was a {type(error).__name__}"
                 self.progress.stopping = self.secrets.removed_from_text(f"{words}: {error}")
@@ -202,7 +186,7 @@ class RunWatch(BenchmarkCallback):
     def result(self) -> RunResult:
         """Note the score in the folder, and return all numbers."""
         lines = self._recorded_lines()
-        conventions = self.support.conventions(self.folder, lines)
+        conventions = support_for(self.folder).conventions(self.folder, lines)
         summary = run_summary(lines, self.folder.planned, conventions, self.folder.config)
         self.folder.note_use(self.progress.cost, self.progress.tokens)
         self.folder.note_score(summary.overall.pass_1, summary.overall.verdicts)
@@ -248,9 +232,9 @@ class RunWatch(BenchmarkCallback):
         self._stop_if(self.failures.objection(line))
 
     def _check_budget(self) -> None:
-        if self.budget is not None:
+        if (budget := self.run.budget) is not None:
             cost, tokens = self.progress.cost or 0.0, self.progress.tokens
-            self._stop_if(self.budget.objection(cost, tokens, priced=self.priced))
+            self._stop_if(budget.objection(cost, tokens, priced=self.run.knows_prices))
 
     def _stop_if(self, reason: str | None) -> None:
         # The first reason is the one that is reported.
@@ -268,12 +252,7 @@ class RunWatch(BenchmarkCallback):
         self._stop_if(f"{INTERRUPTED}{by}")
 
 
-def _stops_at_errors(benchmark: Benchmark) -> bool:
-    return (
-        benchmark.fail_on_setup_error
-        or benchmark.fail_on_task_error
-        or benchmark.fail_on_evaluation_error
-    )
+_STAGES = ("setup", "task", "evaluation")
 
 
 @dataclass(frozen=True)
@@ -301,9 +280,24 @@ class FolderRun(ABC):
     def config(self) -> Mapping[str, object]:
         """Everything that the results depend on, tasks and trials included."""
 
-    def has_listeners(self, benchmark: Benchmark) -> bool:
-        """Return True if callbacks of the user's get all reports at the end of the run."""
+    @property
+    def knows_prices(self) -> bool:
+        """True if the prices of all models are known, so that a cost of nothing is believed."""
         return False
+
+    @property
+    def time_limit(self) -> float | None:
+        """The seconds after which a simulation is given up."""
+        return None
+
+    def turn(self, benchmark: Benchmark) -> Turn | None:
+        """Return a function that says what a running simulation waits for, if that is known."""
+        return None
+
+    def begin(self, benchmark: Benchmark, folder: Path) -> None:
+        """Called before the first simulation, with the path; a run that forks off has another."""
+        # All reports are in the folder; in memory only somebody's own callbacks could want them.
+        benchmark.keep_reports = False
 
     def missing(self) -> list[Simulation]:
         """Return the simulations that are still to be run, or to be evaluated again."""
@@ -319,23 +313,13 @@ class FolderRun(ABC):
         return [one for one in planned if one in left or one not in folder.recorded]
 
     def run(
-        self,
-        benchmark: Benchmark,
-        parts: Iterable[Sequence[Task]],
-        agent_data: AgentData | None,
-        *,
-        turn: Turn | None = None,
-        priced: bool = False,
-        time_limit: float | None = None,
-        on_folder: Callable[[Path], object] = lambda path: None,
+        self, benchmark: Benchmark, parts: Iterable[Sequence[Task]], agent_data: AgentData | None
     ) -> RunResult:
         """Run what is missing into the folder, until all is done or a reason to stop.
 
         ``parts`` are run one after the other, as tasks of the same id occur in several domains.
-        ``on_folder`` gets the path, which is another one for a run that forks off. For ``turn``,
-        ``priced`` and ``time_limit`` see ``RunWatch``.
         """
-        options, engine, budget = self.options, self.options.chosen_engine, self.budget
+        options, engine = self.options, self.options.chosen_engine
         notes: dict[str, object] = {"command": options.command} if options.command else {}
         if policy := options.call_policy:
             benchmark.use_policy(policy)
@@ -343,7 +327,7 @@ class FolderRun(ABC):
             benchmark.use_cache(cache)
             notes["cache"] = True
         notes |= self.prices.to_notes()
-        support = support_by_name(self.config.get("benchmark"))  # raises before anything is run
+        support_by_name(self.config.get("benchmark"))  # raises before anything is run
         tracking = None
         if names := options.destinations:
             from maseval.app.running.tracking import Tracking  # loads telemetry
@@ -354,42 +338,23 @@ class FolderRun(ABC):
         sizes = [min(options.concurrency, len(tasks) * options.trials) for tasks in every]
         early = engine.forked_for(sizes) if isinstance(engine, ForkingEngine) else nullcontext()
         with early, self._open({**self.config, **notes}) as folder:
-            on_folder(folder.path)
-            # All are in the folder; in memory only somebody's own callbacks could want them.
-            benchmark.keep_reports = self.has_listeners(benchmark)
+            self.begin(benchmark, folder.path)
             benchmark.stop_when_hopeless = True
             if tracking:
                 tracking.start(folder.path)
                 benchmark.add_callback(tracking)
-            watch = RunWatch(
-                folder,
-                benchmark,
-                Secrets.of(self.config),
-                support,
-                engine=engine,
-                budget=budget,
-                turn=turn,
-                priced=priced,
-                time_limit=time_limit,
-            )
+            watch = RunWatch(self, folder, benchmark)
             benchmark.add_callback(watch)
 
             def run_parts(among: Collection[Simulation] | None, retry: bool) -> bool:
+                more = partial(run_into, folder, benchmark, agent_data=agent_data, engine=engine)
                 for tasks in every:
                     if not watch.is_stopping:
-                        run_into(
-                            folder,
-                            benchmark,
-                            tasks,
-                            agent_data,
-                            retry_failed=retry,
-                            among=among,
-                            engine=engine,
-                        )
+                        more(tasks, retry_failed=retry, among=among)
                 return not watch.is_stopping
 
             until = Until.of(folder.config)
-            with self._page(folder.path), watch.running(options.display):
+            with self._page(folder.path), watch.running():
                 if until is None:
                     run_parts(None, options.retry_failed)
                 else:

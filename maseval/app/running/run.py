@@ -74,7 +74,7 @@ class OwnBenchmark:
         code = type(found) if isinstance(found, Benchmark) else found
         benchmark = _without_bar(_make_benchmark(found, arguments))
         home = home or sys.modules.get(getattr(code, "__module__", ""))
-        return cls(benchmark, home, _name_of(code), code_of(code, benchmark=type(benchmark)))
+        return cls(benchmark, home, _name_of(code), code_of(code, benchmark=benchmark))
 
     def to_config(self) -> dict[str, object]:
         """Return its part of the run's configuration."""
@@ -387,11 +387,14 @@ class PreparedBenchmarkRun(FolderRun):
         benchmark.use_prices(AgentPrices(self.prices))
         if options.reasoning is not None:
             benchmark.reasoning_policy = ReasoningPolicy.of(options.reasoning)
-        parts = by_domain(self.tasks)
-        return self.run(benchmark, parts, self.agent_data, time_limit=options.timeout)
+        return self.run(benchmark, by_domain(self.tasks), self.agent_data)
 
-    def has_listeners(self, benchmark: Benchmark) -> bool:
-        return bool(benchmark.callbacks or benchmark.callback_handler.callbacks)
+    @property
+    def time_limit(self) -> float | None:
+        return self.options.timeout
+
+    def begin(self, benchmark: Benchmark, folder: Path) -> None:
+        benchmark.keep_reports = bool(benchmark.callbacks or benchmark.callback_handler.callbacks)
 
     @cached_property
     def config(self) -> dict[str, object]:

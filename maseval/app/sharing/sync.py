@@ -22,7 +22,7 @@ from maseval.app.results.results import run_summary
 from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
-from maseval.core.storage.redaction import redact_text
+from maseval.core.storage.redaction import redact_text, redact_value
 from maseval.interface.telemetry.otlp import (
     BATCH,
     DeliveryError,
@@ -89,11 +89,11 @@ class Destination:
 
     @property
     def address(self) -> str:
-        """The address, without a password."""
-        return redact_text(self.where or _ADDRESSES[self.name]())
+        """The address, without what may be a key."""
+        return redact_value(self.where or _ADDRESSES[self.name]())
 
     def __str__(self) -> str:
-        return self.name if self.where is None else f"{self.name}={redact_text(self.where)}"
+        return self.name if self.where is None else f"{self.name}={redact_value(self.where)}"
 
     def check(self) -> None:
         """Raise if nothing can be sent there: no library, no keys, no such address."""

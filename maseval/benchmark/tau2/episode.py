@@ -53,6 +53,8 @@ Partner = str | ModelAdapter | Callable[[list[Message], Tools], Answer]
 function from the messages and tools that a model would be sent to a text, or to tool calls."""
 
 DEFAULT_MODEL = "gpt-4.1"
+# Arguments of a model that say how it is reached, not how it answers.
+_CONNECTION = {"api_base": "base_url", "base_url": "base_url", "api_key": "api_key"}
 SCRIPTED = "scripted"
 
 PartT = TypeVar("PartT")
@@ -192,8 +194,11 @@ class _EpisodeBenchmark(DefaultAgentTau2Benchmark):
             return fork(partner)
         if partner is not None and not isinstance(partner, str):
             return CallableModel(partner)
-        options.pop("register_name", None)
-        return resolve_model(model_id, **options)
+        given = self.setup.llm_args or {}
+        reached: dict[str, Any] = {
+            _CONNECTION[name]: given[name] for name in given if name in _CONNECTION
+        }
+        return resolve_model(model_id, **reached, seed=options.get("seed"))
 
     def _get_user_model_id(self, task: Task) -> str:
         return self.setup.model_id or DEFAULT_MODEL
@@ -201,18 +206,19 @@ class _EpisodeBenchmark(DefaultAgentTau2Benchmark):
     def make_partner(
         self, task: Task, environment: Tau2Environment, seeds: SeedGenerator
     ) -> Participant:
-        setup = self.setup
+        setup, given = self.setup, self.setup.llm_args or {}
+        generation = {name: given[name] for name in given if name not in _CONNECTION} or None
         if setup.role == "assistant":
             if setup.partner == SCRIPTED:
                 return make_user(task, environment)
-            asked = replace(task, user_data={**task.user_data, "llm_args": setup.llm_args})
+            asked = replace(task, user_data={**task.user_data, "llm_args": generation})
             user = self.setup_user({}, environment, asked, seeds)
             _EpisodeBenchmark.said_for_all |= self._said_not_comparable
             return cast(Participant, user)
         if isinstance(setup.partner, str):
             seed = seeds.derive_seed("agents/player")
             return make_agent(setup.partner, task, environment, seed=seed)
-        data = {"model_id": setup.model_id or DEFAULT_MODEL, "llm_args": setup.llm_args}
+        data = {"model_id": setup.model_id or DEFAULT_MODEL, "llm_args": generation}
         agents, _ = self.setup_agents(data, environment, task, None, seeds)
         return cast(Participant, agents[0])
 

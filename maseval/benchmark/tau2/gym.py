@@ -22,7 +22,7 @@ from maseval.benchmark.tau2.episode import Episode, EpisodeSetup, Partner
 from maseval.benchmark.tau2.formats.action_text import format_messages, parse_action
 from maseval.benchmark.tau2.formats.message import Requestor, Tau2Message
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
-from maseval.benchmark.tau2.review.causes.steps import explain_with_cause
+from maseval.benchmark.tau2.review.causes.steps import beside_policy, explain_with_cause
 from maseval.benchmark.tau2.review.causes.users import user_findings
 from maseval.benchmark.tau2.review.errata import errata_for
 from maseval.benchmark.tau2.review.explain.scored_case import ScoredCase
@@ -344,6 +344,7 @@ def _findings(episode: Episode) -> Info:
     errata = errata_for(case.setting.domain, str(case.raw_task.get("id")), release)
     cause = explain_with_cause(ScoredCase(case, episode.verdict.reward_info, errata))[1]
     policy = check_case(case)
+    cause = cause and beside_policy(cause, policy.findings)
     found = [*([cause] if cause else []), *policy.findings, *user_findings(case, cause)]
     return {
         "breaches": [each.to_dict() for each in policy.breaches],

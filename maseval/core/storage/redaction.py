@@ -1,21 +1,24 @@
 """Keys, tokens and passwords are kept out of everything that is written.
 
-``redact`` and ``redact_text`` go by names and well-known formats. That is not enough for what a
-provider or an agent may quote; so ``Secrets`` removes the very values that a configuration and the
+``redact`` and ``redact_text`` go by names and well-known formats. Of an address only what names a
+server is kept: keys stand in any other part of it. That is not enough for what a provider or an
+agent may quote; so ``Secrets`` removes the very values that a configuration and the
 environment variables hold under a name that says so. But conversations are made of words, and a
 record in which one of them is replaced can never be scored again: ``MY_TOKEN=assistant`` is no
 secret. So a key that was given to a model counts unless it is a plain name, as those of roles,
 tools and their arguments are; of other variables, only what looks like a secret counts.
 """
 
+import hashlib
 import json
 import os
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from maseval.core.storage import strict_json
 
@@ -30,27 +33,84 @@ _SECRET_WORD = re.compile(
 _TEXT_TOKEN_WORDS = frozenset({"stop", "eos", "bos", "pad", "unk", "max", "min"})
 
 _USERINFO = re.compile(r"(?<=://)[^/\s?#]+@")  # up to the last @: a password may hold one
+_ADDRESS = re.compile(r"[A-Za-z][\w+.-]*://\S+")
+_QUERY = re.compile(r"(://[^\s\"'<>?#]*)[?#][^\s\"'<>]*")
+_VERSION = re.compile(r"v\d+\w*(\.\d+)*")
+_WORD_OF_PATH = re.compile(r"[a-z]{0,12}")
+_WITH_HOSTS = frozenset({"http", "https", "ws", "wss", "grpc", "grpcs"})
 _QUERY_VALUE = re.compile(r"([?&;])([^=?&;\s]+)=([^&;\s\"'<>]+)")
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+([\w.~+/=-]{8,})")
 _KNOWN_KEY = re.compile(r"\b(sk-|AIza|hf_|gsk_|xai-)[\w-]{12,}")
 
 
-def redact(options: Mapping[str, Any], depth: int = strict_json.MAX_DEPTH) -> dict[str, Any]:
+def redact(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy of ``options`` that is safe to store.
 
     Values whose key names a secret (``api_key``, ``Authorization``, ``access_token``) become
-    ``<redacted>``, at any depth; secrets inside texts are cut out as in :func:`redact_text`.
-    Counts such as ``max_tokens`` stay. What is nested deeper than ``depth`` is cut.
+    ``<redacted>``, at any depth; addresses are cut as in :func:`redact_address`, secrets inside
+    texts as in :func:`redact_text`. Counts such as ``max_tokens`` stay. What is nested too deeply
+    is cut.
     """
+    return _redact(options, strict_json.MAX_DEPTH, redact_value)
+
+
+def redact_by_name(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what earlier versions stored of ``options``, with more of their addresses.
+
+    What is read from a record is hashed, so that it must not be cut anew.
+    """
+    return _redact(options, strict_json.MAX_DEPTH, cut_known_secrets)
+
+
+def _redact(options: Mapping[str, Any], depth: int, change: Callable[[str], str]) -> dict[str, Any]:
     return {
-        str(key): REDACTED if _is_secret(str(key), value) else _clean(value, depth - 1)
+        str(key): REDACTED if _is_secret(str(key), value) else _clean(value, depth - 1, change)
         for key, value in options.items()
     }
 
 
 def redact_text(text: str) -> str:
-    """``text`` without the passwords and keys of addresses, and without well-known key formats."""
+    """``text`` without user, query and fragment of addresses, and well-known key formats."""
+    return cut_known_secrets(_QUERY.sub(r"\1", _USERINFO.sub("", text)))
+
+
+def cut_known_secrets(text: str) -> str:
+    """``text`` without passwords, keys by their name in a query, and well-known key formats."""
     return _cut_secrets(text, lambda secret: None)
+
+
+def redact_address(address: str) -> str:
+    """Return an address without user, query and fragment, and its path up to the version.
+
+    Of a path without a version plain words are kept. A hash of what is left out of the path tells
+    two addresses apart.
+    """
+    try:
+        scheme, authority, path, _, _ = urlsplit(address)
+    except ValueError:
+        return REDACTED
+    if scheme.lower() in _WITH_HOSTS:
+        path = "/".join(_kept_path(path.split("/")))
+    return f"{scheme}://{authority.rpartition('@')[2]}{path}"
+
+
+def _kept_path(segments: Sequence[str]) -> Iterator[str]:
+    for number, segment in enumerate(segments):
+        if _VERSION.fullmatch(segment):
+            yield segment
+            if rest := "/".join(segments[number + 1 :]).strip("/"):
+                yield _hashed(rest)
+            return
+        yield segment if _WORD_OF_PATH.fullmatch(segment) else _hashed(segment)
+
+
+def _hashed(text: str) -> str:
+    return f"{REDACTED}-{hashlib.sha256(text.encode()).hexdigest()[:6]}"
+
+
+def redact_value(text: str) -> str:
+    """Return a text, or an address, that is safe to store."""
+    return redact_address(text) if _ADDRESS.fullmatch(text) else redact_text(text)
 
 
 def _cut_secrets(text: str, note: Callable[[str], object]) -> str:
@@ -100,28 +160,31 @@ def _clean_value(name: str, value: str) -> str:
 def _clean_word(word: str) -> str:
     if word.lstrip().startswith("{"):
         try:
-            return json.dumps(redact(json.loads(word)), ensure_ascii=False)
+            return json.dumps(redact(strict_json.loads(word)), ensure_ascii=False)
         except ValueError:
             return REDACTED  # whatever it was to be, it may hold a key
-    parts = redact_text(word).split(",")
-    pairs = parts if all("=" in part for part in parts) else [",".join(parts)]
+    word = _USERINFO.sub("", word)  # a password may have a comma
+    if "=" not in word or "://" in word.partition("=")[0]:
+        return redact_value(word)
+    parts = word.split(",")
+    pairs = parts if all("=" in part for part in parts) else [word]
     return ",".join(map(_clean_pair, pairs))
 
 
 def _clean_pair(pair: str) -> str:
-    key, equals, value = pair.partition("=")
-    return f"{key}={REDACTED}" if equals and _is_secret(key, value) else pair
+    key, _, value = pair.partition("=")
+    return f"{key}={_clean_value(key, value)}"
 
 
-def _clean(value: Any, depth: int) -> Any:
+def _clean(value: Any, depth: int, change: Callable[[str], str]) -> Any:
     if isinstance(value, str):
-        return redact_text(value)
+        return change(value)
     if isinstance(value, Mapping | list | tuple) and not depth:
         return strict_json.TOO_DEEP
     if isinstance(value, Mapping):
-        return redact(value, depth)
+        return _redact(value, depth, change)
     if isinstance(value, list | tuple):
-        return [_clean(item, depth - 1) for item in value]
+        return [_clean(item, depth - 1, change) for item in value]
     return value
 
 
@@ -151,6 +214,8 @@ _PLAIN = re.compile(r"[A-Za-z]{0,3}\d{0,10}|[A-Za-z]{1,20}")
 _LONGEST_PLAIN = 20
 _KEY_PREFIX = re.compile(r"[spr]k-|AIza|gsk_|xai-|gh[opsu]_|github_pat_|xox[a-z]-")
 _PIECE = re.compile(r"[A-Za-z0-9]+")
+# Letters and digits in turns, as in no name of a model or of a deployment.
+_TOKEN = re.compile(r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{12,}")
 _NAME = re.compile(r"[A-Za-z]{1,20}(?:_[A-Za-z]{1,20})*")
 
 
@@ -291,9 +356,21 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def _cut_out(text: str) -> Iterator[str]:
-    """Yield what ``redact_text`` takes out of a text; of ``user:password`` also the password."""
+    """Yield the secrets in a text; of ``user:password`` also the password."""
     found: list[str] = []
     _cut_secrets(text, found.append)
     for secret in found:
         yield secret
         yield secret.rpartition(":")[2]
+    if _ADDRESS.fullmatch(text):
+        with suppress(ValueError):
+            yield from _secrets_of_address(*urlsplit(text)[2:])
+
+
+def _secrets_of_address(path: str, query: str, fragment: str) -> Iterator[str]:
+    """Yield what may be a key by its form: a date or the name of a model is none."""
+    for text in (query, fragment):
+        pairs = parse_qsl(text, keep_blank_values=True)
+        yield from (value for _, value in pairs if _looks_secret(value))
+        yield from (text for _, value in pairs[:1] if not value and _looks_secret(text))
+    yield from (segment for segment in path.split("/") if _TOKEN.search(segment))

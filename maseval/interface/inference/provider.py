@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple, Self, cast
 from maseval.core import provider_errors as errors
 from maseval.core.exceptions import ConfigurationError, UnreadableAnswerError
 from maseval.core.messages import ChatResponse, Message
-from maseval.core.model import MAX_ANSWER_MB, ModelAdapter, Params
+from maseval.core.model import MAX_ANSWER_MB, ModelAdapter, Params, check_base_url
 from maseval.core.provider_errors import ProviderError
 from maseval.core.storage.redaction import redact, redact_text
 from maseval.core.usage import CostCalculator
@@ -51,6 +51,7 @@ class Endpoint(NamedTuple):
     @property
     def client_options(self) -> dict[str, Any]:
         """The options for a library's client; a time-out that is not given is the library's own."""
+        check_base_url(self.base_url)  # it may come from a variable
         given = self._asdict()
         if self.timeout is None:
             del given["timeout"]

@@ -28,7 +28,7 @@ from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
-from maseval.core.storage.redaction import Secrets, redact_text
+from maseval.core.storage.redaction import Secrets, redact_text, redact_value
 from maseval.core.words import excerpt
 from maseval.interface import extras
 from maseval.interface.telemetry.simulation import (
@@ -171,6 +171,12 @@ def traces_url(endpoint: str) -> str:
         raise ConfigurationError(
             f"the OTLP endpoint is {redact_text(endpoint)!r}; give the URL of an OTLP/HTTP "
             "receiver, such as http://localhost:4318"
+        )
+    if parts.query or parts.fragment:
+        raise ConfigurationError(
+            f"the OTLP endpoint has a query or a fragment after {redact_value(endpoint)!r}, to "
+            "which no path can be added; give a key as a header: "
+            "OTEL_EXPORTER_OTLP_HEADERS='Authorization=Bearer KEY'"
         )
     return endpoint if endpoint.endswith(PATH) else f"{endpoint.rstrip('/')}{PATH}"
 

@@ -166,6 +166,28 @@ def test_what_the_code_found_by_other_ways_counts_if_it_is_there_when_the_run_be
     assert "own_sauce.py" in RunFolder.read("r").config.values["code"]["files"]
 
 
+def test_a_file_that_is_called_like_a_secret_counts_like_any_other():
+    change("own_kitchen.py", "BROKEN = False", "from own_api_key import BROKEN")
+    Path("own_api_key.py").write_text("BROKEN = False")
+    run_shop()
+    change("own_api_key.py", "False", "0")
+
+    with pytest.raises(RunConfigError, match=r"own_api_key\.py: changed"):
+        run_shop()
+
+
+def test_a_run_of_a_release_that_recorded_one_file_only_is_resumed_on_demand():
+    run_shop()
+    config = RunFolder.read("r").config.values
+    code = config.pop("code")
+    RunFolder.open("s", {**config, "source_sha256": "0" * 64}).close()
+
+    with pytest.raises(RunConfigError, match="code: not recorded by the release that began"):
+        RunFolder.open("s", {**config, "code": code})
+    RunFolder.open("s", {**config, "code": code}, resume_changed=True).close()
+    assert RunFolder.read("s").config.values["code"] == code
+
+
 def test_comments_layout_and_docstrings_are_no_change():
     run_shop()
     change("own_shop.py", "Sells.", "Sells what there is.")
@@ -253,6 +275,18 @@ def test_every_command_says_that_there_are_two_versions(resumed):
     assert "versions of the code" not in show("s").summary.method
 
 
+@pytest.mark.needs(library="starlette")
+def test_the_viewer_says_so_too(resumed):
+    pytest.importorskip("starlette")
+    from maseval.app.viewing.reader import BenchmarkReader
+    from tests.view.builders import viewer
+
+    client = viewer(Path(), reader=BenchmarkReader())
+    results = client.get("/api/run/index", params={"run": "r"}).json()["results"]
+
+    assert WORDS in " ".join(results["notes"])
+
+
 def test_a_fork_does_not_take_over_simulations_of_other_code(resumed):
     change("own_kitchen.py", "BROKEN = False", "BROKEN = 0")
 
@@ -337,3 +371,45 @@ def test_code_that_judges_nothing_is_not_the_evaluators():
         "the code of the agents",
         "files of code: own_kitchen.py",
     ]
+
+
+def test_files_that_import_each_other_have_an_end():
+    change("own_kitchen.py", "BROKEN = False", "BROKEN = False\nfrom own_circle import *")
+    Path("own_circle.py").write_text("from own_kitchen import *\nfrom own_kitchen import BROKEN")
+
+    assert run_shop(trials=2).complete
+    assert "own_circle.py" in RunFolder.read("r").config.values["code"]["files"]
+
+
+def test_what_a_benchmark_was_given_judges_too():
+    Path("own_given.py").write_text(
+        "from own_shop import *\n"
+        "class Given(Base):\n"
+        "    def __init__(self, judge):\n        super().__init__()\n        self.judge = judge\n"
+        "    def setup_evaluators(self, environment, task, agents, user):\n"
+        "        return [self.judge(task, 1)]\n"
+    )
+    Path("own_other.py").write_text("from own_judges import Judge\nclass Other(Judge):\n    pass\n")
+    sys.path.insert(0, ".")
+    from own_given import TASKS, Given
+    from own_judges import Judge
+    from own_other import Other
+
+    for name, judge in (("a", Judge), ("b", Judge), ("c", Other)):
+        run(benchmark=Given(judge), tasks=TASKS, output=name)
+
+    assert compare(["a", "b"]).differing == []
+    with pytest.raises(IncomparableRunsError, match="evaluator"):
+        compare(["a", "c"])
+    assert "own_other.py" in RunFolder.read("c").config.values["code"]["files"]
+
+
+def test_a_run_that_two_evaluators_judged_is_compared_with_neither():
+    run_shop(output="a")
+    change("own_rules/basis.py", "one == other", "other == one")
+    run_shop(output="b", trials=2)
+    run_shop(output="a", trials=2, resume_changed=True)
+    run_shop(output="a", trials=3)
+
+    with pytest.raises(IncomparableRunsError, match="evaluator"):
+        compare(["a", "b"])

@@ -1,10 +1,14 @@
 """The cause of a failure: each step on a conversation made up for it, and the traps beside it."""
 
+from dataclasses import replace
+
 import pytest
 
 from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
-from maseval.benchmark.tau2.review.causes import find_cause
+from maseval.benchmark.tau2.review.causes import beside_policy, find_cause
+from maseval.benchmark.tau2.review.causes.steps import BY_DEFAULT
 from maseval.benchmark.tau2.world.world import World
+from maseval.core.finding import Finding
 from tests.benchmark.tau2.staged import do, gold, staged
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, task, todo_list
 
@@ -166,7 +170,7 @@ def test_another_right_end_is_the_tasks(tau2_data):
 
 
 @pytest.mark.data
-def test_a_gold_against_the_policy_is_the_tasks_only_if_the_agent_did_its_part(tau2_data):
+def test_the_task_stands_first_where_the_corrected_one_passes(tau2_data):
     raw = load_raw_task("airline", "2")
     reads = [each for each in gold(raw) if each["name"] != "send_certificate"]
     refused = (agent("I cannot send a certificate: the policy does not allow it."), BYE)
@@ -175,8 +179,9 @@ def test_a_gold_against_the_policy_is_the_tasks_only_if_the_agent_did_its_part(t
     told = find_cause(staged("airline", raw, reads, ending=refused), domain="airline")
     passed_on = find_cause(silent, domain="airline")
 
-    assert told.who == "task"
-    assert passed_on.name == "agent and task: transferred too early"
+    assert (told.name, told.grade) == ("task: right in another way", "likely")
+    assert (passed_on.name, passed_on.grade) == ("task and agent: right by chance", "undecided")
+    assert any("send_certificate" in each for each in passed_on.evidence)
 
 
 def test_what_nobody_can_reach_is_the_tasks(cause):
@@ -304,14 +309,38 @@ def test_a_limit_is_the_agents_unless_all_was_done(cause):
 def test_a_path_that_depends_on_the_agents_questions_is_open(cause):
     told = "You are user_1. Have a Meeting put in. If the agent asks for confirmation, drop it."
     raw = wish(told, COMPLETE)
-    asked = agent("I will create the task Meeting. Do you confirm?"), user("Yes, please.")
-    changed = cause(raw, user("Create a task."), *asked, CREATE, BYE)
+    changed = cause(raw, user("Create a task."), agent("Shall I create it?"), user("No."), BYE)
     lost = wish("Have task_1 completed.", COMPLETE)
     asked = agent("What is your shoe size?"), user("###OUT-OF-SCOPE###")
     left = cause(lost, user("Update my task."), *asked)
 
     assert (changed.name, changed.grade) == ("unclear: change of mind", "undecided")
     assert (left.name, left.grade) == ("unclear: out of scope", "undecided")
+
+
+def test_a_user_that_should_change_its_mind_and_says_yes_failed(cause):
+    told = "You are user_1. Have a Meeting put in. If the agent asks for confirmation, drop it."
+    raw = wish(told, COMPLETE)
+    asked = agent("I will create the task Meeting. Do you confirm?")
+
+    kept = cause(raw, user("Create a task."), asked, user("Yes, please."), CREATE, BYE)
+    unasked = cause(raw, user("Create a task."), CREATE, BYE)
+
+    assert (kept.name, kept.grade, kept.message) == ("user: kept its mind", "undecided", 2)
+    assert unasked.who == "unclear"
+
+
+def test_a_cause_never_clears_the_agent_of_what_the_policy_finds():
+    task, user = (Finding("cause", who, "x", "x", "x") for who in ("task", "user"))
+    broke = Finding("policy", "agent", "broke the policy", "airline.cancel", "It cancels.")
+    manner = replace(broke, weight="manner")
+
+    assert beside_policy(task, [broke]).parties == "task and agent"
+    assert beside_policy(user, [broke]).parties == "user and agent"
+    assert "It cancels." in beside_policy(task, [broke]).evidence[0]
+    for cause in (task, replace(task, who="agent"), replace(task, who="infrastructure")):
+        assert beside_policy(cause, [manner]) is cause
+    assert beside_policy(replace(task, who="agent"), [broke]).also is None
 
 
 def test_a_language_that_is_not_read_is_open(cause):
@@ -345,19 +374,23 @@ def test_the_rest_is_the_agents_by_default_with_the_decisive_fact(cause):
     both = do("get_users"), CREATE, COMPLETE
 
     for found, kind, text in (
-        (cause(raw, wanted, PARTY, BYE), "wrong write", 'asked for "Meeting" in message 0'),
+        (
+            cause(raw, wanted, PARTY, BYE),
+            "wrong write",
+            'has title "Party", not "Meeting" (the user asked for "Meeting" in message 0)',
+        ),
         (cause(raw, wanted, *both, BYE), "extra write", "was not wanted"),
         (cause(raw, wanted, agent("Hm."), BYE), "missing write", "was not made"),
         (cause(raw, wanted, agent("I cannot create it."), BYE), "missing write", "declines"),
         (
             cause(wish("task_9", COMPLETE), user("task_9"), refused, BYE),
             "missing write",
-            "the tool refused",
+            "the tool refused update_task_status(task_9): Error",
         ),
         (cause(told, wanted, CREATE, BYE), "information not given", "never said 'four'"),
     ):
         assert found.name == f"agent: {kind}, by default" and found.grade == "undecided"
-        assert text in found.text
+        assert text in found.text and found.evidence[-1] == BY_DEFAULT
 
 
 @pytest.mark.data

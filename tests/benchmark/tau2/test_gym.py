@@ -11,8 +11,9 @@ import pytest
 from maseval import ScriptedModelAdapter
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.core.exceptions import ConfigurationError
+from tests.interface.libraries import needing
 
-pytestmark = pytest.mark.needs(library="gymnasium")
+pytestmark = needing("gymnasium")
 
 TASK = "renew_own_not_husbands"
 RENEWAL = 'renew_loan(loan_id="L-5001")'

@@ -13,6 +13,7 @@ from maseval.app.running.options import (
 )
 from maseval.app.running.run_options import AnyBenchmark, FolderRunOptions, check_timeout
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.model import check_base_url
 
 JUDGE_MODEL = "openai/gpt-4o"
 
@@ -57,6 +58,7 @@ class MACSRunOptions(FolderRunOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_timeout(self.timeout)
+        check_base_url(self.base_url)
         if self.user_model is None:
             raise ConfigurationError("no model plays the user; name it: --user-model (user_model)")
         if self.agent_model is None and self.team is None:

@@ -162,6 +162,10 @@ def test_a_run_is_not_mixed_of_two_versions_of_an_agent(tmp_path, monkeypatch):
     with pytest.raises(RunConfigError, match=r"other code:\n  neighbour_of_it.py: changed\n"):
         tau2.run(**run, agent="versioned.py:make")
 
+    tau2.run(**{**run, "num_tasks": 3}, agent="versioned.py:make", resume_changed=True)
+    certificate = tau2.certify(tmp_path / "r", partial=True).certificate
+    assert "Two versions of the code: 2 and 1 simulations." in certificate.text()
+
 
 def test_all_agents_of_a_cast_are_traced(tmp_path):
     class Relay(AgentAdapter):
@@ -283,5 +287,5 @@ def test_a_comparison_says_which_run_is_a_rehearsal(tmp_path):
 
     found = commands.compare([tmp_path / "rehearsed", tmp_path / "played"])
 
-    assert found.cautions[0] == "rehearsed is a rehearsal: the agent's model was played by noop"
+    assert found.cautions[0] == "rehearsed: a rehearsal, in which noop played the agent's model"
     assert not any(caution.startswith("played") for caution in found.cautions)

@@ -26,7 +26,7 @@ from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.formats.message import render_call
 from maseval.benchmark.tau2.rescoring.findings import in_words
 from maseval.benchmark.tau2.results import Omitted
-from maseval.benchmark.tau2.review.causes import explain_with_cause
+from maseval.benchmark.tau2.review.causes import beside_policy, explain_with_cause
 from maseval.benchmark.tau2.review.explain import Explanation, WrongField
 from maseval.benchmark.tau2.review.explain.explanation import CHECKS, END_STATE, format_value
 from maseval.benchmark.tau2.review.explain.scored_case import score_case, score_opened
@@ -120,6 +120,7 @@ def explain(
     policy, doubt = check_report(report), doubt_in(report)
     if doubt is not None and doubt.is_misfit:
         cause, policy = cause and misfit(doubt.text), ()
+    cause = cause and beside_policy(cause, policy)
     explained = Explained(recording.path, chosen, explanation, cause, policy=policy)
     if isinstance(recording, ResultsFileRun):
         explained = replace(explained, record=tuple(recording.faults), marks=tuple(options.marks))

@@ -58,12 +58,13 @@ class Tau2Support(BenchmarkSupport):
         from maseval.benchmark.tau2.app.results.comply import check_report
         from maseval.benchmark.tau2.app.results.explain import diagnose
         from maseval.benchmark.tau2.app.results.users import check_soundness, check_user_of_report
+        from maseval.benchmark.tau2.review.causes import beside_policy
 
-        found = diagnose(report)
-        cause, sound = None if found is None else found.cause, check_soundness(report)
+        found, policy, sound = diagnose(report), check_report(report), check_soundness(report)
+        cause = None if found is None else beside_policy(found.cause, policy)
         return [
             *([] if cause is None else [cause]),
-            *check_report(report),
+            *policy,
             *check_user_of_report(report, cause),
             *([] if sound is None else [sound]),
         ]

@@ -20,7 +20,7 @@ from maseval.benchmark.tau2.app.running.setup import ModelSpec, OwnAgent, RunSet
 from maseval.core.messages import text_of
 from maseval.core.model import ModelAdapter
 from maseval.core.scripted import ScriptedModelAdapter
-from maseval.core.storage.redaction import Secrets
+from maseval.core.storage.redaction import Secrets, redact
 from maseval.core.task import Task
 from maseval.core.usage import TokenUsage
 from maseval.runs.config import RunConfig
@@ -138,7 +138,9 @@ def plan(options: RunOptions) -> RunPlan:
     secrets = Secrets.of(prepared.config)
     return RunPlan(
         folder=prepared.path,
-        config=RunConfig.of(prepared.config, clean=secrets.removed_from).values,
+        config=RunConfig.of(
+            prepared.config, clean=lambda c: secrets.removed_from(redact(c))
+        ).values,
         tasks={domain: [str(task.id) for task in each] for domain, each in prepared.tasks.items()},
         trials=options.trials,
         left=left.total(),

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Self
 
 from maseval.app.results.recording import ORIGIN
@@ -19,6 +20,7 @@ from maseval.app.running.folder_run import FolderRun, as_file_name, path_of
 from maseval.app.running.options import takes
 from maseval.app.running.prices import PriceTable
 from maseval.app.running.probe import probe
+from maseval.app.running.progress import Turn
 from maseval.benchmark.tau2.app.results.support import SUPPORT
 from maseval.benchmark.tau2.app.running.options import Human, RunOptions
 from maseval.benchmark.tau2.app.running.run_benchmark import RecordedStart, RunBenchmark
@@ -34,6 +36,7 @@ from maseval.benchmark.tau2.app.running.tasks import (
 )
 from maseval.benchmark.tau2.data_loader import data_fingerprint
 from maseval.core.agent import HUMAN
+from maseval.core.benchmark import Benchmark
 from maseval.core.engine.engines import PROCESSES
 from maseval.core.exceptions import MASEvalError
 from maseval.core.task import ChosenSubset
@@ -165,18 +168,27 @@ class PreparedRun(FolderRun):
                 for task in [each[0] for each in self.tasks.values() if each]:
                     benchmark.wording(benchmark.release_of_task(task)).to_config()
             # Domain by domain, because each has a task "1".
-            result = self.run(
-                benchmark,
-                self.tasks.values(),
-                benchmark.agent_data,
-                turn=None if options.runs_elsewhere else benchmark.turn,
-                priced=bool(self.priced.known),
-                time_limit=self.setup.deadline,
-                on_folder=benchmark.keep_judgements_in,
-            )
+            result = self.run(benchmark, self.tasks.values(), benchmark.agent_data)
             return replace(
                 result, notes=[*benchmark.notes(), *_notes_on_judges(result), *result.notes]
             )
+
+    @property
+    def knows_prices(self) -> bool:
+        return bool(self.priced.known)
+
+    @property
+    def time_limit(self) -> float | None:
+        return self.setup.deadline
+
+    def turn(self, benchmark: Benchmark) -> Turn | None:
+        assert isinstance(benchmark, RunBenchmark)
+        return None if self.options.runs_elsewhere else benchmark.turn
+
+    def begin(self, benchmark: Benchmark, folder: Path) -> None:
+        super().begin(benchmark, folder)
+        assert isinstance(benchmark, RunBenchmark)
+        benchmark.keep_judgements_in(folder)
 
     def _needs_all_cores(self) -> bool:
         """Return True if nobody chose an engine for many simulations that wait for no model.

@@ -9,7 +9,6 @@ Options that contradict each other, an unknown agent, or a model without a name 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from urllib.parse import urlsplit
 
 from maseval.app.running.options import ExtraArguments, recorded_values
 from maseval.app.running.own_code import qualified_name
@@ -34,7 +33,7 @@ from maseval.benchmark.tau2.versions import RuleSet
 from maseval.benchmark.tau2.wording import OURS, wording_of
 from maseval.core.agent import HUMAN
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.model import resolve_model
+from maseval.core.model import check_base_url, resolve_model
 from maseval.core.reasoning import ReasoningPolicy
 from maseval.core.task import Task
 
@@ -69,7 +68,7 @@ class ModelSpec:
         options = {name: value for name, value in given.items() if name in _CONNECTION}
         if base_url is not None:
             options.setdefault("base_url", base_url)
-        _check_address(options.get("base_url"))
+        check_base_url(options.get("base_url"))
         if "reasoning_policy" in options:
             options["reasoning_policy"] = ReasoningPolicy.of(options["reasoning_policy"]).value
         rest = {name: value for name, value in given.items() if name not in _CONNECTION}
@@ -132,16 +131,6 @@ class OwnAgent:
         if self.rehearse:
             config["rehearse"] = self.rehearse
         return config
-
-
-def _check_address(base_url: object) -> None:
-    if base_url is None:
-        return
-    parts = urlsplit(str(base_url))
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigurationError(
-            f"base_url is {base_url!r}; give a whole address, like http://localhost:8000/v1"
-        )
 
 
 AGENTS = ("llm", *PLAYERS)

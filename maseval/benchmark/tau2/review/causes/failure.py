@@ -345,6 +345,15 @@ class Failure(Conversation):
                 return said
         return None
 
+    def yes_to(self, made: CallMade) -> Utterance | None:
+        """Return the user's last text before a write if it says yes to a question about it."""
+        replies = self.talk.user_before(made.message_index)
+        asked = self.talk.agent_before(replies[-1].message_index) if replies else []
+        if not asked or not agrees_to(replies[-1].text, made.call):
+            return None
+        is_meant = offers(asked[-1].text, replies[-1].text, made.call, alone=True)
+        return replies[-1] if is_meant else None
+
     def is_first_said_by_user(self, pattern: re.Pattern[str], before: int) -> bool:
         """Return True if the agent had not said something before a message of the user."""
         agent = self.talk.agent_before(before)

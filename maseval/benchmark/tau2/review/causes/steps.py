@@ -4,7 +4,8 @@ Each step is one fact that decides, from what is recomputed to what is left over
 the reader's party in at least 95 of 100 readings is *likely*; for the others, and for the agent
 that is blamed by default because nothing else was found, the grade is *undecided*, and the party
 named is the one that it most often is. ``unclear`` is said where the path of the task depends on
-what the agent asks. docs/label-readings.md has the rate of each step.
+what the agent asks. Where the task is wrong and the corrected one passes, the task stands first.
+docs/label-readings.md has the rate of each step.
 
 Several facts are not steps because they were wrong as often as right: that the user said no (to
 insurance, to bags, to a new ticket), that the agent refused or never looked something up, and the
@@ -13,14 +14,14 @@ conversations that it was not made from.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from typing import Unpack
 
 from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.formats.message import OUT_OF_SCOPE, render_call
+from maseval.benchmark.tau2.formats.message import OUT_OF_SCOPE, Tau2ToolCall, render_call
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.review import words
 from maseval.benchmark.tau2.review.causes.failure import Difference, Failure, Pair, is_id
@@ -81,7 +82,23 @@ def _cause(subject: ScoredCase, explanation: Explanation) -> Finding:
     return replace(finding, also="task", evidence=(*finding.evidence, sound.text))
 
 
+def beside_policy(cause: Finding, policy: Sequence[Finding]) -> Finding:
+    """Name the agent beside the party that failed where it broke a rule of the policy that counts.
+
+    A page that shows both never clears an agent of what its policy finding says.
+    """
+    broken = [str(each) for each in policy if each.counts]
+    if not broken or cause.also is not None or cause.who not in ("user", "task"):
+        return cause
+    return replace(cause, also="agent", evidence=(*cause.evidence, *broken))
+
+
 CauseStep = Callable[[Failure], Finding | None]
+
+BY_DEFAULT = (
+    "by default: no other fact was found; 69 of 82 such failures that people read are the agent's"
+)
+"""The last evidence of a cause that no step decides; tests hold it against the readings."""
 
 _LIMITS = (TerminationReason.MAX_STEPS, TerminationReason.TOO_MANY_ERRORS)
 _LOOP = 5
@@ -192,12 +209,16 @@ def stopped_in_its_yes(failure: Failure) -> Finding | None:
 
 
 def another_right_end(failure: Failure) -> Finding | None:
-    """It ended in another way that is as right."""
+    """It ended in another way that is as right.
+
+    An agent that neither refused what the task wants nor did the rest came to it by chance.
+    """
     sound = failure.explanation.sound
     if sound is None or sound.kind == LEFT_OUT:
         return None
     if failure.nothing_wrong_written and not failure.did_its_part:
-        return None
+        kind, facts = "right by chance", tuple(_facts(failure))
+        return _blame("task", kind, sound.text, also="agent", grade="undecided", evidence=facts)
     return _blame("task", "right in another way", sound.text)
 
 
@@ -318,7 +339,8 @@ def used_up_the_limit(failure: Failure) -> Finding | None:
         return _blame("agent", "went in circles", text, message=last[-1].message_index)
     if _would_have_passed(failure):
         return _blame("unclear", "cut off when all was done", text, grade="undecided")
-    return _blame("agent", "used up the limit", text, evidence=tuple(_missing(failure)))
+    more = tuple(_missing(failure))
+    return _blame("agent", "used up the limit", text, evidence=more, grade="undecided")
 
 
 def _repeated_at_the_end(failure: Failure) -> list[CallMade]:
@@ -345,6 +367,12 @@ def changes_its_mind(failure: Failure) -> Finding | None:
     """The task wants the user to change its mind when it is asked to confirm."""
     if not _CHANGE_OF_MIND.search(failure.scenario):
         return None
+    for made in failure.wrong:
+        said = failure.yes_to(made)
+        if said is not None:
+            text = f"asked to confirm {made.call['name']}, the user says yes, against its task"
+            at = said.message_index
+            return _blame("user", "kept its mind", text, message=at, grade="undecided")
     text = "the task wants the user to change its mind when it is asked to confirm"
     return _blame("unclear", "change of mind", text, grade="undecided")
 
@@ -383,10 +411,10 @@ def transferred_with_work_left(failure: Failure) -> Finding | None:
 def wrong_write(failure: Failure) -> Finding | None:
     """Something else was done than what is wanted."""
     for pair in failure.pairs:
-        text = "; ".join(_pair_text(failure, pair))
+        text = f"{_short(pair.made.call)} has {'; '.join(_pair_text(failure, pair))}"
         return _default(failure, "wrong write", text, pair.made.message_index)
     for made in failure.wrong:
-        text = f"{render_call(made.call)} was not wanted"
+        text = f"{_short(made.call)} was not wanted"
         return _default(failure, "extra write", text, made.message_index)
     return None
 
@@ -400,13 +428,13 @@ def missing_write(failure: Failure) -> Finding | None:
     refused = [each for each in failure.tried if each.failed and each.call["name"] == call["name"]]
     if refused:
         last = refused[-1]
-        text = f"the tool refused {render_call(last.call)}: {excerpt(last.answer, 120)}"
+        text = f"the tool refused {_short(last.call)}: {excerpt(last.answer, 120)}"
         return _default(failure, kind, text, last.message_index)
     said = failure.refusal_of(call)
     if said is not None:
-        text = f"the agent declines {call['name']}, which was wanted"
+        text = f"the agent declines {_short(call)}, which was wanted, in message {said[0]}"
         return _default(failure, kind, text, said.message_index)
-    return _default(failure, kind, f"{render_call(call)} was not made", None)
+    return _default(failure, kind, f"{_short(call)} was not made", None)
 
 
 def not_said(failure: Failure) -> Finding | None:
@@ -425,10 +453,15 @@ def left_over(failure: Failure) -> Finding | None:
 
 
 def _default(failure: Failure, kind: str, text: str, message: int | None) -> Finding:
+    more = (*_facts(failure), BY_DEFAULT)
     kind = f"{kind}, by default"
-    # The fact itself is not said twice.
-    more = tuple(each for each in _facts(failure) if each.removeprefix("missing: ") not in text)
     return _blame("agent", kind, text, message=message, evidence=more, grade="undecided")
+
+
+def _short(call: Tau2ToolCall) -> str:
+    """Return a call by its tool and its record; one without a record with what fits in a line."""
+    about = words.record(call)
+    return excerpt(render_call(call), 60) if about is None else f"{call['name']}({about})"
 
 
 def _pair_text(failure: Failure, pair: Pair) -> Iterator[str]:

@@ -1,0 +1,54 @@
+"""The causes that the demo shows, beside what else its page says of the same simulation."""
+
+import pytest
+
+from maseval.commands import show, tau2
+from maseval.core.finding import SOUND_PASS
+
+pytestmark = [pytest.mark.data, pytest.mark.usefixtures("tau2_data")]
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """The findings on each simulation of the demo's agent in airline and retail."""
+    folder = tmp_path_factory.mktemp("runs") / "demo"
+    tau2.run(domain=["airline", "retail"], agent="noisy", trials=4, output=folder)
+    return show(folder).found.findings
+
+
+def causes(found):
+    """Each failure's cause, with the other findings on it."""
+    for simulation, findings in found.items():
+        for each in findings:
+            if each.source == "cause":
+                yield simulation, each, findings
+
+
+def test_no_cause_contradicts_the_sound_verdict_or_the_policy_on_the_same_page(found):
+    seen = list(causes(found))
+    for simulation, cause, findings in seen:
+        if any(each.kind == SOUND_PASS for each in findings):
+            assert cause.who == "task", simulation
+        if any(each.source == "policy" and each.counts for each in findings):
+            assert "agent" in (cause.who, cause.also), simulation
+    assert any(each.kind == SOUND_PASS for _, _, findings in seen for each in findings)
+
+
+def test_a_payment_method_that_the_tool_refused_is_not_a_choice_left_open(found):
+    names = [cause.name for _, cause, _ in causes(found)]
+
+    assert names.count("agent: invented value") >= 20
+    assert not any("choice left open" in name for name in names)
+
+
+def test_the_scripted_agent_is_blamed_for_what_it_leaves_out_by_default(found):
+    whole = [cause for _, cause, _ in causes(found)]
+    default = [each for each in whole if each.kind.endswith("by default")]
+
+    assert {each.who for each in default} == {"agent"}
+    assert all(each.grade == "undecided" for each in default)
+    assert {"airline/2", "airline/27", "airline/38"} >= {
+        f"{simulation.domain}/{simulation.task_id}"
+        for simulation, cause, _ in causes(found)
+        if cause.kind == "right by chance"
+    }
