@@ -68,6 +68,7 @@ class RecordedOutcomes(NamedTuple):
 
     ``notes`` say what is wrong with the record. ``tasks`` has a hash of each task's content, as
     far as it is known. ``unlisted`` are further tasks of the split that the record should hold.
+    ``path`` is where it was read from, which whoever reads it adds.
     """
 
     outcomes: Sequence[Outcome]
@@ -76,6 +77,7 @@ class RecordedOutcomes(NamedTuple):
     notes: Sequence[str] = ()
     tasks: Mapping[TaskKey, str] = MappingProxyType({})
     unlisted: Sequence[TaskKey] = ()
+    path: Path = Path()
 
 
 class BenchmarkSupport:

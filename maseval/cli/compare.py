@@ -176,8 +176,7 @@ def gate(
 
 def _gate_parts(found: "Gate", allow_undecidable: bool) -> Parts:
     yield from map(note, found.cautions)
-    if official := found.comparison.official:
-        yield inert(official)
+    yield from map(inert, found.comparison.headlines[:-1])
     main, span = found.main, found.main.interval
     reach = f"{between(span.low, span.high)} ({percent(span.level, 0)} interval)"
     yield (

@@ -7,6 +7,7 @@ each has the options above them and its own, and a name by which its folder is c
 
 import difflib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -14,6 +15,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from maseval.app.running.options import OUTPUT
+from maseval.cli.console import inert, stderr
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import write_bytes
@@ -47,6 +49,7 @@ def read_run_file(path: Path) -> list[FileRun]:
         raise ConfigurationError(
             f"{path}: '{RUNS}s' is no option; write [[{RUNS}]] before each run"
         )
+    _name_code(path, content)
     tables = content.pop(RUNS, None)
     if tables is None:
         return [FileRun(content)]
@@ -59,6 +62,26 @@ def read_run_file(path: Path) -> list[FileRun]:
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise ConfigurationError(f"{path} has two runs of the name {twice!r}; each needs its own")
     return runs
+
+
+_OF_CODE = frozenset({BENCHMARK, "agent", "domain", "tasks", "team", "user"})
+# A reference to code, such as shop.py:Shop, package.module:SHOP or shop.py.
+_CODE = re.compile(r"[\w./\\ -]+\.py(:\w+)?|[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+
+def _name_code(path: Path, content: Mapping[str, Any]) -> None:
+    """Say what a file will have imported, as that can do whatever its user can."""
+    tables = content.get(RUNS)
+    runs = [each for each in tables if isinstance(each, dict)] if isinstance(tables, list) else []
+    texts = (
+        text
+        for table in (content, *runs)
+        for option in _OF_CODE & table.keys()
+        for text in (table[option] if isinstance(table[option], list) else [table[option]])
+    )
+    named = [text for text in texts if isinstance(text, str) and _CODE.fullmatch(text)]
+    if named:
+        stderr().print(f"{inert(str(path))} runs code: {inert(', '.join(sorted(set(named))))}")
 
 
 def _with_underscores(table: Mapping[str, Any]) -> dict[str, Any]:

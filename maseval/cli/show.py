@@ -437,7 +437,8 @@ def _outcome_parts(view: "SimulationView") -> Parts:
     cost = f", {money(line.cost)}" if line.cost else ""
     cached = f", {line.cache_in_words}" if line.cache_in_words else ""
     outcome = f"{MARKS[line.kind]} [bold]{line.kind}[/bold], {reward}{ended}"
-    yield indent(f"{outcome}, {duration(line.seconds)}{cost}{cached}")
+    code = f", code {inert(line.code)}" if line.code else ""
+    yield indent(f"{outcome}, {duration(line.seconds)}{cost}{cached}{code}")
     if len(view.trials) > 1:
         marks = ", ".join(f"{each.trial} {MARKS[each.kind]}" for each in view.trials)
         yield indent(f"all trials: {marks}")

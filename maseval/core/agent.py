@@ -5,10 +5,17 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Protocol
 
+from maseval.core.clock import acting_as
 from maseval.core.event_loop import settle
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import MessageHistory
-from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin, note_end, now
+from maseval.core.tracing import (
+    ConfigurableMixin,
+    JsonObject,
+    TraceableMixin,
+    note_end,
+    now,
+)
 from maseval.core.usage import CostCalculator, TokenUsage, Usage, UsageTrackableMixin
 
 HUMAN = "human"
@@ -58,7 +65,7 @@ class AgentAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
             callback.on_run_start(self)
         entry = {"timestamp": now(), "query": query}
         try:
-            with note_end(entry):
+            with note_end(entry), acting_as(self.name):
                 result = settle(self._run_agent(query))
         except Exception:
             self.logs.append(entry)

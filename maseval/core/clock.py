@@ -1,4 +1,4 @@
-"""The time left for the current repetition, for code that knows nothing of repetitions."""
+"""The time left for the current repetition, and who works in it, for code that knows neither."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -25,6 +25,8 @@ class Clock:
         self.stopping = stopping
         """Returns True if the run is stopping."""
         self.collected_traces: dict[str, object] = {}
+        self.acting: str | None = None
+        """The agent that was the last to begin its work."""
         self.abandoned = False
         """True if the repetition was abandoned: its result will not be used."""
         self._start = time.monotonic()
@@ -80,3 +82,32 @@ class Clock:
 
 
 _current: ContextVar[Clock | None] = ContextVar("maseval_repetition", default=None)
+_acting: ContextVar[str | None] = ContextVar("maseval_acting", default=None)
+
+
+def acting_agent(clock: Clock | None = None) -> str | None:
+    """Return the name of the agent that works here, in this thread or task; None if nobody does.
+
+    In a thread that inherits nothing, it is the one that ``clock`` saw begin last.
+    """
+    return _acting.get() or (None if clock is None else clock.acting)
+
+
+def begin_to_act(name: str) -> None:
+    """Name the agent at work in the rest of this context, as where a library calls back."""
+    _acting.set(name)
+
+
+@contextmanager
+def acting_as(name: str | None) -> Iterator[None]:
+    """Name the agent, or the user, on whose account models are asked and tools are called."""
+    clock = Clock.here()
+    before, token = None if clock is None else clock.acting, _acting.set(name)
+    if clock is not None:
+        clock.acting = name
+    try:
+        yield
+    finally:
+        _acting.reset(token)
+        if clock is not None:
+            clock.acting = before

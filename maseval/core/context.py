@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from maseval.core.clock import Clock
+from maseval.core.clock import Clock, acting_agent, acting_as
 from maseval.core.exceptions import NoRepetitionError
 from maseval.core.messages import Message, text_of
 from maseval.core.registry import ComponentRegistry, UsageTotals
@@ -56,12 +56,12 @@ class TaskContext(Clock):
 
     @staticmethod
     def bind(function: Callable[P, R]) -> Callable[P, R]:
-        """``function`` bound to the current repetition, in whichever thread it is called."""
-        context = TaskContext.current()
+        """``function`` bound to the repetition and the agent here, in whichever thread it runs."""
+        context, agent = TaskContext.current(), acting_agent()
 
         @functools.wraps(function)
         def bound(*args: P.args, **kwargs: P.kwargs) -> R:
-            with context.active():
+            with context.active(), acting_as(agent):
                 return function(*args, **kwargs)
 
         return bound

@@ -1,7 +1,7 @@
 """Environment: the world an agent acts in, and the tools it acts with."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 from maseval.core.exceptions import ConfigurationError
@@ -64,21 +64,15 @@ class Environment(ABC, TraceableMixin, ConfigurableMixin):
     def gather_traces(self) -> JsonObject:
         return {
             **super().gather_traces(),
-            "tool_count": len(self._tool_names()),
-            "tools": {name: _traces_of(tool) for name, tool in self._traced_tools()},
+            "tool_count": len(self.tools),
+            "tools": {name: _traces_of(tool) for name, tool in self.tools.items()},
         }
-
-    def _tool_names(self) -> Collection[str]:
-        return self.tools.keys()
-
-    def _traced_tools(self) -> Iterable[tuple[str, Any]]:
-        return self.tools.items()
 
     def gather_config(self) -> JsonObject:
         return {
             **super().gather_config(),
-            "tool_count": len(self._tool_names()),
-            "tool_names": list(self._tool_names()),
+            "tool_count": len(self.tools),
+            "tool_names": list(self.tools),
         }
 
 

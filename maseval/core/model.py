@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from maseval.core.answer_cache import ANSWERS, ANSWERS_FROM_CACHE, TOKENS_FROM_CACHE, AnswerCache
 from maseval.core.answers import MOST_CALLS, check_answer, size_of
 from maseval.core.call_policy import CallAttempt, CallPolicy, default_policy
+from maseval.core.clock import acting_agent
 from maseval.core.event_loop import in_thread
 from maseval.core.exceptions import ConfigurationError, HookResultError, UnreadableAnswerError
 from maseval.core.messages import ChatResponse, Message, MessageForm, MessageHistory, openai_form
@@ -64,6 +65,7 @@ class ModelCallRecord(TypedDict, total=False):
     input_tokens: int
     output_tokens: int
     from_cache: bool
+    agent: str
     answer_sha256: str | None
     error: str
     error_type: str
@@ -305,6 +307,8 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
             "waited_seconds": attempt.waited,
             **asked,
         }
+        if (agent := acting_agent()) is not None:
+            entry["agent"] = agent
         try:
             with note_end(entry):
                 try:

@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple, NotRequired, TypedDict
 from maseval.core.answer_cache import ANSWERS, ANSWERS_FROM_CACHE
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.recorded import (
+    LoggedCall,
     Part,
     Recorded,
     RecordedMessage,
@@ -175,9 +176,9 @@ def words_on_code(versions: Iterable[str | None]) -> str | None:
     found = Counter(versions)
     if len(found) < 2:
         return None
-    *most, last = (f"{number:,}" for _, number in found.most_common())
-    number = _COUNTS.get(len(found), str(len(found)))
-    return f"{number} versions of the code: {', '.join(most)} and {last} simulations."
+    *most, last = (number for _, number in found.most_common())
+    listed = f"{', '.join(map(str, most))} and {count_of(last, 'simulation')}"
+    return f"{_COUNTS.get(len(found), len(found))} versions of the code: {listed}."
 
 
 class TrialVerdict(NamedTuple):
@@ -276,6 +277,14 @@ class ComponentUsage(NamedTuple):
         return (self.input_tokens or 0) + (self.output_tokens or 0)
 
 
+class RecordedEvent(NamedTuple):
+    """A message, or a request to a model: whose it is, and when it was."""
+
+    time: str
+    agent: str
+    entry: RecordedMessage | LoggedCall
+
+
 class RecordedAttempt(Recorded):
     """One attempt at a repetition."""
 
@@ -334,6 +343,22 @@ class RecordedReport(RecordedAttempt):
             each.model_id for name, each in self.models.items() if name.partition("_")[0] == side
         )
         return ", ".join(dict.fromkeys(filter(None, found))) or None
+
+    def events(self) -> list[RecordedEvent]:
+        """Return who did what, in order of time: agents that work in parallel side by side.
+
+        An entry without a time stands after the one before it. Where the environment recorded the
+        conversation, the messages of an agent that works alone are those.
+        """
+        spoken = _events("user", self.simulation.messages)
+        if not spoken or len(self.traced_agents) > 1:
+            for name, trace in self.traced_agents.items():
+                spoken += _events(name, trace.messages)
+                for member, said in trace.members.items():
+                    spoken += _events(member, said)
+        for name, trace in self.traced_models.items():
+            spoken += _events(name, trace.logs)
+        return sorted(spoken, key=lambda event: event.time)
 
     @property
     def task(self) -> TaskKey:
@@ -457,6 +482,18 @@ class RecordedReport(RecordedAttempt):
         several = len(self.traced_agents) > 1
         traced = self.traced_agents.items()
         return [(name if several else None, agent.messages) for name, agent in traced]
+
+
+def _events(name: str, entries: Iterable[RecordedMessage | LoggedCall]) -> list[RecordedEvent]:
+    """Return the entries of one record; a tool's answer belongs to the caller before it."""
+    events: list[RecordedEvent] = []
+    for entry in entries:
+        last = events[-1] if events else RecordedEvent("", name, entry)
+        within = getattr(entry, "agent_within", None)
+        is_answer = entry.raw.get("role") == "tool"
+        agent = entry.agent or within or (last.agent if is_answer else name)
+        events.append(RecordedEvent(str(entry.timestamp or last.time), agent, entry))
+    return events
 
 
 def parse_report(report: object, name: str = "this") -> RecordedReport:

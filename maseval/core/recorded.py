@@ -118,6 +118,9 @@ class RecordedMessage(Recorded):
     requestor = Part(text_or_none)
     error = Part(anything)
     timestamp = Part(anything)
+    agent = Part(text_or_none)
+    agent_within = Part(text_or_none, "metadata", "agent")
+    """The member that spoke, in the record of a team."""
     cost = Part(number)
     usage = Part(mapping)
 
@@ -151,6 +154,7 @@ class LoggedCall(Recorded):
     input_tokens = Part(number)
     output_tokens = Part(number)
     attempt = Part(number)
+    agent = Part(text_or_none)
     status = Part(text_or_none)
     error_type = Part(text_or_none)
     error = Part(text_or_none)
@@ -163,6 +167,8 @@ class RecordedTrace(Recorded):
     type = Part(text_or_none)
     model_id = Part(text_or_none)
     messages = Part(list_of(RecordedMessage))
+    members = Part(dict_of(list_of(RecordedMessage)))
+    """The messages of members of a team that are recorded by their leader."""
     logs = Part(list_of(LoggedCall))
     start_time = Part(anything)
     termination_reason = Part(text_or_none)

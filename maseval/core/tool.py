@@ -7,8 +7,8 @@ always looks the same.
 
 import copy
 import inspect
-from collections.abc import Callable, Collection, Iterator, Mapping
-from functools import cached_property, partial
+from collections.abc import Callable, Mapping
+from functools import partial
 from types import FunctionType
 from typing import Any, Protocol, runtime_checkable
 from weakref import WeakKeyDictionary
@@ -25,31 +25,6 @@ class SelfDescribed(Protocol):
 
     @property
     def definition(self) -> dict[str, Any]: ...
-
-
-class ToolsOnDemand(Mapping[str, Callable[..., Any]]):
-    """Tools by name, which are made when the first is wanted: many agents only need the names."""
-
-    def __init__(
-        self, names: Collection[str], make: Callable[[], Mapping[str, Callable[..., Any]]]
-    ) -> None:
-        self._names, self._make = names, make
-
-    @cached_property
-    def _tools(self) -> Mapping[str, Callable[..., Any]]:
-        return self._make()
-
-    def __getitem__(self, name: str) -> Callable[..., Any]:
-        return self._tools[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._names
 
 
 def tool_definition(fn: Callable[..., object], *, name: str | None = None) -> dict[str, Any]:

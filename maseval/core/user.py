@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any
 
+from maseval.core.clock import acting_as
 from maseval.core.exceptions import (
     ConfigurationError,
     TaskTimeoutError,
@@ -17,7 +18,13 @@ from maseval.core.model import ModelAdapter
 from maseval.core.provider_errors import ProviderError
 from maseval.core.simulator import AgenticUserLLMSimulator, LLMSimulator, UserLLMSimulator
 from maseval.core.tool import tool_definition
-from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin, note_end, now
+from maseval.core.tracing import (
+    ConfigurableMixin,
+    JsonObject,
+    TraceableMixin,
+    note_end,
+    now,
+)
 
 FAREWELL = "Thank you, that's all I needed!"
 OUT_OF_STEPS = "I need to stop checking things now."
@@ -115,7 +122,8 @@ class LLMUser(User):
 
     def get_initial_query(self) -> str:
         if not self.messages:
-            return self._say(self._without_stop_token(self._ask(None)))
+            with acting_as("user"):
+                return self._say(self._without_stop_token(self._ask(None)))
         first = self.messages[0]
         if first.get("role") != "user":
             raise ConversationStartError(
@@ -136,7 +144,8 @@ class LLMUser(User):
                 component="user",
             )
         self.messages.add_message("assistant", message)
-        return self._say(self._without_stop_token(self._ask(message)))
+        with acting_as("user"):
+            return self._say(self._without_stop_token(self._ask(message)))
 
     def is_done(self) -> bool:
         return self.termination_reason is not TerminationReason.NOT_TERMINATED

@@ -66,11 +66,6 @@ class KeptValues:
             body = f" {key} {strict_json.dumps(value)}".encode("ascii")
             self._lines[key.encode()] = self._new[key.encode()] = self._checksum(body) + body
 
-    def forget_others(self, keys: Iterable[str]) -> None:
-        """Let go of all but these keys; their space is free once it is most of the file."""
-        known = self._lines
-        self._lines = {key: known[key] for each in keys if (key := each.encode()) in known}
-
     def save(self) -> None:
         """Write what is new, if that is possible."""
         new, self._new = self._new, {}

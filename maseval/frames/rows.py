@@ -115,8 +115,7 @@ def remark_rows(opened: OpenedSource) -> Rows:
 
 
 def simulation_rows(report: RecordedReport, source: OpenedSource) -> Rows:
-    messages, recorded = conversation(report), report.raw.get("recorded_reward")
-    error = report.error.message
+    messages, error = conversation(report), report.error.message
     checks = [
         check for verdict in shown_verdicts(report, messages) for check in verdict.get("checks", ())
     ]
@@ -127,8 +126,8 @@ def simulation_rows(report: RecordedReport, source: OpenedSource) -> Rows:
         "outcome": report.kind,
         "passed": report.outcome.passed,
         "reward": report.reward,
-        "recorded_reward": recorded if source.recomputed else report.reward,
-        "recomputed": source.recomputed,
+        "recorded_reward": source.recorded_reward(report),
+        "recomputed": source.is_recomputed(report),
         "reward_breakdown": _reward_breakdown(report),
         "checks": len(checks),
         "checks_met": sum(check["met"] for check in checks),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, cast
 
 from maseval.app.benchmarks import support_for
-from maseval.app.results.examined import FINDINGS, ExaminedRun
+from maseval.app.results.examined import FINDINGS, ExaminedRun, recompute_verdicts
 from maseval.app.results.finding import (
     UnknownRunError,
     holds_reports,
@@ -19,15 +19,15 @@ from maseval.app.results.variants import Variant
 from maseval.core.callbacks.result_logger import shared_config
 from maseval.core.finding import Finding
 from maseval.core.outcome import RecordedReport, Simulation, parse_report
-from maseval.core.recorded import mapping
+from maseval.core.recorded import mapping, number
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.storage.records import iter_records
 from maseval.core.task.queues import SUBSET
 from maseval.runs import default_root, list_runs
-from maseval.runs.config_file import LOG, is_run_folder
+from maseval.runs.config_file import is_run_folder
 from maseval.runs.recording import Recording
-from maseval.runs.verdict_check import RunDoubt, doubt_about, recall_check
+from maseval.runs.verdict_check import RunDoubt, VerdictCheck, doubt_about
 
 AnyRun = str | os.PathLike[str]
 SourceForm = Literal["folder", "results", "reports"]
@@ -50,8 +50,8 @@ class OpenedSource:
 
     def __init__(self, source: FrameSource) -> None:
         self.source = source
-        self.recomputed = source.form == "results" and not source.options.as_recorded
         self._recording: Recording | None = None
+        self._check: VerdictCheck | None = None
         self.config: Mapping[str, object] = {}
         self.planned: Collection[Simulation] | None = None
         self.damaged = 0
@@ -61,6 +61,8 @@ class OpenedSource:
             return
         self._recording = run = open_recording(source.path, source.options)
         warn_of_damage(run)
+        if source.form == "folder" and not source.options.as_recorded:
+            self._recording, self._check = recompute_verdicts(run)
         self.config, self.planned, self.damaged = run.config.values, run.planned, len(run.damaged)
 
     def reports(self) -> Iterator[Report]:
@@ -97,10 +99,20 @@ class OpenedSource:
             self._examined.save()
 
     def doubt(self) -> RunDoubt | None:
-        """Find out why its numbers are doubtful; of a folder, by its last check."""
+        """Return why its numbers are doubtful, if they are."""
+        return None if self._recording is None else doubt_about(self._recording, self._check)
+
+    def recorded_reward(self, report: RecordedReport) -> float | None:
+        """Return the reward that stands in the folder or file."""
+        if self.is_recomputed(report):
+            return number(report.raw.get("recorded_reward"))
+        return report.reward
+
+    def is_recomputed(self, report: RecordedReport) -> bool:
+        """Return True if the verdict of a report is not the recorded one; of files, all are new."""
         if self.source.form == "folder":
-            return recall_check(self.source.path / LOG)
-        return None if self._recording is None else doubt_about(self._recording)
+            return "recorded_reward" in report.raw
+        return self.source.form == "results" and not self.source.options.as_recorded
 
 
 def sources_of(

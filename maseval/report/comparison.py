@@ -2,9 +2,9 @@
 
 It has the ``names`` of the runs, their ``results`` as a table, every pair of them in ``pairs`` with
 its difference, its interval and whether it is sure, and the ``tasks`` that all of them have, each
-with a cell for each run. ``differences`` has every measure of two runs, by domain. ``reasons``
-and ``tools`` count why simulations failed and what tools were used, with a number for each run;
-they are None while they are not known. The page adds nothing to these numbers.
+with a cell for each run. ``differences`` is a table of every pass^k of two runs, by domain.
+``reasons`` and ``tools`` count why simulations failed and what tools were used, with a number for
+each run; they are None while they are not known. The page adds nothing to these numbers.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import between, in_points, money, p_value
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.report.results import summary_table
-from maseval.stats.comparison import UP_TO, ComparisonTable, Difference, Pair, compare_all
+from maseval.stats.comparison import UP_TO, ComparisonTable, Pair, compare_all
 from maseval.stats.summary import GroupSummary
 
 ComparedDocument = dict[str, object]
@@ -52,7 +52,7 @@ def compared_document(
         "cautions": table.cautions,
         "notes": table.notes,
         "left_out": table.dropped,
-        "differences": [],
+        "differences": None,
         "plots": [],
         "reasons": None,
         "tools": None,
@@ -94,26 +94,20 @@ def _result_cells(overall: GroupSummary) -> dict[str, object]:
 
 
 def _pair(pair: Pair, names: Sequence[str]) -> dict[str, object]:
+    """Return a difference, and in words as every command prints it: points, interval, p-value."""
     first, second = map(names.index, pair.names)
+    found = pair.main
     return {
         "first": first,
         "second": second,
-        **difference_cells(pair.main),
-        "p_value": pair.main.test.p_value,
-        "adjusted": p_value(pair.adjusted),
-        "sure": pair.sure,
-    }
-
-
-def difference_cells(found: Difference) -> dict[str, object]:
-    """Return a difference, and in words as every command prints it: points, interval, p-value."""
-    span = found.interval
-    return {
         "measure": found.name,
         "difference": found.difference,
         "points": in_points(found.difference),
-        "interval": between(span.low, span.high),
+        "interval": between(found.interval.low, found.interval.high),
         "p": p_value(found.test.p_value),
+        "p_value": found.test.p_value,
+        "adjusted": p_value(pair.adjusted),
+        "sure": pair.sure,
     }
 
 

@@ -127,18 +127,6 @@ def _pack(column: Sequence[Any]) -> PackedColumn:
     return {"each": column}
 
 
-def unpack(packed: Columns) -> dict[str, list[Any]]:
-    return {name: _unpack(each, packed["length"]) for name, each in packed["columns"].items()}
-
-
-def _unpack(column: PackedColumn, length: int) -> list[Any]:
-    if "each" in column:
-        return list(column["each"])
-    values = column["values"]
-    places = column.get("places")
-    return [values[0]] * length if places is None else [values[place] for place in places]
-
-
 def columns_of(known: Sequence[Entry]) -> dict[str, Sequence[object]]:
     """Return the fields of all entries by their names, each as one column."""
     every = zip(*known, strict=True) if known else [()] * len(Entry._fields)

@@ -176,6 +176,7 @@ def _record(report: RecordedReport) -> list[tuple[str, str]]:
         ("Seed", text_or_none(report.seed)),
         ("Run", report.run_id),
         ("Cache", report.outcome.cache_in_words),
+        ("Code", report.code),
         *((f"Model: {name}", model.model_id) for name, model in report.models.items()),
     ]
     return [(name, _redacted(value)) for name, value in known if value is not None]

@@ -195,28 +195,25 @@ OnReport = Callable[[dict[str, Any], int, Mapping[str, object]], object]
 class LogReading:
     """A log as it is read, in which a line counts once the next one has named it.
 
-    Begins with what is known of the lines up to one that is intact, if anything. ``read`` gives the
-    record of a line, or raises.
+    ``read`` gives the record of a line, or raises.
     """
 
     def __init__(
         self,
-        contents: LogContents | None = None,
-        chain: Chain | None = None,
         on_report: OnReport | None = None,
         *,
         read: Callable[[bytes], dict[str, object]] = read_head,
     ) -> None:
-        self.settled = contents or LogContents()
+        self.settled = LogContents()
         """The contents of those lines that the next one has named."""
-        self.chain = chain or Chain()
+        self.chain = Chain()
         self._on_report = on_report
         self._read = read
         self._waiting: tuple[LogLine, dict[str, Any], Callable[[], None]] | None = None
         self._last: LogLine | None = None
 
-    def take(self, line: LogLine) -> bool:
-        """Read one line, and return whether it is intact."""
+    def take(self, line: LogLine) -> None:
+        """Read one line."""
         try:
             record = self._read(line.text)
             settle = self.settled.prepare(record, line.offset)
@@ -228,7 +225,6 @@ class LogReading:
                 self._note(line, _reason(error))
             else:
                 self.settled.torn = True
-            intact = False
         else:
             found = self.chain.follow(line, named)
             if found is not None:
@@ -239,7 +235,6 @@ class LogReading:
             if self._on_report is not None and record["kind"] == "report":
                 self._on_report(record, line.offset, self.settled.shared)
         self._last = line
-        return intact
 
     def snapshot(self) -> LogContents:
         """Return the contents as if the log ended here; reading may continue."""

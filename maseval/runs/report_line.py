@@ -114,19 +114,16 @@ class Break(NamedTuple):
 
 
 class Chain:
-    """Follows the links of a log while it is read, from its start or from an intact line on.
+    """Follows the links of a log while it is read, from its start on.
 
-    ``missing`` is how many lines were found missing so far, and ``begun`` whether any line named
-    the one before it.
+    ``missing`` is how many lines were found missing so far.
     """
 
-    def __init__(
-        self, before: LogLine | None = None, *, missing: int = 0, begun: bool = False
-    ) -> None:
-        self._before = before
+    def __init__(self) -> None:
+        self._before: LogLine | None = None
         self._intact = True
-        self.begun = begun
-        self.missing = missing
+        self._begun = False  # no line has named the one before it
+        self.missing = 0
 
     def skip(self, line: LogLine) -> None:
         """Go past a line that is damaged anyway."""
@@ -138,8 +135,8 @@ class Chain:
         self._before, self._intact = line, True
         if named is None:
             reason = "it does not name the line before it, as others do"
-            return Break(line, reason, line) if self.begun else None
-        self.begun = True
+            return Break(line, reason, line) if self._begun else None
+        self._begun = True
         expected = BEGINNING if before is None else before.link
         gap = named.number - expected.number - self.missing
         self.missing += gap

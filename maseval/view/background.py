@@ -95,7 +95,7 @@ def _label(run: ViewedRun) -> None:
             found, began, took_long = {}, time.monotonic(), True
     run.learn(found)
     if took_long:  # else they are found again sooner than anybody notices
-        run.keep_labels()
+        run.keep_findings()
 
 
 _SUMMARY_FORMAT = 5

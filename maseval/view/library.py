@@ -160,12 +160,10 @@ class Library:
         reader, name = self.reader, name_of(self.root, path)
         if path.is_dir():
             return ViewedRun(IndexedRun(path, reader.title), reader, name)
-        usual = ScoringOptions()
-        file = reader.open_results(path, options or usual)
+        file = reader.open_results(path, options or ScoringOptions())
         if opened is not None:
             opened.file = file
-        judged = JudgedFile(file, reader)
-        return ViewedRun(judged, reader, name, keeps_labels=options in (None, usual))
+        return ViewedRun(JudgedFile(file, reader), reader, name)
 
     def _row(self, path: Path) -> RunRow:
         is_file = path.is_file()

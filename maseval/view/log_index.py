@@ -1,14 +1,10 @@
 """IndexedRun: a run folder with an entry for every simulation, and the place of its report.
 
 A log is read once. From then on only what was added to it is, and a report is read by its place.
-The index of a large log is kept for the next start with all else that this machine knows of a log
-(``kept_about``), never beside it: whoever hands over a run could hand over an index with other
-outcomes. What is missing, damaged, or made for another log or by another release is made again
-without a word.
+Nothing of it is kept for the next start, when nobody could tell that the log was not edited since.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,7 +12,7 @@ from maseval.core.outcome import RecordedReport, Simulation, TaskKey, total_cost
 from maseval.core.recorded import Shape, mapping
 from maseval.core.report import Report
 from maseval.core.storage.files import FileState
-from maseval.report.index import Entry, columns_of, entry_of, pack, unpack
+from maseval.report.index import Entry, entry_of
 from maseval.runs.config import RunConfig
 from maseval.runs.config_file import LOG, read_config
 from maseval.runs.exceptions import RunFolderError
@@ -27,13 +23,10 @@ from maseval.runs.log import (
     LogReading,
     ReportPlace,
     end_damage,
-    kept_about,
     report_in,
 )
 from maseval.runs.recording import damage_to_folder, notes_on_folder
 from maseval.runs.report_line import (
-    Chain,
-    Link,
     LogLine,
     Seal,
     SkimmedReport,
@@ -44,12 +37,6 @@ from maseval.runs.report_line import (
 )
 from maseval.runs.verdict_check import SimulationDoubt
 from maseval.view.exceptions import NothingThereError
-
-# A smaller log is read in less time than anybody notices.
-WORTH_SAVING = 8 << 20
-# Also another one when entries are made by other rules.
-_FORMAT = 4
-_INDEX = "index"
 
 ValueT = TypeVar("ValueT")
 
@@ -70,20 +57,13 @@ class IndexedRun:
         self._keys: ContentKeys | None = None
         self.read = 0
         """The number of bytes that were read so far; another thread may ask for it."""
-        self._begin(load=False)
+        self._begin()
 
-    def _begin(self, *, load: bool) -> None:
-        self._before: LogLine | None = None
+    def _begin(self) -> None:
         self._last: LogLine | None = None
-        self._intact, self._saved = False, 0
         self._new: dict[Simulation, None] = {}
         self._entries: dict[int, Entry] = {}
-        contents, linked = None, False
-        if load:
-            with suppress(OSError, ValueError, KeyError, TypeError, IndexError):
-                contents, linked = self._load()
-        chain = Chain(self._last, begun=linked)
-        self._reading = LogReading(contents, chain, self._add, read=read_record)
+        self._reading = LogReading(self._add, read=read_record)
         self.contents: LogContents = self._reading.snapshot()
 
     @property
@@ -158,7 +138,7 @@ class IndexedRun:
             return False
         grown = self._seen is not None and self._has_grown(self._seen, seen)
         if not grown:
-            self._begin(load=self._seen is None)  # else it is not the log that was indexed
+            self._begin()
         self._seen, damaged = seen, len(self.contents.damaged)
         self._read_on()
         self.contents, self._keys = self._reading.snapshot(), None
@@ -166,7 +146,6 @@ class IndexedRun:
         grown = grown and damaged == len(self.contents.damaged)
         self._added = sorted(self.contents.places[one] for one in self._new) if grown else None
         self._new.clear()
-        self._save()
         return True
 
     def growth(self) -> list[tuple[Sequence[int], Entry]] | None:
@@ -179,10 +158,7 @@ class IndexedRun:
 
     def entries(self) -> list[Entry]:
         """Return one entry for each simulation, that of its last report."""
-        return self._entries_in(self.contents)
-
-    def _entries_in(self, contents: LogContents) -> list[Entry]:
-        known, places = self._entries, contents.places.values()
+        known, places = self._entries, self.contents.places.values()
         return [self._entry_at(at) if at.earlier else known[at.offset] for at in places]
 
     def _entry_at(self, place: ReportPlace) -> Entry:
@@ -206,8 +182,7 @@ class IndexedRun:
         for line in lines_of(self._log, self._last):
             if not line.text.endswith(b"\n"):
                 return  # it is still being written
-            self._before = self._last if self._intact else None
-            self._intact = self._reading.take(line)
+            self._reading.take(line)
             self._last = line
             self.read = line.offset + len(line.text)
 
@@ -228,72 +203,6 @@ class IndexedRun:
         """Return the same object for equal values, of which there are thousands."""
         same: ValueT = self._same.setdefault(value, value)
         return same
-
-    def _save(self) -> None:
-        """Keep the index for the next start, if that saves time: a tenth may be read again.
-
-        It ends before the last line, which counts only once the next one has named it.
-        """
-        last, before, settled = self._last, self._before, self._reading.settled
-        if last is None or before is None or not self._intact or settled.damaged:
-            return
-        if last.offset < WORTH_SAVING or 10 * (last.number - self._saved) < last.number:
-            return
-        columns = columns_of(self._entries_in(settled))
-        del columns["labels"]  # which are not part of a log
-        known, seen = kept_about(self._log), FileState.now(self._log)
-        index = {
-            "format": [_FORMAT, *Entry._fields],
-            "log": [seen.size, seen.changed],
-            "line": [before.number, before.row, before.offset, before.link.hash],
-            "linked": self._reading.chain.begun,
-            "config": None if settled.config is None else settled.config.values,
-            "shared": settled.shared,
-            "entries": pack(columns),
-        }
-        known.put(_INDEX, index)
-        known.save()
-        self._saved = last.number
-
-    def _load(self) -> tuple[LogContents, bool]:
-        """Take over the index that was kept; raises if it is not of this log.
-
-        Also returns whether its lines name those before them.
-        """
-        saved = kept_about(self._log).get(_INDEX)
-        seen, (size, changed) = FileState.now(self._log), saved["log"]
-        rewritten = seen.size == size and seen.changed != changed
-        number, row, offset, digest = saved["line"]
-        line = LogLine(number, row, offset, _line_at(self._log, offset))
-        if (
-            saved["format"] != [_FORMAT, *Entry._fields]
-            or rewritten
-            or line.link != Link(number, digest)
-        ):
-            raise ValueError("of another log, or of another release")
-        packed = saved["entries"]
-        packed["columns"]["labels"] = {"values": [()]}
-        for name, form in _FORMS.items():
-            column = packed["columns"][name]
-            for part in column.keys() & {"values", "each"}:
-                column[part] = [form(each) for each in column[part]]
-        columns = unpack(packed)
-        rows = zip(*(columns[name] for name in Entry._fields), strict=True)
-        self._entries = {entry.at: entry for entry in map(Entry._make, rows)}
-        self._last, self._intact, self._saved = line, True, number
-        places = {
-            entry.simulation: ReportPlace(entry.at, entry.status or "")
-            for entry in self._entries.values()
-        }
-        config = None if saved["config"] is None else RunConfig.of(saved["config"])
-        contents = LogContents(places, saved["shared"], config=config, end=line.link)
-        return contents, bool(saved["linked"])
-
-
-_FORMS: dict[str, Callable[[Any], object]] = {
-    "key": lambda key: TaskKey(*key),
-    "facts": lambda facts: tuple(map(tuple, facts)),
-}
 
 
 def _line_at(log: Path, offset: int) -> bytes:

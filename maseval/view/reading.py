@@ -95,13 +95,6 @@ class RunReader:
         """
         return report
 
-    def findings_version(self, run: Recording) -> object:
-        """Return all that decides what is shown of reports beside them, as JSON.
-
-        None if that is not known, and nothing made from them can be kept.
-        """
-        return None
-
     def examine(self, run: Recording) -> None:
         """Find out and keep all that can be kept about a run, with all cores."""
 

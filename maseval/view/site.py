@@ -6,21 +6,18 @@ and the words that occur in each task, so that a search reads only what it has t
 file when it is asked for. Each is a script that hands over one packed answer, because a page that
 was opened from disk may load scripts and nothing else.
 
-The whole site is written beside its place and takes that place at the end. The files of tasks are
-kept in the cache folder, by the content of their records and all else that decides them, so that
-the next export makes only those that are new.
+The whole site is written beside its place and takes that place at the end.
 """
 
 import glob
 import hashlib
 import html
-import json
 import os
 import re
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from itertools import combinations
 from pathlib import Path
@@ -34,7 +31,6 @@ from maseval.core.outcome import TaskKey
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import SUFFIX, LocksUnavailableError, lock, make_room, sync_folder
 from maseval.core.words import count_of
-from maseval.data.kept import KeptValues, place_for
 from maseval.report.document import bundle_script, pack
 from maseval.report.page import Packet, packet_of
 from maseval.runs.config_file import LOG
@@ -52,7 +48,6 @@ MARK = "maseval-site.json"
 _FORMAT = 2
 # Fewer tasks are written sooner than other processes begin.
 _MANY = 100
-_KEPT = "site.jsonl"
 # The record of the tasks in one file: more repeats itself more, and takes longer to load.
 _AT_A_TIME = 1 << 20
 # A site is written once, and its files are small by then.
@@ -246,7 +241,7 @@ class _SiteWriter:
             self.done += len(made.labels)
             total = max(self.done, self._total)
             self._on_progress(f"{self.done:,} of {total:,} simulations exported")
-        run.keep_labels()
+        run.keep_findings()
         index = self._ask("/api/run/index", run=name)
         # How far a page had heard of this run differs from one export to the next.
         known = {"kind": index["live"]["kind"], **self._answer("/api/run/live", run=name)}
@@ -264,34 +259,10 @@ class _SiteWriter:
     def _make_files(
         self, run: ViewedRun, parts: Sequence[Sequence[TaskKey]]
     ) -> Iterator["_TaskFile"]:
-        """Make the files of a run's tasks, unless the same were made before.
-
-        All cores make those of a large run.
-        """
-        reader = self._library.reader
-        decided_by = reader.findings_version(run.source)
-        hidden = [(known.pattern, word) for known, word in self._hidden]
-        kept = KeptValues(
-            place_for(run.file, _KEPT),
-            decided_by and [_FORMAT, decided_by, hidden],
-        )
-        keys = [_key_of(run, part) if kept.is_open else "" for part in parts]
-        known = [*map(kept.get, keys)]
-        lacking = [part for part, made in zip(parts, known, strict=True) if made is None]
-        if lacking:
-            reader.examine(run.source)
+        """Make the files of a run's tasks; all cores make those of a large run."""
+        self._library.reader.examine(run.source)
         run.check_verdicts()
-        with closing(self._make_anew(run, lacking)) as new:
-            for key, made in zip(keys, known, strict=True):
-                if made is None and (made := next(new)).is_whole:
-                    kept.put(key, made)
-                yield _TaskFile(*made)
-        kept.forget_others(keys)
-        kept.save()
 
-    def _make_anew(
-        self, run: ViewedRun, parts: Sequence[Sequence[TaskKey]]
-    ) -> Generator["_TaskFile", None, None]:
         def make(part: Sequence[TaskKey]) -> _TaskFile:
             packets = {key: self._packet(run, key) for key in part}
             entries = [entry for key in part for _, entry in run.tasks()[key]]
@@ -299,7 +270,6 @@ class _SiteWriter:
                 self._pack(fold([*packets.values()])),
                 [sorted(_words_of(packet)) for packet in packets.values()],
                 [(entry.at, run.labels_of(entry.at)) for entry in entries],
-                all(_is_replayed(packet) for packet in packets.values()),
             )
 
         if sum(map(len, parts)) < _MANY or not may_fork():
@@ -398,32 +368,11 @@ class _SiteWriter:
 
 
 class _TaskFile(NamedTuple):
-    """A file of some tasks, packed; the words of each of them, and the labels by their places.
-
-    It is whole if every conversation could be replayed: data that is missing may come.
-    """
+    """A file of some tasks, packed; the words of each of them, and the labels by their places."""
 
     packed: str
     words: Sequence[Sequence[str]]
     labels: Sequence[tuple[int, Sequence[str]]]
-    is_whole: bool
-
-
-def _is_replayed(packet: Packet) -> bool:
-    every = ({**packet["common"], **own} for own in packet["trials"])
-    return all(each.get("timeline") for each in every if each.get("messages"))
-
-
-def _key_of(run: ViewedRun, part: Sequence[TaskKey]) -> str:
-    """Return a key for the file of some tasks, which is another one whenever the file is."""
-    source, tasks = run.source, run.tasks()
-    trials = [
-        (*key, [(name, entry.at, source.key_at(entry.at)) for name, entry in tasks[key]])
-        for key in part
-    ]
-    # What stands in the way of explanations depends on the configuration.
-    content = json.dumps([trials, source.config.values], default=str)
-    return hashlib.sha256(content.encode()).hexdigest()
 
 
 def _part_of(whole: Mapping[str, Any], two: dict[str, Any]) -> dict[str, Any]:

@@ -8,12 +8,10 @@ import time
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 
 from maseval.core.outcome import RecordedReport, Score, TaskKey
 from maseval.core.recorded import Shape, entries
 from maseval.core.report import NO_VERDICT_STATUSES, TaskExecutionStatus
-from maseval.core.storage.files import FileState
 from maseval.report.index import (
     Entry,
     Trials,
@@ -27,7 +25,6 @@ from maseval.report.page import Packet, packet_of
 from maseval.report.results import drawing
 from maseval.runs.annotations import remarks_by_simulation
 from maseval.runs.config_file import LOG
-from maseval.runs.log import kept_about
 from maseval.runs.recording import unrecorded_trials
 from maseval.runs.verdict_check import (
     Misstatement,
@@ -42,9 +39,6 @@ from maseval.stats.summary import Summary, summarise_run
 from maseval.view.exceptions import NothingThereError
 from maseval.view.reading import Overview, RunReader, RunSource
 
-_LABELS = "labels"
-# Another one also when simulations are labelled by other rules.
-_LABELS_FORMAT = 3
 # A drawing of more is larger than everything else on the page.
 _MANY_MARKS = 2000
 # How long verdicts are recomputed before others get the processor.
@@ -73,19 +67,13 @@ class RunTally:
 
 
 class ViewedRun:
-    """The index and the packets of a run; may be asked from several threads.
+    """The index and the packets of a run; may be asked from several threads."""
 
-    The labels of a results file that is scored in an unusual way are not kept for the next start.
-    """
-
-    def __init__(
-        self, source: RunSource, reader: RunReader, title: str, *, keeps_labels: bool = True
-    ) -> None:
+    def __init__(self, source: RunSource, reader: RunReader, title: str) -> None:
         self.source, self._reader, self._title = source, reader, title
         self._lock = threading.RLock()
         self.file = source.path / LOG if source.path.is_dir() else source.path
-        self._keeps_labels = keeps_labels
-        self._labels = load_labels(self.file) if keeps_labels else {}
+        self._labels: dict[int, tuple[str, ...]] = {}
         self._checking: RunCheck | None = None
         self._checked: dict[int, Misstatement | None] = {}
         self._check: VerdictCheck | None = None
@@ -390,11 +378,9 @@ class ViewedRun:
             fresh = {key: [(n, known[e.at]) for n, e in self._tasks[key]] for key in keys}
             self._tasks = {**self._tasks, **fresh}
 
-    def keep_labels(self) -> None:
-        """Remember the labels for the next start."""
-        if self._keeps_labels:
-            save_labels(self.file, self._labels)
-            self._reader.keep_findings(self.source)
+    def keep_findings(self) -> None:
+        """Keep what the labels come from for the next start."""
+        self._reader.keep_findings(self.source)
 
 
 def _with_verdict(entry: Entry, passed: bool | None) -> Entry:
@@ -404,27 +390,6 @@ def _with_verdict(entry: Entry, passed: bool | None) -> Entry:
         return entry._replace(outcome="error", status=status, reward=None)
     status = TaskExecutionStatus.SUCCESS.value
     return entry._replace(outcome="pass" if passed else "fail", status=status, reward=float(passed))
-
-
-def save_labels(file: Path, labels: Mapping[int, tuple[str, ...]]) -> None:
-    """Keep the labels of a log or a results file; where that is not possible, they are not kept."""
-    known = kept_about(file)
-    known.put(_LABELS, [_LABELS_FORMAT, FileState.now(file), [*labels.items()]])
-    known.save()
-
-
-def load_labels(file: Path) -> dict[int, tuple[str, ...]]:
-    """Return the labels that are kept of a log, which may have grown since, or of a results file.
-
-    They are by the places of reports, as everywhere in the viewer.
-    """
-    now = FileState.now(file)
-    match kept_about(file).get(_LABELS):
-        case [form, [*state], [*found]] if form == _LABELS_FORMAT:
-            seen = FileState(*state)
-            grown = file.name == LOG and now.file == seen.file and now.size > seen.size
-            return {at: tuple(labels) for at, labels in found} if now == seen or grown else {}
-    return {}
 
 
 def _labels_in(completed: Shape) -> tuple[str, ...]:

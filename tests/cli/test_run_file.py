@@ -182,3 +182,53 @@ def test_a_signal_ends_the_set_and_not_only_its_first_run(tmp_path: Path) -> Non
 
     assert code == 3, errors
     assert not Path("runs/slow-b").exists()
+
+
+@pytest.mark.parametrize(
+    ("reference", "arguments"),
+    [
+        ("os:system", 'set = {command = "touch called"}'),
+        ("subprocess:Popen", 'set = {args = ["touch", "called"]}'),
+        ("mine.py:borrowed", 'set = {command = "touch called"}'),
+        ("mine.py:bound", ""),
+        ("maseval.core.storage.files:write_bytes", 'set = {path = "called", content = "x"}'),
+    ],
+)
+@pytest.mark.parametrize("door", ["benchmark", "tasks"])
+def test_a_file_cannot_call_what_was_not_written_for_it(
+    reference: str, arguments: str, door: str
+) -> None:
+    Path("mine.py").write_text(
+        "import functools\nfrom os import system as borrowed\n"
+        "bound = functools.partial(borrowed, 'touch called')\n"
+        "from examples.booking import BookingBenchmark\n",
+        "utf-8",
+    )
+    lines = [f"benchmark = '{reference}'", arguments]
+    if door == "tasks":
+        named = arguments.replace("set =", "task_args =")
+        lines = ["benchmark = 'mine.py:BookingBenchmark'", f"tasks = '{reference}'", named]
+    Path("file.toml").write_text("\n".join(lines), "utf-8")
+
+    refused = maseval("run", "file.toml")
+
+    said = " ".join(refused.stderr.split())
+    assert refused.exit_code == 2
+    assert "was not written for maseval" in said or "is not a Benchmark" in said
+    assert "file.toml runs code: " in refused.stderr and reference in refused.stderr
+    assert not Path("called").exists() and not Path("runs").exists()
+
+
+def test_functions_of_the_users_own_files_are_called_after_they_were_named() -> None:
+    Path("own.py").write_text(
+        "from examples.booking import BookingBenchmark, load_tasks\n"
+        "def make():\n    print('called')\n    return BookingBenchmark()\n"
+        "def some():\n    return load_tasks()[:1]\n",
+        "utf-8",
+    )
+    Path("file.toml").write_text("benchmark = 'own.py:make'\ntasks = 'own.py:some'\n", "utf-8")
+
+    found = maseval("run", "file.toml")
+
+    assert found.exit_code == 0, found.stderr
+    assert "file.toml runs code: own.py:make, own.py:some" in found.stderr

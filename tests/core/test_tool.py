@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.tool import ToolsOnDemand, describe_as, tool_definition
+from maseval.core.tool import describe_as, tool_definition
 
 
 class FlightInfo(BaseModel):
@@ -280,21 +280,3 @@ def test_an_object_that_describes_itself_is_shown_as_it_says():
     tool = Generic()
     assert tool_definition(tool) == tool.definition
     assert tool_definition(tool, name="other")["function"]["name"] == "other"
-
-
-def test_tools_on_demand_are_made_when_the_first_is_wanted():
-    made = []
-
-    def make():
-        made.append("tools")
-        return {"look": len, "press": abs}
-
-    tools = ToolsOnDemand(("look", "press"), make)
-
-    assert (list(tools), len(tools), "look" in tools, "pull" in tools) == (
-        *(["look", "press"], 2),
-        *(True, False),
-    )
-    assert made == []
-    assert dict(tools) == {"look": len, "press": abs}
-    assert made == ["tools"]

@@ -51,19 +51,6 @@ def test_values_that_are_replaced_again_and_again_do_not_fill_the_disk(file, mon
     assert file.stat().st_size < 1000
 
 
-def test_what_is_let_go_of_does_not_fill_the_disk(file, monkeypatch):
-    monkeypatch.setattr(kept, "_ROOM", 100)
-    for number in range(50):
-        values = KeptValues(file, "rules 1")
-        values.put(f"c{number}", [number])
-        values.forget_others(["a", f"c{number}", "never there"])
-        values.save()
-
-    found = KeptValues(file, "rules 1")
-    assert (found.get("a"), found.get("b"), found.get("c49")) == ({"text": "naïve\n"}, None, [49])
-    assert file.stat().st_size < 1000
-
-
 def test_another_version_replaces_the_file(file):
     values = KeptValues(file, "rules 2")
     values.put("a", 2)

@@ -5,13 +5,23 @@ import gzip
 import json
 import re
 
-from maseval.report.index import unpack
-
 
 def index_of(path):
     """What the page knows at once."""
     found = re.search(r'id="index">(.*?)</script>', path.read_text(), re.S)
     return json.loads(found[1])
+
+
+def unpack(packed):
+    """Columns as the page's script unpacks them."""
+    return {name: _column(each, packed["length"]) for name, each in packed["columns"].items()}
+
+
+def _column(column, length):
+    if "each" in column:
+        return list(column["each"])
+    values, places = column["values"], column.get("places")
+    return [values[0]] * length if places is None else [values[place] for place in places]
 
 
 def rows_of(index):

@@ -2,7 +2,8 @@ import json
 
 import pytest
 
-from maseval.report.index import pack, unpack
+from maseval.report.index import pack
+from tests.report.reading import unpack
 
 ROWS = 6
 

@@ -9,11 +9,9 @@ pytest.importorskip("starlette")
 from maseval.core.outcome import RecordedReport
 from maseval.runs import RunFolder
 from maseval.runs.verdict_check import RunCheck
-from maseval.view import background as labelling
 from maseval.view import create_app
 from maseval.view.app import Watcher, _NewsOfRun
 from maseval.view.reading import RunReader
-from maseval.view.viewed import load_labels, save_labels
 from tests.report.reading import rows_of
 from tests.runs.worlds import config, report
 from tests.view.builders import finish_background_work, viewer
@@ -97,38 +95,6 @@ def test_results_can_be_asked_for_without_a_row_for_each_simulation(run):
     assert results["live"]["planned"] == 3
     assert {**index, **results, "live": None} == {**index, "live": None}
     assert not results.keys() & {"tasks", "simulations"}
-
-
-def test_labels_that_took_long_are_kept_and_not_beside_the_log(run, monkeypatch):
-    before = sorted(run.iterdir())
-    monkeypatch.setattr(labelling, "_GATHERED", 0.0)
-    labels_once_known(viewer(run.parent, reader=Labelling()), 3)
-    assert sorted(run.iterdir()) == before
-
-    reader = Labelling()
-    labels_once_known(viewer(run.parent, reader=reader), 3)
-
-    assert reader.asked == []
-
-
-def test_labels_that_were_found_at_once_leave_nothing_behind(run):
-    labels_once_known(viewer(run.parent, reader=Labelling()), 3)
-
-    assert load_labels(run / "log.jsonl") == {}
-
-
-def test_labels_of_another_log_are_not_used_and_those_of_a_shorter_one_are(run):
-    log = run / "log.jsonl"
-    save_labels(log, {7: ("a",)})
-    with log.open("ab") as file:
-        file.write(b"\n")
-    assert load_labels(log) == {7: ("a",)}
-
-    content = log.read_bytes()
-    log.rename(run / "old")
-    log.write_bytes(content + content)
-
-    assert load_labels(log) == {}
 
 
 class Checking(RunReader):

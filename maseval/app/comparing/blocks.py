@@ -46,7 +46,7 @@ def comparison_blocks(found: RunComparison) -> list[Block]:
         LinesBlock([*filter(None, [found.texts])], "warning"),
         _first(found.notes, "note"),
         _first(found.cautions, "note"),
-        LinesBlock([*filter(None, (found.official, found.headline))], "headline"),
+        LinesBlock(found.headlines, "headline"),
         LinesBlock([f"Compared: {'; '.join(found.differing)}"] if found.differing else [], "aside"),
         *(_of_many(found) if found.two is None else _of_two(found, found.two)),
         *reasons_table(found),
@@ -61,6 +61,15 @@ def _first(lines: Sequence[str], style: Literal["note", "plain"]) -> LinesBlock:
 
 
 def _of_two(about: RunComparison, two: Comparison) -> list[Block]:
+    return [
+        differences_table(about, two),
+        LinesBlock(lines_on_two(about, two)),
+        *flips_table("tasks that changed", two.flipped, two.names),
+    ]
+
+
+def lines_on_two(about: RunComparison, two: Comparison) -> list[str]:
+    """Return the difference, the test, what runs like these find, and what would decide it."""
     main, (first, second) = two.main, two.names
     cost = f", for {money(two.plan.cost)}" if two.plan.cost else ""
     lines = [
@@ -73,12 +82,7 @@ def _of_two(about: RunComparison, two: Comparison) -> list[Block]:
             f"  a true difference of {in_percent(main.detectable)} points would be found in 4 of 5 "
             "cases by runs like these"
         )
-    lines.append(f"  {two.plan.advice}{cost}")
-    return [
-        differences_table(about, two),
-        LinesBlock(lines),
-        *flips_table("tasks that changed", two.flipped, two.names),
-    ]
+    return [*lines, f"  {two.plan.advice}{cost}"]
 
 
 def differences_table(about: RunComparison, two: Comparison) -> TableBlock:
@@ -126,11 +130,7 @@ def flips_table(
 
 def reasons_table(found: RunComparison, most: int = MOST_ROWS) -> list[Block]:
     """Return why simulations failed in each run: causes, and checks that were not met."""
-    rows = [
-        [row.words(title), *map(str, row.counts)]
-        for title, several in found.reasons.items()
-        for row in several[:most]
-    ]
+    rows = [[name, *map(str, counts)] for name, counts in found.reasons(most)]
     names = [f"{name} ({each.failed} of {each.verdicts})" for name, each in found.why.items()]
     return [TableBlock(["", *names], rows, "why simulations failed")] if rows else []
 

@@ -6,14 +6,12 @@ that the page shows.
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from maseval.app.benchmarks import OnProgress
+from maseval.app.benchmarks import OnProgress, RecordedOutcomes
 from maseval.app.comparing.compared_runs import (
     FIXED_SIZE,
-    ComparedRun,
     count_by,
     differing_settings,
     keep_equal_tasks,
@@ -25,7 +23,6 @@ from maseval.app.comparing.compared_runs import (
 )
 from maseval.app.comparing.why import (
     FailureReasons,
-    ReasonRow,
     ToolUse,
     failure_reasons,
     side_by_side,
@@ -36,7 +33,7 @@ from maseval.app.results.finding import open_run_or_file
 from maseval.app.results.plots import write_plot
 from maseval.app.results.variants import METRICS, Metric
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.figures import between, in_percent, in_points, percent
+from maseval.core.figures import in_percent, in_points, percent
 from maseval.core.outcome import Simulation, TaskKey
 from maseval.core.scoring_options import ScoringOptions
 from maseval.report.comparison import compared_keys
@@ -59,30 +56,6 @@ from maseval.stats.summary import with_gaps
 
 
 @dataclass(frozen=True)
-class MissingTasks:
-    """The tasks that some of the runs lack, of ``tasks`` in all, and what they leave open.
-
-    ``lacking`` has their number for each run that lacks some. ``ranges`` are the ``measure`` of
-    each run over all tasks, if all that has no verdict fails, and if all of it passes.
-    """
-
-    tasks: int
-    lacking: Mapping[str, int]
-    ranges: Mapping[str, tuple[float, float]]
-    measure: str
-
-    def __str__(self) -> str:
-        lack = " and ".join(f"{name} lacks {count}" for name, count in self.lacking.items())
-        over = f"Over all {self.tasks} tasks, of which {lack}"
-        if len(self.ranges) != 2:
-            each = (
-                f"{n} {percent(low)} to {percent(high)}" for n, (low, high) in self.ranges.items()
-            )
-            return f"{over}, {self.measure} is {', '.join(each)}"
-        return f"{over}, {_range_in_words(self.ranges, self.measure)}"
-
-
-@dataclass(frozen=True)
 class RunComparison:
     """Runs compared: ``two`` in detail if there are two, and ``table`` for any number.
 
@@ -91,13 +64,12 @@ class RunComparison:
     texts, which makes it another experiment. ``cautions`` name what else may explain a difference,
     ``incomplete`` those of them that lack verdicts, ``drawn`` the plots' files. The runs have so
     many ``tasks`` together, comparable or not. ``why`` has the reasons of each run's failures and
-    ``tools`` the calls of its tools, if they were asked for; ``missing`` the tasks that some run
-    lacks. With another ``metric``
-    than ``pass``, a variant counts; ``official`` then has the headline of the passes as the
-    benchmark counts them, and ``official_passes`` has these.
+    ``tools`` the calls of its tools, if they were asked for; ``missing`` says what the tasks that
+    some run lacks leave open. With another ``metric`` than ``pass``, a variant counts; ``official``
+    is then the comparison of the passes as the benchmark counts them.
     """
 
-    runs: Mapping[str, ComparedRun]
+    runs: Mapping[str, RecordedOutcomes]
     table: ComparisonTable
     two: Comparison | None
     cautions: Sequence[str]
@@ -111,9 +83,8 @@ class RunComparison:
     why: Mapping[str, FailureReasons] = field(default_factory=dict)
     tools: Mapping[str, ToolUse] = field(default_factory=dict)
     metric: Metric = "pass"
-    official: str | None = None
-    official_passes: Mapping[str, Collection[Simulation]] = field(default_factory=dict)
-    missing: MissingTasks | None = None
+    official: "RunComparison | None" = None
+    missing: str | None = None
 
     @property
     def headline(self) -> str:
@@ -132,23 +103,33 @@ class RunComparison:
             words += f"; {ANYWAY}"
         if self.two is not None and self.metric != "pass":
             words = f"By {measure}, {words}"
-        if self.missing is None or self.metric != "pass":
-            return words
-        return f"{self.missing}. On the tasks in common, {words}"
+        return words if self.missing is None else f"{self.missing}. On the tasks in common, {words}"
+
+    @property
+    def headlines(self) -> list[str]:
+        """The headline, below that of the official number where another one counts."""
+        if self.official is None:
+            return [self.headline]
+        name, official = self.table.pairs[0].main.name, self.official
+        if official.two is not None:
+            return [f"By {name}, the official number, {official.headline}", self.headline]
+        each = ", ".join(f"{n} {percent(value)}" for n, value in scores_in(official.table).items())
+        return [f"{name}, the official number: {each}; {official.headline}", self.headline]
 
     def label(self, measure: str) -> str:
         """Return the name of a measure by what it counts: pass^1, or pass^1 over sound tasks."""
         variant = METRICS.get(self.metric)
         return measure if variant is None else f"{measure} {variant.name}"
 
-    @property
-    def reasons(self) -> dict[str, list[ReasonRow]]:
-        """Labels and unmet checks of all runs side by side, those that differ most first."""
-        found = {
-            "labels": side_by_side(each.labels for each in self.why.values()),
-            "checks": side_by_side(each.checks for each in self.why.values()),
-        }
-        return {title: rows for title, rows in found.items() if rows}
+    def reasons(self, most: int | None = None) -> list[tuple[str, list[int]]]:
+        """Return causes and unmet checks with the count of each run, those first that differ most.
+
+        At ``most`` so many of either.
+        """
+        causes = side_by_side(each.labels for each in self.why.values())
+        checks = side_by_side(each.checks for each in self.why.values())
+        unmet = [(f"check {name} not met", counts) for name, counts in checks]
+        return [*causes[:most], *unmet[:most]]
 
     @property
     def summaries(self) -> Mapping[str, Summary]:
@@ -168,8 +149,8 @@ class RunComparison:
             **(self.two or self.table).to_dict(),
             "paths": {name: str(run.path) for name, run in self.runs.items()},
             "runs": {name: summary.to_dict() for name, summary in self.summaries.items()},
-            **({} if self.official is None else {"official": self.official}),
-            **({} if self.missing is None else {"missing": asdict(self.missing)}),
+            **({} if self.official is None else {"official": self.headlines[0]}),
+            **({} if self.missing is None else {"missing": self.missing}),
             "headline": self.headline,
             "differing": list(self.differing),
             "why": {name: each._asdict() for name, each in self.why.items()},
@@ -219,7 +200,7 @@ def compare(
         level=level,
         margin=margin,
         anyway=anyway,
-        load=lambda name, source: load_run(name, source, scoring, k, on_progress),
+        load=lambda name, source: load_run(source, scoring, k, on_progress),
     )
     drawn = []
     named = summaries_for_plot(found.runs, found.table)
@@ -233,7 +214,7 @@ def compare(
 
 def compare_sources(
     sources: Mapping[str, RunFolder | Path],
-    load: Callable[[str, RunFolder | Path], ComparedRun],
+    load: Callable[[str, RunFolder | Path], RecordedOutcomes],
     *,
     options: ScoringOptions,
     k: int = 1,
@@ -245,118 +226,82 @@ def compare_sources(
     """Compare runs by their names, each as ``load`` reads its outcomes; nothing is explained."""
     settled = settled_runs([*sources.items()])
     whole = {name: load(name, source) for name, source in sources.items()}
-    judged, official, counts = whole, None, list[str]()
-    if (variant := METRICS.get(metric)) is not None:
-        official = _official_headline(keep_equal_tasks(whole)[0], k)
-        whole, counts = count_by(variant, whole, options)
-    loaded, other_tasks = keep_equal_tasks(whole)
-    table = compare_all(
-        {name: run.outcomes for name, run in loaded.items()},
-        configs={name: run.config for name, run in loaded.items()},
-        k=k,
-        anyway=anyway,
-    )
-    same_tasks = keep_equal_tasks(judged)[0]
-    missing = _missing_tasks(same_tasks, table, k)
-    incomplete = _missing_verdicts(same_tasks, None if missing else k)
-    two = None
-    if len(loaded) == 2:
-        first, second = loaded.values()
-        two = compare_two(
-            first.outcomes,
-            second.outcomes,
-            names=(first.name, second.name),
-            configs=(first.config, second.config),
-            k=k,
-            # Other k need other trials of runs whose tasks stop at their first failure.
-            up_to=0 if settled else UP_TO,
-            level=level,
-            margin=margin,
-            anyway=anyway,
+
+    def compare_runs(whole: Mapping[str, RecordedOutcomes]) -> RunComparison:
+        loaded, other_tasks = keep_equal_tasks(whole)
+        outcomes = {name: run.outcomes for name, run in loaded.items()}
+        configs = {name: run.config for name, run in loaded.items()}
+        table = compare_all(outcomes, configs=configs, k=k, anyway=anyway)
+        two = None
+        if len(loaded) == 2:
+            a, b = loaded
+            two = compare_two(
+                outcomes[a],
+                outcomes[b],
+                names=(a, b),
+                configs=(configs[a], configs[b]),
+                k=k,
+                # Other k need other trials of runs whose tasks stop at their first failure.
+                up_to=0 if settled else UP_TO,
+                level=level,
+                margin=margin,
+                anyway=anyway,
+            )
+        missing = _missing_tasks(loaded, table, k)
+        return RunComparison(
+            loaded,
+            table,
+            two,
+            [*notes_on_runs(loaded), *(two or table).cautions],
+            texts=_different_texts(loaded),
+            differing=differing_settings(loaded),
+            notes=[f"{name}: {note}" for name, run in loaded.items() for note in run.notes],
+            other_tasks=other_tasks,
+            incomplete=_missing_verdicts(loaded, None if missing else k),
+            tasks=len({each.key for run in whole.values() for each in run.outcomes}),
+            missing=missing,
         )
-    cautions = [
-        *counts,
-        *notes_on_runs(loaded),
-        *incomplete,
-        *(two or table).cautions,
-    ]
-    return RunComparison(
-        loaded,
-        table,
-        two,
-        cautions,
-        texts=_different_texts(loaded),
-        differing=differing_settings(loaded),
-        notes=[f"{name}: {note}" for name, run in loaded.items() for note in run.notes],
-        other_tasks=other_tasks,
-        incomplete=incomplete,
-        tasks=len({each.key for run in whole.values() for each in run.outcomes}),
+
+    official = compare_runs(whole)
+    if (variant := METRICS.get(metric)) is None:
+        return replace(official, cautions=[*official.incomplete, *official.cautions])
+    counted, counts = count_by(variant, whole, options)
+    found = compare_runs(counted)
+    return replace(
+        found,
         metric=metric,
-        official=official if missing is None or official is None else f"{missing}. {official}",
-        missing=missing,
-        official_passes={
-            name: {each.simulation for each in run.outcomes if each.passed}
-            for name, run in judged.items()
-        },
+        official=official,
+        # What is missing is told of the official number.
+        missing=None,
+        incomplete=official.incomplete,
+        cautions=[*counts, *official.incomplete, *found.cautions],
     )
-
-
-def _official_headline(runs: Mapping[str, ComparedRun], k: int) -> str:
-    """Say how runs compare by the official number, so that no other ever stands alone."""
-    if len(runs) != 2:
-        numbers = {
-            name: summarise(run.outcomes, ks=sorted({1, k})).overall.estimate("pass^k", k)
-            for name, run in runs.items()
-        }
-        told = (
-            f"{name} {'-' if each.value is None else percent(each.value)} "
-            f"{between(each.low, each.high)}"
-            for name, each in numbers.items()
-        )
-        return f"pass^{k}, the official number: {', '.join(told)}"
-    first, second = runs.values()
-    found = compare_two(first.outcomes, second.outcomes, names=(first.name, second.name), k=k)
-    name = found.main.name
-    return f"By {name}, the official number, {headline(found.main, *found.names, name)}"
-
-
-Insight = tuple[FailureReasons, ToolUse | None]
-"""Why simulations of a run failed, and which tools were used; None if its file does not say."""
 
 
 def look_into(
     found: RunComparison,
     options: ScoringOptions,
-    remember: Callable[
-        [str, Collection[TaskKey], Callable[[OnProgress | None], Insight]], Insight
-    ] = lambda name, tasks, look: look(None),
+    on_progress: Callable[[str], OnProgress | None] = lambda name: None,
 ) -> RunComparison:
     """Add why simulations failed in the tasks that are compared, and which tools were used there.
 
-    ``remember`` may answer for a run, of these tasks, in place of looking, which says how far it
-    is.
+    ``on_progress`` returns for the name of a run what gets how many of its failures are done.
     """
     shared = compared_keys({n: run.outcomes for n, run in found.runs.items()}, found.table)
     source = METRICS[found.metric].source if found.metric in METRICS else "cause"
-
-    def look(run: ComparedRun, on_progress: OnProgress | None) -> Insight:
+    why, tools = {}, {}
+    for name, run in found.runs.items():
         recording = open_compared(run, options)
         # In an edited record, the recorded checks are not those of the verdicts that count.
         if isinstance(recording, RunFolder) and not options.as_recorded:
             recording, _ = recompute_verdicts(recording)
         counted = [each for each in run.outcomes if each.key in shared]
-        passes = found.official_passes[run.name]
-        why = failure_reasons(recording, counted, passes, source, on_progress)
-        if recording is None:
-            return why, None
-        return why, tool_use(recording, {each.simulation for each in counted})
-
-    seen = {n: remember(n, shared, partial(look, run)) for n, run in found.runs.items()}
-    return replace(
-        found,
-        why={name: why for name, (why, _) in seen.items()},
-        tools={name: tools for name, (_, tools) in seen.items() if tools is not None},
-    )
+        official = (found.official or found).runs[name].outcomes
+        passes = {each.simulation for each in official if each.passed}
+        why[name] = failure_reasons(recording, counted, passes, source, on_progress(name))
+        if recording is not None:
+            tools[name] = tool_use(recording, {each.simulation for each in counted})
+    return replace(found, why=why, tools=tools)
 
 
 def headline(main: Difference, first: str, second: str, measure: str, level: float = SURE) -> str:
@@ -377,13 +322,18 @@ def headline(main: Difference, first: str, second: str, measure: str, level: flo
     return f"{words} ({reach}): {'sure' if sure else 'this may be chance'}"
 
 
-def headline_of_many(table: ComparisonTable, measure: str) -> str:
-    """Say in words which of several runs leads, and against which others that is sure."""
-    scores = {
+def scores_in(table: ComparisonTable) -> dict[str, float]:
+    """Return what is compared of each run, on the tasks that all share."""
+    return {
         name: score
         for pair in table.pairs
         for name, score in zip(pair.names, (pair.main.first, pair.main.second), strict=True)
     }
+
+
+def headline_of_many(table: ComparisonTable, measure: str) -> str:
+    """Say in words which of several runs leads, and against which others that is sure."""
+    scores = scores_in(table)
     top = max(scores.values())
     leaders = [name for name, score in scores.items() if score == top]
     own = [each for each in table.pairs if leaders[0] in each.names]
@@ -410,7 +360,7 @@ def _some(names: Sequence[str], most: int = 3) -> str:
 
 
 def summaries_for_plot(
-    runs: Mapping[str, ComparedRun], table: ComparisonTable
+    runs: Mapping[str, RecordedOutcomes], table: ComparisonTable
 ) -> dict[str, Summary]:
     """Return the numbers by what a plot calls them: a file has no note beside it."""
     marks = {name: subset_of(run.config) for name, run in runs.items()}
@@ -421,21 +371,22 @@ def summaries_for_plot(
 
 
 def _missing_tasks(
-    runs: Mapping[str, ComparedRun], table: ComparisonTable, k: int
-) -> MissingTasks | None:
-    """Find the tasks that some run lacks: another has them, or the split of its file."""
+    runs: Mapping[str, RecordedOutcomes], table: ComparisonTable, k: int
+) -> str | None:
+    """Say what the tasks that some run lacks leave open: another has them, or its file's split."""
     domains = {each.group for summary in table.runs.values() for each in summary.groups}
     own = {name: {each.key for each in run.outcomes} for name, run in runs.items()}
     unlisted = {key for run in runs.values() for key in run.unlisted}
     every = {key for key in unlisted.union(*own.values()) if key.domain in domains}
-    lacking = {name: len(every - keys) for name, keys in own.items() if every - keys}
+    lacking = [f"{name} lacks {len(every - keys)}" for name, keys in own.items() if every - keys]
     if not lacking:
         return None
-    return MissingTasks(len(every), lacking, _ranges(runs, every, k), f"pass^{k}")
+    words = _range_in_words(_ranges(runs, every, k), f"pass^{k}")
+    return f"Over all {len(every)} tasks, of which {' and '.join(lacking)}, {words}"
 
 
 def _ranges(
-    runs: Mapping[str, ComparedRun], tasks: Collection[TaskKey], k: int
+    runs: Mapping[str, RecordedOutcomes], tasks: Collection[TaskKey], k: int
 ) -> dict[str, tuple[float, float]]:
     """Return pass^k of runs over these tasks if all that is missing fails, and if it passes."""
     needed, found = [Simulation(*key, trial) for key in tasks for trial in range(k)], {}
@@ -448,7 +399,10 @@ def _ranges(
 
 
 def _range_in_words(ranges: Mapping[str, tuple[float, float]], measure: str) -> str:
-    """Say what the difference of two runs can be, if each of them lies in its range."""
+    """Say what runs, or the difference of two, can come to if each lies in its range."""
+    if len(ranges) != 2:
+        each = (f"{n} {percent(low)} to {percent(high)}" for n, (low, high) in ranges.items())
+        return f"{measure} is {', '.join(each)}"
     (first, (low, high)), (second, (lowest, highest)) = ranges.items()
     return (
         f"{measure} of {second} \u2212 {first} lies between {in_points(lowest - high)} and "
@@ -456,7 +410,7 @@ def _range_in_words(ranges: Mapping[str, tuple[float, float]], measure: str) -> 
     )
 
 
-def _missing_verdicts(runs: Mapping[str, ComparedRun], k: int | None) -> list[str]:
+def _missing_verdicts(runs: Mapping[str, RecordedOutcomes], k: int | None) -> list[str]:
     """Say for each run which verdicts it lacks, and with ``k`` what they leave of a difference."""
     overall = {name: summarise(run.outcomes).overall for name, run in runs.items()}
     found = [f"{name}: {each.shortfall}" for name, each in overall.items() if each.shortfall]
@@ -472,7 +426,7 @@ def _missing_verdicts(runs: Mapping[str, ComparedRun], k: int | None) -> list[st
     return found
 
 
-def _different_texts(runs: Mapping[str, ComparedRun]) -> str | None:
+def _different_texts(runs: Mapping[str, RecordedOutcomes]) -> str | None:
     read = {name: run.config["texts"] for name, run in runs.items() if "texts" in run.config}
     if len(set(read.values())) < 2:
         return None

@@ -2,11 +2,10 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 
-from maseval.app.benchmarks import OnProgress, read_results, support_for
+from maseval.app.benchmarks import OnProgress, RecordedOutcomes, read_results, support_for
 from maseval.app.results.examined import FINDINGS, examine_run
 from maseval.app.results.finding import open_recording, open_run_or_file
 from maseval.app.results.recording import human_sides
@@ -27,25 +26,7 @@ FIXED_SIZE = (
 )
 
 
-@dataclass(frozen=True)
-class ComparedRun:
-    """One of the runs; ``outcomes`` has its ``planned`` simulations, with a verdict or without.
-
-    ``notes`` say what is wrong with its record, ``tasks`` has a hash of each task's content.
-    ``unlisted`` are further tasks of the split that its record should hold.
-    """
-
-    name: str
-    path: Path
-    outcomes: Sequence[Outcome]
-    planned: int
-    config: Mapping[str, object]
-    notes: Sequence[str] = ()
-    tasks: Mapping[TaskKey, str] = field(default_factory=dict)
-    unlisted: Sequence[TaskKey] = ()
-
-
-def open_compared(run: ComparedRun, options: ScoringOptions) -> Recording | None:
+def open_compared(run: RecordedOutcomes, options: ScoringOptions) -> Recording | None:
     """Open a run for reading; None if it is a file from which only outcomes can be read."""
     try:
         return open_recording(run.path, options)
@@ -90,21 +71,21 @@ def refuse_first_failures(run: str | os.PathLike[str], config: RunConfig) -> Non
 
 def read_outcomes(
     run: str | os.PathLike[str], options: ScoringOptions | None = None
-) -> ComparedRun:
-    """Return the outcomes of a run or results file, as they are compared with others."""
+) -> tuple[str, Sequence[Outcome]]:
+    """Return the name and the outcomes of a run or results file, as they are compared."""
     source = open_run_or_file(run)
     if isinstance(source, RunFolder):
         refuse_first_failures(run, source.config)
-    return load_run(names_of([source])[0], source, options or ScoringOptions())
+    return names_of([source])[0], load_run(source, options or ScoringOptions()).outcomes
 
 
 def load_run(
-    name: str,
     source: RunFolder | Path,
     options: ScoringOptions,
     k: int | None = None,
     on_progress: OnProgress | None = None,
-) -> ComparedRun:
+) -> RecordedOutcomes:
+    """Read the outcomes of a run or results file, with those that are missing."""
     if isinstance(source, Path):
         path = source
         found = read_results(path, lambda each: each.recorded_outcomes(path, options, on_progress))
@@ -122,12 +103,12 @@ def load_run(
         )
     if isinstance(source, RunFolder) and (stopped := source.config.stopped):
         found = found._replace(notes=[f"{stopped.note} {FIXED_SIZE}", *found.notes])
-    return ComparedRun(name, path, outcomes, *found[1:])
+    return found._replace(outcomes=outcomes, path=path)
 
 
 def count_by(
-    variant: Variant, runs: Mapping[str, ComparedRun], options: ScoringOptions
-) -> tuple[dict[str, ComparedRun], list[str]]:
+    variant: Variant, runs: Mapping[str, RecordedOutcomes], options: ScoringOptions
+) -> tuple[dict[str, RecordedOutcomes], list[str]]:
     """Let the outcomes of runs count as in a variant, and say how many that changes."""
     kept, counts = {}, [f"{variant.name}: {variant.meaning}"]
     for name, run in runs.items():
@@ -144,13 +125,13 @@ def count_by(
                 f"no task of {run.path} counts {variant.name}, so there is nothing to compare; "
                 "leave out --metric"
             )
-        kept[name] = replace(run, outcomes=outcomes)
+        kept[name] = run._replace(outcomes=outcomes)
         overall = variant_scores(run.outcomes, findings, [variant])[-1]
         counts.append(f"{name}, {variant.name}: {overall.effect}")
     return kept, counts
 
 
-def differing_settings(runs: Mapping[str, ComparedRun], most: int = 6) -> list[str]:
+def differing_settings(runs: Mapping[str, RecordedOutcomes], most: int = 6) -> list[str]:
     """List what differs between runs and keeps nobody from comparing them: what is compared."""
     found = dict.fromkeys(
         line
@@ -163,7 +144,9 @@ def differing_settings(runs: Mapping[str, ComparedRun], most: int = 6) -> list[s
     return [*listed[:most], *([f"{len(listed) - most} more"] if len(listed) > most else [])]
 
 
-def keep_equal_tasks(runs: Mapping[str, ComparedRun]) -> tuple[dict[str, ComparedRun], list[str]]:
+def keep_equal_tasks(
+    runs: Mapping[str, RecordedOutcomes],
+) -> tuple[dict[str, RecordedOutcomes], list[str]]:
     """Leave out the tasks whose content is not the same in all runs, and list them."""
     contents: dict[TaskKey, set[str]] = {}
     for run in runs.values():
@@ -171,7 +154,7 @@ def keep_equal_tasks(runs: Mapping[str, ComparedRun]) -> tuple[dict[str, Compare
             contents.setdefault(key, set()).add(content)
     other = [key for key, several in contents.items() if len(several) > 1]
     kept = {
-        name: replace(run, outcomes=[each for each in run.outcomes if each.key not in other])
+        name: run._replace(outcomes=[each for each in run.outcomes if each.key not in other])
         for name, run in runs.items()
     }
     if other and not all(run.outcomes for run in kept.values()):
@@ -184,7 +167,7 @@ def keep_equal_tasks(runs: Mapping[str, ComparedRun]) -> tuple[dict[str, Compare
     return kept, [f"task {str(key)!r}: its content differs between the runs" for key in other]
 
 
-def notes_on_runs(runs: Mapping[str, ComparedRun]) -> list[str]:
+def notes_on_runs(runs: Mapping[str, RecordedOutcomes]) -> list[str]:
     """Say what makes a run's numbers no score of a model: its tasks, its players, its mixture."""
     found: list[tuple[str, str | None]] = []
     for name, run in runs.items():

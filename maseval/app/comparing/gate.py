@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import quote
 
-from maseval.app.benchmarks import OnProgress
+from maseval.app.benchmarks import OnProgress, RecordedOutcomes
 from maseval.app.comparing.blocks import (
     Block,
     TableBlock,
@@ -23,7 +23,6 @@ from maseval.app.comparing.blocks import (
     reasons_table,
 )
 from maseval.app.comparing.compare import RunComparison, compare
-from maseval.app.comparing.compared_runs import ComparedRun
 from maseval.app.results.variants import Metric
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import p_is, percent
@@ -88,12 +87,7 @@ class Gate:
         return self.two.plan.advice if is_open else None
 
     @property
-    def baseline(self) -> ComparedRun:
-        """The run that came before."""
-        return self.comparison.runs[self.two.names[0]]
-
-    @property
-    def run(self) -> ComparedRun:
+    def run(self) -> RecordedOutcomes:
         """The run that is judged."""
         return self.comparison.runs[self.two.names[1]]
 
@@ -111,9 +105,9 @@ class Gate:
     def cautions(self) -> list[str]:
         """Sentences that a reader should know before believing the verdict."""
         about = self.comparison
-        texts = [] if about.texts is None else [about.texts]
         left_out = [f"Left out: {line}" for line in about.dropped]
-        return [*texts, *about.notes, *about.cautions, *left_out]
+        first = filter(None, [about.texts, about.missing])
+        return [*first, *about.notes, *about.cautions, *left_out]
 
     def most_telling_trial(self, key: TaskKey) -> Outcome:
         """Return the first trial of a task that failed, else its first."""
@@ -121,7 +115,6 @@ class Gate:
         return next((each for each in trials if each.passed is False), trials[0])
 
     def to_dict(self) -> dict[str, object]:
-        """Return the verdict and the comparison as JSON values."""
         return {
             "verdict": self.verdict,
             "margin": self.margin,
@@ -134,19 +127,17 @@ class Gate:
 
         ``report_url`` is where the HTML report of the run can be read; tasks then link into it.
         """
+        why = reasons_table(self.comparison, _MOST_TASKS)
         parts = [
             _headline(self),
             _table(differences_table(self.comparison, self.two)),
             _flips("Tasks that pass less often", self.fell, self, report_url),
             _flips("Tasks that pass more often", self.rose, self, report_url),
-            *(_details("Why simulations failed", _table(e)) for e in self._reasons()),
+            *(_details("Why simulations failed", _table(each)) for each in why),
             _bullets(self.cautions),
             _method(self),
         ]
         return "\n\n".join(part for part in parts if part) + "\n"
-
-    def _reasons(self) -> list[Block]:
-        return reasons_table(self.comparison, _MOST_TASKS)
 
     def to_junit(self, allow_undecidable: bool = False) -> bytes:
         """Return the verdict as JUnit XML; what cannot be decided is an error unless allowed."""
@@ -234,10 +225,9 @@ def _headline(gate: Gate) -> str:
     first, second = map(inline, gate.two.names)
     found = gate.main
     question = f"\n\n{inline(gate.open_question)}" if gate.open_question else ""
-    official = gate.comparison.official
-    first_of_all = "" if official is None else f"{inline(official)}\n\n"
+    official = "".join(f"{inline(words)}\n\n" for words in gate.comparison.headlines[:-1])
     return (
-        f"### {mark} {second} is {words} {first}\n\n{first_of_all}"
+        f"### {mark} {second} is {words} {first}\n\n{official}"
         f"{gate.measure} {percent(found.first)} → **{percent(found.second)}**: "
         f"{inline(difference_in_words(found))} percentage points on "
         f"{count_of(found.tasks, 'task')}{question}"

@@ -1,13 +1,14 @@
 """Compared runs in the form that the page shows: one JSON document for all of its places."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 
+from maseval.app.comparing.blocks import differences_table, lines_on_two
 from maseval.app.comparing.compare import RunComparison, summaries_for_plot
-from maseval.core.figures import percent
 from maseval.core.outcome import TaskKey
-from maseval.report.comparison import ComparedDocument, compared_document, difference_cells
+from maseval.report.comparison import ComparedDocument, compared_document
 from maseval.report.results import drawing
-from maseval.stats import Comparison, cost_and_score, difference_plot, pass_curves
+from maseval.stats import cost_and_score, difference_plot, pass_curves
 
 
 def document_of(
@@ -18,15 +19,18 @@ def document_of(
     What was not looked into, which is the reasons of failures and the use of tools, is None.
     """
     outcomes = {name: run.outcomes for name, run in found.runs.items()}
+    *official, headline = found.headlines
+    two = found.two
     return {
         **compared_document(outcomes, found.table, notes),
-        "headline": found.headline,
-        "cautions": [*filter(None, [found.official, found.texts]), *found.notes, *found.cautions],
+        "headline": headline,
+        "cautions": [*official, *filter(None, [found.texts]), *found.notes, *found.cautions],
         "left_out": list(found.dropped),
-        "differences": [] if found.two is None else _differences(found.two),
+        "differences": two and asdict(differences_table(found, two)),
         "notes": [
             *([f"Compared: {'; '.join(found.differing)}"] if found.differing else []),
-            *(found.table.notes if found.two is None else _notes(found.two)),
+            *(map(str.strip, lines_on_two(found, two)) if two else ()),
+            *(two or found.table).notes,
             *_costs(found),
         ],
         "plots": [drawing(plot) for plot in comparison_plots(found)],
@@ -46,11 +50,7 @@ def _reasons(found: RunComparison) -> dict[str, object]:
     return {
         "failed": [each.failed for each in found.why.values()],
         "verdicts": [each.verdicts for each in found.why.values()],
-        "rows": [
-            {"name": row.words(title), "counts": list(row.counts)}
-            for title, rows in found.reasons.items()
-            for row in rows
-        ],
+        "rows": [{"name": name, "counts": counts} for name, counts in found.reasons()],
         "unexplained": [
             f"{name}: {each.unexplained}" for name, each in found.why.items() if each.unexplained
         ],
@@ -72,27 +72,6 @@ def _tools(found: RunComparison) -> list[dict[str, object]]:
         )
     ]
     return rows
-
-
-def _differences(two: Comparison) -> list[dict[str, object]]:
-    """Return every pass^k of two runs, by domain; the p-values are of one test each."""
-    return [
-        {
-            "group": each.group or "all",
-            "tasks": each.tasks,
-            "first": percent(each.first),
-            "second": percent(each.second),
-            **difference_cells(each),
-        }
-        for each in two.differences
-        if each.measure == "pass^k"
-    ]
-
-
-def _notes(two: Comparison) -> list[str]:
-    test = two.main.test
-    method = f"{two.main.name}: {test.method}; {test.discordant} of {two.main.tasks} tasks differ"
-    return [method, two.plan.advice, *two.notes]
 
 
 def _costs(found: RunComparison) -> list[str]:

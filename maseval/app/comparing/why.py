@@ -1,7 +1,7 @@
 """Compare why the simulations of several runs failed, and how often each tool was called."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from maseval.app.benchmarks import OnProgress
@@ -25,17 +25,6 @@ class FailureReasons(NamedTuple):
     labels: Mapping[str, int]
     checks: Mapping[str, int]
     unexplained: str | None = None
-
-
-class ReasonRow(NamedTuple):
-    """A label or a kind of check, and in how many simulations of each run it occurs."""
-
-    name: str
-    counts: Sequence[int]
-
-    def words(self, title: str) -> str:
-        """Return a label as it is, and a kind of check as what became of it."""
-        return f"check {self.name} not met" if title == "checks" else self.name
 
 
 def failure_reasons(
@@ -81,12 +70,12 @@ def _unmet_checks(report: RecordedReport) -> set[str]:
     return {check["kind"] for check in every if check["counts"] and not check["met"]}
 
 
-def side_by_side(counts: Iterable[Mapping[str, int]]) -> list[ReasonRow]:
+def side_by_side(counts: Iterable[Mapping[str, int]]) -> list[tuple[str, list[int]]]:
     """Put the counts of several runs into rows, those that differ most first."""
     runs = list(counts)
     names = dict.fromkeys(name for each in runs for name in each)
-    rows = [ReasonRow(name, [each.get(name, 0) for each in runs]) for name in names]
-    return sorted(rows, key=lambda row: (min(row.counts) - max(row.counts), -max(row.counts)))
+    rows = [(name, [each.get(name, 0) for each in runs]) for name in names]
+    return sorted(rows, key=lambda row: (min(row[1]) - max(row[1]), -max(row[1])))
 
 
 class ToolUse(NamedTuple):

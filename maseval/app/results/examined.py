@@ -13,7 +13,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import repeat
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 from maseval.app.benchmarks import OnProgress, support_for
 from maseval.app.results.explained import VerdictExplanation, count_causes, misfit
@@ -309,7 +309,8 @@ class RecomputedRun(ReadOnce):
 
 def _with_verdict(report: Report, found: Misstatement) -> Report:
     """Return a report with the recomputed verdict in place of the recorded one."""
-    new, passed = report.copy(), found.passed
+    new = cast(Report, {**report, "recorded_reward": RecordedReport(report).reward})
+    passed = found.passed
     note = f"recomputed, as the recorded verdict does not hold: {found.text}"
     new["error"] = None
     new["status"] = (

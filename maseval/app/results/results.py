@@ -61,7 +61,6 @@ class DomainScore:
         return self.scores.get(1)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the numbers as JSON values."""
         return {
             "tasks": self.tasks,
             "planned": self.planned,
@@ -113,7 +112,6 @@ class RunSummary:
         return self.overall.verdicts == self.overall.planned
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the numbers as JSON values."""
         conventions = conventions_in_json(self.conventions)
         cached = {"answers": self.answers, "cached_answers": self.cached_answers}
         return {

@@ -71,7 +71,6 @@ class UserScore:
         return f"{told}: {kinds}" if kinds else told
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the numbers as JSON values."""
         kinds = [{**asdict(each), "share": each.share.in_brief()} for each in self.kinds]
         return {**asdict(self), "share": self.share.in_brief(), "kinds": kinds}
 

@@ -133,7 +133,6 @@ class VariantScore:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the number as JSON values."""
         values = {f"pass^{k}": each.in_brief() for k, each in self.pass_hat.items()}
         return {"domain": self.domain, "counted": self.counted, **self.counts, **values}
 
@@ -293,7 +292,6 @@ class ConventionScore:
     pass_hat: Mapping[int, float]
 
     def to_dict(self) -> dict[str, object]:
-        """Return the score as JSON values."""
         return {
             "infrastructure_errors": self.errors,
             "simulations": self.simulations,

@@ -18,7 +18,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, cached_property, partial
+from functools import cache, cached_property, lru_cache, partial
 from importlib import metadata
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
@@ -84,13 +84,13 @@ def source_of(thing: object) -> Path | None:
 
 def _is_own(file: Path) -> bool:
     """Return True for code that may change while its version stays."""
-    if not file.is_file() or file.is_relative_to(_MASEVAL):
+    if not file.is_file() or file.is_relative_to(MASEVAL):
         return False
     installed = is_installed(file.parent)
     return not installed or any(file.is_relative_to(place) for place in _local_installs())
 
 
-_MASEVAL = Path(str(sys.modules["maseval"].__file__)).resolve().parent
+MASEVAL = Path(str(sys.modules["maseval"].__file__)).resolve().parent
 
 
 @cache
@@ -124,17 +124,22 @@ class _Target(NamedTuple):
     member: str | None = None
 
 
-class _Source:
-    """A file, parsed; one that cannot be counts byte by byte, and imports nothing."""
+@lru_cache(maxsize=2_000)
+def _parse(content: bytes) -> tuple[ast.Module, str]:
+    """Return a file's tree and its hash; one without a tree counts byte by byte."""
+    try:
+        tree = ast.parse(content)
+        return tree, _digest(_describe(tree).encode())
+    except (SyntaxError, ValueError, RecursionError):
+        return ast.Module([], []), _digest(content)
 
-    def __init__(self, file: Path, content: bytes) -> None:
+
+class _Source:
+    """A file of code, which may be compiled."""
+
+    def __init__(self, file: Path) -> None:
         self.file = file
-        try:
-            self.tree = ast.parse(content if file.suffix == ".py" else b"")
-            text = _describe(self.tree).encode() if file.suffix == ".py" else content
-        except (SyntaxError, ValueError, RecursionError):
-            self.tree, text = ast.parse(""), content
-        self.hash = _digest(text)
+        self.tree, self.hash = _parse(file.read_bytes())
 
     def imports(self, within: ast.AST) -> Iterator[tuple[str, _Target]]:
         """Yield what import statements anywhere in a node bind, by the name there."""
@@ -212,9 +217,7 @@ def _file_of(spec: ModuleSpec | None) -> Path | None:
     return file if _is_own(file) else None
 
 
-@cache
-def _source(file: Path) -> _Source:
-    return _Source(file, file.read_bytes())
+_source = cache(_Source)
 
 
 def _closure(roots: Iterable[Path]) -> tuple[list[Path], list[str]]:

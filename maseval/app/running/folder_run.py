@@ -25,6 +25,7 @@ from types import FrameType
 from typing import Literal, NamedTuple
 
 from maseval.app.benchmarks import support_by_name, support_for
+from maseval.app.results.examined import recompute_verdicts
 from maseval.app.results.recording import lines_of
 from maseval.app.results.results import INTERRUPTED, RunResult, run_summary
 from maseval.app.results.until import Until, run_rounds
@@ -144,7 +145,9 @@ class RunWatch(BenchmarkCallback):
         self.began = time.monotonic()
         self.progress = RunProgress(len(folder.planned), run.turn(benchmark), run.time_limit)
         self.progress.trials_for_pass_1 = 1 if folder.config.stops_at_failure else None
-        for line in lines_of(folder):
+        # Verdicts of an earlier session count by what was said: a log can be edited.
+        held, self._check = recompute_verdicts(folder) if folder.recorded else (folder, None)
+        for line in lines_of(held):
             self.progress.recall(line)
         if isinstance(engine, SeveralNodes):
             self.progress.nodes = partial(getattr, engine, "in_flight")
@@ -185,7 +188,7 @@ class RunWatch(BenchmarkCallback):
 
     def result(self) -> RunResult:
         """Note the score in the folder, and return all numbers."""
-        lines = self._recorded_lines()
+        lines, check = self._recorded_lines(), self._check
         conventions = support_for(self.folder).conventions(self.folder, lines)
         summary = run_summary(lines, self.folder.planned, conventions, self.folder.config)
         self.folder.note_use(self.progress.cost, self.progress.tokens)
@@ -198,6 +201,7 @@ class RunWatch(BenchmarkCallback):
             stopped=self.progress.stopping,
             config=self.folder.config.values,
             errors=[line for line in lines if line.kind == "error"],
+            notes=[check.note_on_recomputed or ""] if check and check.differing else [],
         )
 
     def _recorded_lines(self) -> list[Outcome]:
@@ -360,7 +364,7 @@ class FolderRun(ABC):
                 else:
                     run_rounds(folder, until, run_parts, retry_failed=options.retry_failed)
             result = watch.result()
-        return replace(result, notes=tracking.finish() if tracking else [])
+        return replace(result, notes=[*result.notes, *(tracking.finish() if tracking else ())])
 
     def _open(self, config: Mapping[str, object]) -> RunFolder:
         if self.options.output is not None:

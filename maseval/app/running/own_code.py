@@ -10,8 +10,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple, TypeVar
 
-from maseval.app.running.code_version import source_of
+from maseval.app.running.code_version import MASEVAL, source_of
+from maseval.core.engine.worker_setup import is_installed
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.lazy import find_entry_points
 
 T = TypeVar("T")
 
@@ -42,7 +44,37 @@ def member_of(module: ModuleType, name: str, place: str, what: OwnCode) -> objec
         alike = [near for names in (own, every) for near in get_close_matches(name, names, n=1)]
         hint = f"; did you mean {alike[0]!r}?" if alike else ""
         raise ConfigurationError(f"{place} has no {what.noun} {name!r}{hint}")
+    is_class = isinstance(found, type)  # of benchmarks only those that are one are called
+    if callable(found) and not ((is_class and what.noun == "benchmark") or _may_be_called(found)):
+        raise ConfigurationError(
+            f"{what.option} is '{place}:{name}', which was not written for maseval and is not "
+            "called; name a subclass of maseval.Benchmark, code in files of your own, or a "
+            f"function that its package registers by an entry point in the group {_GROUP}"
+        )
     return found
+
+
+_GROUP = "maseval.functions"
+
+
+def _may_be_called(thing: Callable[..., object]) -> bool:
+    """Return True for benchmarks, code in the user's own files, and what a package registers.
+
+    A run file may come from anybody, and must not be able to call what it likes.
+    """
+    from maseval.core.benchmark import Benchmark  # help must not load it
+
+    while isinstance(thing, partial):
+        thing = thing.func
+    if isinstance(thing, Benchmark) or (isinstance(thing, type) and issubclass(thing, Benchmark)):
+        return True
+    code = thing if hasattr(thing, "__qualname__") else type(thing)
+    module = str(getattr(code, "__module__", ""))
+    file = getattr(sys.modules.get(module), "__file__", None)
+    place = Path(file).resolve() if file else None
+    if place and not is_installed(place.parent) and not place.is_relative_to(MASEVAL):
+        return True
+    return f"{module}:{title_of(code)}" in {each.value for each in find_entry_points(_GROUP)}
 
 
 def load_module(place: str, what: OwnCode) -> ModuleType:

@@ -232,9 +232,50 @@ def publish_progress(
     messages: MessagesSoFar = lambda task, trial: (),
 ) -> Iterator[None]:
     """While the context is open, write into the folder what is going on."""
-    ended = threading.Event()
-    view = _LiveView(folder, progress, last, secrets, messages)
-    thread = threading.Thread(target=view.keep_up, args=(ended,), daemon=True, name="maseval-live")
+    ended, before = threading.Event(), complaints.count
+
+    def in_flight(running: RunningSimulation) -> InFlight:
+        one = running.simulation
+        said = _ask(last, one)
+        began = datetime.now() - timedelta(seconds=running.seconds)
+        # First all of it: half a secret would not be recognised.
+        text = "" if said is None else secrets.removed_from_text(said.text)[:_LONGEST]
+        return {
+            "domain": one.domain,
+            "task": one.task_id,
+            "trial": one.trial,
+            "since": began.isoformat("T", "seconds"),
+            "step": None if said is None else said.messages,
+            "last": None if said is None else {"role": said.role, "text": text},
+        }
+
+    def keep_up() -> None:
+        if ended.wait(_EVERY):
+            return
+        pause, talks = 0.0, TalkFiles(folder, secrets)
+        try:
+            while not ended.wait(pause):
+                began = time.thread_time()
+                running = progress.running()
+                talks.write({one: _ask(messages, one) or () for one, *_ in running})
+                elapsed, left = progress.times()
+                live: LiveRun = {
+                    "pid": os.getpid(),
+                    "at": now(),
+                    "cost": progress.cost or 0.0,
+                    "tokens": progress.tokens,
+                    "rate_limits": complaints.count - before,
+                    "in_flight": [in_flight(each) for each in running],
+                    "elapsed": elapsed,
+                    "left": left,
+                }
+                publish(folder, live)
+                pause = max(_EVERY, _REST * (time.thread_time() - began))
+        finally:
+            withdraw(folder)
+            talks.close()
+
+    thread = threading.Thread(target=keep_up, daemon=True, name="maseval-live")
     thread.start()
     try:
         yield
@@ -243,67 +284,8 @@ def publish_progress(
         thread.join()
 
 
-class _LiveView:
-    def __init__(
-        self,
-        folder: Path,
-        progress: RunProgress,
-        last: LastSaid,
-        secrets: Secrets,
-        messages: MessagesSoFar,
-    ) -> None:
-        self._folder, self._progress = folder, progress
-        self._last, self._secrets, self._messages = last, secrets, messages
-        self._complaints = complaints.count
-
-    def keep_up(self, ended: threading.Event) -> None:
-        if ended.wait(_EVERY):
-            return
-        pause = 0.0
-        talks = TalkFiles(self._folder, self._secrets)
-        try:
-            while not ended.wait(pause):
-                began = time.thread_time()
-                running = self._progress.running()
-                talks.write({one: self._ask(self._messages, one) or () for one, *_ in running})
-                publish(self._folder, self._now(running))
-                pause = max(_EVERY, _REST * (time.thread_time() - began))
-        finally:
-            withdraw(self._folder)
-            talks.close()
-
-    def _ask(self, question: Callable[[str, int], T | None], one: Simulation) -> T | None:
-        try:
-            return question(one.task_id, one.trial)
-        except Exception:  # a benchmark's own, read while its agents write
-            return None
-
-    def _now(self, running: Sequence[RunningSimulation]) -> LiveRun:
-        elapsed, left = self._progress.times()
-        return {
-            "pid": os.getpid(),
-            "at": now(),
-            "cost": self._progress.cost or 0.0,
-            "tokens": self._progress.tokens,
-            "rate_limits": complaints.count - self._complaints,
-            "in_flight": [self._in_flight(each) for each in running],
-            "elapsed": elapsed,
-            "left": left,
-        }
-
-    def _in_flight(self, running: RunningSimulation) -> InFlight:
-        one = running.simulation
-        said = self._ask(self._last, one)
-        began = datetime.now() - timedelta(seconds=running.seconds)
-        return {
-            "domain": one.domain,
-            "task": one.task_id,
-            "trial": one.trial,
-            "since": began.isoformat("T", "seconds"),
-            "step": None if said is None else said.messages,
-            "last": None if said is None else {"role": said.role, "text": self._clean(said.text)},
-        }
-
-    def _clean(self, text: str) -> str:
-        # First all of it: half a secret would not be recognised.
-        return self._secrets.removed_from_text(text)[:_LONGEST]
+def _ask(question: Callable[[str, int], T | None], one: Simulation) -> T | None:
+    try:
+        return question(one.task_id, one.trial)
+    except Exception:  # a benchmark's own, read while its agents write
+        return None

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 from maseval.app.results.finding import list_names, tasks_called, why_not_one
 from maseval.app.results.results import RunResult
@@ -75,10 +75,6 @@ class OwnBenchmark:
         benchmark = _without_bar(_make_benchmark(found, arguments))
         home = home or sys.modules.get(getattr(code, "__module__", ""))
         return cls(benchmark, home, _name_of(code), code_of(code, benchmark=benchmark))
-
-    def to_config(self) -> dict[str, object]:
-        """Return its part of the run's configuration."""
-        return {"benchmark": self.name, CODE: self.code}
 
 
 def _find_benchmark(given: AnyBenchmark) -> tuple[Benchmark | Maker, ModuleType | None]:
@@ -190,15 +186,10 @@ _TASKS = OwnCode(
 LOADER, LIST = "load_tasks", "TASKS"
 
 
-class TasksOfRun(NamedTuple):
-    """The tasks of a run; ``subset`` marks those that were chosen to estimate the whole."""
-
-    tasks: list[Task]
-    subset: ChosenSubset | None = None
-
-
-def tasks_to_run(own: OwnBenchmark, options: BenchmarkRunOptions) -> TasksOfRun:
-    """Return the tasks that the options choose, with the timeout of the options if there is one."""
+def tasks_to_run(
+    own: OwnBenchmark, options: BenchmarkRunOptions
+) -> tuple[list[Task], ChosenSubset | None]:
+    """Return the tasks that the options choose, and the mark of some that stand for the whole."""
     source = _task_source(own, options)
     tasks = _task_list(source)
     if not tasks:
@@ -211,7 +202,7 @@ def tasks_to_run(own: OwnBenchmark, options: BenchmarkRunOptions) -> TasksOfRun:
         wanted = _wanted_names(tasks, options.task_id)
         tasks = [task for task in tasks if TaskKey.of(task) in wanted]
     chosen = [task for part in by_domain(tasks) for task in part[: options.num_tasks]]
-    return TasksOfRun([_with_timeout(task, options.timeout) for task in chosen], subset)
+    return [_with_timeout(task, options.timeout) for task in chosen], subset
 
 
 def queue_of_anchor_points(tasks: Iterable[Task], path: str | os.PathLike[str]) -> DISCOQueue:
@@ -401,7 +392,8 @@ class PreparedBenchmarkRun(FolderRun):
         """The run's configuration."""
         options = self.options
         return {
-            **self.own.to_config(),
+            "benchmark": self.own.name,
+            CODE: self.own.code,
             "tasks": task_ids(self.tasks),
             **subset_config(self.subset),
             **options.question_config(task_ids(self.tasks)),

@@ -149,9 +149,9 @@ def read_question(text: str) -> int:
 def _read_baseline(run: str, tasks: Mapping[str, Collection[str]]) -> tuple[str, Sequence[Outcome]]:
     from maseval.app.comparing.compared_runs import read_outcomes
 
-    found = read_outcomes(run)
+    name, outcomes = read_outcomes(run)
     wanted = {(domain, task) for domain, ids in tasks.items() for task in ids}
-    shared = [each for each in found.outcomes if (each.domain, each.task_id) in wanted]
+    shared = [each for each in outcomes if (each.domain, each.task_id) in wanted]
     lacking = wanted - {(each.domain, each.task_id) for each in shared if each.passed is not None}
     if lacking:
         domain, task = min(lacking)
@@ -159,7 +159,7 @@ def _read_baseline(run: str, tasks: Mapping[str, Collection[str]]) -> tuple[str,
             f"the baseline {run} has no verdict on {len(lacking)} of the {len(wanted)} tasks, such "
             f"as {domain}/{task}; choose tasks that it has (--task-id), or another baseline"
         )
-    return found.name, shared
+    return name, shared
 
 
 OnView = Callable[[str], object]

@@ -44,7 +44,7 @@ from maseval.interface.trackers.tracked_run import (
     tasks_of,
 )
 from maseval.runs import RunFolder
-from maseval.runs.config import mark_of
+from maseval.runs.config import CODE, mark_of
 from maseval.runs.recording import Recording
 from maseval.stats import Estimate
 
@@ -164,7 +164,7 @@ class SentLog:
                     yield found
 
 
-_NOT_PARAMETERS = ("tasks", "data")
+_NOT_PARAMETERS = ("tasks", "data", CODE)
 
 
 @dataclass(frozen=True)
@@ -265,6 +265,8 @@ def _tracked_run(recording: Recording, explain: bool) -> Iterator[TrackedRun]:
         scores |= {each.name: dict(each.pass_hat) for each in summary.domains}
     config = recording.config.values
     settings = {key: value for key, value in config.items() if key not in _NOT_PARAMETERS}
+    if version := recording.config.code_version:
+        settings[CODE] = version  # its files would be hundreds of parameters
     if mark := mark_of(config):
         settings["estimate"] = mark
     # The recorded verdicts that do not hold.

@@ -7,16 +7,16 @@ outcomes of a run are kept for as long as it is the same, so that one run more i
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from maseval.app.benchmarks import OnProgress
-from maseval.app.comparing.compare import Insight, RunComparison, compare_sources, look_into
-from maseval.app.comparing.compared_runs import ComparedRun, load_run
+from maseval.app.benchmarks import OnProgress, RecordedOutcomes
+from maseval.app.comparing.compare import RunComparison, compare_sources, look_into
+from maseval.app.comparing.compared_runs import load_run
 from maseval.app.comparing.page import document_of, looked_into
 from maseval.app.results.finding import open_run_or_file
 from maseval.core.exceptions import ConfigurationError
@@ -89,9 +89,8 @@ class _Desk:
         self._lock, self._one_at_a_time = threading.Lock(), threading.Lock()
         self._works = _Recent[_Work](_MOST_KEPT)
         self._opened = _Recent[RunFolder | Path](_MOST_RUNS)
-        self._loaded = _Recent[ComparedRun](_MOST_RUNS)
+        self._loaded = _Recent[RecordedOutcomes](_MOST_RUNS)
         self._compared = _Recent[RunComparison](_MOST_KEPT)
-        self._seen = _Recent[Insight](_MOST_RUNS)
 
     def compare(self, library: Library, query: Query) -> Mapping[str, object]:
         """Answer with the document of the runs in the query, or with how far it is."""
@@ -131,14 +130,13 @@ class _Desk:
         return self._compared.recall(tuple(places), lambda: self._compare_anew(places, work))
 
     def _compare_anew(self, places: list[_Place], work: _Work) -> RunComparison:
-        def load(name: str, source: RunFolder | Path) -> ComparedRun:
+        def load(name: str, source: RunFolder | Path) -> RecordedOutcomes:
             at = names.index(name)
             say = partial(work.say, f"Run {at + 1} of {len(names)}", "judged", "simulation")
             say(0, 0)
-            found = self._loaded.recall(
-                places[at][1:], lambda: load_run(name, source, ScoringOptions(), 1, say)
+            return self._loaded.recall(
+                places[at][1:], lambda: load_run(source, ScoringOptions(), 1, say)
             )
-            return replace(found, name=name)
 
         names = [each.name for each in places]
         sources = {
@@ -148,16 +146,13 @@ class _Desk:
         return compare_sources(sources, load, options=ScoringOptions())
 
     def _look_into(self, places: list[_Place], work: _Work) -> RunComparison:
-        def remember(
-            name: str, tasks: Collection[TaskKey], look: Callable[[OnProgress | None], Insight]
-        ) -> Insight:
-            at = names.index(name)
-            say = partial(work.say, f"Run {at + 1} of {len(names)}", "explained", "failure")
-            say(0, 0)
-            return self._seen.recall((*places[at][1:], frozenset(tasks)), partial(look, say))
-
         names = [each.name for each in places]
-        return look_into(self._compare(places, work), ScoringOptions(), remember)
+
+        def on_progress(name: str) -> OnProgress:
+            say = partial(work.say, f"Run {names.index(name) + 1} of {len(names)}", "explained")
+            return partial(say, "failure")
+
+        return look_into(self._compare(places, work), ScoringOptions(), on_progress)
 
 
 def _await(work: _Work) -> RunComparison | None:

@@ -118,11 +118,8 @@ class BenchmarkReader(RunReader):
             found = self._examined[run] = ExaminedRun(run)
         return found
 
-    def findings_version(self, run: Recording) -> object:
-        return support_for(run).findings_version(run)
-
     def examine(self, run: Recording) -> None:
-        if (run.path / LOG).is_file() and self.findings_version(run) is not None:
+        if (run.path / LOG).is_file() and support_for(run).findings_version(run) is not None:
             examine_run(run, (*REASONS, *CALLS))
 
     def keep_findings(self, run: Recording) -> None:

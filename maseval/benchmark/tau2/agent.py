@@ -10,7 +10,6 @@ After tau2-bench v0.2.0, src/tau2/agent/llm_agent.py (MIT, Sierra Research).
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 from maseval.benchmark.tau2.formats.message import (
@@ -28,11 +27,12 @@ from maseval.benchmark.tau2.texts.original import Wording
 from maseval.benchmark.tau2.wording import OURS
 from maseval.benchmark.tau2.world.world import answer_call
 from maseval.core.agent import AgentAdapter, AgentObserver
+from maseval.core.clock import acting_as
 from maseval.core.exceptions import AgentError
 from maseval.core.messages import ChatResponse, Message, MessageHistory
 from maseval.core.model import ModelAdapter
 from maseval.core.storage.redaction import redact
-from maseval.core.tool import ToolsOnDemand, tool_definition
+from maseval.core.tool import tool_definition
 
 _LINE = 100
 
@@ -58,15 +58,10 @@ class MessageAgent(ABC):
     def __init__(
         self, tools: Mapping[str, Callable[..., object]], max_tool_calls: int | None = 50
     ) -> None:
-        self._tools_given = tools if isinstance(tools, ToolsOnDemand) else dict(tools)
+        self.tools = dict(tools)
         self.max_tool_calls = max_tool_calls
         self._messages: list[Tau2Message] = []
         self._calls_in_turn = 0
-
-    @cached_property
-    def tools(self) -> dict[str, Callable[..., object]]:
-        """The tools by name."""
-        return dict(self._tools_given)
 
     @abstractmethod
     def _answer(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
@@ -79,7 +74,7 @@ class MessageAgent(ABC):
     def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         """Return the agent's next message: a text, or tool calls."""
         self._hear(incoming)
-        if self.max_tool_calls is not None and self._calls_in_turn >= self.max_tool_calls:
+        if self._is_out_of_calls:
             return assistant_message(SORRY, cost=0.0)
         message = self._answer(self._messages)
         self._say(message)
@@ -88,12 +83,18 @@ class MessageAgent(ABC):
     async def reply_async(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         """Return the next message, and leave the event loop free while a model answers."""
         self._hear(incoming)
+        if self._is_out_of_calls:
+            return assistant_message(SORRY, cost=0.0)
         message = await self._answer_async(self._messages)
         self._say(message)
         return message
 
     async def _answer_async(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
         return self._answer(messages)
+
+    @property
+    def _is_out_of_calls(self) -> bool:
+        return self.max_tool_calls is not None and self._calls_in_turn >= self.max_tool_calls
 
     def recall(self, incoming: Sequence[Tau2Message], message: SpokenMessage) -> None:
         """Take a message of an earlier conversation for the agent's own answer."""
@@ -140,13 +141,15 @@ class MessageAgentAdapter(AgentAdapter):
     def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         """Return the agent's next message; callbacks see whole turns, from query to answer."""
         self._note_start(incoming)
-        message = self.agent.reply(incoming)
+        with acting_as(self.name):
+            message = self.agent.reply(incoming)
         self._note_end(message)
         return message
 
     async def reply_async(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         self._note_start(incoming)
-        message = await self.agent.reply_async(incoming)
+        with acting_as(self.name):
+            message = await self.agent.reply_async(incoming)
         self._note_end(message)
         return message
 

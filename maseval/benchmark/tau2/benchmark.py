@@ -277,7 +277,7 @@ class Tau2Benchmark(Benchmark):
         model_id = self._get_user_model_id(task)
         wording = self.wording(environment.release)
         model = self._model("user", model_id, environment, seed_generator)
-        tools = environment.user_tools_on_demand(task.user_data.get("user_tools"))
+        tools = environment.user_tools(task.user_data.get("user_tools"))
         return Tau2User(
             model,
             scenario_text(task.user_data.get("persona"), task.user_data.get("instructions")),
@@ -409,6 +409,7 @@ class Tau2Benchmark(Benchmark):
         return TextAgent(
             lambda query: self.run_agents(agents, task, environment, query),
             lambda messages: load_conversation(agents, messages),
+            ", ".join(agent.name for agent in agents),
         )
 
     def _answer_once(
@@ -421,7 +422,8 @@ class Tau2Benchmark(Benchmark):
             answer = settle(self.run_agents(agents, task, environment, task.query))
         finally:
             self._register_tools(environment)
-        trajectory.add(assistant_message(str(answer), cost=0.0))
+        names = ", ".join(agent.name for agent in agents)
+        trajectory.add(assistant_message(str(answer), cost=0.0), names)
         over = trajectory.steps >= self.max_invocations
         reason = TerminationReason.MAX_STEPS if over else TerminationReason.AGENT_STOP
         trajectory.end(reason.value)

@@ -44,7 +44,7 @@ class DefaultAgentTau2Benchmark(Tau2Benchmark):
             model.reasoning_policy = ReasoningPolicy.of(agent_data["reasoning_policy"])
         agent_class = SoloAgent if self.mode is Mode.SOLO else DefaultTau2Agent
         agent = agent_class(
-            environment.tools_on_demand(),
+            environment.tools,
             environment.policy,
             model,
             llm_args=wording.params(model_id, agent_data.get("llm_args")),

@@ -6,9 +6,9 @@ After tau2-bench v0.2.0, src/tau2/environment/environment.py (MIT, Sierra Resear
 import copy
 import inspect
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from types import FunctionType
@@ -35,8 +35,9 @@ from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.benchmark.tau2.world.tasks import initial_state
 from maseval.benchmark.tau2.world.trajectory import Trajectory
 from maseval.benchmark.tau2.world.world import to_json_str
+from maseval.core.clock import Clock, acting_agent
 from maseval.core.environment import Environment, EnvironmentObserver, only_one
-from maseval.core.tool import ToolsOnDemand, describe_as
+from maseval.core.tool import describe_as
 
 OVER = "Error: the simulation is over: its limit of {} steps is reached"
 ENDED = "Error: the simulation is over: the user has ended it"
@@ -66,9 +67,9 @@ class Tau2Environment(Environment):
         environment_data: dict[str, Any] | None = None,
     ) -> None:
         self._lock = threading.RLock()
-        self._descriptions: Sequence[Mapping[str, Any]] = ()
         self.step_limit: int | None = None
         self._overrides: Overrides | None = None
+        self._clock = Clock.here()
         self.ended_by_user = False
         """True if the user ended the simulation in the midst of the agent's turn."""
         super().__init__(task_data, callbacks, environment_data=environment_data)
@@ -121,7 +122,7 @@ class Tau2Environment(Environment):
             **self.state,
             **{"db": world.tools.db, "toolkit": world.tools, "user_toolkit": world.user_tools},
         }
-        vars(twin).pop("tools", None)  # they call into the environment they were made for
+        twin._equip()  # tools call into the environment they were made for
         return twin
 
     @property
@@ -156,48 +157,24 @@ class Tau2Environment(Environment):
     def _equip(self) -> None:
         hooks = overridden_hooks(type(self), Tau2Environment)
         if not hooks:
+            self.tools = self.create_tools()
             return
         original = self._stage.world_after(self.trajectory.messages)
         self._overrides = overrides = Overrides(hooks, self, original)
+        self.tools = self.create_tools()
         if "create_tools" in hooks:
-            overrides.tools["assistant"] = self.create_tools()
+            overrides.tools["assistant"] = self.tools
             self.tools = overrides.recorded("assistant", self.toolkit, self._recording_tool)
         if "create_user_tools" in hooks:
             overrides.tools["user"] = self.create_user_tools()
         if "sync_tools" in hooks:
             self.sync_tools()
 
-    @cached_property
-    def tools(self) -> dict[str, Callable[..., str]]:  # type: ignore[override]
-        """The agent's tools by name; made for the first who wants them, as many agents do not."""
-        tools = self.create_tools()
-        _describe(tools, self._descriptions)
-        return tools
-
-    def tools_on_demand(self) -> Mapping[str, Callable[..., str]]:
-        """Return the agent's tools for one that may never call them itself."""
-        return ToolsOnDemand(self._tool_names(), lambda: self.tools)
-
-    def _tool_names(self) -> Collection[str]:
-        # A tool that both sides have counts once.
-        return dict.fromkeys(name for name, _ in self._traced_tools())
-
-    def _traced_tools(self) -> Iterable[tuple[str, Any]]:
-        if "tools" in vars(self):
-            return self.tools.items()
-        # A tool has the attributes of the function that it calls.
-        kits = self._agents_kits()
-        return ((name, getattr(type(kit), name)) for kit in kits for name in kit.offered_tools())
-
-    def _agents_kits(self) -> Iterable[ToolKitBase[Any]]:
-        both = (self.toolkit, self.user_toolkit if self.solo else None)
-        return (kit for kit in both if kit is not None)
-
     def create_tools(self) -> dict[str, Callable[..., str]]:
         """Return the agent's tools by name; in solo mode the customer's as well."""
-        tools: dict[str, Callable[..., str]] = {}
-        for kit in self._agents_kits():
-            tools |= self._recording_tools(kit, "assistant")
+        tools = self._recording_tools(self.toolkit, "assistant")
+        if self.solo and self.user_toolkit is not None:
+            tools |= self._recording_tools(self.user_toolkit, "assistant")
         return tools
 
     def create_user_tools(self, only: Sequence[str] | None = None) -> dict[str, Callable[..., str]]:
@@ -207,18 +184,12 @@ class Tau2Environment(Environment):
         tools = self._recording_tools(self.user_toolkit, "user")
         return {name: tools[name] for name in _offered_to_user(self.user_toolkit, only)}
 
-    def user_tools_on_demand(
-        self, only: Sequence[str] | None = None
-    ) -> Mapping[str, Callable[..., str]]:
-        """Return what ``create_user_tools`` does, for a user that may never call them itself."""
-        kit = self.user_toolkit
-        if self._overrides is not None and "user" in self._overrides.tools:
-            tools = self._overrides.recorded("user", kit, self._recording_tool)
-            return tools if only is None else {name: tools[name] for name in only if name in tools}
-        if kit is None or self.solo:
+    def user_tools(self, only: Sequence[str] | None = None) -> dict[str, Callable[..., str]]:
+        """Return what ``create_user_tools`` does; overridden ones record their calls as well."""
+        if self._overrides is None or "user" not in self._overrides.tools:
             return self.create_user_tools(only)
-        names = _offered_to_user(kit, only)
-        return ToolsOnDemand(names, lambda: self.create_user_tools(only))
+        tools = self._overrides.recorded("user", self.user_toolkit, self._recording_tool)
+        return tools if only is None else {name: tools[name] for name in only if name in tools}
 
     def user_definitions(self, tools: Iterable[str]) -> list[dict[str, Any]] | None:
         """Return the definitions of these tools of the customer; None if there are none."""
@@ -257,9 +228,10 @@ class Tau2Environment(Environment):
 
     def describe_tools(self, definitions: Iterable[Mapping[str, Any]]) -> None:
         """Let the agent's tools describe themselves to any framework as ``definitions`` do."""
-        self._descriptions = list(definitions)
-        if "tools" in vars(self):
-            _describe(self.tools, self._descriptions)
+        for definition in definitions:
+            tool = self.tools.get(definition["function"]["name"])
+            if isinstance(tool, FunctionType):  # and not left out or replaced by a subclass
+                describe_as(tool, definition)
 
     def call_tool(
         self,
@@ -282,7 +254,8 @@ class Tau2Environment(Environment):
                 return self.is_over
             call["id"] = call_id or self.trajectory.next_call_id()
             make = assistant_message if requestor == "assistant" else user_message
-            self.trajectory.add(make(None, tool_calls=[call], cost=0.0))
+            agent = acting_agent(self._clock) if requestor == "assistant" else None
+            self.trajectory.add(make(None, tool_calls=[call], cost=0.0), agent)
             answer = self.respond(call)
             self.trajectory.add_answers([answer])
             return answer["content"] or ""
@@ -435,15 +408,6 @@ def _offered_to_user(kit: ToolKitBase[Any], only: Sequence[str] | None) -> list[
     if only is None:
         return list(offered)
     return [name for name in offered if name in only] if offered.keys() >= set(only) else []
-
-
-def _describe(
-    tools: Mapping[str, Callable[..., str]], definitions: Iterable[Mapping[str, Any]]
-) -> None:
-    for definition in definitions:
-        tool = tools.get(definition["function"]["name"])
-        if isinstance(tool, FunctionType):  # and not left out or replaced by a subclass
-            describe_as(tool, definition)
 
 
 def _by_name(method: Callable[..., object], args: Sequence[object]) -> dict[str, object]:

@@ -9,10 +9,10 @@ data: no thread waits, and ``twin`` copies it.
 import copy
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from random import Random
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from maseval.benchmark.tau2.agent import DONE, MessageAgent
 from maseval.benchmark.tau2.benchmark import Mode
@@ -36,7 +36,6 @@ from maseval.benchmark.tau2.players.scripted import PLAYERS, make_agent, make_us
 from maseval.benchmark.tau2.scoring.case import Case, KnownTask
 from maseval.benchmark.tau2.scoring.score import EvaluationType, Verdict, score
 from maseval.benchmark.tau2.texts.original import SOLO
-from maseval.benchmark.tau2.wording import AnyTexts
 from maseval.benchmark.tau2.world.setting import Setting
 from maseval.core.event_loop import in_thread, settle
 from maseval.core.exceptions import ConfigurationError
@@ -102,136 +101,123 @@ class Seat:
     def begin(self, history: Sequence[Tau2Message]) -> None:
         self.messages = list(history)
 
+    def recall(self, incoming: Sequence[Tau2Message], message: SpokenMessage) -> None:
+        """Take a message for the caller's answer to what it has heard."""
+        self.messages += [*incoming, message]
+
     def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
-        raise NotImplementedError("the caller of an episode answers by Episode.act")
+        raise NotImplementedError("whoever holds the orchestrator answers for this side")
 
     def is_stop(self, message: SpokenMessage) -> bool:
         """Return True if the message of an agent ends the conversation."""
         return not is_tool_call(message) and STOP in (message.get("content") or "")
 
 
-class KnownEpisodeTask(NamedTuple):
-    """A task to run, and as its author wrote it."""
-
-    task: Task
-    known: KnownTask
-
-
 @lru_cache(maxsize=4096)
-def _known_task(domain: str | Domain, task_id: str, version: str) -> KnownEpisodeTask:
+def _load_task(domain: str | Domain, task_id: str, version: str) -> tuple[Task, KnownTask]:
     raw = load_raw_task(domain, task_id, version=version)
     (task,) = build_tasks([raw], domain, version=version).to_list()
     task.environment_data["domain"] = domain  # by itself, if it is not known by its name
-    return KnownEpisodeTask(task, KnownTask.of(raw))
+    return task, KnownTask.of(raw)
 
 
-@dataclass(frozen=True, eq=False)
-class EpisodeSetup:
-    """All that the episodes of one task have in common.
+class Episodes(DefaultAgentTau2Benchmark):
+    """The episodes of one task: their worlds and partners are made as those of a run are.
 
     ``role`` is the caller's side and ``partner`` plays the other; without one, the model
-    ``model_id`` does, with ``llm_args``.
+    ``model_id`` does, with ``llm_args``. ``judge`` is for tasks with natural-language assertions.
     """
-
-    domain: str | Domain
-    task_id: str
-    role: Requestor = "assistant"
-    max_steps: int = 100
-    solo: bool = False
-    partner: Partner | None = None
-    model_id: str | None = None
-    llm_args: Mapping[str, object] | None = None
-    version: str = "1.0.1"
-    judge: ModelAdapter | None = None
-    texts: AnyTexts = None
-
-    def __post_init__(self) -> None:
-        names = [SCRIPTED] if self.role == "assistant" else list(PLAYERS)
-        if isinstance(self.partner, str) and self.partner not in names:
-            raise ConfigurationError(
-                f"the other side is {self.partner!r}; give {' or '.join(names)}, a ModelAdapter or "
-                "a function, or name a model by user_llm or agent_llm"
-            )
-
-    @property
-    def known(self) -> KnownEpisodeTask:
-        """The task; a ``ValueError`` if the domain has none of that id."""
-        return _known_task(self.domain, self.task_id, self.version)
-
-    @cached_property
-    def _benchmark(self) -> "_EpisodeBenchmark":
-        return _EpisodeBenchmark(self)
-
-    def start(self, seed: int | None = None) -> "Episode":
-        """Return a new episode, in which nobody has acted yet; a model is asked with the seed."""
-        benchmark, (task, known) = self._benchmark, self.known
-        seeds = DefaultSeedGenerator(seed).for_task(str(task.id)).for_repetition(0)
-        environment = benchmark.setup_environment({}, task, seeds)
-        seat = Seat(self.role)
-        partner = None if self.solo else benchmark.make_partner(task, environment, seeds)
-        agent, user = (seat, partner) if self.role == "assistant" else (partner, seat)
-        assert agent is not None
-        steps = Orchestrator(environment, agent, user, max_steps=self.max_steps)
-        return Episode(self, environment, steps, seat, known, seed)
-
-
-class _EpisodeBenchmark(DefaultAgentTau2Benchmark):
-    """Makes the world and the other side of an episode, as those of a run are made."""
-
-    def __init__(self, setup: EpisodeSetup) -> None:
-        mode = Mode.SOLO if setup.solo else Mode.NORMAL
-        super().__init__(version=setup.version, mode=mode, texts=setup.texts, progress_bar=False)
-        self.setup = setup
-        self._said_not_comparable = _EpisodeBenchmark.said_for_all
 
     said_for_all = False
     """True once the log says that the texts are not the original's: once for a thousand tasks."""
 
+    def __init__(
+        self,
+        domain: str | Domain,
+        task_id: str,
+        role: Requestor = "assistant",
+        max_steps: int = 100,
+        solo: bool = False,
+        partner: Partner | None = None,
+        model_id: str | None = None,
+        llm_args: Mapping[str, object] | None = None,
+        version: str = "1.0.1",
+        judge: ModelAdapter | None = None,
+    ) -> None:
+        names = [SCRIPTED] if role == "assistant" else list(PLAYERS)
+        if isinstance(partner, str) and partner not in names:
+            raise ConfigurationError(
+                f"the other side is {partner!r}; give {' or '.join(names)}, a ModelAdapter or a "
+                "function, or name a model by user_llm or agent_llm"
+            )
+        mode = Mode.SOLO if solo else Mode.NORMAL
+        super().__init__(max_invocations=max_steps, version=version, mode=mode, progress_bar=False)
+        self._said_not_comparable = Episodes.said_for_all
+        self.domain, self.task_id, self.version = domain, task_id, version
+        self.role, self.partner, self.judge = role, partner, judge
+        self._model_id = model_id or DEFAULT_MODEL
+        given = llm_args or {}
+        self._connection = {_CONNECTION[each]: given[each] for each in given if each in _CONNECTION}
+        self._llm_args = {each: given[each] for each in given if each not in _CONNECTION} or None
+
+    @property
+    def known(self) -> tuple[Task, KnownTask]:
+        """The task, and as its author wrote it; ``ValueError`` if the domain has no such task."""
+        return _load_task(self.domain, self.task_id, self.version)
+
+    def start(self, seed: int | None = None) -> "Episode":
+        """Return a new episode, in which nobody has acted yet; a model is asked with the seed."""
+        task, _ = self.known
+        seeds = DefaultSeedGenerator(seed).for_task(str(task.id)).for_repetition(0)
+        environment = self.setup_environment({}, task, seeds)
+        seat = Seat(self.role)
+        partner = None if self.mode is Mode.SOLO else self._make_partner(task, environment, seeds)
+        agent, user = (seat, partner) if self.role == "assistant" else (partner, seat)
+        assert agent is not None
+        steps = Orchestrator(environment, agent, user, max_steps=self.max_invocations)
+        return Episode(self, steps, seat, seed)
+
     def get_model_adapter(self, model_id: str, **options: Any) -> ModelAdapter:
         """Return the partner's model: a new one for each episode, which nobody traces."""
-        partner = self.setup.partner
-        if isinstance(partner, ModelAdapter):
-            return fork(partner)
-        if partner is not None and not isinstance(partner, str):
-            return CallableModel(partner)
-        given = self.setup.llm_args or {}
-        reached: dict[str, Any] = {
-            _CONNECTION[name]: given[name] for name in given if name in _CONNECTION
-        }
-        return resolve_model(model_id, **reached, seed=options.get("seed"))
+        if isinstance(self.partner, ModelAdapter):
+            return fork(self.partner)
+        if self.partner is not None and not isinstance(self.partner, str):
+            return CallableModel(self.partner)
+        connection: dict[str, Any] = self._connection
+        return resolve_model(model_id, **connection, seed=options.get("seed"))
 
     def _get_user_model_id(self, task: Task) -> str:
-        return self.setup.model_id or DEFAULT_MODEL
+        return self._model_id
 
-    def make_partner(
+    def _make_partner(
         self, task: Task, environment: Tau2Environment, seeds: SeedGenerator
     ) -> Participant:
-        setup, given = self.setup, self.setup.llm_args or {}
-        generation = {name: given[name] for name in given if name not in _CONNECTION} or None
-        if setup.role == "assistant":
-            if setup.partner == SCRIPTED:
-                return make_user(task, environment)
-            asked = replace(task, user_data={**task.user_data, "llm_args": generation})
-            user = self.setup_user({}, environment, asked, seeds)
-            _EpisodeBenchmark.said_for_all |= self._said_not_comparable
-            return cast(Participant, user)
-        if isinstance(setup.partner, str):
+        made: Any
+        if self.partner == SCRIPTED:
+            made = make_user(task, environment)
+        elif isinstance(self.partner, str):
             seed = seeds.derive_seed("agents/player")
-            return make_agent(setup.partner, task, environment, seed=seed)
-        data = {"model_id": setup.model_id or DEFAULT_MODEL, "llm_args": generation}
-        agents, _ = self.setup_agents(data, environment, task, None, seeds)
-        return cast(Participant, agents[0])
+            made = make_agent(self.partner, task, environment, seed=seed)
+        elif self.role == "user":
+            data = {"model_id": self._model_id, "llm_args": self._llm_args}
+            [made], _ = self.setup_agents(data, environment, task, None, seeds)
+        else:
+            asked = replace(task, user_data={**task.user_data, "llm_args": self._llm_args})
+            made = self.setup_user({}, environment, asked, seeds)
+            Episodes.said_for_all |= self._said_not_comparable
+        return cast(Participant, made)
 
     def agent_tools(self, environment: Tau2Environment) -> list[dict[str, Any]]:
         """Return the agent's tools; a caller who plays the agent has ``done`` as well."""
         tools = self._tool_definitions(environment)
-        if self.setup.role == "user" or self.mode is Mode.SOLO:
+        if self.role == "user" or self.mode is Mode.SOLO:
             return tools
         return tools + self.wording(environment.release).tools([DONE], SOLO)
 
-    def user_tools(self, environment: Tau2Environment, task: Task) -> list[dict[str, Any]]:
-        tools = environment.user_tools_on_demand(task.user_data.get("user_tools"))
-        return self._user_definitions(environment, tools)
+    def user_tools(self, environment: Tau2Environment) -> list[dict[str, Any]]:
+        """Return the tools that the task gives the user."""
+        only = self.known[0].user_data.get("user_tools")
+        return self._user_definitions(environment, environment.user_tools(only))
 
 
 class InterruptedEpisodeError(ConfigurationError, RuntimeError):
@@ -239,29 +225,14 @@ class InterruptedEpisodeError(ConfigurationError, RuntimeError):
 
 
 class Episode:
-    """One simulation in which the caller plays a side; see ``EpisodeSetup.start``."""
+    """One simulation in which the caller plays a side; see ``Episodes.start``."""
 
     def __init__(
-        self,
-        setup: EpisodeSetup,
-        environment: Tau2Environment,
-        orchestrator: Orchestrator,
-        seat: Seat,
-        known: KnownTask,
-        seed: int | None,
+        self, episodes: Episodes, orchestrator: Orchestrator, seat: Seat, seed: int | None
     ) -> None:
-        self.setup = setup
-        self.environment = environment
-        self.orchestrator = orchestrator
-        self.seat = seat
-        self.known = known
+        self.episodes, self.orchestrator, self.seat = episodes, orchestrator, seat
+        self.environment = orchestrator.environment
         self.seed = seed
-
-    @property
-    def partner(self) -> Participant | None:
-        """Whoever plays the other side; None in solo mode."""
-        steps = self.orchestrator
-        return steps.user if steps.agent is self.seat else steps.agent
 
     @property
     def is_over(self) -> bool:
@@ -300,7 +271,7 @@ class Episode:
         if self.seat.role == "assistant" and any(call["name"] == "done" for call in calls):
             message = {**message, "content": STOP, "tool_calls": None}
         self.orchestrator.take(message)
-        self.seat.messages += [*turn.incoming, message]
+        self.seat.recall(turn.incoming, message)
 
     def seen(self) -> list[Tau2Message]:
         """Return the caller's history with what waits for its answer; nothing if nothing does."""
@@ -310,44 +281,34 @@ class Episode:
             return []
         return [*self.seat.messages, *steps.incoming]
 
-    # Its parts, for those who watch.
-
-    @property
-    def agent_tools(self) -> list[dict[str, Any]]:
-        return self.setup._benchmark.agent_tools(self.environment)
-
-    @property
-    def user_tools(self) -> list[dict[str, Any]]:
-        return self.setup._benchmark.user_tools(self.environment, self.setup.known.task)
-
     # Its end.
 
     @cached_property
     def case(self) -> Case:
         """The conversation as scoring reads it."""
-        world, rules = self.environment.world, self.environment.release.rules
-        setting = Setting(world.domain, self.environment.folder, self.known.spec, world.solo, rules)
-        trajectory = self.environment.trajectory
+        environment, known = self.environment, self.episodes.known[1]
+        trajectory, rules = environment.trajectory, environment.release.rules
         recording = read_recording(
             {
                 "messages": trajectory.messages,
                 "termination_reason": trajectory.termination_reason,
             }
         )
-        wording = self.setup._benchmark.wording(self.environment.release)
-        return Case(recording, setting, self.known.raw, wording)
+        solo, domain = environment.solo, environment.world.domain
+        setting = Setting(domain, environment.folder, known.spec, solo, rules)
+        return Case(recording, setting, known.raw, self.episodes.wording(environment.release))
 
     @cached_property
     def verdict(self) -> Verdict:
         """The verdict by all checks of the task, as a run gets it."""
-        return score(self.case, EvaluationType.ALL, nl_model=self.setup.judge)
+        return score(self.case, EvaluationType.ALL, nl_model=self.episodes.judge)
 
     @cached_property
     def simulation(self) -> dict[str, object]:
         """The finished simulation, in the form of its release."""
         form, trajectory = self.environment.release.rules.files, self.environment.trajectory
         found = trajectory.to_simulation(
-            task_id=self.setup.task_id, seed=self.seed, reward_info=self.verdict.reward_info
+            task_id=self.episodes.task_id, seed=self.seed, reward_info=self.verdict.reward_info
         )
         messages = [form.message(each) for each in cast(list[Tau2Message], found["messages"])]
         return with_keys({**found, "messages": messages}, form.simulation)
@@ -355,14 +316,13 @@ class Episode:
     def twin(self) -> "Episode":
         """Return an independent episode in the same state, which continues in the same way."""
         steps, seat = copy.copy(self.orchestrator), fork(self.seat)
-        partner = None if self.partner is None else fork(self.partner)
-        steps.agent, steps.user = (
-            (seat, partner) if steps.agent is self.seat else (cast(Participant, partner), seat)
-        )
+        sides = (steps.agent, steps.user)
+        agent, user = (seat if each is self.seat else each and fork(each) for each in sides)
+        steps.agent, steps.user = cast(Participant, agent), user
         steps.incoming = list(steps.incoming)
         steps.environment = self.environment.twin()
         steps.trajectory = steps.environment.trajectory
-        return Episode(self.setup, steps.environment, steps, seat, self.known, self.seed)
+        return Episode(self.episodes, steps, seat, self.seed)
 
 
 async def _reply_async(turn: Turn) -> SpokenMessage:

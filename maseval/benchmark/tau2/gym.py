@@ -8,17 +8,12 @@ After tau2-bench v1.0.1, src/tau2/gym (MIT, Sierra Research).
 """
 
 import json
-from collections.abc import Callable, Collection, Mapping
-from functools import lru_cache
+from collections.abc import Collection, Mapping
 from types import SimpleNamespace
 from typing import Any, ClassVar, TypedDict, Unpack
 
-from pydantic import BaseModel, ConfigDict
-
-from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.domains.releases import AnyVersion, release_of
-from maseval.benchmark.tau2.episode import Episode, EpisodeSetup, Partner
+from maseval.benchmark.tau2.episode import Episode, Episodes, Partner
 from maseval.benchmark.tau2.formats.action_text import format_messages, parse_action
 from maseval.benchmark.tau2.formats.message import Requestor, Tau2Message
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
@@ -27,13 +22,12 @@ from maseval.benchmark.tau2.review.causes.users import user_findings
 from maseval.benchmark.tau2.review.errata import errata_for
 from maseval.benchmark.tau2.review.explain.scored_case import ScoredCase
 from maseval.benchmark.tau2.review.policy.checking import check_case
-from maseval.benchmark.tau2.world.tasks import TaskSpec
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import ModelAdapter
 from maseval.interface.gymnasium import TextEnv, register_environments
 
 AGENT_ENV, USER_ENV = "tau-bench-v0", "tau-bench-user-v0"
-DATA_VERSION = "1.0.1"
+VERSION = "1.0.1"
 
 Info = dict[str, Any]
 Step = tuple[str, float, bool, bool, Info]
@@ -69,9 +63,10 @@ class _Tau2Env(TextEnv):
 
     ROLE: ClassVar[Requestor]
 
-    def __init__(self, setup: EpisodeSetup, all_messages: bool, ours: Ours) -> None:
+    def __init__(self, task: tuple[Any, ...], all_messages: bool, ours: Ours) -> None:
         super().__init__()
-        self.setup = setup
+        make: Any = Episodes
+        self.episodes: Episodes = make(*task, ours.get("data_version", VERSION), ours.get("judge"))
         self.all_messages_as_observation = all_messages
         self.standard_truncation = ours.get("standard_truncation", False)
         self.findings = ours.get("findings", False)
@@ -90,59 +85,55 @@ class _Tau2Env(TextEnv):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[str, Info]:
         """Start a new simulation; return when it is the caller's turn for the first time."""
-        episode = self._start(seed)
+        super().reset(seed=seed)
+        self.episode = episode = self.episodes.start(seed)
         episode.advance()
-        return self._first_observation(), self._info()
+        return self._first_observation(episode), self._info(episode)
 
     async def reset_async(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[str, Info]:
         """Do what ``reset`` does; the event loop is free while a model answers."""
-        episode = self._start(seed)
+        super().reset(seed=seed)
+        self.episode = episode = self.episodes.start(seed)
         await episode.advance_async()
-        return self._first_observation(), self._info()
+        return self._first_observation(episode), self._info(episode)
 
     def step(self, action: str) -> Step:
         """Say or do something; return when it is the caller's turn again, or at the end."""
-        episode = self._open_episode()
-        if (ended := self._answer_without_acting(episode, action)) is not None:
-            return ended
+        episode = self._begun_episode()
+        if (answer := self._act(episode, action)) is not None:
+            return answer
         episode.advance()
         return self._outcome(episode)
 
     async def step_async(self, action: str) -> Step:
         """Do what ``step`` does; the event loop is free while a model answers."""
-        episode = self._open_episode()
-        if (ended := self._answer_without_acting(episode, action)) is not None:
-            return ended
+        episode = self._begun_episode()
+        if (answer := self._act(episode, action)) is not None:
+            return answer
         await episode.advance_async()
         return self._outcome(episode)
 
-    def _start(self, seed: int | None) -> Episode:
-        super().reset(seed=seed)
-        self.episode = self.setup.start(seed)
-        return self.episode
-
-    def _open_episode(self) -> Episode:
+    def _begun_episode(self) -> Episode:
         if self.episode is None:
             raise RuntimeError("there is no episode yet; call reset() first")
         return self.episode
 
-    def _answer_without_acting(self, episode: Episode, action: str) -> Step | None:
+    def _act(self, episode: Episode, action: str) -> Step | None:
         """Act, unless all is over or nothing was said: then return what the caller gets."""
         if not isinstance(action, str):
             raise TypeError(f"an action is a text, not {action!r}")
         if episode.is_over:
-            return "", 0.0, *self._flags(episode), self._info()
+            return "", 0.0, *self._flags(episode), self._info(episode)
         try:
             message = parse_action(action, self.ROLE)
         except ValueError as error:
-            return f"Invalid action with error: {error}", 0.0, False, False, self._info()
+            return f"Invalid action with error: {error}", 0.0, False, False, self._info(episode)
         episode.act(message)
         return None
 
-    def _first_observation(self) -> str:
-        episode = self._open_episode()
+    def _first_observation(self, episode: Episode) -> str:
         return "" if episode.is_over else self._observation(episode)
 
     def _observation(self, episode: Episode) -> str:
@@ -162,54 +153,55 @@ class _Tau2Env(TextEnv):
         return episode.is_over and not truncated, truncated
 
     def _outcome(self, episode: Episode) -> Step:
-        observation, info = self._observation(episode), self._info()
+        observation, info = self._observation(episode), self._info(episode)
         if not episode.is_over:
             return observation, 0.0, False, False, {**info, "reward_info": _NO_VERDICT}
         verdict = episode.verdict.reward_info
         info["reward_info"] = json.dumps(verdict, default=str)
         reward = verdict["reward"]
         if self.shaped_by:
-            counted = episode.case.recording.ended_by_choice
-            shares = {name: counted * SHAPING_CHECKS[name](verdict) for name in self.shaped_by}
+            ended = episode.case.recording.ended_by_choice
+            shares = {name: ended * _share_met(verdict, name) for name in self.shaped_by}
             info |= {"official_reward": reward, "shaped_by": shares}
             reward = sum(shares.values()) / len(shares)
         if self.findings:
             info |= _findings(episode)
         return observation, reward, *self._flags(episode), info
 
-    def _info(self) -> Info:
-        episode = self._open_episode()
+    def _info(self, episode: Episode) -> Info:
         self._task_info = self._task_info or self._describe_task(episode)
-        return {**self._task_info, "simulation_run": self._simulation_run(episode)}
-
-    def _simulation_run(self, episode: Episode) -> str:
-        if not episode.is_over:
-            return "{}"
-        if self._finished is None or self._finished[0] is not episode:
-            self._finished = episode, json.dumps(episode.simulation, default=str)
-        return self._finished[1]
+        simulation = "{}"
+        if episode.is_over:
+            if self._finished is None or self._finished[0] is not episode:
+                self._finished = episode, json.dumps(episode.simulation, default=str)
+            simulation = self._finished[1]
+        return {**self._task_info, "simulation_run": simulation}
 
     def _describe_task(self, episode: Episode) -> Info:
         """Return what ``info`` says of the task, which is the same in every step."""
-        tools = {"tools": episode.agent_tools}
+        environment, (_, known) = episode.environment, self.episodes.known
+        tools = {"tools": self.episodes.agent_tools(environment)}
         if self.ROLE == "user":
-            tools = {"agent_tools": episode.agent_tools, "user_tools": episode.user_tools}
-        described = {name: [_tool_info(each) for each in part] for name, part in tools.items()}
-        setup, policy = self.setup, episode.environment.policy
-        task = _task_info(setup.domain, setup.task_id, setup.version)
-        return {"task": task, **described, "policy": policy}
+            own = self.episodes.user_tools(environment)
+            tools = {"agent_tools": tools["tools"], "user_tools": own}
+        return {
+            "task": json.loads(json.dumps(known.raw), object_hook=_with_attributes),
+            **{name: [_tool_info(each) for each in part] for name, part in tools.items()},
+            "policy": environment.policy,
+        }
 
     # States.
 
     def snapshot(self) -> Episode:
         """Return the state of the episode, for ``restore``; it takes no part in what follows."""
-        return self._open_episode().twin()
+        return self._begun_episode().twin()
 
     def restore(self, snapshot: Episode) -> None:
         """Continue from a state, as often as wanted, in any environment of the same task."""
-        if snapshot.setup.task_id != self.setup.task_id or snapshot.seat.role != self.ROLE:
+        task_id = snapshot.episodes.task_id
+        if task_id != self.episodes.task_id or snapshot.seat.role != self.ROLE:
             raise ConfigurationError(
-                f"the snapshot is of task {snapshot.setup.task_id!r}, played as "
+                f"the snapshot is of task {task_id!r}, played as "
                 f"{snapshot.seat.role!r}; restore it in an environment of that task and side"
             )
         self.episode = snapshot.twin()
@@ -246,12 +238,8 @@ class AgentGymEnv(_Tau2Env):
         user: Partner | None = None,
         **ours: Unpack[Ours],
     ) -> None:
-        version, judge = ours.get("data_version", DATA_VERSION), ours.get("judge")
-        setup = EpisodeSetup(
-            *(domain, task_id, self.ROLE, max_steps, solo_mode),
-            *(user, user_llm, user_llm_args, version, judge),
-        )
-        super().__init__(setup, all_messages_as_observation, ours)
+        task = (domain, task_id, self.ROLE, max_steps, solo_mode, user, user_llm, user_llm_args)
+        super().__init__(task, all_messages_as_observation, ours)
 
 
 class UserGymEnv(_Tau2Env):
@@ -275,35 +263,13 @@ class UserGymEnv(_Tau2Env):
         agent: Partner | None = None,
         **ours: Unpack[Ours],
     ) -> None:
-        version, judge = ours.get("data_version", DATA_VERSION), ours.get("judge")
-        setup = EpisodeSetup(
-            *(domain, task_id, self.ROLE, max_steps, False),
-            *(agent, agent_llm, agent_llm_args, version, judge),
-        )
-        super().__init__(setup, all_messages_as_observation, ours)
+        task = (domain, task_id, self.ROLE, max_steps, False, agent, agent_llm, agent_llm_args)
+        super().__init__(task, all_messages_as_observation, ours)
 
 
-# What ``info`` has of a task: by the names that the original's objects have.
-
-
-class _ScenarioInfo(BaseModel):
-    model_config = ConfigDict(extra="allow", frozen=True)
-
-    instructions: "_ScenarioInfo | str | None" = None
-
-
-class TaskInfo(TaskSpec):
-    """A task with all that its author wrote, the solution included: not for the policy's eyes."""
-
-    model_config = ConfigDict(extra="allow")
-
-    id: str
-    user_scenario: _ScenarioInfo | None = None
-
-
-@lru_cache(maxsize=4096)
-def _task_info(domain: str | Domain, task_id: str, version: AnyVersion) -> TaskInfo:
-    return TaskInfo.of(load_raw_task(domain, task_id, version=version))
+def _with_attributes(each: dict[str, Any]) -> SimpleNamespace:
+    """Return a part of a task by whose names the original's objects are asked."""
+    return SimpleNamespace(**each)
 
 
 def _tool_info(definition: dict[str, Any]) -> SimpleNamespace:
@@ -313,34 +279,25 @@ def _tool_info(definition: dict[str, Any]) -> SimpleNamespace:
 _NO_VERDICT = json.dumps({**dict.fromkeys(RewardInfo.__annotations__), "reward": 0.0})
 
 
-# Rewards other than the official one, and what is found in a finished conversation.
-
-
-def _database_share(verdict: RewardInfo) -> float:
-    check = verdict.get("db_check")
-    return 1.0 if check is None else check["db_reward"]
-
-
-def _share_of(part: str, met: str) -> Callable[[RewardInfo], float]:
-    def share(verdict: RewardInfo) -> float:
-        checks: Any = verdict.get(part) or ()
-        return sum(each[met] for each in checks) / len(checks) if checks else 1.0
-
-    return share
-
-
-SHAPING_CHECKS: dict[str, Callable[[RewardInfo], float]] = {
-    "DB": _database_share,
-    "ENV_ASSERTION": _share_of("env_assertions", "met"),
-    "ACTION": _share_of("action_checks", "action_match"),
-    "COMMUNICATE": _share_of("communicate_checks", "met"),
+SHAPING_CHECKS = {
+    "DB": ("db_check", "db_match"),
+    "ENV_ASSERTION": ("env_assertions", "met"),
+    "ACTION": ("action_checks", "action_match"),
+    "COMMUNICATE": ("communicate_checks", "met"),
 }
-"""The checks that can shape a reward: the share of each that is met; 1 if it looks for nothing."""
+"""The checks that can shape a reward: the part of a verdict, and what its entries say."""
+
+
+def _share_met(verdict: RewardInfo, name: str) -> float:
+    """Return the share of a check that is met; 1 if it looks for nothing."""
+    part, met = SHAPING_CHECKS[name]
+    found: Any = verdict.get(part) or ()
+    checks = [found] if isinstance(found, dict) else found
+    return sum(each[met] for each in checks) / len(checks) if checks else 1.0
 
 
 def _findings(episode: Episode) -> Info:
-    case, setup = episode.case, episode.setup
-    release = release_of(setup.domain, setup.version)
+    case, release = episode.case, episode.environment.release
     errata = errata_for(case.setting.domain, str(case.raw_task.get("id")), release)
     cause = explain_with_cause(ScoredCase(case, episode.verdict.reward_info, errata))[1]
     policy = check_case(case)

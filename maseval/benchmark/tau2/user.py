@@ -6,8 +6,7 @@ After tau2-bench v0.2.0, src/tau2/user/user_simulator.py (MIT, Sierra Research).
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from maseval.benchmark.tau2.data_loader import load_guidelines
@@ -30,12 +29,13 @@ from maseval.benchmark.tau2.formats.message import (
 from maseval.benchmark.tau2.texts.original import Wording
 from maseval.benchmark.tau2.wording import OURS
 from maseval.benchmark.tau2.world.world import answer_call
+from maseval.core.clock import acting_as
 from maseval.core.exceptions import UserError, UserExhaustedError
 from maseval.core.messages import ChatResponse
 from maseval.core.model import ModelAdapter
 from maseval.core.provider_errors import model_of
 from maseval.core.storage.redaction import redact
-from maseval.core.tool import ToolsOnDemand, tool_definition
+from maseval.core.tool import tool_definition
 from maseval.core.user import User
 from maseval.core.words import count_of
 
@@ -66,7 +66,7 @@ class MessageUser(User):
         exhausted_response: str | None = None,
     ) -> None:
         self.initial_query = initial_query
-        self._tools_given = tools if isinstance(tools, ToolsOnDemand) else dict(tools or {})
+        self.tools = dict(tools or {})
         self.max_turns = max_turns
         self.exhausted_response = exhausted_response
         self.messages: list[Tau2Message] = []
@@ -74,16 +74,6 @@ class MessageUser(User):
         self.stopped = False
         self.skips_blank_messages = False
         self.listener: QuestionRecorder | None = None
-
-    @cached_property
-    def tools(self) -> dict[str, Callable[..., object]]:
-        """The tools by name."""
-        return dict(self._tools_given)
-
-    @property
-    def tool_names(self) -> Collection[str]:
-        """The names of its tools."""
-        return (self.tools if "tools" in vars(self) else self._tools_given).keys()
 
     @property
     def _stopped(self) -> bool:
@@ -108,14 +98,16 @@ class MessageUser(User):
     def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         """Return the user's next message: a text, or tool calls."""
         self._hear(incoming)
-        message = self._answer(self.messages)
+        with acting_as("user"):
+            message = self._answer(self.messages)
         self._say(message)
         return message
 
     async def reply_async(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         """Return the next message, and leave the event loop free while a model answers."""
         self._hear(incoming)
-        message = await self._answer_async(self.messages)
+        with acting_as("user"):
+            message = await self._answer_async(self.messages)
         self._say(message)
         return message
 

@@ -243,5 +243,5 @@ def _chance_parts(result: "BranchResult") -> Parts:
     yield indent(
         f"[bold]{result.passed} of {result.judged} passed[/bold] ({percent(result.chance, 0)}, "
         f"{percent(interval.level, 0)} CI {in_percent(interval.low, 0)} to "
-        f"{in_percent(interval.high, 0)}, {interval.method})"
+        f"{in_percent(interval.high, 0)})"
     )

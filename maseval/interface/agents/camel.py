@@ -6,6 +6,7 @@ from contextlib import contextmanager, suppress
 from functools import wraps
 from typing import Any
 
+from maseval.core.clock import acting_as
 from maseval.core.exceptions import ConfigurationError, UnreadableAnswerError, UserError
 from maseval.core.messages import Message, MessageHistory, openai_form
 from maseval.core.provider_errors import MalformedResponseError
@@ -127,7 +128,7 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
         """Record a step that a society lets the agent take; pass the response to what it yields."""
         self._worked = True
         number = len(self._finished_steps) + 1
-        with self._log_turn(query), self._observe_requests():
+        with self._log_turn(query), self._observe_requests(), acting_as(self.name):
             responses: list[Any] = []
             try:
                 yield responses.append

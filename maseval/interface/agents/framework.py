@@ -19,7 +19,7 @@ schemas of functions, as every adapter needs them to make tools.
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from traceback import walk_tb
@@ -29,7 +29,7 @@ from weakref import WeakValueDictionary
 from pydantic_core import to_json
 
 from maseval.core.agent import AgentAdapter, AgentObserver
-from maseval.core.clock import Clock
+from maseval.core.clock import Clock, acting_agent
 from maseval.core.exceptions import AgentError, MASEvalError
 from maseval.core.messages import Message, MessageHistory
 from maseval.core.provider_errors import ProviderError
@@ -80,6 +80,7 @@ class FrameworkAgentAdapter(AgentAdapter):
         self.delegated_usage: list[TokenUsage] = []
         """Tokens that the framework counts here, but that belong to an agent with an adapter."""
         self._clock = Clock.here()
+        self._times: list[str] = []
         self._worked = False
         self._previous = _latest_adapter(id(agent_instance), self._clock)
         _adapters[id(agent_instance), id(self._clock)] = self
@@ -133,6 +134,19 @@ class FrameworkAgentAdapter(AgentAdapter):
         """Return the messages that this adapter recorded, or that its agent keeps."""
         return super().get_messages()
 
+    def openai_messages(self) -> MessageHistory:
+        """Return the conversation with times; where a framework gives none, of their appearance."""
+        teller, said = self._teller, self.get_messages()
+        teller._note_times(len(said))
+        times = zip(teller._times, said, strict=False)
+        return MessageHistory(
+            [{**message, "timestamp": message.get("timestamp") or time} for time, message in times]
+        )
+
+    def _note_times(self, count: int) -> None:
+        """Note the time for all of ``count`` messages that were not there before."""
+        self._times += [now()] * (count - len(self._times))
+
     def gather_usage(self) -> Usage:
         teller = self._teller
         return super().gather_usage() if teller is self else teller.gather_usage()
@@ -165,6 +179,8 @@ class FrameworkAgentAdapter(AgentAdapter):
             raise
         finally:
             _running.reset(token)
+            with suppress(Exception):  # what it was may be no agent at all
+                self._note_times(len(self._own_messages()))
 
     def _provider_error(
         self, kind: type[ProviderError], text: object, **details: Any
@@ -245,6 +261,15 @@ _running: ContextVar[FrameworkAgentAdapter | None] = ContextVar("maseval_leader"
 def running_adapter() -> FrameworkAgentAdapter | None:
     """Return the adapter whose turn runs here, if one does."""
     return _running.get()
+
+
+def member_name(agent: Any) -> str | None:
+    """Return the name of a team's member at work: its adapter's, or else its own."""
+    leader = running_adapter()
+    if agent is None or (leader is not None and leader.agent is agent):
+        return acting_agent()
+    adapter = adapter_of(agent)
+    return str(getattr(agent, "name", None) or acting_agent()) if adapter is None else adapter.name
 
 
 def bystanding_adapter(agent: object) -> FrameworkAgentAdapter | None:

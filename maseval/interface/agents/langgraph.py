@@ -71,7 +71,7 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         super().__init__(agent_instance, name, callbacks, cost_calculator, model_id)
         self.config = config
         self._own_thread = uuid4().hex
-        self.calls = ModelCallLog()
+        self.calls = ModelCallLog(name, agent_instance)
         """The calls of the agent's models."""
         if hasattr(agent_instance, "config"):
             agent_instance.config = mark_graph(agent_instance, agent_instance.config)
@@ -165,7 +165,7 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         try:
             config = self._run_config(listening="sync")
             for state in self.agent.stream(turn, config, stream_mode="values"):
-                self._state = state
+                self._keep_state(state)
         except NotImplementedError:
             # Middleware cannot be checked beforehand. Nothing runs twice: no model was called yet.
             if len(self.calls.asked) > asked:
@@ -175,7 +175,12 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
     async def _follow_async(self, turn: object) -> None:
         config = self._run_config(listening="async")
         async for state in self.agent.astream(turn, config, stream_mode="values"):
-            self._state = state
+            self._keep_state(state)
+
+    def _keep_state(self, state: State) -> None:
+        self._state = state
+        so_far = state.get("messages") if isinstance(state, Mapping) else None
+        self._note_times(len(so_far) if isinstance(so_far, list) else 0)
 
     def _run_config(self, listening: str | None = None) -> RunnableConfig:
         ours: RunnableConfig = {}

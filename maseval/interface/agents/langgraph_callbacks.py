@@ -16,6 +16,7 @@ from itertools import pairwise
 from types import ModuleType
 from typing import Any, NamedTuple, Protocol
 
+from maseval.core.clock import begin_to_act
 from maseval.core.exceptions import AgentError, MASEvalError
 from maseval.core.usage import TokenUsage
 from maseval.interface import extras
@@ -50,7 +51,9 @@ class ModelCallLog:
     Tool calls run in the order in which they appear in the answer.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "", graph: object = None) -> None:
+        self.name = name
+        self._graph_name = getattr(graph, "name", None)
         self.asked: list[str] = []
         """The names of the models, one entry per call."""
         self.answers: list[tuple[str, TokenUsage]] = []
@@ -143,10 +146,19 @@ class ModelCallLog:
                     owner.answers.append((model, usage))
             self.order.announce([call["id"] for call in message.tool_calls])
 
-    def begin_tool(self, run_id: object, parent: object, call_id: str | None) -> None:
+    def begin_tool(self, run_id: object, parent: object, more: Mapping[str, Any]) -> str | None:
+        """Note a tool call and who makes it: a graph with an adapter, or one that has a name."""
+        call_id: str | None = more.get("tool_call_id")
         self._tool_calls[run_id] = call_id
+        owner = None
         if parent in self._runs:
             self._runs[run_id] = self._runs[parent]._replace(of_owner=False)
+            owner = self._runs[parent].owner
+        within = (more.get("metadata") or {}).get("lc_agent_name")
+        begin_to_act(
+            owner.name if owner else self.name if within in (None, self._graph_name) else within
+        )
+        return call_id
 
     def end_tool(self, run_id: object, error: BaseException | None = None) -> None:
         call_id = self._tool_calls.pop(run_id, None)
@@ -251,9 +263,7 @@ def _handler_classes() -> tuple[Callable[[ModelCallLog], object], Callable[[Mode
         def on_tool_start(
             self, serialized: object, input_str: object, *, run_id: object, **more: Any
         ) -> None:
-            call_id = more.get("tool_call_id")
-            self.log.begin_tool(run_id, more.get("parent_run_id"), call_id)
-            self.log.order.wait(call_id)
+            self.log.order.wait(self.log.begin_tool(run_id, more.get("parent_run_id"), more))
 
         def on_tool_end(self, output: object, *, run_id: object, **more: object) -> None:
             self.log.end_tool(run_id)
@@ -265,8 +275,7 @@ def _handler_classes() -> tuple[Callable[[ModelCallLog], object], Callable[[Mode
         async def on_tool_start(  # type: ignore[override]
             self, serialized: object, input_str: object, *, run_id: object, **more: Any
         ) -> None:
-            call_id = more.get("tool_call_id")
-            self.log.begin_tool(run_id, more.get("parent_run_id"), call_id)
+            call_id = self.log.begin_tool(run_id, more.get("parent_run_id"), more)
             await self.log.order.wait_async(call_id)
 
     return CallLogHandler, AsyncCallLogHandler

@@ -6,20 +6,28 @@ Here are also the conversions of messages, and the classes of LlamaIndex as far 
 import asyncio
 import copy
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
 from types import ModuleType
 from typing import Any, Protocol
 
+from maseval.core.clock import acting_agent, acting_as
 from maseval.core.event_loop import in_thread
 from maseval.core.exceptions import AgentError, MASEvalError
 from maseval.core.messages import Message, MessageHistory, arguments_of, text_of
 from maseval.core.tracing import now
 from maseval.core.usage import TokenUsage
 from maseval.interface import extras
-from maseval.interface.agents.framework import Tool, Tools, as_text, describe_tools
+from maseval.interface.agents.framework import (
+    Tool,
+    Tools,
+    as_text,
+    describe_tools,
+    member_name,
+    running_adapter,
+)
 from maseval.interface.inference.chat_completions import JsonSchema, function_call, get, usage_of
 
 MODULE, EXTRA, PACKAGE = "llama_index.core", "llamaindex", "llama-index-core"
@@ -84,6 +92,15 @@ def run_tools_in_order() -> Iterator[None]:
         _turn.reset(token)
 
 
+_CONTEXT = "context of the workflow"  # which no model can send as an argument's name
+
+
+def _caller(within: str | None) -> str | None:
+    """Return the name of the agent that calls: of a workflow's member, or of the leader."""
+    members = getattr(getattr(running_adapter(), "agent", None), "agents", None)
+    return member_name(members.get(within)) if isinstance(members, Mapping) else acting_agent()
+
+
 @cache
 def _tool_class() -> Callable[[Tool], object]:
     tools = library("tools")
@@ -94,9 +111,11 @@ def _tool_class() -> Callable[[Tool], object]:
                 name=tool.name, description=tool.description, fn_schema=_model_of(tool.parameters)
             )
             super().__init__(fn=tool.function, metadata=metadata)
+            self.requires_context, self.ctx_param_name = True, _CONTEXT
 
         # Positional-only: an argument sent by the model may have any name.
         def call(self, /, **arguments: object) -> object:
+            arguments.pop(_CONTEXT, None)
             name = self.metadata.name
             sent = _was_sent(name, arguments)
             result = self.fn(**arguments) if sent else NOT_JSON
@@ -108,9 +127,12 @@ def _tool_class() -> Callable[[Tool], object]:
                 is_error=not sent,
             )
 
-        async def acall(self, /, **arguments: object) -> object:
+        async def acall(self, /, **arguments: Any) -> object:
+            context = arguments.pop(_CONTEXT, None)
+            within = context and await context.store.get("current_agent_name", default=None)
             async with _turn.get() or nullcontext():
-                return await in_thread(lambda: self._call_alone(arguments))
+                with acting_as(_caller(within)):
+                    return await in_thread(lambda: self._call_alone(arguments))
 
         def _call_alone(self, arguments: dict[str, object]) -> object:
             # A tool may wait for another agent, whose calls must not wait for this one.

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from maseval.core import provider_errors as errors
 from maseval.core.agent import AgentObserver
+from maseval.core.clock import acting_as
 from maseval.core.event_loop import in_thread, run_async
 from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError
 from maseval.core.messages import Message, MessageHistory, ToolCall, text_of
@@ -29,6 +30,7 @@ from maseval.interface.agents.framework import (
     bystanding_adapter,
     describe_tools,
     is_unreadable_answer,
+    member_name,
     name_tool_results,
     running_adapter,
 )
@@ -271,7 +273,8 @@ def _function_tool(tool: Tool) -> object:
         if not isinstance(sent, dict):
             return f"Error: the arguments must be a JSON object, not {arguments}"
         try:
-            return as_text(await in_thread(lambda: tool.function(**sent)))
+            with acting_as(member_name(getattr(context, "agent", None))):
+                return as_text(await in_thread(lambda: tool.function(**sent)))
         except AgentError as error:  # the agent's own mistake, which it may correct
             return f"Error: {error}"
         except MASEvalError:
@@ -427,6 +430,8 @@ class SdkWork(DelegatedWork):
         if self._system:
             run.add_message("system", self._system)
         add_inputs(run, [*self._asked, *answer.to_input_items()])
+        for known, message in zip(self.messages[self._earlier :], run, strict=False):
+            message["timestamp"] = known["timestamp"]
         self.messages[self._earlier :] = run
 
 

@@ -13,6 +13,7 @@ from pydantic_core import SchemaValidator, core_schema
 
 from maseval.core import provider_errors as errors
 from maseval.core.agent import AgentObserver
+from maseval.core.clock import acting_as
 from maseval.core.event_loop import in_thread, run_async
 from maseval.core.exceptions import AgentError, ConfigurationError
 from maseval.core.messages import Message, MessageHistory, text_of
@@ -29,6 +30,7 @@ from maseval.interface.agents.framework import (
     bystanding_adapter,
     describe_tools,
     is_unreadable_answer,
+    member_name,
     name_tool_results,
     running_adapter,
 )
@@ -238,13 +240,14 @@ def _tool(tool: Tool) -> object:
     # Not the wrapped function's signature: a tool that accepts anything checks by itself.
     signature = inspect.signature(tool.function, follow_wrapped=False)
 
-    async def call(**arguments: object) -> str:
+    async def call(context: Any, /, **arguments: object) -> str:
         try:
             signature.bind(**arguments)
         except TypeError as error:
             raise library.ModelRetry(str(error)) from None
         try:
-            return as_text(await in_thread(lambda: tool.function(**arguments)))
+            with acting_as(member_name(context.agent)):
+                return as_text(await in_thread(lambda: tool.function(**arguments)))
         except AgentError as error:  # the agent's own mistake, which it may correct
             raise library.ModelRetry(str(error)) from error
 
@@ -253,6 +256,7 @@ def _tool(tool: Tool) -> object:
         name=tool.name,
         description=tool.description,
         json_schema=tool.parameters,
+        takes_ctx=True,
         sequential=True,  # in the order of the calls in the model's answer
     )
     made.strict = False  # strict mode would rewrite the schema

@@ -8,11 +8,11 @@ records belongs to the agent (``smolagents_record``).
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from maseval.core.clock import Clock
+from maseval.core.clock import Clock, acting_as
 from maseval.core.exceptions import AgentError, MASEvalError
 from maseval.core.messages import MessageHistory
 from maseval.core.provider_errors import (
@@ -28,6 +28,7 @@ from maseval.interface.agents.framework import (
     FrameworkAgentAdapter,
     adapter_of,
     causes,
+    member_name,
     name_tool_results,
 )
 from maseval.interface.agents.smolagents_record import (
@@ -163,9 +164,14 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
             _leaders[id(member)] = self
             if getattr(member, "max_tool_threads", 1) is None:
                 member.max_tool_threads = 1
+        workers = [member for member in team[1:] if "run" not in vars(member)]
+        for worker in workers:
+            worker.run = _run_as_member(worker)
         try:
             yield
         finally:
+            for worker in workers:
+                del worker.run
             for member_id, leader in before.items():
                 if leader is None:
                     del _leaders[member_id]
@@ -197,6 +203,7 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
             record_in(agent, self._clock).observe(agent, step)
         else:
             self._record.count(step)
+            record_in(agent, self._clock).observe(agent, step)
         self._check(step)
 
     def _check(self, step: Any) -> None:
@@ -232,10 +239,17 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
         steps = [entry for entry in self.logs if entry.get("step_type") in taken]
         return {
             **super().gather_traces(),
+            **self._members(),
             "total_steps": len(steps),
             "total_duration_seconds": sum(step["duration_seconds"] for step in steps),
             "steps_detail": [{k: step[k] for k in step if k in _IN_BRIEF} for step in steps],
         }
+
+    def _members(self) -> dict[str, object]:
+        """Return the messages of the agents that it manages and that have no adapter."""
+        without = [one for one in _team_of(self.agent)[1:] if adapter_of(one, self._clock) is None]
+        found = {str(one.name): record_in(one, self._clock).messages.to_list() for one in without}
+        return {"members": found} if any(found.values()) else {}
 
     def gather_config(self) -> dict[str, Any]:
         return {**super().gather_config(), "smolagents_config": redact(_description(self.agent))}
@@ -243,6 +257,16 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
 
 # By the id of the member, and not by context: code of a ``CodeAgent`` runs in a bare thread.
 _leaders: dict[int, SmolAgentAdapter] = {}
+
+
+def _run_as_member(member: Any) -> Callable[..., Any]:
+    own = member.run
+
+    def run(*args: object, **kwargs: object) -> Any:
+        with acting_as(member_name(member)):
+            return own(*args, **kwargs)
+
+    return run
 
 
 def _observe_step(step: Any, agent: Any) -> None:

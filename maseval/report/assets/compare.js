@@ -76,17 +76,17 @@ function resultsCard() {
     noteList(cautions),
     headline && h("p", { class: "headline" }, headline),
     resultsTable(results, ({ name }) => runLink(compared.names.indexOf(name))),
-    differences.length > 0 && differencesOfTwo(differences),
+    differences && differencesOfTwo(differences),
     noteList(notes),
     leftOut.length > 0 && folded(`Left out: ${count.format(leftOut.length)}`, () => noteList(leftOut)),
   );
 }
 
-function differencesOfTwo(differences) {
-  const heads = ["", "tasks", ...compared.names, "difference", "p"].map((name) => h("th", { scope: "col" }, name));
-  const row = ({ group, measure, tasks, first, second, points, interval, p }) =>
-    h("tr", {}, h("th", { scope: "row" }, `${group} ${measure}`), [tasks, first, second, `${points} ${interval}`, p].map((value, at) => h("td", { class: "number", "data-name": ["tasks", ...compared.names, "difference", "p"][at] }, value)));
-  return scrollable("Differences", h("table", { class: "results" }, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, differences.map(row))));
+function differencesOfTwo({ columns, rows }) {
+  const heads = columns.map((name) => h("th", { scope: "col" }, name));
+  const row = ([name, ...values]) =>
+    h("tr", {}, h("th", { scope: "row" }, name), values.map((value, at) => h("td", { class: "number", "data-name": columns[at + 1] }, value)));
+  return scrollable("Differences", h("table", { class: "results" }, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, rows.map(row))));
 }
 
 /** What a pair of runs is found to differ by, in one line. */

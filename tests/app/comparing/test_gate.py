@@ -138,7 +138,7 @@ def test_a_link_leads_to_a_trial_that_failed(runs: dict[str, Path]) -> None:
 def test_a_task_that_no_address_can_hold_is_linked_all_the_same(runs: dict[str, Path]) -> None:
     found = gate(runs["noop"], runs["gold"])
     strange = [each._replace(task_id="half \ud800") for each in found.run.outcomes[:1]]
-    worlds = {found.two.names[1]: replace(found.run, outcomes=strange)}
+    worlds = {found.two.names[1]: found.run._replace(outcomes=strange)}
     changed = replace(found, comparison=replace(found.comparison, runs=worlds))
 
     link = simulation_link(changed, strange[0].key, "https://example.org/\ud800")

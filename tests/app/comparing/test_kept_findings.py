@@ -2,10 +2,9 @@
 
 import pytest
 
-from maseval.app.comparing.compared_runs import open_compared, read_outcomes
+from maseval.app.comparing.compared_runs import read_outcomes
 from maseval.app.comparing.why import tool_use
 from maseval.commands import tau2
-from maseval.core.scoring_options import ScoringOptions
 from maseval.runs import RunFolder
 
 
@@ -17,12 +16,12 @@ def run(tmp_path_factory):
 
 def test_verdicts_and_calls_that_are_known_are_not_computed_again(run, monkeypatch):
     def look():
-        outcomes = read_outcomes(run.folder)
-        recording = open_compared(outcomes, ScoringOptions())
+        _, outcomes = read_outcomes(run.folder)
+        recording = RunFolder.read(run.folder)
         return outcomes, tool_use(recording, [*recording.recorded])
 
     (first, used), read = look(), []
-    assert len(first.outcomes) == 6 and {each.passed for each in first.outcomes} == {True, False}
+    assert len(first) == 6 and {each.passed for each in first} == {True, False}
     assert sum(used.calls.values()) > sum(used.errors.values()) > 0
 
     real = RunFolder.report

@@ -8,6 +8,7 @@ import pytest
 
 from maseval.app.running import code_version
 from maseval.app.running.code_version import code_of
+from maseval.app.sharing.sync import _tracked_run
 from maseval.commands import compare, gate, report, run, show
 from maseval.runs import RunConfigError, RunFolder
 from maseval.stats import IncomparableRunsError
@@ -262,6 +263,8 @@ def test_with_changed_code_what_is_finished_stays_and_what_failed_runs_again(res
     by_code = {(each["config"]["code"], each["task_id"]) for each in folder.reports()}
     assert len({code for code, _ in by_code}) == 2 and len(by_code) == 3
     assert folder.config.code_version in {code for code, task in by_code if task == "milk"}
+    assert f"code {folder.config.code_version}" in maseval("show", "r", "milk").stdout
+    assert f"code {folder.config.code_version}" not in maseval("show", "r", "tea").stdout
     assert run_shop(trials=4).ran == 0  # from here on the new code is the run's
 
 
@@ -285,6 +288,14 @@ def test_the_viewer_says_so_too(resumed):
     results = client.get("/api/run/index", params={"run": "r"}).json()["results"]
 
     assert WORDS in " ".join(results["notes"])
+
+
+def test_trackers_get_one_name_for_the_code(tmp_path):
+    run_shop()
+    with _tracked_run(RunFolder.read("r"), explain=False) as tracked:
+        told = {name: each for name, each in tracked.parameters.items() if name.startswith("code")}
+
+    assert told == {"code": RunFolder.read("r").config.code_version}
 
 
 def test_a_fork_does_not_take_over_simulations_of_other_code(resumed):

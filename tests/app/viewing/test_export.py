@@ -24,7 +24,6 @@ from maseval.view.api import Query
 from maseval.view.app import asset_text
 from maseval.view.library import Library
 from maseval.view.site import MARK
-from maseval.view.viewed import ViewedRun
 from tests.cli.commandline import maseval
 from tests.damage import DAMAGES
 from tests.report.reading import rows_of
@@ -191,41 +190,6 @@ def test_the_same_runs_make_the_same_site(site, played, tmp_path):
     assert contents(again.folder) == contents(site)
     assert (again.runs, again.simulations, again.unreadable) == (3, 18, {})
     assert again.bytes == sum(map(len, contents(site).values()))
-
-
-def test_what_an_earlier_export_made_is_not_made_again(played, tmp_path, monkeypatch):
-    before = contents(commands.export_site(tmp_path / "one", played).folder)
-    monkeypatch.setattr(ViewedRun, "packet", None)
-
-    assert contents(commands.export_site(tmp_path / "two", played).folder) == before
-
-
-def test_of_a_run_that_goes_on_the_new_tasks_are_made(played, tmp_path, monkeypatch):
-    done, make = [], ViewedRun.packet
-    monkeypatch.setattr("maseval.view.site._AT_A_TIME", 1)
-    monkeypatch.setattr(ViewedRun, "packet", lambda *args: done.append(args[2]) or make(*args))
-    known = RunFolder.read(played / "careful")
-    *most, last = known.reports()
-    with RunFolder.open(tmp_path / "runs" / "one", known.config.values) as folder:
-        folder.append_all(most)
-        commands.export_site(tmp_path / "site", tmp_path / "runs")
-        assert len(done) == 3
-        folder.append(last)
-    renewed = commands.export_site(tmp_path / "site", tmp_path / "runs").folder
-    assert done[3:] == [last["task_id"]]
-    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "knows nothing"))
-    anew = commands.export_site(tmp_path / "anew", tmp_path / "runs").folder
-    assert contents(renewed) == contents(anew)
-
-
-def test_what_could_not_be_replayed_is_tried_again(played, tmp_path, monkeypatch):
-    with monkeypatch.context() as without_data:
-        without_data.setattr(BenchmarkReader, "timeline", lambda self, run, report: None)
-        commands.export_site(tmp_path / "site", played / "careful")
-    site = commands.export_site(tmp_path / "site", played / "careful").folder
-
-    (folder,) = folders(site).values()
-    assert all(trial["timeline"] for packet in packets(site, folder) for trial in packet["trials"])
 
 
 def test_how_far_an_export_is_can_be_heard(played, tmp_path):

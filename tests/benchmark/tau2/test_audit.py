@@ -37,14 +37,6 @@ def test_a_sound_domain_of_ones_own_has_no_findings_but_the_empty_check(tmp_path
     assert of_tool.text == "update_task_status takes 'no such thing' for status"
 
 
-def test_a_word_from_a_list_that_nobody_says_is_an_open_choice(tmp_path):
-    raw = {**task(COMPLETE), "user_scenario": {"instructions": "Ask about the tidying up."}}
-
-    (finding,) = (f for f in audit(todo_list(tmp_path, raw)) if f.kind.startswith("several"))
-
-    assert "decides status of update_task_status: the gold has completed, but" in finding.text
-
-
 @pytest.mark.parametrize(
     ("raw", "kind"),
     [

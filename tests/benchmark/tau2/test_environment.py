@@ -69,17 +69,6 @@ def test_a_tool_never_raises_and_replay_finds_the_same_error(room, args, kwargs)
     environment(room).set_state(None, None, one.trajectory.messages)
 
 
-@pytest.mark.parametrize("solo", [False, True])
-def test_tools_are_made_for_the_first_who_wants_them(room, solo):
-    one = environment(room, solo=solo)
-    offered, traced, known = one.tools_on_demand(), one.gather_traces(), one.gather_config()
-
-    assert "tools" not in vars(one), "nobody wanted to call one"
-    assert list(offered) == list(one.tools) == known["tool_names"]
-    assert traced["tools"] == one.gather_traces()["tools"]
-    assert offered["paint"] is one.tools["paint"]
-
-
 def test_the_tools_of_a_subclass_are_made_with_it(room):
     class Quiet(Tau2Environment):
         def create_tools(self):
@@ -90,14 +79,21 @@ def test_the_tools_of_a_subclass_are_made_with_it(room):
 
     one = Quiet({"domain": room, "db_path": room.data_dir / "db.json"})
 
-    assert list(one.tools_on_demand()) == list(vars(one)["tools"]) == ["listen"]
-    assert one.user_tools_on_demand()["wait"].__wrapped__ is len
+    assert list(one.tools) == ["listen"]
+    assert one.user_tools()["wait"].__wrapped__ is len
 
 
-@pytest.mark.parametrize("only", [None, ["set_lamp"], ["set_lamp", "fly"], []])
-def test_a_users_tools_on_demand_are_those_that_a_task_names(room, only):
-    one = environment(room)
-    assert list(one.user_tools_on_demand(only)) == list(one.create_user_tools(only))
+@pytest.mark.parametrize(
+    ("only", "offered"),
+    [
+        (None, ["press_switch", "set_lamp"]),
+        (["set_lamp"], ["set_lamp"]),
+        (["set_lamp", "fly"], []),
+        ([], []),
+    ],
+)
+def test_a_users_tools_are_those_that_a_task_names(room, only, offered):
+    assert list(environment(room).user_tools(only)) == offered
 
 
 def test_the_users_tools_are_recorded_as_the_users(room):

@@ -6,8 +6,15 @@ import pytest
 
 from benchmarks.readings import each_once, rows, rows_by_half, rows_by_step
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
+from maseval.benchmark.tau2.review.causes import user_findings
 from maseval.benchmark.tau2.review.causes.steps import BY_DEFAULT
-from tests.benchmark.tau2.readings.reading import compare_readings, count_agreement, readings
+from maseval.benchmark.tau2.review.causes.users import LOOKED_FOR
+from tests.benchmark.tau2.readings.reading import (
+    compare_readings,
+    count_agreement,
+    read_cases,
+    readings,
+)
 
 PAGE = Path(__file__).parents[3] / "docs" / "label-readings.md"
 pytestmark = [pytest.mark.data, pytest.mark.usefixtures("tau2_data")]
@@ -47,6 +54,19 @@ def test_the_rate_of_each_step_and_grade_is_the_one_that_is_told(compared):
     assert "in {likely} of them, *undecided* ones in {undecided}.".format(**told) in written
     default = count_agreement(e for e in found if e.cause.kind.endswith("by default"))
     assert f" {default['first']} of {default['read']} such failures" in BY_DEFAULT
+
+
+def test_the_first_line_of_users_says_how_much_of_what_readers_note_is_found(
+    contract_dir, tau2_data_of_1_0_1
+):
+    noted = near = 0
+    for reading, case, cause in read_cases("readings", contract_dir):
+        at = [each["message"] for each in reading["user_faults"]]
+        found = [e.message for e in user_findings(case, cause) if e.message is not None]
+        noted += len(at)
+        near += sum(any(abs(one - other) <= 2 for other in at) for one in found)
+
+    assert f"{near} of the {noted} faults that readers noted in 180 conversations" in LOOKED_FOR
 
 
 def test_every_reading_is_of_a_task_that_exists_and_names_a_party():

@@ -14,7 +14,7 @@ import pytest
 
 from maseval import ScriptedModelAdapter
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
-from maseval.benchmark.tau2.episode import EpisodeSetup
+from maseval.benchmark.tau2.episode import Episodes
 from maseval.benchmark.tau2.scoring.score import score_simulation
 from maseval.commands import tau2
 from maseval.runs import RunFolder
@@ -34,7 +34,7 @@ def gold_moves():
     """The reference solution by what the customer says first; of every other task only a part."""
     moves = {}
     for number, raw in enumerate(load_raw_tasks("library")):
-        episode = EpisodeSetup("library", raw["id"], partner="scripted").start()
+        episode = Episodes("library", raw["id"], partner="scripted").start()
         episode.advance()
         criteria = raw["evaluation_criteria"]
         calls = [{"name": a["name"], "arguments": a["arguments"]} for a in criteria["actions"]]

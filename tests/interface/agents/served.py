@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 from maseval import ScriptedModelAdapter
 from maseval.benchmark.tau2 import Tau2Environment
+from maseval.core.clock import acting_agent
 from maseval.core.provider_errors import (
     AuthenticationError,
     OverloadedError,
@@ -24,8 +25,13 @@ KEY = "key-1234"
 DOMAINS = ("airline", "retail", "telecom", "library")
 
 
+CALLERS: list[str | None] = []
+"""Who has called ``look``."""
+
+
 def look(text: str, numbers: list[int], place: dict | None = None) -> str:
     """Look at something."""
+    CALLERS.append(acting_agent())
     return text
 
 

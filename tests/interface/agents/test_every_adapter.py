@@ -133,6 +133,8 @@ def test_messages_have_openais_form(framework, clerk, say):
         {"role": "user", "content": "Thanks"},
         {"role": "assistant", "content": "Bye."},
     ]
+    times = [message["timestamp"] for message in agent.gather_traces()["messages"]]
+    assert times == sorted(times) and times[-1] > times[len(system)]
 
 
 @in_every_way

@@ -36,6 +36,7 @@ from maseval.benchmark.tau2.formats.message import (
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.user import MessageUser
 from maseval.benchmark.tau2.versions import RULES_0_2_0, LoopRules
+from maseval.core.clock import acting_agent
 from maseval.core.event_loop import settle
 from maseval.core.exceptions import AgentError, ConfigurationError, UserError
 from maseval.core.user import User
@@ -305,7 +306,8 @@ class Orchestrator:
         return [self.environment.respond(call) for call in calls]
 
     def _append(self, sender: Speaker, message: SpokenMessage) -> None:
-        self.trajectory.add(message)
+        agent = getattr(self.agent, "name", None) if sender == "agent" else None
+        self.trajectory.add(message, agent)
         self._deliver(sender, self._receiver(message), [self.trajectory.messages[-1]])
 
     def _refuse_empty(self, message: SpokenMessage, error: type[AgentError | UserError]) -> None:
@@ -381,7 +383,7 @@ class TrajectoryQuestionRecorder:
         with environment.one_at_a_time():
             if environment.is_over:
                 return environment.is_over
-            trajectory.add(assistant_message(text, cost=0.0))
+            trajectory.add(assistant_message(text, cost=0.0), acting_agent())
             incoming: Sequence[Tau2Message] = trajectory.messages[-1:]
             while True:
                 answer = reply(incoming)

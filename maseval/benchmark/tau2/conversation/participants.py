@@ -58,12 +58,16 @@ class ConversationListener(Protocol):
 class TextAgent:
     """An agent that answers a text with a text.
 
-    ``load`` gives it an earlier conversation, in OpenAI's form.
+    ``load`` gives it an earlier conversation, in OpenAI's form; ``name`` is that of the agent.
     """
 
     def __init__(
-        self, run: Callable[[str], object], load: Callable[[MessageHistory], None] | None = None
+        self,
+        run: Callable[[str], object],
+        load: Callable[[MessageHistory], None] | None = None,
+        name: str | None = None,
     ) -> None:
+        self.name = name
         self._run = run
         self._load = load
         self._past = ""

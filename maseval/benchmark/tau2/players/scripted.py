@@ -340,9 +340,7 @@ def make_agent(
             f"unknown scripted agent {player!r}; choose one of: {', '.join(PLAYERS)}"
         )
     script = PLAYERS[player](task, environment, seed, error_rate)
-    return PlayerAdapter(
-        ScriptedAgent(script, environment.tools_on_demand(), alone=environment.solo)
-    )
+    return PlayerAdapter(ScriptedAgent(script, environment.tools, alone=environment.solo))
 
 
 _CONSENT = "Yes, please go ahead."
@@ -399,7 +397,7 @@ class ScriptedUser(MessageUser):
         text = str(last["content"])
         if GOODBYE in text:
             return user_message(_FAREWELL, cost=0.0)
-        wanted = [request for request in requests_in(text) if request[0] in self.tool_names]
+        wanted = [request for request in requests_in(text) if request[0] in self.tools]
         if wanted and self._actions < self.max_actions:
             return self._act(wanted)
         return user_message(_FAREWELL if wanted else self._next_line(), cost=0.0)
@@ -415,7 +413,7 @@ class ScriptedUser(MessageUser):
         return {
             **super().gather_config(),
             "reason": self.initial_query,
-            "tools": list(self.tool_names),
+            "tools": list(self.tools),
         }
 
 
@@ -440,7 +438,7 @@ def make_user(task: Task, environment: Tau2Environment) -> ScriptedUser:
     reason = instructions.get("reason_for_call") or (told if isinstance(told, str) else task.query)
     facts = (instructions.get("known_info"), instructions.get("unknown_info"))
     opening = f"Hello, this is why I am calling: {reason}" if reason else ""
-    return ScriptedUser(opening, list(filter(None, facts)), environment.user_tools_on_demand())
+    return ScriptedUser(opening, list(filter(None, facts)), environment.user_tools())
 
 
 # Some frameworks have their agents answer by a tool, which takes the answer under this name.

@@ -8,12 +8,11 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from maseval.benchmark.tau2.formats.message import STOP_TOKENS, Tau2ToolCall
+from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 
 # Several rules read the same texts of a conversation, one after the other.
 _REMEMBERED = 1024
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-_NO = re.compile(r"(?:^|[.!?]\s+)no\b(?! problem)", re.IGNORECASE)
 _TOKEN = re.compile(r"[#\w][\w.@'+-]*[\w]")
 _NUMBER = re.compile(r"(?<![\w.-])\d{8,12}(?![\w-])")
 OWNERS = ("user_id", "customer_id")
@@ -35,14 +34,16 @@ _COMMON = {
 }
 _SAID_AS: Mapping[str, str] = {
     "update": "updat|chang|upgrad|downgrad|modif|add|switch|remov|mov",
-    "modify": "modif|chang|updat|swap|switch|replac|adjust|exchang|correct|fix|edit",
-    "exchange": "exchang|swap|switch|replac|modif",
+    "modify": "modif|chang|updat|swap|switch|replac|adjust|exchang|correct|fix|edit|set|put|ship"
+    "|us(?:e|ing)|cancel(?:l?ing)? (?:the|just|only)",
+    "exchange": "exchang|swap|switch|replac|modif|chang",
     "return": "return|refund",
     "cancel": "cancel",
     "book": "book",
     "send": "send|sent|issu|offer|receiv|get",
     "certificate": "certificat|compensat|voucher",
-    "flights": "flight|cabin|class|econom|business|nonstop|itinerar",
+    "flights": "flight|cabin|class|econom|business|nonstop|itinerar|seat|trip|leg|segment"
+    "|upgrad|downgrad",
     "baggages": "bag|suitcase|luggage",
     "passengers": "passenger|name",
     "address": "address",
@@ -84,23 +85,6 @@ _LEAVES_OPEN = _words(
     r"(?:would you|do you|should (?:i|we)|you(?:'d| would)?) ?"
     r"(?:like|want|prefer|wish)?(?: (?:me|us))?(?: to)? (?:proceed|do|go|handle|continue|move)"
 )
-_AGREES = _words(
-    *(r"yes\b", r"yeah\b", r"yep\b", r"sure\b", r"ok(?:ay)?\b", r"correct\b", r"i confirm"),
-    *(r"please (?:do\b|proceed|go ahead|process|make|cancel|book|update)", "go ahead"),
-    *(r"that(?:'s| is) (?:right|correct|fine|exactly)", r"sounds (?:good|great|perfect|fine)"),
-    *(r"i(?:'d| would) like to (?:confirm|proceed|go ahead)", r"let's (?:do|proceed|go)"),
-)
-_DECLINES = _words(
-    *(r"(?:don't|do not) (?:want|wish|proceed|think)", "rather not"),
-    *("never mind", r"leave (?:it|that|everything)", "hold off"),
-    # "Keep the other lamp" says what else is to stay; "keep it as it is" turns the change down.
-    r"keep (?:it|everything|things|(?:my|the) (?:(?:current|original|existing|old) )?(?:\w+ )?"
-    r"(?:booking|flight|order|plan|reservation|seat|ticket|trip)s?"
-    r"(?= *(?:$|[.!;]|as\b|for now|instead|please|then\b)))",
-    r"keep (?:my|the) [\w ]{0,40}(?:as (?:is|it|they)|the way|unchanged)",
-    *(r"not (?:to )?(?:proceed|going to)", r"won't", "changed my mind", "on second thought"),
-    r"(?:i'll|i will|prefer to|rather) (?:just )?wait\b(?! (?:for|here|on|to|while)\b)",
-)
 _CLOSES = _words(
     *("anything else", r"any (?:other|more|further)", r"further (?:assist|help|question)"),
     *("feel free", r"need (?:more|any|further) ", r"have a (?:great|good|nice|wonderful)"),
@@ -125,25 +109,11 @@ _TRANSFERS = _words(
 _WANTS_A_HUMAN = _words("transfer", r"human\b", "supervisor", "real person", "representative")
 
 
-def plain(text: str) -> str:
-    """A text with straight quotation marks and without the tokens that end a conversation."""
-    if "###" in text:
-        for token in STOP_TOKENS:
-            text = text.replace(token, "")
-    if not text.isascii():
-        text = text.replace("\u2019", "'").replace("\u2018", "'")
-    return text.strip()
-
-
-def _sentences(text: str) -> Iterator[str]:
-    """Yield the sentences that are about something: offers of further help are left out."""
-    return (each for each in sentences(text) if not _CLOSES.search(each))
-
-
 @lru_cache(maxsize=_REMEMBERED)
 def asks(text: str) -> bool:
-    """Return True if a text asks for a confirmation."""
-    return any(_ASKS.search(_LEAVES_OPEN.sub("", each)) for each in _sentences(text))
+    """Return True if a text asks for a confirmation; offers of further help are none."""
+    about = (each for each in sentences(text) if not closes(each))
+    return any(_ASKS.search(_LEAVES_OPEN.sub("", each)) for each in about)
 
 
 def closes(text: str) -> bool:
@@ -151,27 +121,18 @@ def closes(text: str) -> bool:
     return bool(_CLOSES.search(text))
 
 
-def agrees(text: str) -> bool:
-    """Return True if a text says yes and nothing that takes it back."""
-    return bool(_AGREES.search(plain(text))) and not declines(text)
-
-
-def declines(text: str) -> bool:
-    return bool(_DECLINES.search(plain(text)) or _NO.search(plain(text)))
-
-
 def refusal(text: str) -> bool:
-    return bool(_REFUSES.search(plain(text)))
+    return bool(_REFUSES.search(text))
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def sentences(text: str) -> tuple[str, ...]:
     """Return the sentences and lines of a text."""
-    return tuple(each for each in _SENTENCE.split(plain(text)) if each)
+    return tuple(each for each in _SENTENCE.split(text) if each)
 
 
 def wants_a_human(text: str) -> bool:
-    return bool(_WANTS_A_HUMAN.search(plain(text)))
+    return bool(_WANTS_A_HUMAN.search(text))
 
 
 def speaks_of_a_transfer(text: str) -> bool:
@@ -227,14 +188,12 @@ def own_values(call: Tau2ToolCall) -> list[str]:
     return list(dict.fromkeys(telling_values(arguments)))
 
 
-def names_its_values(text: str, call: Tau2ToolCall) -> bool:
-    """Return True if a text names at least two of a call's own values: one alone may be chance."""
-    return sum(mentions(text, value) for value in own_values(call)) > 1
-
-
 def means(text: str, call: Tau2ToolCall) -> bool:
-    """Return True if a text says what a call does; the name of its record alone is not enough."""
-    return says_the_like(text, call) or names_its_values(text, call)
+    """Return True if a text says what a call does, or names at least two of its own values.
+
+    One alone may be chance, as the name of its record.
+    """
+    return says_the_like(text, call) or sum(mentions(text, e) for e in own_values(call)) > 1
 
 
 def other_ids(text: str, call: Tau2ToolCall) -> bool:

@@ -4,7 +4,7 @@ Whoever scores, explains or labels a simulation comes in by ``case_of``.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -114,6 +114,20 @@ def scenario_text(raw_task: Mapping[str, Any]) -> str:
     """Return all that a task gives the user, or the agent that works alone."""
     told = (raw_task.get("user_scenario"), raw_task.get("ticket"), raw_task.get("initial_state"))
     return json.dumps(told, default=str, ensure_ascii=False)
+
+
+def words_told(raw_task: Mapping[str, Any]) -> str:
+    """Return the words alone that a task tells the user; older files leave out what is empty."""
+    return "\n".join(sorted(_texts(raw_task.get("user_scenario"))))
+
+
+def _texts(value: object) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            for each in value.values():
+                yield from _texts(each)
 
 
 def release_of_task(

@@ -129,6 +129,17 @@ class Criteria(_Part):
         """True if the end state is compared at all."""
         return self.actions is not None or self.env_assertions is not None
 
+    def can_fail(self, kind: RewardType) -> bool:
+        """Return True if there is something that a check of this kind looks for."""
+        sought: dict[RewardType, object] = {
+            RewardType.DB: self.look_at_the_world,
+            RewardType.ENV_ASSERTION: self.env_assertions,
+            RewardType.ACTION: self.actions,
+            RewardType.COMMUNICATE: self.communicate_info,
+            RewardType.NL_ASSERTION: self.nl_assertions,
+        }
+        return bool(sought[kind])
+
     def action_forms(self) -> list[dict[str, Any]]:
         """Return the actions as a file has them; they are the caller's own."""
         return _own_forms(self._action_forms, self.actions)

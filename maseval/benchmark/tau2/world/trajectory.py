@@ -60,8 +60,10 @@ class Trajectory:
         """Append a message that does not count as a step."""
         self._append(message)
 
-    def add(self, message: Tau2Message) -> None:
-        """Append a message of the agent or the user."""
+    def add(self, message: Tau2Message, agent: str | None = None) -> None:
+        """Append a message of the user, or of the agent that is named."""
+        if agent is not None and len(self.messages) >= self.retold:
+            message = cast(Tau2Message, {**message, "agent": agent})
         self._append(message)
         self.steps += 1
 

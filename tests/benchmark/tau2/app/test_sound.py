@@ -233,7 +233,7 @@ def test_compare_and_gate_can_be_over_sound_tasks(run, desk, tmp_path):
 
     assert official.two.main.tasks == 12 and found.two.main.tasks == 11
     assert found.two.main.second == pytest.approx(10 / 11)
-    assert found.official.startswith("By pass^1, the official number, gold is ")
+    assert found.headlines[0].startswith("By pass^1, the official number, gold is ")
     assert found.headline.startswith("By pass^1 over sound tasks, gold is ")
     assert "gold, over sound tasks: 1 task left out, 1 verdict differs" in found.cautions
     assert found.why["gold"].labels == {"task: sound: failed": 1}

@@ -8,10 +8,10 @@ import pytest
 
 from maseval.core.clock import Clock
 from maseval.core.usage import Usage
-from maseval.interface.agents.langgraph import LangGraphAgentAdapter
+from maseval.interface.agents.langgraph import LangGraphAgentAdapter, as_tools
 from tests.interface.agents.frameworks import LangGraph
 from tests.interface.agents.langgraph import graphs
-from tests.interface.agents.served import served
+from tests.interface.agents.served import CALLERS, LOOKING, look, served
 
 pytestmark = LangGraph.marks()
 
@@ -188,3 +188,38 @@ def test_an_adapter_of_another_repetition_hears_nothing(framework, pair):
 
     assert elsewhere.gather_usage() == Usage()
     assert agent.gather_usage().total_tokens == inner.gather_usage().total_tokens
+
+
+@pytest.mark.parametrize("adapted", [True, False])
+@pytest.mark.parametrize("asynchronous", [True, False])
+def test_a_tool_call_is_of_the_graph_that_makes_it(framework, adapted, asynchronous):
+    CALLERS.clear()
+    make = import_module("langchain.agents").create_agent
+    ask = {"name": "ask", "arguments": {"question": "What now?"}}
+    with (
+        served(LOOKING, ask, "Thanks.") as (_, url),
+        served(LOOKING, "Seen.") as (_, expert_url),
+    ):
+        expert = make(framework.model_at(expert_url), as_tools([look]), name="expert")
+        other = LangGraphAgentAdapter(expert, "the expert") if adapted else None
+
+        def ask(question: str) -> str:
+            """Ask the expert."""
+            return expert.invoke({"messages": [("user", question)]})["messages"][-1].content
+
+        async def ask_async(question: str) -> str:
+            """Ask the expert."""
+            answer = await expert.ainvoke({"messages": [("user", question)]})
+            return answer["messages"][-1].content
+
+        ask_async.__name__ = "ask"
+        tools = [*as_tools([look]), ask_async if asynchronous else ask]
+        if asynchronous:
+            tools[-1] = import_module("langchain_core.tools").StructuredTool.from_function(
+                coroutine=ask_async
+            )
+        agent = LangGraphAgentAdapter(make(framework.model_at(url), tools, name="boss"), "lead")
+        assert agent.run("Help") == "Thanks."
+
+    expected = ["lead", "expert" if other is None else other.name]
+    assert expected == CALLERS

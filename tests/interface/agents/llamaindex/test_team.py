@@ -6,7 +6,7 @@ import pytest
 
 from maseval.interface.agents.llamaindex import LlamaIndexAgentAdapter, as_tools
 from tests.interface.agents.frameworks import LlamaIndex
-from tests.interface.agents.served import LOOKING, look, served
+from tests.interface.agents.served import CALLERS, LOOKING, look, served
 
 pytestmark = LlamaIndex.marks()
 
@@ -44,6 +44,7 @@ def workflow(framework):
 
 @pytest.mark.parametrize("adapted", [[], ["expert"], ["receptionist", "expert"]])
 def test_every_call_is_counted_once_and_where_it_was_made(workflow, adapted):
+    CALLERS.clear()
     with (
         served(HANDOFF) as (front, url),
         served(LOOKING, "Seen.", "Again.") as (back, expert_url),
@@ -54,6 +55,7 @@ def test_every_call_is_counted_once_and_where_it_was_made(workflow, adapted):
         assert agent.run("Help") == "Seen."
         assert agent.run("More") == "Again."
 
+    assert CALLERS == ["expert"]
     total = {"receptionist": front.gather_usage(), "expert": back.gather_usage()}
     own = sum(total[name].total_tokens for name in total if name not in adapted)
     assert agent.gather_usage().total_tokens == own

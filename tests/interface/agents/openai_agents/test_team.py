@@ -6,7 +6,7 @@ import pytest
 
 from maseval.interface.agents.openai_agents import OpenAIAgentsAdapter, as_tools
 from tests.interface.agents.frameworks import OpenAIAgents
-from tests.interface.agents.served import look, served
+from tests.interface.agents.served import CALLERS, look, served
 
 pytestmark = OpenAIAgents.marks()
 
@@ -47,6 +47,7 @@ def team(sdk, framework):
 @pytest.mark.parametrize("adapted", [True, False])
 @pytest.mark.parametrize("way", ["handoff", "tool"])
 def test_every_call_is_counted_once_and_where_it_was_made(team, way, adapted):
+    CALLERS.clear()
     replies = [TRANSFER] if way == "handoff" else [ASK, "Thanks.", ASK, "Thanks again."]
     with (
         served(*replies) as (outer, url),
@@ -57,6 +58,7 @@ def test_every_call_is_counted_once_and_where_it_was_made(team, way, adapted):
         agent.run("Help")
         agent.run("More")
 
+    assert set(CALLERS) == {"expert"}
     own, others = outer.gather_usage().total_tokens, inner.gather_usage().total_tokens
     if other is None:
         assert agent.gather_usage().total_tokens == own + others

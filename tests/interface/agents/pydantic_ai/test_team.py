@@ -7,7 +7,7 @@ import pytest
 from maseval.core.usage import Usage
 from maseval.interface.agents.pydantic_ai import PydanticAIAgentAdapter, as_tools
 from tests.interface.agents.frameworks import PydanticAI
-from tests.interface.agents.served import look, served
+from tests.interface.agents.served import CALLERS, look, served
 
 pytestmark = PydanticAI.marks()
 
@@ -44,6 +44,7 @@ def team(framework):
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("adapted", [True, False])
 def test_every_call_is_counted_once_and_where_it_was_made(team, shared, adapted):
+    CALLERS.clear()
     with (
         served(*[ASK, "Thanks."] * 2) as (outer, url),
         served(*[LOOK, "Seen."] * 2) as (inner, expert_url),
@@ -53,6 +54,7 @@ def test_every_call_is_counted_once_and_where_it_was_made(team, shared, adapted)
         agent.run("Help")
         agent.run("More")
 
+    assert set(CALLERS) == {"expert"}
     own, others = outer.gather_usage().total_tokens, inner.gather_usage().total_tokens
     if other is None:
         assert agent.gather_usage().total_tokens == own + (others if shared else 0)

@@ -8,6 +8,7 @@ from maseval.benchmark.tau2 import Tau2Environment
 from maseval.core.clock import Clock
 from maseval.core.exceptions import TaskTimeoutError, UserExhaustedError
 from maseval.core.messages import MessageHistory, tool_call
+from maseval.core.outcome import RecordedReport
 from maseval.core.provider_errors import (
     AuthenticationError,
     OverloadedError,
@@ -18,7 +19,7 @@ from maseval.core.provider_errors import (
 from maseval.interface.agents.smolagents import SmolAgentAdapter, SmolAgentLLMUser, as_tools
 from maseval.testing.provider_server import OpenAIProtocol, Reply
 from tests.interface.agents.frameworks import Smolagents
-from tests.interface.agents.served import KEY, NAME, look, recorded_calls, served
+from tests.interface.agents.served import CALLERS, KEY, LOOKING, NAME, look, recorded_calls, served
 
 pytestmark = Smolagents.marks()
 
@@ -305,15 +306,23 @@ def team(sdk, framework):
 TASK = {"name": "worker", "arguments": {"task": "Look"}}
 
 
-def test_the_tokens_of_managed_agents_count(team):
+def test_the_tokens_and_the_work_of_managed_agents_are_in_their_leaders_record(team):
+    CALLERS.clear()
     with (
         served(TASK, TASK, say("All done.")) as (boss, url),
-        served(*[{"name": "look"}, say("Seen.")] * 2) as (worker, worker_url),
+        served(*[LOOKING, say("Seen.")] * 2) as (worker, worker_url),
     ):
         agent = team(url, worker_url, [look])
         assert agent.run("Look twice") == "All done."
 
     assert len(worker.requests) == 4
+    assert CALLERS == ["worker"] * 2
+    said = agent.gather_traces()["members"]["worker"]
+    assert [m["role"] for m in said] == ["system", *["user", "assistant", "tool", "assistant"] * 2]
+    assert agent.gather_traces()["total_steps"] == 3
+    events = RecordedReport({"traces": {"agents": {"boss": agent.gather_traces()}}}).events()
+    acts = [e.agent for e in events if e.entry.raw.get("tool_calls")]
+    assert acts == ["worker", "boss"] * 2, "a step of the boss ends after those of the worker"
     assert agent.gather_usage() == boss.gather_usage() + worker.gather_usage()
 
 

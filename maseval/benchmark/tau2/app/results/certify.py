@@ -89,7 +89,6 @@ class Verification:
         return not self.differences
 
     def to_dict(self) -> dict[str, object]:
-        """Return the check as JSON."""
         return {
             "certificate": str(self.certificate),
             "path": str(self.path),

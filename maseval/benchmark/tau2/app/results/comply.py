@@ -72,7 +72,6 @@ class CompliedRun:
         return [RuleCount(*key, passing[key], every[key]) for key in ranked]
 
     def to_dict(self) -> dict[str, object]:
-        """Return all findings as JSON values."""
         return {
             "path": str(self.path),
             "without_rules": list(self.without_rules),
@@ -175,7 +174,6 @@ class RuleBook:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return rules and statements as JSON values."""
         kept = ("id", "text", "place")
         return {
             "domain": self.domain,

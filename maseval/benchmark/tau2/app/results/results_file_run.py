@@ -24,7 +24,7 @@ from maseval.benchmark.tau2.rescoring.rescore import (
 from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
 from maseval.benchmark.tau2.results import ResultsFile, read_results
 from maseval.benchmark.tau2.results.reports import JUDGED_BY
-from maseval.benchmark.tau2.review.errata.erratum import words_told
+from maseval.benchmark.tau2.scoring.case import words_told
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding
 from maseval.core.outcome import Simulation

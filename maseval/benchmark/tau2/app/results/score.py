@@ -145,7 +145,6 @@ class FileScore:
         return bool(self.compared) and all(each.weight == "remark" for each in self.findings)
 
     def to_dict(self) -> dict[str, object]:
-        """Return the score as JSON."""
         return {
             "path": str(self.path),
             "version": self.found.version,
@@ -194,7 +193,6 @@ class FileUnder:
         return [each for each in self.scores[self.found.first].findings if each.kind in common]
 
     def to_dict(self) -> dict[str, object]:
-        """Return the scores as JSON."""
         return {
             "path": str(self.path),
             "compared_with": self.found.first,
@@ -227,7 +225,6 @@ class ScoresUnder(FilesRead[FileUnder]):
         }
 
     def to_dict(self) -> dict[str, object]:
-        """Return all files as JSON."""
         return {
             "files": [each.to_dict() for each in [*self, *self.unreadable]],
             "totals": {name: each.to_dict() for name, each in self.totals.items()},

@@ -120,7 +120,6 @@ class UnreadableFile:
         return words if words.startswith(path) else f"{path}: {words}"
 
     def to_dict(self) -> dict[str, object]:
-        """Return the file and its error as JSON."""
         return {"path": str(self.path), "error": str(self.error)}
 
 

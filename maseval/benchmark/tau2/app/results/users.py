@@ -75,7 +75,6 @@ class UsersOfRun:
     notes: Sequence[str] = ()
 
     def to_dict(self) -> dict[str, object]:
-        """Return all findings as JSON values."""
         return {
             "path": str(self.path),
             "notes": list(self.notes),

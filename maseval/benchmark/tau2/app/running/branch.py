@@ -36,14 +36,15 @@ from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.formats.message import SpokenMessage, Tau2Message
+from maseval.benchmark.tau2.episode import Seat
+from maseval.benchmark.tau2.formats.message import Tau2Message
 from maseval.benchmark.tau2.players.scripted import PLAYERS
 from maseval.benchmark.tau2.results import read_results
 from maseval.benchmark.tau2.results.reports import Tau2Report
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Simulation
 from maseval.runs import RunFolder
-from maseval.stats.intervals import Interval, wilson
+from maseval.stats.intervals import Interval, mean_interval
 
 
 @dataclass(frozen=True)
@@ -193,8 +194,8 @@ class BranchResult:
 
     @property
     def interval(self) -> Interval:
-        """Wilson's interval: the simulations are independent, and of one task."""
-        return wilson(self.passed, self.judged)
+        """The interval of the chance, as of every mean; the simulations are independent."""
+        return mean_interval([1.0] * self.passed + [0.0] * (self.judged - self.passed))
 
     def to_dict(self) -> dict[str, object]:
         """Return the one object that ``--json`` prints."""
@@ -329,20 +330,6 @@ def split_of(recorded: OriginConversation) -> str:
     )
 
 
-class _Listener:
-    """A side that follows the recorded beginning and is asked for nothing."""
-
-    def begin(self, history: Sequence[Tau2Message]) -> None: ...
-
-    def recall(self, incoming: Sequence[Tau2Message], message: SpokenMessage) -> None: ...
-
-    def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
-        raise AssertionError("nobody is asked while a beginning is checked")
-
-    def is_stop(self, message: SpokenMessage) -> bool:
-        return False
-
-
 def replay_beginning(
     prepared: PreparedRun, past: Sequence[Tau2Message], *, lenient: bool
 ) -> Tau2Environment:
@@ -350,8 +337,8 @@ def replay_beginning(
     (task,) = (task for tasks in prepared.tasks.values() for task in tasks)
     solo = prepared.setup.mode is Mode.SOLO
     environment = Tau2Environment({**task.environment_data, "solo": solo})
-    user = None if solo else _Listener()
-    Continuation(environment, _Listener(), user, past=past, lenient=lenient).next_turn()
+    user = None if solo else Seat("user")
+    Continuation(environment, Seat("assistant"), user, past=past, lenient=lenient).next_turn()
     return environment
 
 

@@ -31,7 +31,6 @@ class DemoResult:
     without_data: str | None = None
 
     def to_dict(self) -> dict[str, object]:
-        """Return the result as JSON."""
         page = None if self.report is None else str(self.report)
         return {**self.run.to_dict(), "report": page, "without_data": self.without_data}
 

@@ -107,19 +107,7 @@ class RunPlan:
 
     def to_dict(self) -> dict[str, object]:
         """Return the one object that ``--json`` prints."""
-        return {
-            "folder": str(self.folder),
-            "tasks": {domain: list(ids) for domain, ids in self.tasks.items()},
-            "trials": self.trials,
-            "left": self.left,
-            "config": dict(self.config),
-            "models": [asdict(model) for model in self.models],
-            "cost": self.cost,
-            "basis": self.basis,
-            "prompts": {role: asdict(prompt) for role, prompt in self.prompts.items()},
-            "problems": list(self.problems),
-            "warnings": list(self.warnings),
-        }
+        return {**asdict(self), "folder": str(self.folder), "cost": self.cost}
 
 
 @takes(RunOptions)

@@ -72,7 +72,6 @@ class WrittenSubmission:
     notes: Sequence[str]
 
     def to_dict(self) -> dict[str, object]:
-        """Return the submission as JSON."""
         return {
             "folder": str(self.folder),
             "files": [str(file) for file in self.files],

@@ -1,9 +1,9 @@
 """Findings about choices that nothing decides: another record would do as well as the gold's.
 
 Each id in a writing call of the reference solution is replaced by those of the records that stand
-beside it, such as the other cards of a customer, and each word from a short list by the others of
-the list. Where the tools take the call, no rule of the policy is against it, and the user's words
-name nothing that sets the two apart, several end states are right and one counts.
+beside it, such as the other cards of a customer. Where the tools take the call, no rule of the
+policy is against it, and the user's words neither name nor compare what sets the two apart, several
+end states are right and one counts.
 """
 
 import re
@@ -51,18 +51,6 @@ class RecordsBeside:
         wanted = frozenset(text for action in actions for _, text in texts_in(action.arguments))
         return holders_of(self._audited.tables, wanted)
 
-    @cached_property
-    def short_lists(self) -> Mapping[tuple[str, str], frozenset[str]]:
-        """The words that an argument may be, by tool and argument."""
-        found = {}
-        for kit in (self._audited.domain.toolkit, self._audited.domain.user_toolkit):
-            for definition in kit.definitions() if kit else ():
-                function = definition["function"]
-                for name, schema in function["parameters"].get("properties", {}).items():
-                    if "enum" in schema:
-                        found[function["name"], name] = frozenset(map(str, schema["enum"]))
-        return found
-
 
 class _Choice(NamedTuple):
     """A value of one of the reference solution's calls, and what stands beside it."""
@@ -82,7 +70,7 @@ def undecided_choices(task: AuditedTask, beside: RecordsBeside) -> Iterator[Task
     if not task.counts(RewardType.DB):
         return
     chooser = _Chooser(task, beside)
-    for choice in (*chooser.of_records(), *chooser.of_words()):
+    for choice in chooser.of_records():
         rivals = [
             (other, varied[choice.number])
             for other in choice.others
@@ -111,7 +99,7 @@ def _finding(
 
 
 def _describe(key: str, record: object, beside: object) -> str:
-    own = sorted(values_of(record) - values_of(beside)) if record is not None else []
+    own = sorted(values_of(record) - values_of(beside))
     differing = [f"{field} {value}" for field, value in own if value != key][:4]
     return f"{key} ({', '.join(differing)})" if differing else key
 
@@ -150,22 +138,6 @@ class _Chooser:
                             and self._fits(record, other, before)
                         }
                         yield _Choice(number, path, value, others, record)
-
-    def of_words(self) -> Iterator[_Choice]:
-        """Yield words from a short list, with the others of the list, that nobody says."""
-        for number in self.laboratory.writes:
-            action = self.laboratory.actions[number]
-            named = {text for _, text in texts_in(action.arguments)}
-            kept = {pair for key in named for root in self._roots(key) for pair in values_of(root)}
-            for name, value in action.arguments.items():
-                listed = self._beside.short_lists.get((action.name, name), frozenset())
-                if not isinstance(value, str) or value not in listed or (name, value) in kept:
-                    continue
-                if self._is_decided(number, (name,), value):
-                    continue
-                if not all(map(self._words.name, re.findall(r"\w{3,}", value))):
-                    others = dict.fromkeys(sorted(listed - {value}))
-                    yield _Choice(number, (name,), value, others, None)
 
     def _is_decided(self, number: int, path: FieldPath, value: str) -> bool:
         """Return True if the user's words decide a value, by naming it or by a comparison.

@@ -91,7 +91,7 @@ def criteria_can_only_pass(task: AuditedTask) -> Iterator[TaskFinding]:
     """Find a task in which nothing counts that could fail."""
     if task.criteria is None:
         yield task.finding("criteria can only pass", "error", "the task has no criteria")
-    elif all(_is_vacuous(task, kind) for kind in task.criteria.reward_basis):
+    elif not any(map(task.criteria.can_fail, task.criteria.reward_basis)):
         basis = [kind.value for kind in task.criteria.reward_basis]
         text = f"it scores {', '.join(basis) or 'nothing'}, none of which can fail"
         yield task.finding("criteria can only pass", "error", text)
@@ -102,10 +102,8 @@ def doing_nothing_passes(task: AuditedTask) -> Iterator[TaskFinding]:
     criteria = task.criteria
     if criteria is None or not task.looks_at_the_world:
         return
-    said = task.counts(RewardType.COMMUNICATE) and criteria.communicate_info
-    done = task.counts(RewardType.ACTION) and criteria.actions
-    judged = task.counts(RewardType.NL_ASSERTION) and criteria.nl_assertions
-    if said or done or judged:
+    wanted = (RewardType.COMMUNICATE, RewardType.ACTION, RewardType.NL_ASSERTION)
+    if any(task.counts(kind) and criteria.can_fail(kind) for kind in wanted):
         return
     if task.counts(RewardType.DB) and task.gold.state != task.start:
         return
@@ -115,29 +113,13 @@ def doing_nothing_passes(task: AuditedTask) -> Iterator[TaskFinding]:
     yield task.finding("doing nothing passes", "warning", text)
 
 
-def _is_vacuous(task: AuditedTask, kind: RewardType) -> bool:
-    criteria = task.criteria
-    assert criteria is not None
-    match kind:
-        case RewardType.DB:
-            return not task.looks_at_the_world
-        case RewardType.ENV_ASSERTION:
-            return not criteria.env_assertions
-        case RewardType.ACTION:
-            return not criteria.actions
-        case RewardType.COMMUNICATE:
-            return not criteria.communicate_info
-        case RewardType.NL_ASSERTION:
-            return not criteria.nl_assertions
-
-
 def checks_can_only_pass(
     audited: AuditedDomain, tasks: Sequence[AuditedTask]
 ) -> Iterator[TaskFinding]:
     """Checks that are scored in a task without criteria for them; one finding per check."""
     for kind in RewardType:
         counting = [task for task in tasks if task.counts(kind)]
-        empty = [task.id for task in counting if _is_vacuous(task, kind)]
+        empty = [e.id for e in counting if e.criteria and not e.criteria.can_fail(kind)]
         if empty:
             scored = f"{kind.value} is scored in {count_of(len(counting), 'task')}"
             text = f"{scored}, {len(empty)} of them without criteria"

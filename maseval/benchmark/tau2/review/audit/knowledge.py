@@ -15,7 +15,7 @@ from maseval.benchmark.tau2.review.audit.audited import (
     TaskFinding,
     reading_tools,
 )
-from maseval.benchmark.tau2.review.audit.values import words_of
+from maseval.benchmark.tau2.review.audit.values import parts_of, texts_in, words_of
 from maseval.benchmark.tau2.world.tasks import RewardType
 from maseval.benchmark.tau2.world.world import to_json_str
 
@@ -63,15 +63,8 @@ def _has_word(text: str, sought: str) -> bool:
 
 def _ids(value: object) -> Iterator[str]:
     """Yield the texts that are ids: one word with a digit, four characters or more, no date."""
-    match value:
-        case str() if re.fullmatch(r"#?\w*\d\w*", value) and len(value) >= 4:
-            yield value
-        case dict():
-            for each in value.values():
-                yield from _ids(each)
-        case list():
-            for each in value:
-                yield from _ids(each)
+    texts = (text for _, text in texts_in(value))
+    return (text for text in texts if len(text) >= 4 and re.fullmatch(r"#?\w*\d\w*", text))
 
 
 class Reader:
@@ -194,12 +187,5 @@ class Reader:
 
 
 def _values_named(key: str, value: object) -> Iterator[object]:
-    match value:
-        case dict():
-            for name, each in value.items():
-                if name == key and isinstance(each, str):
-                    yield each
-                yield from _values_named(key, each)
-        case list():
-            for each in value:
-                yield from _values_named(key, each)
+    parts = parts_of(value) if isinstance(value, dict | list) else ()
+    return (each[key] for each in parts if isinstance(each.get(key), str))

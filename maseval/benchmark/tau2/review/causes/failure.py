@@ -25,7 +25,7 @@ from maseval.benchmark.tau2.review.explain.explanation import Explanation, forma
 from maseval.benchmark.tau2.review.policy import check_case, forbidden_steps
 from maseval.benchmark.tau2.review.policy.confirming import TRANSFER_TEXT, TRANSFER_TOOL
 from maseval.benchmark.tau2.review.policy.consent import Meaning, read_reply
-from maseval.benchmark.tau2.review.talk import CallMade, Talk, Utterance
+from maseval.benchmark.tau2.review.talk import CallMade, Talk, Utterance, normalise
 from maseval.benchmark.tau2.scoring.case import Case
 from maseval.core.finding import Finding
 
@@ -98,7 +98,7 @@ class Conversation:
         left = list(calls)
         for call in left:
             alone = len(left) == 1
-            if agrees_to(reply, call) and offers(text, words.plain(reply), call, alone=alone):
+            if agrees_to(reply, call) and offers(text, normalise(reply), call, alone=alone):
                 return at, call
         return None
 
@@ -161,7 +161,7 @@ def same_call(one: Tau2ToolCall, other: Tau2ToolCall) -> bool:
 
 def agrees_to(text: str, call: Tau2ToolCall) -> bool:
     """Return True if a reply to the offer of a call is a yes, or an order to make it."""
-    return read_reply(words.plain(text), call) in (Meaning.YES, Meaning.REQUEST)
+    return read_reply(normalise(text), call) in (Meaning.YES, Meaning.REQUEST)
 
 
 def offers(text: str, reply: str, call: Tau2ToolCall, *, alone: bool) -> bool:

@@ -32,7 +32,6 @@ from maseval.benchmark.tau2.review.explain.scored_case import (
     score_case,
     score_corrected,
 )
-from maseval.benchmark.tau2.review.talk import CallMade
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.scoring.score import score
 from maseval.benchmark.tau2.versions import FIRST_ENDINGS
@@ -120,31 +119,18 @@ def _blame(
     )
 
 
-# -- no verdict --------------------------------------------------------------
-
-
-def nothing_recorded(failure: Failure) -> Finding | None:
-    """There is no conversation."""
-    if any(message["role"] != "tool" for message in failure.messages):
+def no_verdict(failure: Failure) -> Finding | None:
+    """There is no conversation, something outside ended it, or its calls cannot be made again."""
+    fault, at = failure.explanation.replay_fault, None
+    if all(message["role"] == "tool" for message in failure.messages):
+        kind, text = "no conversation", "no message was recorded"
+    elif failure.ending not in FIRST_ENDINGS:  # a time-out, a crash
+        kind, text = "ended from outside", f"it was ended from outside: {failure.ending}"
+    elif fault is not None:
+        kind, text, at = "not replayable", fault.meaning, fault.message_index
+    else:
         return None
-    return _blame("infrastructure", "no conversation", "no message was recorded", grade="proven")
-
-
-def ended_from_outside(failure: Failure) -> Finding | None:
-    """It was ended by something outside the benchmark's rules: a time-out, a crash."""
-    if failure.ending in FIRST_ENDINGS:
-        return None
-    text = f"it was ended from outside: {failure.ending}"
-    return _blame("infrastructure", "ended from outside", text, grade="proven")
-
-
-def not_replayable(failure: Failure) -> Finding | None:
-    """Its calls do not give the recorded answers when they are made again."""
-    fault = failure.explanation.replay_fault
-    if fault is None:
-        return None
-    kind, at = "not replayable", fault.message_index
-    return _blame("infrastructure", kind, fault.meaning, message=at, grade="proven")
+    return _blame("infrastructure", kind, text, message=at, grade="proven")
 
 
 # -- what is recomputed ------------------------------------------------------
@@ -243,23 +229,18 @@ def unsound_task(failure: Failure) -> Finding | None:
     return _blame("task", "unsound", reason, grade="undecided")
 
 
-# The choices that a task may leave open, and words by which it does not.
-_OPEN_CHOICES = {
-    "payment": re.compile(r"\b(?:pay|paid|card|credit|gift|gc\b|cc\b|certificate|refund|original)"),
-    "reason": re.compile(r"no longer|mistake"),
-}
-
-
 def choice_left_open(failure: Failure) -> Finding | None:
-    """Only a reason or a way to pay differs, and the task does not say which."""
-    differences = [each for pair in failure.pairs for each in pair.choices]
+    """Only what the domain leaves to the user differs, and the task does not say which."""
+    differences = [(pair, each) for pair in failure.pairs for each in pair.choices]
     if not differences or failure.untouched or failure.extra:
         return None
-    for each in differences:
-        said = next((said for name, said in _OPEN_CHOICES.items() if name in each.argument), None)
-        if said is None or said.search(failure.scenario):
+    choices = failure.case.setting.domain.choices
+    for pair, each in differences:
+        tool, argument = pair.made.call["name"], each.argument
+        if not any(choice.allows(tool, argument, failure.scenario) for choice in choices):
             return None
-    at, text = failure.pairs[0].made.message_index, f"{differences[0]}; the task does not say which"
+    at = failure.pairs[0].made.message_index
+    text = f"{differences[0][1]}; the task does not say which"
     return _blame("task", "choice left open", text, message=at, grade="undecided")
 
 
@@ -333,7 +314,8 @@ def used_up_the_limit(failure: Failure) -> Finding | None:
     if failure.ending not in _LIMITS:
         return None
     text = f"cut off after {len(failure.messages)} messages ({failure.ending})"
-    last = _repeated_at_the_end(failure)
+    calls = failure.talk.calls[::-1]
+    last = [*takewhile(lambda e: render_call(e.call) == render_call(calls[0].call), calls)]
     if len(last) >= _LOOP and last[0].call["requestor"] == "assistant":
         text += f", the last {len(last)} calls alike: {render_call(last[0].call)}"
         return _blame("agent", "went in circles", text, message=last[-1].message_index)
@@ -341,12 +323,6 @@ def used_up_the_limit(failure: Failure) -> Finding | None:
         return _blame("unclear", "cut off when all was done", text, grade="undecided")
     more = tuple(_missing(failure))
     return _blame("agent", "used up the limit", text, evidence=more, grade="undecided")
-
-
-def _repeated_at_the_end(failure: Failure) -> list[CallMade]:
-    calls = failure.talk.calls[::-1]
-    same = takewhile(lambda e: render_call(e.call) == render_call(calls[0].call), calls)
-    return list(same)
 
 
 def _would_have_passed(failure: Failure) -> bool:
@@ -490,9 +466,7 @@ def _missing(failure: Failure) -> Iterator[str]:
 
 
 STEPS: tuple[CauseStep, ...] = (
-    nothing_recorded,
-    ended_from_outside,
-    not_replayable,
+    no_verdict,
     forbidden_write,
     value_from_nowhere,
     language_not_read,

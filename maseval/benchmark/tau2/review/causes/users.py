@@ -2,7 +2,7 @@
 
 Only what the record shows is looked for: a turn without a word or a call, words of the agent's
 part, a conversation that ends in the yes to an offer, an id or address that nobody gave the user,
-and in a failure the choice for which ``causes`` blames it. Most of what readers note (wishes never
+and in a failure what ``causes`` blames it for. Most of what readers note (wishes never
 said, conditions turned around, reports without a look at the device) is not found, so that a share
 of conversations with a fault is a lower bound.
 """
@@ -19,7 +19,7 @@ from maseval.core.finding import NOT_READ, Finding
 LOOKED_FOR = (
     "Looked for: empty turns, words of the agent's part, a conversation that ends in the yes to an "
     "offer, ids and addresses that nobody gave the user, and in failures choices against the task. "
-    "That was 8 of the 125 faults that readers noted in 180 conversations."
+    "That was 11 of the 125 faults that readers noted in 180 conversations."
 )
 """A sentence to stand above every number of faults."""
 _AGENT = re.compile(
@@ -41,12 +41,7 @@ def user_findings(case: Case, cause: Finding | None = None) -> tuple[Finding, ..
     conversation = Conversation(case)
     if not conversation.talk.is_english:
         return (*_silent_turns(conversation), user_not_read("the conversation is not in English"))
-    found = [
-        *_silent_turns(conversation),
-        *_agent_words(conversation),
-        *_invented_values(conversation),
-        *_stopped_in_its_yes(conversation),
-    ]
+    found = [*_silent_turns(conversation), *_other_faults(conversation)]
     blamed = cause is not None and "user" in (cause.who, cause.also)
     if cause is not None and blamed and cause.kind not in {each.kind for each in found}:
         found.append(replace(cause, source="user", who="user", also=None))
@@ -67,20 +62,15 @@ def _silent_turns(conversation: Conversation) -> Iterator[Finding]:
         yield _fault("said nothing", "the user neither speaks nor acts", at)
 
 
-def _agent_words(conversation: Conversation) -> Iterator[Finding]:
+def _other_faults(conversation: Conversation) -> Iterator[Finding]:
+    """Yield what is found by reading words."""
     for at, text in conversation.talk.user:
         said = next((each for each in words.sentences(text) if _AGENT.search(each)), None)
         if said is not None:
             yield _fault("spoke as the agent", f"the user speaks as the agent: {said!r}", at)
-
-
-def _invented_values(conversation: Conversation) -> Iterator[Finding]:
     for value, at in conversation.invented_values():
         text = f"the user gives {value!r}, which neither its task nor anybody has given it"
         yield _fault("invented fact", text, at)
-
-
-def _stopped_in_its_yes(conversation: Conversation) -> Iterator[Finding]:
     done = [(each.call["name"], words.record(each.call)) for each in conversation.done]
     left = [e for e in conversation.undone if (e["name"], words.record(e)) not in done]
     found = conversation.offer_left_in_a_yes(left)

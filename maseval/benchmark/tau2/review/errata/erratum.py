@@ -28,6 +28,7 @@ from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.releases import AnyVersion, release_of
 from maseval.benchmark.tau2.formats.message import Requestor
+from maseval.benchmark.tau2.scoring.case import words_told
 from maseval.benchmark.tau2.world.tasks import Action, TaskSpec
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.words import count_of
@@ -171,20 +172,6 @@ def _is_published(
     except MASEvalError:  # there is no such task, or its files are not here
         return False
     return words_told(published) == words_told(task) and TaskSpec.of(published) == TaskSpec.of(task)
-
-
-def words_told(task: Mapping[str, Any]) -> str:
-    """Return what a task tells the user; older files leave out what is empty."""
-    return "\n".join(sorted(_texts(task.get("user_scenario"))))
-
-
-def _texts(value: object) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case Mapping():
-            for each in value.values():
-                yield from _texts(each)
 
 
 def errata_of(domain: str | Domain, release: AnyVersion = None) -> tuple[Erratum, ...]:

@@ -26,13 +26,12 @@ from maseval.benchmark.tau2.review.errata.erratum import (
     Erratum,
     errata_for,
     gold_actions,
-    words_told,
 )
 from maseval.benchmark.tau2.review.policy import check_case, check_gold
 from maseval.benchmark.tau2.review.policy.checking import BROKE, DEMANDED, NOT_ENGLISH
 from maseval.benchmark.tau2.review.policy.rules import INNER_TOOL
 from maseval.benchmark.tau2.review.words import record
-from maseval.benchmark.tau2.scoring.case import Case
+from maseval.benchmark.tau2.scoring.case import Case, words_told
 from maseval.benchmark.tau2.scoring.score import score
 from maseval.benchmark.tau2.world.reference import (
     GoldKey,
@@ -46,7 +45,7 @@ from maseval.benchmark.tau2.world.replay import calls_with_answers
 from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.state.copying import once
 from maseval.benchmark.tau2.world.state.records import Table
-from maseval.benchmark.tau2.world.tasks import Action, Criteria, RewardType
+from maseval.benchmark.tau2.world.tasks import Action, RewardType
 from maseval.core.finding import LEFT_OUT, SOUND_FAIL, SOUND_PASS, Finding
 from maseval.core.outcome import is_successful
 from maseval.core.recorded import mapping
@@ -178,13 +177,16 @@ def _made_alike(case: Case, solution: Sequence[Action]) -> _MadeAlike | None:
     ]
     words += ["the same calls in another order"] * swapped
     # What must come before them is no write, and is made by the solution: a tool is unlocked.
-    before = [each for each in solution if each not in steps and _prepares(setting, each)]
-    return _MadeAlike([*before, *as_made], words, any(twin.chosen for twin in twins))
-
-
-def _prepares(setting: Setting, step: Action) -> bool:
     kit = setting.domain.toolkit
-    return step.requestor == "assistant" and kit.has_tool(step.name) and kit.mutates(step.name)
+    before = [
+        each
+        for each in solution
+        if each not in steps
+        and each.requestor == "assistant"
+        and kit.has_tool(each.name)
+        and kit.mutates(each.name)
+    ]
+    return _MadeAlike([*before, *as_made], words, any(twin.chosen for twin in twins))
 
 
 def _twin(
@@ -211,7 +213,7 @@ def _twin(
             continue
         if key in shuffled:
             words.append(shuffled[key])
-        elif _same_words(found, value):
+        elif _spelling(found) == _spelling(value):
             words.append(f"{key} written {found!r} instead of {value!r}")
         elif key in may_differ:
             words.append(_instead(_noun(domain, name, key), found, value))
@@ -235,12 +237,10 @@ def _at_work(call: Tau2ToolCall) -> tuple[str, Mapping[str, Any]]:
     return (within, arguments) if isinstance(arguments, dict) else (call["name"], given)
 
 
-def _same_words(one: object, other: object) -> bool:
-    return isinstance(one, str) and isinstance(other, str) and _spelling(one) == _spelling(other)
-
-
-def _spelling(text: str) -> str:
+def _spelling(text: object) -> object:
     """Return a text in one spelling: without case and signs, common abbreviations alike."""
+    if not isinstance(text, str):
+        return text
     words = _WORD.findall(_SIGNS.sub("", text.casefold()))
     whole = " ".join(words)
     return _ALIKE.get(whole, " ".join(_ALIKE.get(word, word) for word in words))
@@ -342,16 +342,13 @@ def sound_finding(
             return None if passed else _finding(SOUND_PASS, f"another right end state: {other}")
     if right == passed:
         return None
-    why = "; ".join(str(each) for each in errata if _corrects(each))
+    corrections = [(str(each), each.sound_verdict) for each in errata]
+    why = "; ".join(e for e, by in corrections if by.gold is not None or by.tell is not None)
     return _finding(SOUND_PASS if right else SOUND_FAIL, why)
 
 
 def _finding(kind: str, why: str) -> Finding:
     return Finding("erratum", "task", kind, "known fault of the task", why, "proven")
-
-
-def _corrects(erratum: Erratum) -> bool:
-    return erratum.sound_verdict.gold is not None or erratum.sound_verdict.tell is not None
 
 
 def with_corrections(case: Case, errata: Sequence[Erratum]) -> Case:
@@ -376,21 +373,17 @@ def _faults_of_gold(setting: Setting, told: str, ticket: str | None) -> Iterator
     if criteria is None:
         return
     calls = {action.action_id: action.call() for action in setting.task.actions}
-    if RewardType.DB in criteria.reward_basis:
+    basis = criteria.reward_basis
+    if RewardType.DB in basis:
         for fault in gold_state(setting).errors:
             if setting.may_write(calls[fault.action_id]):
                 yield f"gold impossible: {fault.name} fails: {fault.error}"
     for breach in check_gold(setting, told, ticket).breaches:
         yield f"gold against the policy: {breach.text}"
     for kind in shortfall(setting).kinds:
-        if kind in criteria.reward_basis:
+        if kind in basis:
             yield f"gold impossible: carried out call by call, it fails at {kind.value}"
-    yield from _texts_never_found(criteria)
-
-
-def _texts_never_found(criteria: Criteria) -> Iterator[str]:
-    """Commas are removed from what the agent says, so that a text with one is never found."""
-    if RewardType.COMMUNICATE in criteria.reward_basis:
-        for info in criteria.communicate_info or ():
-            if "," in info:
-                yield f"text to be told is wrong: {info!r} has a comma, which is never found"
+    # Commas are removed from what the agent says, so that a text with one is never found.
+    for info in (criteria.communicate_info or ()) if RewardType.COMMUNICATE in basis else ():
+        if "," in info:
+            yield f"text to be told is wrong: {info!r} has a comma, which is never found"

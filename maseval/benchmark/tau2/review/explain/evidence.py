@@ -69,19 +69,12 @@ def check_summaries(
         }
         if reward_info["nl_assertions"] is not None:
             passed[RewardType.NL_ASSERTION] = _all(reward_info["nl_assertions"], "met")
-    contents = {
-        RewardType.DB: criteria.actions is not None or criteria.env_assertions is not None,
-        RewardType.ENV_ASSERTION: bool(criteria.env_assertions),
-        RewardType.ACTION: bool(criteria.actions),
-        RewardType.COMMUNICATE: bool(criteria.communicate_info),
-        RewardType.NL_ASSERTION: bool(criteria.nl_assertions),
-    }
     return tuple(
         CheckSummary(
             kind.value,
             kind in criteria.reward_basis,
             passed[kind],
-            contents[kind],
+            criteria.can_fail(kind),
             _detail(kind, criteria, reward_info) if looked else "",
         )
         for kind in RewardType

@@ -59,10 +59,6 @@ class ExplanationSection(NamedTuple):
     lines: tuple[str, ...]
 
 
-def _sound(found: Finding) -> Iterator[str]:
-    yield f"{found.kind.removeprefix('sound: ')}: {found.text}"
-
-
 def _lines_of_fault(fault: ReplayFault) -> Iterator[str]:
     where = "" if fault.message_index is None else f"message {fault.message_index}: "
     yield f"{where}{fault.meaning}"
@@ -217,9 +213,10 @@ class Explanation:
     def sections(self) -> list[ExplanationSection]:
         """Return the reasons in words, and what would have changed the verdict."""
         opposite = "fail" if self.passed else "pass"
+        sound = [self.sound] if self.sound else []
         found: Mapping[str, Iterable[str]] = {
             CHECKS: map(_check, self.checks),
-            "Sound verdict": _sound(self.sound) if self.sound else (),
+            "Sound verdict": [f"{e.kind.removeprefix('sound: ')}: {e.text}" for e in sound],
             "Replay failed": _lines_of_fault(self.replay_fault) if self.replay_fault else (),
             END_STATE: _wrong_fields(self.wrong_fields),
             "Assertions": (line for each in self.assertions for line in _assertion(each)),

@@ -9,7 +9,7 @@ user agreed to several actions at once or a refused call is repaired.
 import re
 from collections.abc import Iterator
 from enum import Enum, auto
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
@@ -21,6 +21,7 @@ from maseval.benchmark.tau2.review.words import (
     mentions,
     record,
     said_as,
+    says_the_like,
     sentences,
     telling_values,
     topic_words,
@@ -53,12 +54,6 @@ _AGAINST = (
     *("wait", "hold o", "stop", "n't", "never", "forget", "mind", "thought", "think"),
     *("rather", "before", "leave", "keep"),
 )
-# What customers and agents call it, beside the words of the tool's name.
-_ALSO = {
-    "modify": "|set|put|ship|us(?:e|ing)|cancel(?:l?ing)? (?:the|just|only)",
-    "exchange": "|chang",
-    "flights": "|seat|trip|leg|segment|upgrad|downgrad",
-}
 
 
 def read_reply(text: str, call: Tau2ToolCall) -> Meaning:
@@ -81,6 +76,14 @@ def read_reply(text: str, call: Tau2ToolCall) -> Meaning:
     return Meaning.QUESTION if text.rstrip().endswith("?") else Meaning.UNCLEAR
 
 
+def agrees(text: str) -> bool:
+    """Return True if a text says yes, to whatever was asked, and takes nothing back."""
+    return read_reply(text, _ANYTHING) is Meaning.YES
+
+
+_ANYTHING: Tau2ToolCall = {"id": "", "name": "", "arguments": {}, "requestor": "assistant"}
+
+
 def _last_refusal(text: str, call: Tau2ToolCall) -> int:
     """Return where the last words against a call begin, or -1."""
     lower = text.lower()
@@ -95,8 +98,8 @@ def _is_about(refusal: re.Match[str], call: Tau2ToolCall) -> bool:
     verbs = [verb.lower() for verb in refusal.groups() if verb]
     if not verbs or verbs[0] in _ANY_VERB:
         return True
-    topic = _topic(call["name"])
-    return not topic or topic[0].search(verbs[0]) is not None
+    topic = topic_words(call["name"])
+    return not topic or re.match(said_as(topic[0]), verbs[0]) is not None
 
 
 def _clauses(text: str) -> Iterator[tuple[int, str]]:
@@ -122,7 +125,7 @@ def _orders(clause: str, call: Tau2ToolCall) -> bool:
     """Return True if a clause tells the agent to do what a call does."""
     if clause.rstrip().endswith("?") or phrases.TURNED.search(clause):
         return False
-    return _speaks_of(clause, call) or phrases.BIDS.search(clause) is not None
+    return says_the_like(clause, call) or phrases.BIDS.search(clause) is not None
 
 
 def topic_of(text: str, moment: CallMoment) -> Topic:
@@ -130,7 +133,7 @@ def topic_of(text: str, moment: CallMoment) -> Topic:
     call, name = moment.call, record(moment.call)
     if name is not None and not mentions(text, name) and _names_another(text, name, moment):
         return Topic.OTHER
-    if _speaks_of(text, call) or _names_values(text, call):
+    if says_the_like(text, call) or _names_values(text, call):
         return Topic.THIS
     return Topic.OPEN
 
@@ -154,18 +157,6 @@ def _names_another(text: str, name: str, moment: CallMoment) -> bool:
     key = next(iter(moment.arguments))
     answers = [made.answer for made in moment.calls_read]
     return any(f'"{key}": "{word}"' in answer for word in alike for answer in answers)
-
-
-def _speaks_of(text: str, call: Tau2ToolCall) -> bool:
-    """Return True if a text says what the name of a tool says, in these or in other words."""
-    patterns = _topic(call["name"])
-    return bool(patterns) and all(pattern.search(text) for pattern in patterns)
-
-
-@cache
-def _topic(tool: str) -> list[re.Pattern[str]]:
-    words = [f"{said_as(word)}{_ALSO.get(word, '')}" for word in topic_words(tool)]
-    return [re.compile(rf"\b(?:{word})", re.IGNORECASE) for word in words]
 
 
 class Consent(NamedTuple):

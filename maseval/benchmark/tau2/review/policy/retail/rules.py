@@ -26,6 +26,7 @@ from maseval.benchmark.tau2.review.policy.confirming import (
     one_call_at_a_time,
     transfer_is_announced,
 )
+from maseval.benchmark.tau2.review.policy.consent import agrees
 from maseval.benchmark.tau2.review.policy.retail import (
     agreement,
     eligibility,
@@ -47,7 +48,7 @@ from maseval.benchmark.tau2.review.policy.retail.eligibility import (
 from maseval.benchmark.tau2.review.policy.retail.identity import helped_user
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, rules_in
 from maseval.benchmark.tau2.review.talk import CallMade, CallMoment, Talk, Utterance, once_per_call
-from maseval.benchmark.tau2.review.words import agrees, asks, mentions, refusal, sentences
+from maseval.benchmark.tau2.review.words import asks, mentions, refusal, sentences
 
 _REASON_WORDS = {
     "no longer needed": re.compile(

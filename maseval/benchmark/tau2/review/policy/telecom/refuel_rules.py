@@ -18,9 +18,10 @@ from maseval.benchmark.tau2.domains.telecom.models import (
 from maseval.benchmark.tau2.domains.telecom.tools import TODAY
 from maseval.benchmark.tau2.domains.telecom.user_models import TelecomUserDB
 from maseval.benchmark.tau2.review.policy import phrases
+from maseval.benchmark.tau2.review.policy.consent import agrees
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, policy_of
 from maseval.benchmark.tau2.review.talk import CallMoment
-from maseval.benchmark.tau2.review.words import agrees, sentences
+from maseval.benchmark.tau2.review.words import sentences
 
 telecom = policy_of("telecom")
 UNPAID = (BillStatus.OVERDUE, BillStatus.AWAITING_PAYMENT)

@@ -6,6 +6,7 @@ from typing import Any
 
 from maseval.benchmark.tau2.domains.telecom.models import Line
 from maseval.benchmark.tau2.review.policy import phrases
+from maseval.benchmark.tau2.review.policy.consent import agrees
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, Kind
 from maseval.benchmark.tau2.review.policy.telecom.refuel_rules import (
     customer_of,
@@ -21,7 +22,6 @@ from maseval.benchmark.tau2.review.policy.telecom.remedies import (
 )
 from maseval.benchmark.tau2.review.talk import CallMade, CallMoment, Talk, Utterance
 from maseval.benchmark.tau2.review.words import (
-    agrees,
     mentions,
     sentences,
     spellings,

@@ -1,0 +1,220 @@
+"""One number of a run in every command: one that shows it is held to it, any other is listed."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+import typer
+
+pytest.importorskip("starlette")
+
+from maseval.app.results.finding import open_recording
+from maseval.app.sharing.sync import _tracked_run
+from maseval.app.viewing.reader import BenchmarkReader
+from maseval.cli.app import app
+from maseval.commands import export_site, tau2
+from maseval.runs import RunFolder
+from maseval.view.library import Library
+from tests.app.results.test_one_number import finish, provider_outage
+from tests.app.viewing.test_export import read
+from tests.cli.commandline import maseval
+from tests.damage import FORGERIES
+from tests.report.reading import index_of
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.needs(library="starlette")
+
+OPTIONS = {"domain": "library", "agent": "noisy", "agent_args": {"error_rate": 0.3}, "trials": 2}
+
+
+def asked(*arguments):
+    """What a command prints as JSON."""
+    result = maseval(*arguments, "--json")
+    assert result.exit_code in (0, 1), result.stderr
+    return json.loads(result.stdout)
+
+
+def beside(run, name):
+    return run.parent.parent / name
+
+
+def copy_of(run, name):
+    return Path(shutil.copytree(run, beside(run, name)))
+
+
+def in_resumed_run(run):
+    """The number that the same command prints again, which runs nothing more."""
+    again = {**OPTIONS, "output": copy_of(run, "resumed"), "retry_failed": False}
+    result = tau2.run(**again)
+    assert result.ran == 0
+    return result.summary.overall.pass_1["value"]
+
+
+def in_viewer(run):
+    library = Library(run.parent, BenchmarkReader())
+    library.run(run.name).check_verdicts()
+    wait_until(lambda: library.rows()[0]["pass_1"])
+    (row,) = library.rows()
+    page = library.run(run.name).results()["results"]["rows"][0]["measures"][0]["value"]
+    site = export_site(beside(run, "site"), run.parent).folder
+    (listed,) = read(site, "runs")["runs"]
+    assert {page, listed["pass_1"]["value"]} == {row["pass_1"]["value"]}
+    return page
+
+
+def in_comparison(run):
+    found = asked("compare", run, copy_of(run, "compared"))["main"]
+    assert found["first"] == found["second"]
+    return found["first"]
+
+
+def in_gate(run):
+    baseline = ("--baseline", copy_of(run, "baseline"))
+    found = asked("gate", run, *baseline, "--allow-undecidable", "--allow-incomplete")["main"]
+    assert found["first"] == found["second"]
+    return found["first"]
+
+
+def in_list(run):
+    (found,) = asked("runs", run)
+    assert found["checked"]
+    return (found["pass^1_recomputed"] or found["pass^1"])["value"]
+
+
+def in_report(run):
+    page = index_of(
+        Path(maseval("report", run, "--output", beside(run, "page.html")).stdout.strip())
+    )
+    return page["results"]["rows"][0]["measures"][0]["value"]
+
+
+def in_export(run):
+    maseval("tau2", "export", run, "--output", beside(run, "theirs.json"))
+    return asked("tau2", "score", beside(run, "theirs.json"))["files"][0]["pass^1"]["value"]
+
+
+def in_bundle(run):
+    maseval("bundle", run, "--output", beside(run, "packed.zip"))
+    maseval("unbundle", beside(run, "packed.zip"), "--output", beside(run, "unpacked"))
+    return asked("show", beside(run, "unpacked"))["overall"]["pass^1"]["value"]
+
+
+def in_plots(run):
+    maseval("plots", run, "--output", beside(run, "plots"))
+    drawn = (beside(run, "plots") / "pass_curves.svg").read_text()
+    return float(re.search(r"pass\^1 ([\d.]+)%", drawn)[1]) / 100
+
+
+def in_frames(run):
+    maseval("export", run, "--table", "runs", "--output", beside(run, "runs.jsonl"))
+    return json.loads(beside(run, "runs.jsonl").read_text())["pass_1"]
+
+
+def in_tracker(run):
+    with _tracked_run(open_recording(run), explain=False) as sent:
+        return sent.metrics["pass_hat_1"]
+
+
+def in_certificate(run):
+    found = asked("tau2", "certify", run, "--partial", "--output", beside(run, "certificate.json"))
+    return found["numbers"]["library"]["pass_hat_k"]["pass^1"]
+
+
+SHOWN = {
+    "show": lambda run: asked("show", run)["overall"]["pass^1"]["value"],
+    "runs": in_list,
+    "view": in_viewer,
+    "compare": in_comparison,
+    "gate": in_gate,
+    "plan": lambda run: asked("plan", run, "--difference", "10")["about"]["rate"],
+    "report": in_report,
+    "plots": in_plots,
+    "export": in_frames,
+    "bundle": in_bundle,
+    "sync": in_tracker,
+    "tau2 run": in_resumed_run,
+    "tau2 score": lambda run: asked("tau2", "score", run)["files"][0]["pass^1"]["value"],
+    "tau2 comply": lambda run: asked("tau2", "comply", run)["files"][0]["scores"][0]["pass^1"][
+        "value"
+    ],
+    "tau2 certify": in_certificate,
+    "tau2 export": in_export,
+}
+
+SAME_CODE = {
+    "unbundle": "bundle",
+    "run": "tau2 run, for any benchmark",
+    "demo": "tau2 run and report",
+    "tau2 branch": "tau2 run, from a message on",
+    "tau2 play": "tau2 run, with a person",
+    "tau2 submit": "tau2 score, and refuses verdicts that do not hold",
+    "macs run": "tau2 run, with other data",
+    "macs rates": "rates of goals beside show",
+    "macs score": "judges conversations, and records no run",
+    "macs export": "conversations, without a number",
+}
+NO_NUMBER = {
+    *("new", "tag", "note", "replay-server", "chaos-server"),
+    *("tau2 mcp", "tau2 explain", "tau2 users", "tau2 audit", "tau2 errata", "tau2 verify"),
+    *("tau2 tasks", "tau2 show"),
+    *(f"{name} data {each}" for name in ("tau2", "macs") for each in ("fetch", "verify", "path")),
+    "tau2 data texts",
+}
+
+
+def commands_below(command, name=""):
+    inner = getattr(command, "commands", None)
+    if inner is None:
+        return {name}
+    return {each for key in inner for each in commands_below(inner[key], f"{name} {key}".strip())}
+
+
+def test_every_command_is_known_to_show_a_number_or_none():
+    known = SHOWN.keys() | SAME_CODE.keys() | NO_NUMBER
+
+    assert commands_below(typer.main.get_command(app)) == known
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return tau2.run(**OPTIONS, output=tmp_path_factory.mktemp("every") / "whole").folder
+
+
+def same_words(reports):
+    """Trials by a model that says the same again, at another time and with another id."""
+    first = {each["task_id"]: each for each in reports if not each["repeat_idx"]}
+    for each in reports:
+        traces = json.dumps(first[each["task_id"]]["traces"])
+        if each["repeat_idx"]:
+            traces = re.sub(r"(20\d\d)-(\d\d-\d\dT)", r"2031-\2", traces)
+        said = json.loads(traces)
+        said["environment"]["simulation"]["id"] += f"-{each['repeat_idx']}"
+        yield {**each, "traces": said, "eval": first[each["task_id"]]["eval"]}
+
+
+MADE = {
+    "honest": lambda reports: reports,
+    "deterministic model": same_words,
+    "outage": provider_outage,
+    "forged": lambda reports: reports,
+    "excused": lambda reports: reports,
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_every_command_shows_the_number_that_show_gives(whole, name, monkeypatch, tmp_path):
+    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
+    recorded, run = RunFolder.read(whole), tmp_path / "runs" / "case"
+    with RunFolder.open(run, dict(recorded.config.values)) as folder:
+        for each in MADE[name](list(recorded.reports())):
+            folder.append(each)
+    finish(run)
+    if name in ("forged", "excused"):
+        FORGERIES["passed" if name == "forged" else name].do(run)
+    number = pytest.approx(SHOWN["show"](run), abs=5e-4)
+
+    found = {command: shown(run) for command, shown in SHOWN.items()}
+
+    assert found == dict.fromkeys(SHOWN, number)
