@@ -25,7 +25,7 @@ from statistics import fmean
 from typing import Literal, NamedTuple
 
 from benchmarks.table import show
-from maseval.stats.intervals import regularised_beta
+from maseval.stats.intervals import weighted_quantile
 from maseval.stats.paired_evidence import Evidence, PairedTask
 from maseval.stats.sequential import decide_difference, decide_precision
 from maseval.stats.sequential_plan import Claim, Decision, SequentialPlan
@@ -70,11 +70,7 @@ def chances_of(domain: str) -> list[float]:
     square = fmean(passed * (passed - 1) / (n * (n - 1)) for passed, n in counts)
     size = mean * (1 - mean) / (square - mean * mean) - 1
     a, b, tasks = mean * size, (1 - mean) * size, TASKS[domain]
-    return [_beta_quantile((i + 0.5) / tasks, a, b) for i in range(tasks)]
-
-
-def _beta_quantile(share: float, a: float, b: float) -> float:
-    return _bisect(lambda x: regularised_beta(x, a, b) - share, 0.0, 1.0)
+    return [weighted_quantile([(1.0, a), (0.0, b)], (i + 0.5) / tasks) for i in range(tasks)]
 
 
 def _bisect(rising: Callable[[float], float], low: float, high: float) -> float:

@@ -24,7 +24,7 @@ NOUN = re.compile(rf" ({'|'.join(THINGS)})s\b")
 NEVER_ONE = {
     *("MOST_SIMULATIONS", "_MOST", "SPLIT", "split", "name", "version", "self.tried"),
     *("enough", "tasks", "count", "number", "len(asked)", "trials", "len(failure.messages)"),
-    *("of", "len(found)", "score.get('planned')"),
+    *("of", "len(found)", "score.get('planned')", "inert(str(path))"),
     *("excerpt(trials, 20)", "len(tasks)", "model_id", "type(tasks).__name__", "_SECONDS"),
 }
 

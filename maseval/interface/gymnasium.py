@@ -25,15 +25,8 @@ class TextSpace(Space[str]):
         """Raise: a text of nobody's is of no use."""
         raise NotImplementedError("a space of all texts cannot be sampled; write an action")
 
-    @property
-    def is_np_flattenable(self) -> bool:
-        return False
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TextSpace)
-
-    def __repr__(self) -> str:
-        return "TextSpace()"
 
 
 class TextEnv(gymnasium.Env[str, str]):

@@ -2,7 +2,7 @@
 
 import hashlib
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -37,6 +37,29 @@ class Recording(Protocol):
     def report(self, simulation: Simulation) -> Report: ...
     def content_key(self, simulation: Simulation) -> str:
         """Return a text that is another one whenever the report is."""
+
+
+class ReadOnce:
+    """A recording whose reports are read once, for whoever goes through them repeatedly."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.path, self.config = recording.path, recording.config
+        self.damaged = recording.damaged
+        self.planned, self.recorded = recording.planned, recording.recorded
+        self._reports = list(recording.reports())
+        self._places = {Simulation.of(each): at for at, each in enumerate(self._reports)}
+        self._key_of: Callable[[Simulation], str] = recording.content_key
+        self.notes, self.damage = (list(getattr(recording, n, ())) for n in ("notes", "damage"))
+        self.doubt: Any = getattr(recording, "doubt", None)
+
+    def reports(self) -> Iterator[Report]:
+        return iter(self._reports)
+
+    def report(self, simulation: Simulation) -> Report:
+        return self._reports[self._places[simulation]]
+
+    def content_key(self, simulation: Simulation) -> str:
+        return self._key_of(simulation)
 
 
 def report_key(report: Report) -> str:

@@ -14,8 +14,6 @@ from functools import lru_cache
 from statistics import NormalDist
 from typing import NamedTuple
 
-from maseval.core.exceptions import ConfigurationError
-
 _NORMAL = NormalDist()
 
 # Farther out than this many standard deviations nothing happens.
@@ -30,12 +28,6 @@ def spent_alpha(share: float, alpha: float) -> float:
     if share >= 1:
         return alpha
     return 2 * _NORMAL.cdf(_NORMAL.inv_cdf(alpha / 2) / math.sqrt(share))
-
-
-def check_shares(shares: Sequence[float]) -> None:
-    """Raise unless the shares of the information at the looks rise to 1."""
-    if not shares or list(shares) != sorted({*shares}) or shares[0] <= 0 or shares[-1] > 1:
-        raise ConfigurationError(f"the looks are at {list(shares)}; give shares that rise to 1")
 
 
 class Band(NamedTuple):
@@ -123,7 +115,6 @@ def normal_boundaries(shares: tuple[float, ...], alpha: float) -> tuple[float, .
 
     ``shares`` are those of the information at the looks.
     """
-    check_shares(shares)
     density, spent, limits = _START, 0.0, []
     for share in shares:
         allowed = spent_alpha(share, alpha) - spent

@@ -135,7 +135,7 @@ def compare(
     ]
     overall = [each for each in differences if each.group == differences[-1].group]
     main = next(each for each in overall if (each.measure, each.k) == ("pass^k", k))
-    pairs = Pairs([*a.values()], [*b.values()], main.measure, k)
+    pairs = Pairs([*a.values()], [*b.values()], k)
     costs = mean_cost(by_name[names[0]]), mean_cost(by_name[names[1]])
     return Comparison(
         names=names,

@@ -323,10 +323,10 @@ class _Design:
             about.tasks, MOST_TASKS, lambda n: self.half_width_like(math.inf, n) <= precision
         )
         least = in_percent(self.half_width_like(math.inf))
-        many = f"at least {tasks:,}" if tasks else f"more than {MOST_TASKS:,}"
+        many = f"at least {count_of(tasks, 'task')}" if tasks else f"more than {MOST_TASKS:,} tasks"
         why = (
             f"not reachable with {count_of(about.tasks, 'task')}: even unlimited trials leave "
-            f"\u00b1{least}; it takes {many} tasks"
+            f"\u00b1{least}; it takes {many}"
         )
         return [*answers, f"{like}: {why}"]
 

@@ -12,7 +12,6 @@ at most t where a sum of gamma variables times (score - t) is at most 0, and the
 an integral over the sum's moment-generating function, taken along a path through its saddle point.
 """
 
-import cmath
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -41,12 +40,10 @@ _SMALL = 1e-12
 # Secants come as close with one more step as the square of the last; a path near the saddle point
 # is as good as one through it.
 _CLOSE = 1e-6
+_FARTHEST = 300.0  # in logarithms of odds; whatever lies beyond is the bound
 _NEAR = 1e-2
 
 _MOST_STEPS = 100
-
-_TINY = 1e-300
-_PRECISION = 1e-15
 
 
 @dataclass(frozen=True)
@@ -80,8 +77,12 @@ def wilson(passed: int, total: int, level: float = LEVEL) -> Interval:
     z = two_sided_z(level)
     if not 0 <= passed <= total:
         raise ConfigurationError(f"{passed} passed of {total}; give a number from 0 to the total")
-    low, high = _wilson(passed / total, total, z) if total else (0.0, 1.0)
-    return Interval(low, high, level, "Wilson")
+    if not total:
+        return Interval(0.0, 1.0, level, "Wilson")
+    share, spread = passed / total, z * z / total
+    centre, half = share + spread / 2, math.sqrt(spread * (share * (1 - share) + spread / 4))
+    low, high = (centre - half) / (1 + spread), (centre + half) / (1 + spread)
+    return Interval(max(0.0, low), min(1.0, high), level, "Wilson")
 
 
 def mean_interval(
@@ -108,40 +109,46 @@ def _interval(
     counts: tuple[tuple[float, float], ...], level: float, bounds: tuple[float, float]
 ) -> Interval:
     low, high = bounds
-    tail = (1 - level) / 2
+    tail, imagined = (1 - level) / 2, (0.0, 1.0)
     return Interval(
-        low + _quantile([(score - low, count) for score, count in counts], tail),
-        high - _quantile([(high - score, count) for score, count in counts], tail),
+        low + weighted_quantile([*((x - low, count) for x, count in counts), imagined], tail),
+        high - weighted_quantile([*((high - x, count) for x, count in counts), imagined], tail),
         level,
         OVER_TASKS,
     )
 
 
-def _quantile(counts: Sequence[tuple[float, float]], tail: float) -> float:
-    """Return the quantile of the weighted mean of these scores and of an imagined one at 0."""
-    top = max((score for score, count in counts if count), default=0.0)
+def weighted_quantile(counts: Sequence[tuple[float, float]], share: float) -> float:
+    """Return the quantile of the mean of scores from 0 on, with Dirichlet weights of their counts.
+
+    Of the scores 1 and 0 it is that of a beta distribution.
+    """
+    top = max(score for score, count in counts if count)
     if top <= 0:
         return 0.0
-    points = [(score / top, count) for score, count in counts if count] + [(0.0, 1.0)]
+    if share > 0.5:  # the integral is exact in the tail below
+        return top - weighted_quantile([(top - score, count) for score, count in counts], 1 - share)
+    points = [(score / top, count) for score, count in counts if count]
     total = math.fsum(count for _, count in points)
     mean = math.fsum(count * score for score, count in points) / total
     spread = math.fsum(count * (score - mean) ** 2 for score, count in points) / total / (total + 1)
-    aim = NormalDist().inv_cdf(tail)
+    aim = NormalDist().inv_cdf(share)
     # The chance as a normal deviate is nearly straight in the logarithm of the odds: secants.
     slope = mean * (1 - mean) / math.sqrt(spread)
-    at, low, high, saddle = math.log(mean / (1 - mean)) + aim / slope, -math.inf, math.inf, 0.5
+    at = max(-_FARTHEST, math.log(mean / (1 - mean)) + aim / slope)
+    low, high, saddle = -math.inf, math.inf, 0.5
     before: tuple[float, float] | None = None
     for _ in range(_MOST_STEPS):
         chance, saddle = _chance_below(points, 1 / (1 + math.exp(-at)), saddle)
-        miss = NormalDist().inv_cdf(min(1 - 1e-15, max(_TINY, chance))) - aim
+        miss = NormalDist().inv_cdf(min(1 - 1e-15, max(1e-300, chance))) - aim
         low, high = (at, high) if miss < 0 else (low, at)
         if before is not None:
             slope = (miss - before[1]) / (at - before[0])
         step = at - miss / slope if slope > 0 else math.nan
         if not low < step < high:
             step = (low + high) / 2 if math.isfinite(low + high) else at - math.copysign(1.0, miss)
-        before, at = (at, miss), step
-        if abs(step - before[0]) < _CLOSE:
+        before, at = (at, miss), min(_FARTHEST, max(-_FARTHEST, step))
+        if abs(at - before[0]) < _CLOSE:
             break
     return top / (1 + math.exp(-at))
 
@@ -174,19 +181,12 @@ def _chance_below(
         at += _STEP
         along, across = math.sinh(at), math.cosh(at)
         z = width * complex(bend * (across - 1), along)
-        logs = sum([count * cmath.log(1 + z * slope) for slope, count in slopes])
-        value = cmath.exp(-logs) * complex(bend * along, across)
+        factors = math.prod([(1 + z * slope) ** count for slope, count in slopes])
+        value = complex(bend * along, across) / factors
         total += value.imag
         size = abs(value)
     front = -math.log(q) - math.fsum(count * math.log1p(q * step) for step, count in steps)
     return _STEP * width / math.pi * math.exp(front) * total, q
-
-
-def _wilson(share: float, total: float, z: float) -> tuple[float, float]:
-    spread = z * z / total
-    centre = share + spread / 2
-    half = math.sqrt(spread * (share * (1 - share) + spread / 4))
-    return max(0.0, (centre - half) / (1 + spread)), min(1.0, (centre + half) / (1 + spread))
 
 
 def check_level(level: float) -> None:
@@ -211,48 +211,6 @@ def two_sided_t(level: float, degrees: int) -> float:
         raise ConfigurationError(
             f"{degrees} degrees of freedom allow no interval; give 1 or more, from 2 values"
         )
-    outside, low, high = 1 - level, 0.0, 1.0
-    while _t_outside(high, degrees) > outside:
-        high *= 2
-    while high - low > 1e-12 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if _t_outside(middle, degrees) > outside else (low, middle)
-    return (low + high) / 2
-
-
-def _t_outside(t: float, degrees: int) -> float:
-    return regularised_beta(degrees / (degrees + t * t), degrees / 2, 0.5)
-
-
-def regularised_beta(x: float, a: float, b: float) -> float:
-    """Return I_x(a, b), the distribution function of Beta(a, b), by its continued fraction."""
-    if x <= 0:
-        return 0.0
-    if x >= 1:
-        return 1.0
-    if x > (a + 1) / (a + b + 2):  # where the fraction converges slowly, use the symmetry
-        return 1 - regularised_beta(1 - x, b, a)
-    log_front = a * math.log(x) + b * math.log1p(-x) - log_beta(a, b)
-    return math.exp(log_front) / a * _continued_fraction(x, a, b)
-
-
-def log_beta(a: float, b: float) -> float:
-    return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
-
-
-def _continued_fraction(x: float, a: float, b: float) -> float:
-    """Evaluate it from the front, by Lentz's method (Press et al., Numerical Recipes, 6.4)."""
-    upper, lower = 1.0, 1 / ((1 - (a + b) * x / (a + 1)) or _TINY)
-    value = lower
-    for m in range(1, 10_000):
-        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        step = 1.0
-        for term in (even, odd):
-            lower = 1 / ((1 + term * lower) or _TINY)
-            upper = (1 + term / upper) or _TINY
-            step = upper * lower
-            value *= step
-        if abs(step - 1) < _PRECISION:
-            break
-    return value
+    # The degrees over their sum with the square of t follow a beta distribution.
+    rest = weighted_quantile([(0.0, 0.5), (1.0, degrees / 2)], 1 - level)
+    return math.sqrt(degrees * (1 - rest) / rest)

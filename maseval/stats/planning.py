@@ -30,8 +30,8 @@ from maseval.stats.intervals import (
     weighted_interval,
 )
 from maseval.stats.result import Result
-from maseval.stats.trial_noise import count_as_pass_hat, trial_noise
-from maseval.stats.trials import MEASURES, Measure, Trials, fewest_trials, mean_over_tasks
+from maseval.stats.trial_noise import trial_noise
+from maseval.stats.trials import Trials, fewest_trials, mean_over_tasks, pass_hat_k
 
 ALPHA = 0.05
 POWER = 0.8
@@ -65,21 +65,17 @@ class SamplePlan(Result):
 
 @dataclass(frozen=True)
 class Pairs:
-    """The trials of the tasks that two runs share, in the same order, and the measure compared."""
+    """The trials of the tasks that two runs share, in the same order, and the pass^k compared."""
 
     first: Sequence[Trials]
     second: Sequence[Trials]
-    measure: Measure = "pass^k"
     k: int = 1
 
     @property
     def differences(self) -> list[float]:
         """Second run - first run, task by task."""
-        score = MEASURES[self.measure]
-        return [
-            float(score(*b, self.k) - score(*a, self.k))
-            for a, b in zip(self.first, self.second, strict=True)
-        ]
+        pairs = zip(self.first, self.second, strict=True)
+        return [float(pass_hat_k(*b, self.k) - pass_hat_k(*a, self.k)) for a, b in pairs]
 
     def noise(self, trials: int | None = None) -> float | None:
         """Return the part of the differences' variance that is trial noise.
@@ -88,7 +84,7 @@ class Pairs:
         """
         total = 0.0
         for run in (self.first, self.second):
-            noise = trial_noise(count_as_pass_hat(run, self.measure), self.k, trials)
+            noise = trial_noise(run, self.k, trials)
             if noise is None:
                 return None
             total += noise
@@ -279,7 +275,7 @@ def requirement(tasks: Sequence[Trials], at_least: float, alpha: float = ALPHA) 
         return Requirement(at_least, alpha, value, interval, "missed")
     if interval.low >= at_least:
         return Requirement(at_least, alpha, value, interval, "met")
-    advice = _Decision(value, at_least, level).advice(counted)
+    advice = _advice(counted, at_least, level)
     return Requirement(at_least, alpha, value, interval, "undecided", advice)
 
 
@@ -309,46 +305,34 @@ def _units(tasks: Sequence[Trials]) -> list[float]:
     return [1.0] * passed + [0.0] * (total - passed)
 
 
-@dataclass(frozen=True)
-class _Decision:
-    """The question from which sample size on an interval around ``value`` excludes ``at_least``."""
+def _advice(tasks: Sequence[Trials], at_least: float, level: float) -> str:
+    """Say from which number of trials or tasks on an interval like this excludes ``at_least``."""
+    scores = _units(tasks)
 
-    value: float
-    at_least: float
-    level: float
+    def is_decided(scores: Sequence[float], number: int) -> bool:
+        share = number / len(scores)
+        counts = {score: share * count for score, count in Counter(scores).items()}
+        interval = weighted_interval(counts, level)
+        return interval.high < at_least or interval.low >= at_least
 
-    def advice(self, tasks: Sequence[Trials]) -> str:
-        if self.value == self.at_least:
-            return "the score is exactly the rate asked for, which no number of trials can decide"
-        if len(tasks) > 1 and (trials := self._trials_per_task(tasks)) is not None:
-            return _more_trials_advice(tasks, trials)
-        units = _units(tasks)
-        enough = smallest_above(
-            len(units), MOST_TASKS, lambda count: self._is_decided_by(units, count)
-        )
-        if enough is None:
-            return "the score is too close to the rate asked for; no affordable number decides it"
-        if len(tasks) == 1:
-            return _more_trials_advice(tasks, enough)
-        return f"about {enough} tasks like these, with as many trials each, would decide it"
-
-    def _trials_per_task(self, tasks: Sequence[Trials]) -> int | None:
-        scores, now = _pass_rates(tasks), trial_noise(tasks, 1)
-        if now is None:
-            return None
+    if fmean(scores) == at_least:
+        return "the score is exactly the rate asked for, which no number of trials can decide"
+    if len(tasks) > 1 and (now := trial_noise(tasks, 1)) is not None:
         between = max(0.0, variance(scores) - now)
 
         def suffices(trials: int) -> bool:
             spread = between + (trial_noise(tasks, 1, trials) or 0.0)
-            return self._is_decided_by(_narrowed(scores, spread), len(scores))
+            return is_decided(_narrowed(scores, spread), len(scores))
 
-        return smallest_above(fewest_trials(tasks), MOST_TRIALS, suffices)
-
-    def _is_decided_by(self, scores: Sequence[float], tasks: int) -> bool:
-        share = tasks / len(scores)
-        counts = {score: share * count for score, count in Counter(scores).items()}
-        interval = weighted_interval(counts, self.level)
-        return interval.high < self.at_least or interval.low >= self.at_least
+        trials = smallest_above(fewest_trials(tasks), MOST_TRIALS, suffices)
+        if trials is not None:
+            return _more_trials_advice(tasks, trials)
+    enough = smallest_above(len(scores), MOST_TASKS, lambda number: is_decided(scores, number))
+    if enough is None:
+        return "the score is too close to the rate asked for; no affordable number decides it"
+    if len(tasks) == 1:
+        return _more_trials_advice(tasks, enough)
+    return f"about {enough} tasks like these, with as many trials each, would decide it"
 
 
 def _more_trials_advice(tasks: Sequence[Trials], trials: int) -> str:

@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 from statistics import fmean
 from typing import Literal, NamedTuple
 
@@ -277,10 +278,11 @@ def summarise(
     for outcome in run:
         by_name.setdefault(outcome.domain, []).append(outcome)
     how = _How(level, ks, tuple(MEASURES) if pass_at else ("pass^k",))
-    by_group = {name: _count_tasks(mine) for name, mine in by_name.items()}
-    groups = [_group(name, mine, by_group[name], how) for name, mine in by_name.items()]
+    tasks = {name: _count_tasks(mine) for name, mine in by_name.items()}
+    groups = [_group(name, mine, tasks[name], how) for name, mine in by_name.items()]
     if len(groups) > 1:
-        groups.append(_overall(run, by_group, groups, how))
+        every = _group(None, run, [*chain.from_iterable(tasks.values())], how)
+        groups.append(_with_means_of(groups, every))
     return Summary(groups, level, _notes(groups))
 
 
@@ -317,20 +319,12 @@ class _Counted(NamedTuple):
     planned: int
 
 
-_Tasks = Mapping[tuple[str, str], _Counted]
-
-
-def _count_tasks(mine: list[Outcome]) -> _Tasks:
+def _count_tasks(mine: list[Outcome]) -> list[_Counted]:
     wanted = Counter((each.domain, each.task_id) for each in mine)
-    return {key: _Counted(trials, wanted[key]) for key, trials in by_task(mine).items()}
+    return [_Counted(trials, wanted[key]) for key, trials in by_task(mine).items()]
 
 
-def _overall(
-    run: list[Outcome], by_group: Mapping[str, _Tasks], groups: Sequence[GroupSummary], how: _How
-) -> GroupSummary:
-    # In the order of the run, as resampling draws tasks by their places.
-    order = dict.fromkeys((each.domain, each.task_id) for each in run)
-    summary = _group(None, run, {key: by_group[key[0]][key] for key in order}, how)
+def _with_means_of(groups: Sequence[GroupSummary], summary: GroupSummary) -> GroupSummary:
     by_name = [{each.name: each.value for each in group.estimates} for group in groups]
     estimates = [
         replace(each, mean_of_groups=_mean_of_all([group.get(each.name) for group in by_name]))
@@ -344,9 +338,11 @@ def _mean_of_all(values: Sequence[float | None]) -> float | None:
     return fmean(known) if len(known) == len(values) else None
 
 
-def _group(group: str | None, mine: list[Outcome], tasks: _Tasks, how: _How) -> GroupSummary:
+def _group(
+    group: str | None, mine: list[Outcome], tasks: Sequence[_Counted], how: _How
+) -> GroupSummary:
     missing = Counter(outcome.reason or "excluded" for outcome in mine if outcome.passed is None)
-    trials, numbers = [e.trials for e in tasks.values()], [e.planned for e in tasks.values()]
+    trials, numbers = [each.trials for each in tasks], [each.planned for each in tasks]
     planned = numbers if missing else None
     estimates = [
         estimate(trials, measure, k, planned=planned, level=how.level)

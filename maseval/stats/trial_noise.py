@@ -79,11 +79,6 @@ def _log_choose(n: int, k: int) -> float:
     return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 
-@lru_cache(maxsize=64)
-def _log_factorials(most: int) -> list[float]:
-    return [math.lgamma(n + 1) for n in range(most + 1)]
-
-
 @lru_cache(maxsize=65536)
 def _own_variance(task: Trials, k: int) -> float:
     """Return the variance that a task's own trials suggest, after Jeffreys' prior (1946)."""
@@ -108,24 +103,14 @@ def _own_skew(task: Trials, k: int) -> float:
     if n > _MANY and k * k <= n:
         return k * p ** (k - 1) / n * (1 - 2 * p + 3 * (k - 1) * (1 - p))
     mean, second, third = p**k, 0.0, 0.0
-    logs, win, lose = _log_factorials(n), math.log(p), math.log1p(-p)
-    of_choices = logs[n - k] - logs[n]
+    win, lose, of_choices = math.log(p), math.log1p(-p), _log_choose(n, k)
     for count in range(k, n + 1):
-        score = math.exp(logs[count] - logs[count - k] + of_choices)
-        chance = math.exp(
-            logs[n] - logs[count] - logs[n - count] + count * win + (n - count) * lose
-        )
+        score = math.exp(_log_choose(count, k) - of_choices)
+        chance = math.exp(_log_choose(n, count) + count * win + (n - count) * lose)
         second += chance * score**2
         third += chance * score**3
     variance = second - mean**2
     return (third - 3 * mean * second + 2 * mean**3) / variance if variance > 0 else 0.0
-
-
-def count_as_pass_hat(tasks: Collection[Trials], measure: Measure) -> list[Trials]:
-    """Return trials whose pass^k varies as this measure does: for pass@k, failures are passes."""
-    if measure == "pass^k":
-        return list(tasks)
-    return [Trials(each.total, each.total - each.passed) for each in tasks]
 
 
 def rerun_interval(
@@ -136,7 +121,9 @@ def rerun_interval(
     None if most tasks have fewer than 2k trials. The variance has one more task, that of what each
     task's own trials suggest: where all pass or fail together there may still be luck.
     """
-    counted = count_as_pass_hat(tasks, measure)
+    counted = list(tasks)
+    if measure == "pass@k":  # it varies as pass^k does if failures are passes
+        counted = [Trials(each.total, each.total - each.passed) for each in tasks]
     noise = trial_noise(counted, k)
     if noise is None:
         return None

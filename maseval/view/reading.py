@@ -3,7 +3,7 @@
 The viewer knows no benchmark; a ``RunReader`` does, which adds numbers, titles and explanations.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,12 +17,11 @@ from maseval.report.index import (
     TaskFindings,
     entry_of,
 )
-from maseval.runs.recording import Recording, report_key
+from maseval.runs.recording import ReadOnce, Recording, report_key
 from maseval.runs.verdict_check import (
     Misstatement,
     RunCheck,
     SimulationDoubt,
-    doubt_about,
     doubt_in,
 )
 from maseval.stats.summary import Summary
@@ -102,16 +101,12 @@ class RunReader:
         """Keep what was found out about reports of a run, for the next start."""
 
 
-class JudgedFile:
+class JudgedFile(ReadOnce):
     """A results file as a run: everything in it was judged when it was opened."""
 
     def __init__(self, recorded: Recording, reader: RunReader) -> None:
-        self.path, self.config, self.damaged = recorded.path, recorded.config, recorded.damaged
-        self.planned, self.recorded = recorded.planned, recorded.recorded
-        self.notes: Sequence[str] = list(getattr(recorded, "notes", ()))
-        self.doubt = doubt_about(recorded)
-        self._reports = list(recorded.reports())
-        self._places = {Simulation.of(each): at for at, each in enumerate(self._reports)}
+        super().__init__(recorded)
+        self._key_of = lambda one: report_key(self.report(one))  # the file is not needed any more
         keys = [RecordedReport(each).task for each in self._reports]
         first = dict(zip(reversed(keys), reversed(self._reports), strict=True))
         titles = {key: reader.title(self, each) for key, each in first.items()}
@@ -120,16 +115,10 @@ class JudgedFile:
             for at, (key, each) in enumerate(zip(keys, self._reports, strict=True))
         ]
 
-    def reports(self) -> Iterator[Report]:
-        return iter(self._reports)
-
     def report(self, simulation: Simulation) -> Report:
         if simulation not in self._places:
             raise NothingThereError(f"the file has no {simulation}")
-        return self._reports[self._places[simulation]]
-
-    def content_key(self, simulation: Simulation) -> str:
-        return report_key(self.report(simulation))
+        return super().report(simulation)
 
     def refresh(self) -> bool:
         return False  # a file that has changed is opened anew

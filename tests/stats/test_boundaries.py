@@ -5,7 +5,6 @@ from statistics import NormalDist
 
 import pytest
 
-from maseval.core.exceptions import ConfigurationError
 from maseval.stats.boundaries import Band, exits, normal_boundaries, spent_alpha
 
 QUARTERS = (0.25, 0.5, 0.75, 1.0)
@@ -40,9 +39,3 @@ def test_the_chances_to_leave_are_those_of_the_normal_law(effect):
     assert sum(map(sum, everybody)) == pytest.approx(1)
     first = NormalDist(effect, 1 / 5)
     assert before[0] == pytest.approx((first.cdf(-0.5), 1 - first.cdf(0.5)))
-
-
-@pytest.mark.parametrize("shares", [(), (0.5, 0.5, 1.0), (0.0, 1.0), (0.5, 1.2), (0.6, 0.4)])
-def test_shares_that_do_not_rise_to_one_are_refused(shares):
-    with pytest.raises(ConfigurationError, match="rise to 1"):
-        normal_boundaries(shares, 0.025)

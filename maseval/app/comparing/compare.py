@@ -62,8 +62,9 @@ class RunComparison:
     ``differing`` has the settings and the code that differ, which is what is compared. ``notes``
     say what is wrong with the records. ``texts`` says, if so, that models read different
     texts, which makes it another experiment. ``cautions`` name what else may explain a difference,
-    ``incomplete`` those of them that lack verdicts, ``drawn`` the plots' files. The runs have so
-    many ``tasks`` together, comparable or not. ``why`` has the reasons of each run's failures and
+    ``incomplete`` those of them that lack verdicts, ``dropped`` tasks and domains that are not
+    compared, ``drawn`` the plots' files. The runs have so many ``tasks`` together, comparable or
+    not. ``why`` has the reasons of each run's failures and
     ``tools`` the calls of its tools, if they were asked for; ``missing`` says what the tasks that
     some run lacks leave open. With another ``metric`` than ``pass``, a variant counts; ``official``
     is then the comparison of the passes as the benchmark counts them.
@@ -77,7 +78,7 @@ class RunComparison:
     texts: str | None = None
     differing: Sequence[str] = ()
     notes: Sequence[str] = ()
-    other_tasks: Sequence[str] = ()
+    dropped: Sequence[str] = ()
     incomplete: Sequence[str] = ()
     tasks: int = 0
     why: Mapping[str, FailureReasons] = field(default_factory=dict)
@@ -135,11 +136,6 @@ class RunComparison:
     def summaries(self) -> Mapping[str, Summary]:
         """Each run's numbers on the tasks that all share."""
         return self.table.runs
-
-    @property
-    def dropped(self) -> Sequence[str]:
-        """Tasks and groups that are not compared, a sentence for each."""
-        return [*self.other_tasks, *(self.two or self.table).dropped]
 
     def to_dict(self) -> dict[str, object]:
         """Return the comparison of two, or the table of several, as JSON values."""
@@ -256,7 +252,7 @@ def compare_sources(
             texts=_different_texts(loaded),
             differing=differing_settings(loaded),
             notes=[f"{name}: {note}" for name, run in loaded.items() for note in run.notes],
-            other_tasks=other_tasks,
+            dropped=[*other_tasks, *(two or table).dropped],
             incomplete=_missing_verdicts(loaded, None if missing else k),
             tasks=len({each.key for run in whole.values() for each in run.outcomes}),
             missing=missing,

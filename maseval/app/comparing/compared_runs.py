@@ -69,14 +69,12 @@ def refuse_first_failures(run: str | os.PathLike[str], config: RunConfig) -> Non
         )
 
 
-def read_outcomes(
-    run: str | os.PathLike[str], options: ScoringOptions | None = None
-) -> tuple[str, Sequence[Outcome]]:
+def read_outcomes(run: str | os.PathLike[str]) -> tuple[str, Sequence[Outcome]]:
     """Return the name and the outcomes of a run or results file, as they are compared."""
     source = open_run_or_file(run)
     if isinstance(source, RunFolder):
         refuse_first_failures(run, source.config)
-    return names_of([source])[0], load_run(source, options or ScoringOptions()).outcomes
+    return names_of([source])[0], load_run(source, ScoringOptions()).outcomes
 
 
 def load_run(

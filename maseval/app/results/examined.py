@@ -17,7 +17,6 @@ from typing import Any, Literal, NamedTuple, cast
 
 from maseval.app.benchmarks import OnProgress, support_for
 from maseval.app.results.explained import VerdictExplanation, count_causes, misfit
-from maseval.app.results.recording import ReadOnce
 from maseval.app.results.variants import VariantScore, variant_scores
 from maseval.core.exceptions import MASEvalError
 from maseval.core.finding import Finding, read_findings
@@ -28,7 +27,7 @@ from maseval.core.words import text_or_none
 from maseval.data.kept import KeptValues, place_for
 from maseval.report.conversation import conversation
 from maseval.runs.config_file import LOG
-from maseval.runs.recording import Recording, report_key
+from maseval.runs.recording import ReadOnce, Recording, report_key
 from maseval.runs.verdict_check import (
     Misstatement,
     RunCheck,
@@ -399,11 +398,6 @@ def simulations_in_order(folder: Recording) -> list[Simulation]:
     recorded = dict.fromkeys(folder.recorded)
     planned = [one for one in folder.planned if one in recorded]
     return [*planned, *sorted(recorded.keys() - set(planned))]
-
-
-def check_verdicts(folder: Recording) -> VerdictCheck | None:
-    """Check the recorded verdicts of a run; None if its benchmark recomputes none."""
-    return examine_run(folder, ()).check
 
 
 def recompute_verdicts(folder: Recording) -> tuple[Recording, VerdictCheck | None]:

@@ -4,41 +4,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from maseval.core.agent import HUMAN
-from maseval.core.outcome import Outcome, RecordedReport, Simulation
+from maseval.core.outcome import Outcome, RecordedReport
 from maseval.core.recorded import mapping
-from maseval.core.report import Report
 from maseval.runs.config_file import LOCK
 from maseval.runs.lock import holder_of
 from maseval.runs.recording import Recording
-from maseval.runs.verdict_check import RunDoubt
 
 
 def lines_of(folder: Recording) -> list[Outcome]:
     """Return a line for every recorded simulation, in the order of the plan."""
     return [RecordedReport(report).outcome for report in folder.reports()]
-
-
-class ReadOnce:
-    """A recording whose reports are read once, for a command that goes through them repeatedly."""
-
-    def __init__(self, recording: Recording) -> None:
-        self.path, self.config = recording.path, recording.config
-        self.damaged = recording.damaged
-        self.planned, self.recorded = recording.planned, recording.recorded
-        self._reports = list(recording.reports())
-        self._places = {Simulation.of(each): at for at, each in enumerate(self._reports)}
-        self._recording = recording
-        self.notes, self.damage = notes_on(recording), list(getattr(recording, "damage", ()))
-        self.doubt: RunDoubt | None = getattr(recording, "doubt", None)
-
-    def reports(self) -> Iterator[Report]:
-        return iter(self._reports)
-
-    def report(self, simulation: Simulation) -> Report:
-        return self._reports[self._places[simulation]]
-
-    def content_key(self, simulation: Simulation) -> str:
-        return self._recording.content_key(simulation)
 
 
 def beside(recording: Recording, name: str) -> Path:

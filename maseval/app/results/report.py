@@ -13,7 +13,6 @@ from maseval.app.results.explained import complete_report
 from maseval.app.results.finding import holds_reports, open_recording, warn_of_damage
 from maseval.app.results.plots import drawings
 from maseval.app.results.recording import (
-    ReadOnce,
     beside,
     facts_of,
     name_of,
@@ -36,7 +35,7 @@ from maseval.core.words import count_of, text_or_none
 from maseval.report import write_report
 from maseval.report.page import TimelineOf
 from maseval.runs.annotations import remarks_by_simulation
-from maseval.runs.recording import Recording, unrecorded_trials
+from maseval.runs.recording import ReadOnce, Recording, unrecorded_trials
 from maseval.runs.verdict_check import doubt_about, doubt_in
 from maseval.stats.summary import Summary
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from maseval.app.results.examined import recompute_verdicts
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import between, in_points, percent
 from maseval.core.outcome import Outcome, Simulation, TaskKey
@@ -135,13 +136,19 @@ def run_rounds(
         if not until.k or not retry_failed or not (folder.missing() or folder.unevaluated()):
             return
         folder.stop(None)
-    planned = list(folder.planned)
+    planned, is_resumed = list(folder.planned), bool(folder.recorded)
+
+    def outcomes() -> Sequence[Outcome]:
+        # Verdicts of an earlier session count by what was said: a log can be edited.
+        held = recompute_verdicts(folder)[0] if is_resumed else folder
+        return outcomes_of(held.reports())
+
     for number, trials in enumerate(until.looks, 1):
-        wanted = until.round(number, planned, outcomes_of(folder.reports()))
+        wanted = until.round(number, planned, outcomes())
         later = not until.k and any(one.trial >= trials for one in folder.recorded)
         if not run_round(wanted, retry_failed and not later):
             return
-        if stopped := until.look(number, planned, outcomes_of(folder.reports())):
+        if stopped := until.look(number, planned, outcomes()):
             folder.stop(stopped)
             return
 

@@ -22,6 +22,7 @@ from functools import cache, cached_property, lru_cache, partial
 from importlib import metadata
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
+from itertools import takewhile
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, NamedTuple
@@ -222,12 +223,14 @@ _source = cache(_Source)
 
 def _closure(roots: Iterable[Path]) -> tuple[list[Path], list[str]]:
     """Return all own files that the roots lead to, and the other packages they import."""
+    waiting = [root for file in roots if _is_own(root := file.resolve())]
+    files, packages = set[Path](), set[str]()
+    # Most runs have no code of anybody's own.
     loaded = {
         Path(file).resolve(): module
-        for module in [*sys.modules.values()]
+        for module in ([*sys.modules.values()] if waiting else ())
         if (file := getattr(module, "__file__", None))
     }
-    waiting, files, packages = [file.resolve() for file in roots], set[Path](), set[str]()
     while waiting:
         file = waiting.pop()
         if file in files or not _is_own(file):
@@ -245,7 +248,7 @@ def _closure(roots: Iterable[Path]) -> tuple[list[Path], list[str]]:
 
 
 def _packages_around(file: Path) -> list[Path]:
-    return [init for folder in file.parents if (init := folder / "__init__.py").is_file()]
+    return [*takewhile(Path.is_file, (folder / "__init__.py" for folder in file.parents))]
 
 
 def _homes_of_members(module: ModuleType) -> Iterator[Path]:

@@ -68,7 +68,7 @@ class ModelPrice:
 
 @dataclass(frozen=True)
 class Prices:
-    """The sources of prices: ``own`` first, then the installed list."""
+    """The sources of prices: ``own``, per million tokens, first, then the installed list."""
 
     own: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     source: str = ""
@@ -90,26 +90,16 @@ class Prices:
     def from_config(cls, config: Mapping[str, object]) -> "Prices":
         """Return the prices that a run noted when it was started with a file of them."""
         noted = mapping(config, OWN_PRICES)
-        given = mapping(noted, "models")
-        return cls(
-            {
-                model: {
-                    kind: (number(rate) or 0) / _MILLION for kind, rate in mapping(rates).items()
-                }
-                for model, rates in given.items()
-            },
-            str(noted.get("source") or ""),
-        )
+        own = {
+            model: {kind: number(rate) or 0 for kind, rate in mapping(rates).items()}
+            for model, rates in mapping(noted, "models").items()
+        }
+        return cls(own, str(noted.get("source") or ""))
 
     def to_notes(self) -> dict[str, object]:
         """Return the file's prices for the run's configuration, so that resuming knows them."""
-        if not self.own:
-            return {}
-        models = {
-            model: {kind: round(rate * _MILLION, 9) for kind, rate in rates.items()}
-            for model, rates in self.own.items()
-        }
-        return {OWN_PRICES: {"source": self.source, "unit": _UNIT, "models": models}}
+        noted = {"source": self.source, "unit": _UNIT, "models": dict(self.own)}
+        return {OWN_PRICES: noted} if self.own else {}
 
     def at(self, model_id: str, base_url: object = None) -> ModelPrice | None:
         """Return the price of a model at ``base_url``, or at its provider's own address."""
@@ -117,7 +107,8 @@ class Prices:
         model_id = re.sub("^openai-responses/", "openai/", model_id)
         for name in _names(model_id):
             if name in self.own:
-                return ModelPrice(self.source, StaticPricingCalculator(self.own), name)
+                rates = {kind: rate / _MILLION for kind, rate in self.own[name].items()}
+                return ModelPrice(self.source, StaticPricingCalculator({name: rates}), name)
         return _list_price(model_id, address_of(model_id, base_url))
 
 
@@ -232,7 +223,7 @@ def _rates(path: Path, model: str, given: object) -> dict[str, float]:
                 f"{path} has {rate!r} as the {kind} price of {model!r}, which looks like the price "
                 f"of a single token; {_FORM}"
             )
-    return {kind: rate / _MILLION for kind, rate in given.items()}
+    return given
 
 
 # Which variable each provider's library reads.

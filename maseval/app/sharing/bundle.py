@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from maseval.app.benchmarks import BenchmarkSupport, support_for
-from maseval.app.results.examined import check_verdicts
+from maseval.app.results.examined import examine_run
 from maseval.app.results.finding import run_path, warn_of_damage
 from maseval.app.results.report import report
 from maseval.core.exceptions import MASEvalError, NotRunError, OutputExistsError
@@ -67,7 +67,7 @@ def bundle(
             notes.append("no certificate: this benchmark has none")
         else:
             made[CERTIFICATE] = certificate.encode()
-    check = check_verdicts(folder)
+    check = examine_run(folder, ()).check
     if check is not None and check.differing and check.note:
         notes.append(check.note)
     notes += describe_gaps(simulations_of(folder))
@@ -146,7 +146,7 @@ def unbundle(
         data = support.other_data(folder)
         certificate, unchecked = _check_certificate(folder, support, data, verify)
         count, notes = len(folder.recorded), describe_gaps(simulations_of(folder))
-        check = check_verdicts(folder) if verify and not data else None
+        check = examine_run(folder, ()).check if verify and not data else None
         try:
             write_bytes(folder.path / REPORT, _page(folder, target.name, explain=verify))
         except MASEvalError as error:

@@ -23,6 +23,7 @@ from maseval.benchmark.tau2.data_loader import build_tasks, load_raw_task
 from maseval.benchmark.tau2.default_benchmark import DefaultAgentTau2Benchmark
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.evaluator import verdict_without_judge
 from maseval.benchmark.tau2.formats.message import (
     STOP,
     Requestor,
@@ -34,10 +35,11 @@ from maseval.benchmark.tau2.formats.message import (
 from maseval.benchmark.tau2.formats.simulation import TerminationReason, with_keys
 from maseval.benchmark.tau2.players.scripted import PLAYERS, make_agent, make_user
 from maseval.benchmark.tau2.scoring.case import Case, KnownTask
+from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.scoring.score import EvaluationType, Verdict, score
 from maseval.benchmark.tau2.texts.original import SOLO
 from maseval.benchmark.tau2.world.setting import Setting
-from maseval.core.event_loop import in_thread, settle
+from maseval.core.event_loop import settle
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import ChatResponse, Message
 from maseval.core.model import ModelAdapter, Params, resolve_model
@@ -51,7 +53,7 @@ Partner = str | ModelAdapter | Callable[[list[Message], Tools], Answer]
 """Who plays the other side: ``scripted`` for the user or a scripted agent's name, a model, or a
 function from the messages and tools that a model would be sent to a text, or to tool calls."""
 
-DEFAULT_MODEL = "gpt-4.1"
+DEFAULT_MODEL, DEFAULT_JUDGE = "gpt-4.1", "gpt-4.1-2025-04-14"
 # Arguments of a model that say how it is reached, not how it answers.
 _CONNECTION = {"api_base": "base_url", "base_url": "base_url", "api_key": "api_key"}
 SCRIPTED = "scripted"
@@ -207,6 +209,15 @@ class Episodes(DefaultAgentTau2Benchmark):
             Episodes.said_for_all |= self._said_not_comparable
         return cast(Participant, made)
 
+    def make_judge(self) -> ModelAdapter:
+        """Return the model that judges natural-language assertions; the original's by default."""
+        if self.judge is None and self.partner is not None:
+            raise NoJudgeError(
+                f"the reward of task {self.task_id!r} depends on natural-language assertions, and "
+                "there is no model to judge them; give judge=MODEL"
+            )
+        return self.judge or resolve_model(DEFAULT_JUDGE)
+
     def agent_tools(self, environment: Tau2Environment) -> list[dict[str, Any]]:
         """Return the agent's tools; a caller who plays the agent has ``done`` as well."""
         tools = self._tool_definitions(environment)
@@ -253,7 +264,8 @@ class Episode:
     async def advance_async(self) -> None:
         """Do what ``advance`` does; the event loop is free while a model answers."""
         while (turn := self._partners_turn()) is not None:
-            self.orchestrator.take(await _reply_async(turn))
+            partner: Any = turn.side
+            self.orchestrator.take(await partner.reply_async(turn.incoming))
 
     def _partners_turn(self) -> Turn | None:
         turn = self.orchestrator.next_turn()
@@ -301,7 +313,10 @@ class Episode:
     @cached_property
     def verdict(self) -> Verdict:
         """The verdict by all checks of the task, as a run gets it."""
-        return score(self.case, EvaluationType.ALL, nl_model=self.episodes.judge)
+        found = verdict_without_judge(self.case)
+        if found is not None:
+            return found
+        return score(self.case, EvaluationType.ALL, nl_model=self.episodes.make_judge())
 
     @cached_property
     def simulation(self) -> dict[str, object]:
@@ -323,13 +338,6 @@ class Episode:
         steps.environment = self.environment.twin()
         steps.trajectory = steps.environment.trajectory
         return Episode(self.episodes, steps, seat, self.seed)
-
-
-async def _reply_async(turn: Turn) -> SpokenMessage:
-    reply = getattr(turn.side, "reply_async", None)
-    if reply is None:
-        return await in_thread(lambda: turn.side.reply(turn.incoming))
-    return cast(SpokenMessage, await reply(turn.incoming))
 
 
 _CONTAINERS = (list, dict, set, deque, Counter)

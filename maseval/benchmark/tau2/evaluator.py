@@ -118,7 +118,7 @@ class Tau2Evaluator(Evaluator):
             kind = EvaluationType.ALL_WITH_NL_ASSERTIONS if self.nl_model else EvaluationType.ALL
             verdict = score(case, kind, nl_model=self.nl_model)
         except (JudgeReplyError, ProviderError) as error:
-            found = _verdict_without_judge(case)
+            found = verdict_without_judge(case)
             if found is None:
                 raise
             verdict, skipped = found, f"Skipped: {error}"
@@ -178,7 +178,7 @@ def _overrides(verdict: Verdict) -> dict[str, object]:
     return {} if words is None else {"overrides": words}
 
 
-def _verdict_without_judge(case: Case) -> Verdict | None:
+def verdict_without_judge(case: Case) -> Verdict | None:
     """Return the verdict if no judge could change it."""
     try:
         return score(case)

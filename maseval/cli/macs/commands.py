@@ -112,12 +112,9 @@ def _rate_parts(found: "RunRates") -> Parts:
 
 
 def _rate(rate: "GoalRate") -> str:
-    if rate.value is None:
+    if rate.value is None or rate.interval is None:
         return "no verdict"
-    value = percent(rate.value)
-    if rate.interval is None:
-        return value
-    return f"{value}\n{between(rate.interval.low, rate.interval.high)}"
+    return f"{percent(rate.value)}\n{between(rate.interval.low, rate.interval.high)}"
 
 
 _JUDGED_RATES = {

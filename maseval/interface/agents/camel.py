@@ -299,8 +299,7 @@ def _text(message: object) -> str:
 class CamelLLMUser(AskedLLMUser):
     """A simulated user that a CAMEL agent can ask through a ``FunctionTool``."""
 
-    def _as_tool(self, function: Callable[[str], str]) -> Any:
-        return as_tools([function])[0]
+    as_tools = staticmethod(as_tools)
 
 
 class CamelAgentUser(User, UsageTrackableMixin):

@@ -79,6 +79,7 @@ class FrameworkAgentAdapter(AgentAdapter):
         super().__init__(agent_instance, name, callbacks, cost_calculator, model_id)
         self.delegated_usage: list[TokenUsage] = []
         """Tokens that the framework counts here, but that belong to an agent with an adapter."""
+        self.work = DelegatedWork()
         self._clock = Clock.here()
         self._times: list[str] = []
         self._worked = False
@@ -96,7 +97,7 @@ class FrameworkAgentAdapter(AgentAdapter):
     @property
     def _has_worked(self) -> bool:
         """True once this adapter has a record of its own: of its runs, or of those of others."""
-        return self._worked
+        return self._worked or bool(self.work.messages or self.work.usage)
 
     def _shares_conversation_with(self, other: "FrameworkAgentAdapter") -> bool:
         """Return True if both mean the same conversation of their agent."""
@@ -132,7 +133,7 @@ class FrameworkAgentAdapter(AgentAdapter):
 
     def _own_messages(self) -> MessageHistory:
         """Return the messages that this adapter recorded, or that its agent keeps."""
-        return super().get_messages()
+        return MessageHistory([*super().get_messages(), *self.work.messages])
 
     def openai_messages(self) -> MessageHistory:
         """Return the conversation with times; where a framework gives none, of their appearance."""
@@ -314,13 +315,12 @@ def asking_function(user: User) -> Callable[[str], str]:
 class AskedLLMUser(LLMUser):
     """A user played by a model; ``get_tool`` returns it as a framework's tool ``ask_user``."""
 
+    as_tools: ClassVar[Callable[..., list[Any]]]
+    """Makes tools of the framework from functions."""
+
     def get_tool(self) -> Any:
         """Return the user as a tool, for agents that ask questions while they work."""
-        return self._as_tool(asking_function(self))
-
-    @abstractmethod
-    def _as_tool(self, function: Callable[[str], str]) -> Any:
-        """Return the function as a tool of the framework."""
+        return type(self).as_tools([asking_function(self)])[0]
 
 
 def provider_failure(

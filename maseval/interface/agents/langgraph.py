@@ -414,5 +414,4 @@ def _tool_class(base: type) -> Callable[..., object]:
 class LangGraphLLMUser(AskedLLMUser):
     """A simulated user that an agent can ask through a LangChain tool."""
 
-    def _as_tool(self, function: Callable[[str], str]) -> Any:
-        return as_tools([function])[0]
+    as_tools = staticmethod(as_tools)

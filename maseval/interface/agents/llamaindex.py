@@ -1,7 +1,7 @@
 """LlamaIndex: agents, workflows of agents, and engines that can chat or be queried."""
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from maseval.core.agent import AgentObserver
@@ -261,5 +261,4 @@ def _description(agent: object) -> dict[str, object]:
 class LlamaIndexLLMUser(AskedLLMUser):
     """A simulated user that a LlamaIndex agent can ask through a tool."""
 
-    def _as_tool(self, function: Callable[[str], str]) -> Any:
-        return as_tools([function])[0]
+    as_tools = staticmethod(as_tools)

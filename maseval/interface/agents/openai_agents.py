@@ -204,13 +204,6 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
             used.append(self._without_delegated(tokens_of(self._run_context.usage)))
         return sum(used) or Usage()
 
-    def _own_messages(self) -> MessageHistory:
-        return MessageHistory([*self.messages, *self.work.messages])
-
-    @property
-    def _has_worked(self) -> bool:
-        return self._worked or bool(self.work.messages or self.work.usage)
-
     def _resolve_model_id(self) -> str | None:
         return _model_id(getattr(self.run_config, "model", None) or self.agent.model)
 

@@ -22,7 +22,6 @@ from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator, TokenUsage, Usage
 from maseval.interface import extras
 from maseval.interface.agents.framework import (
-    DelegatedWork,
     FrameworkAgentAdapter,
     Tool,
     Tools,
@@ -108,7 +107,6 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
         self.messages: MessageHistory = MessageHistory()
         self.deps = deps
         self.usage_limits = usage_limits
-        self.work = DelegatedWork()
         if hasattr(agent_instance, "iter"):
             observe_runs(self.agent)
         self._memory: list[ModelMessage] = []
@@ -195,13 +193,6 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
         total = self._without_delegated(sum(used) or Usage())
         known = self._cost_calculator is None and all(one.cost is not None for one in counted)
         return total if known else replace(total, cost=0.0)
-
-    def _own_messages(self) -> MessageHistory:
-        return MessageHistory([*self.messages, *self.work.messages])
-
-    @property
-    def _has_worked(self) -> bool:
-        return self._worked or bool(self.work.messages or self.work.usage)
 
     @property
     def turn_usage(self) -> object:
@@ -388,9 +379,10 @@ def observe_runs(agent: Any) -> None:
 
 
 def _record_run(agent: object, run: Any, shared: object) -> None:
-    work = getattr(bystanding_adapter(agent), "work", None)
-    if not isinstance(work, DelegatedWork):
+    adapter = bystanding_adapter(agent)
+    if adapter is None:
         return
+    work = adapter.work
     messages, history = run.new_messages(), MessageHistory()
     add_messages(history, messages)
     used = [token_usage(message.usage) for message in messages if message.kind == "response"]

@@ -4,7 +4,10 @@ import gc
 import logging
 import os
 import signal
+import socket
 import tempfile
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
@@ -12,8 +15,10 @@ from typing import Any
 
 from maseval.core.engine.parcel import pack_by_value
 from maseval.core.engine.process import signal_handlers
-from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.core.exceptions import ConfigurationError, MASEvalError, RunStoppedError
 from maseval.interface.extras import load
+
+logger = logging.getLogger(__name__)
 
 _AUTHENTICATION = "RAY_AUTH_MODE"
 LOCAL, AUTO, CLIENT = "local", "auto", "ray://"
@@ -76,6 +81,56 @@ def connect_ray(address: str = LOCAL, processes: int | None = None) -> Iterator[
             ray.shutdown()
 
 
+class Head:
+    """The head of a cluster; a thread looks whether it is there, and ``check`` raises if it is not.
+
+    Ray itself would wait for a minute and then end this process from within, without a word of what
+    was recorded. A head that is started anew is given half of that. Where a call of Ray waits for
+    the head, so that nobody can check, the thread itself says what happened.
+    """
+
+    def __init__(self, place: tuple[str, int], between: float = 5.0, patience: float = 30.0):
+        self.is_lost = False
+        self._place, self._between, self._patience = place, between, patience
+        self._closed = threading.Event()
+        threading.Thread(target=self._watch, daemon=True, name="maseval-ray-head").start()
+
+    @classmethod
+    def of(cls, ray: ModuleType, address: str) -> "Head":
+        """Return the head that ``ray`` is connected to, by a client if the address is one's."""
+        is_client = address.startswith(CLIENT)
+        own = ray.get_runtime_context().gcs_address if not is_client else address[len(CLIENT) :]
+        host, _, port = own.rpartition(":")
+        return cls((host.strip("[]"), int(port)))
+
+    def check(self) -> None:
+        """Raise ``RunStoppedError`` if nothing has listened at the address for half a minute."""
+        if self.is_lost:
+            raise RunStoppedError(self._sentence)
+
+    def close(self) -> None:
+        self._closed.set()
+
+    def _watch(self) -> None:
+        answered = time.monotonic()
+        while not self.is_lost and not self._closed.wait(self._between):
+            try:
+                socket.create_connection(self._place, self._between).close()
+                answered = time.monotonic()
+            except OSError:
+                self.is_lost = time.monotonic() - answered >= self._patience
+        if self.is_lost and not self._closed.wait(2 * self._between):
+            logger.error(self._sentence)
+
+    @property
+    def _sentence(self) -> str:
+        return (
+            f"the connection to the head of the Ray cluster at {self._place[0]} was lost: nothing "
+            f"answers there for {self._patience:g} s; what was finished is recorded. Start the "
+            "cluster, and run the same command again to resume"
+        )
+
+
 @contextmanager
 def _restore_authentication(ray: ModuleType) -> Iterator[None]:
     # A Ray of our own asks for a token. Asked of the next cluster, it would end every worker
@@ -101,7 +156,7 @@ def _init_ray(ray: ModuleType, address: str, processes: int | None) -> None:
         except Exception as error:  # of many libraries below Ray
             ray.shutdown()
             if not left or not _may_be_slow(address, error):
-                raise RayConnectionError(f"{_failure(address)}: {_first_line(error)}") from error
+                raise RayConnectionError(_failure(address, error)) from error
 
 
 def _may_be_slow(address: str, error: Exception) -> bool:
@@ -147,15 +202,29 @@ def _folder() -> dict[str, str]:
     return {} if len(usual) <= _LONGEST_FOLDER else {"_temp_dir": "/tmp/ray"}
 
 
-def _failure(address: str) -> str:
+_TOKEN_WAY = (
+    "let this machine have the token of the head (`ray get-auth-token` prints it there) in "
+    "~/.ray/auth_token, or in the file that RAY_AUTH_TOKEN_PATH names, and set RAY_AUTH_MODE=token"
+)
+
+
+def _failure(address: str, error: Exception) -> str:
+    why = _first_line(error)
+    if type(error).__name__ == "AuthenticationError":
+        return f"Ray authenticates by token, and there is none or another one here: {_TOKEN_WAY}"
     if address == LOCAL:
-        return "Ray cannot be started on this machine"
+        return f"Ray cannot be started on this machine: {why}"
+    if address == AUTO and "Failed to connect" in why:
+        return f"the Ray cluster does not let this machine in, or is down ({why}); {_TOKEN_WAY}"
     if address == AUTO:
         return (
             "this machine is not part of a Ray cluster; start one with `ray start --head`, or give "
-            "ray://HOST:PORT"
+            f"ray://HOST:PORT: {why}"
         )
-    return f"no Ray cluster answers at {address}; is the port that of its client server (10001)?"
+    return (
+        f"no Ray cluster answers at {address}; is the port that of its client server (10001)? If "
+        f"the cluster authenticates by token, {_TOKEN_WAY}: {why}"
+    )
 
 
 def _first_line(error: Exception) -> str:

@@ -2,10 +2,11 @@
 
 import logging
 import sys
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
+from importlib import import_module
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ from maseval.core.engine.worker_setup import (
 from maseval.core.exceptions import ConfigurationError, WorkerDiedError
 from maseval.interface.ray.connection import (
     LOCAL,
+    Head,
     RayConnectionError,
     check_address,
     connect_ray,
@@ -53,24 +55,43 @@ def ray_carrier(
     """Connect to Ray for one run; a ``connection`` that is given stays open after it."""
     with ExitStack() as own:
         keeping = own if connection is None else connection
-        yield RayCarrier(keeping.enter_context(connect_ray(address, processes)))
+        ray = keeping.enter_context(connect_ray(address, processes))
+        head = Head.of(ray, address)
+        try:
+            yield RayCarrier(ray, head)
+        finally:
+            head.close()
 
 
 class RayCarrier:
     """Starts worker processes on Ray; see ``Carrier``."""
 
-    def __init__(self, ray: ModuleType) -> None:
+    def __init__(self, ray: ModuleType, head: Head) -> None:
         self._ray = ray
+        self._head = head
+        self._started = Counter[str]()
         self.cores = int(ray.cluster_resources().get("CPU", 1))
 
     def start(self) -> Any:
+        node = self._next_node()
+        self._started[node] += 1
+        strategies = import_module("ray.util.scheduling_strategies")
         actor = self._ray.remote(RayWorker).options(
             num_cpus=0,  # it waits for models most of the time
             max_restarts=0,
             max_concurrency=_CALLS_AT_ONCE,
-            scheduling_strategy="SPREAD",
+            scheduling_strategy=strategies.NodeAffinitySchedulingStrategy(node, soft=True),
         )
         return actor.remote()
+
+    def _next_node(self) -> str:
+        """Return the node with the fewest processes for its cores; Ray itself may fill one node."""
+        alive = [node for node in self._ray.nodes() if node["Alive"]]
+        cores = {node["NodeID"]: node["Resources"].get("CPU", 0) for node in alive}
+        usable = {node: number for node, number in cores.items() if number} or dict.fromkeys(
+            cores, 1
+        )
+        return str(min(usable, key=lambda node: (self._started[node] / usable[node], node)))
 
     def share(self, value: object) -> Any:
         return self._ray.put(value)
@@ -79,6 +100,7 @@ class RayCarrier:
         return getattr(process, method).remote(*args)
 
     def wait(self, calls: Sequence[Any], timeout: float) -> Sequence[Any]:
+        self._head.check()
         number = 1 if timeout else len(calls)
         ready, _ = self._ray.wait(list(calls), num_returns=number, timeout=timeout)
         found: Sequence[Any] = ready
@@ -94,8 +116,9 @@ class RayCarrier:
             raise ProcessLostError(_in_a_line(error)) from error
 
     def kill(self, process: Any) -> None:
-        with suppress(Exception):  # the connection may be what is gone
-            self._ray.kill(process, no_restart=True)
+        if not self._head.is_lost:  # a call would wait for a head that is gone
+            with suppress(Exception):  # the connection may be what is gone
+                self._ray.kill(process, no_restart=True)
 
     def is_down(self, node_id: str) -> bool:
         nodes = {node["NodeID"]: node["Alive"] for node in self._ray.nodes()}

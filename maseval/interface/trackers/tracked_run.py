@@ -204,7 +204,7 @@ def send_to(name: str, run: TrackedRun, where: str | None, known: str | None = N
     except MASEvalError:
         raise
     except Exception as error:  # each library fails in its own ways
-        words = f"{type(error).__name__}: {excerpt(redact_text(str(error)), 400)}"
+        words = f"{type(error).__name__}: {excerpt(redact_text(str(error)), 1000)}"
         raise DeliveryError(f"{name} did not take the run ({words})") from error
 
 

@@ -16,12 +16,9 @@ _LEFT, _TOP, _BOTTOM = 64, 52, 336
 _FOOTNOTE = 398
 _UP = Scale((0.0, 1.0), (_BOTTOM, _TOP))
 
-# Names stand to the right of curves; a cost has its name beside the point.
-_CURVES_RIGHT, _COSTS_RIGHT = 484, 640
+# Names stand to the right.
+_CURVES_RIGHT = 484
 _CURVES_APART, _COSTS_APART = 16, 12
-
-# More runs than these have a number, by which they are found where a name has no room.
-_FEW_RUNS = 4
 
 _NO_BAR = f"Without a bar: {TOO_FEW}."
 
@@ -114,19 +111,11 @@ def _curve_names(curves: Mapping[str, list[Estimate]], across: Scale) -> list[st
     for number, (name, end, y) in enumerate(zip(curves, ends, places, strict=True)):
         parts += [
             svg.line(across(end.k) + 7, _height(end), x - 4, y, "grid"),
-            svg.text(x, y, _name(name, number, len(curves), 22), svg.series(number), bold=True),
+            svg.text(x, y, svg.shorten(name, 22), svg.series(number), bold=True),
         ]
         if has_room:
             parts.append(svg.text(x, y + 14, _beside(end), size=11))
     return parts
-
-
-def _name(name: str, number: int, runs: int, length: int) -> str:
-    """Return a name that is cut if it is long; many get a number, and keep both ends."""
-    if runs <= _FEW_RUNS:
-        return svg.shorten(name, length)
-    words, half = f"{number + 1} {name}", length // 2
-    return words if len(words) <= length else f"{words[:half]}…{words[half + 1 - length :]}"
 
 
 def _band_meaning(curves: Mapping[str, list[Estimate]]) -> str:
@@ -160,16 +149,14 @@ def cost_and_score(runs: Mapping[str, Summary], k: int = 1) -> str:
             f"no run has both costs and a pass^{k}; give runs whose models have prices"
         )
     dearest = max(cost for cost, _ in points.values())
-    many = len(points) > _FEW_RUNS
-    right = _CURVES_RIGHT if many else _COSTS_RIGHT
-    across = Scale((0.0, dearest * 1.25 or 1.0), (_LEFT, right))
-    parts = [*svg.percent_axis(_UP, _LEFT, right), *_cost_axis(across)]
+    across = Scale((0.0, dearest * 1.25 or 1.0), (_LEFT, _CURVES_RIGHT))
+    parts = [*svg.percent_axis(_UP, _LEFT, _CURVES_RIGHT), *_cost_axis(across)]
     # Runs that cost about the same stand side by side, or their bars would hide one another.
     wanted = [across(cost) for cost, _ in points.values()]
-    places = svg.spread_apart(wanted, _COSTS_APART, _LEFT + 6, right - 6)
+    places = svg.spread_apart(wanted, _COSTS_APART, _LEFT + 6, _CURVES_RIGHT - 6)
     for number, (name, (cost, estimate)) in enumerate(points.items()):
         parts += _score_bar(f"{name}: {money(cost)}", places[number], estimate, number)
-    parts += _cost_numbers(points, places) if many else _cost_names(points, across)
+    parts += _cost_numbers(points, places)
     without = [name for name in runs if name not in points]
     notes = [f"Without costs: {', '.join(without)}."] if without else []
     notes += [] if all(map(_drawn, (found for _, found in points.values()))) else [_NO_BAR]
@@ -209,20 +196,6 @@ def _score_bar(name: str, x: float, estimate: Estimate, number: int) -> list[str
     return [*whisker, svg.marker(x, _height(estimate), number, hint)]
 
 
-def _cost_names(points: Mapping[str, tuple[float, Estimate]], across: Scale) -> list[str]:
-    """Draw each name on the side of its point where there is room, clear of the other names."""
-    wanted = [_height(estimate) + 4 for _, estimate in points.values()]
-    places = svg.spread_apart(wanted, 16, _TOP + 4, _BOTTOM - 2)
-    parts = []
-    for number, ((name, (cost, _)), y) in enumerate(zip(points.items(), places, strict=True)):
-        x = across(cost)
-        left = x > (_LEFT + _COSTS_RIGHT) / 2
-        place, anchor = (x - 10, "end") if left else (x + 10, "start")
-        words = svg.shorten(name, 30)
-        parts.append(svg.text(place, y, words, svg.series(number), anchor=anchor, bold=True))
-    return parts
-
-
 def _cost_numbers(
     points: Mapping[str, tuple[float, Estimate]], places: Sequence[float]
 ) -> list[str]:
@@ -234,7 +207,7 @@ def _cost_numbers(
     ):
         kind, top = svg.series(number), _UP(found.high if _drawn(found) else found.value or 0) - 6
         parts.append(svg.text(x, top, str(number + 1), kind, anchor="middle", size=9, bold=True))
-        words = _name(name, number, len(points), 22)
+        words = svg.shorten(f"{number + 1} {name}", 22)
         parts.append(svg.text(_CURVES_RIGHT + 16, y, words, kind, bold=True))
     return parts
 

@@ -175,7 +175,9 @@ def spread_apart(wanted: Sequence[float], gap: float, low: float, high: float) -
 
 
 def shorten(words: str, length: int) -> str:
-    return words if len(words) <= length else f"{words[: length - 1]}…"
+    """Cut a long text in its middle, as names often differ at their ends."""
+    half = length // 2
+    return words if len(words) <= length else f"{words[:half]}…{words[half + 1 - length :]}"
 
 
 def in_plain_colours(drawing: str) -> str:

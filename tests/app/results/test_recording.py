@@ -1,6 +1,6 @@
-from maseval.app.results.recording import ReadOnce
 from maseval.commands import tau2
 from maseval.runs import RunFolder
+from maseval.runs.recording import ReadOnce
 
 
 def test_what_is_read_once_says_the_same_and_needs_the_files_no_more(tmp_path):

@@ -58,8 +58,8 @@ def test_runs_are_compared_on_one_page(runs, tmp_path):
     rows = {row["name"]: row["measures"] for row in index["results"]["rows"]}
     assert rows["careful"][0]["value"] == pytest.approx(found.main.first)
     assert rows["hurried"][0]["value"] == pytest.approx(found.main.second)
-    main = index["compared"]["differences"][0]
-    assert main["points"] == f"{100 * found.main.difference:+.1f}"
+    main = index["compared"]["differences"]["rows"][0]
+    assert main[4].startswith(f"{100 * found.main.difference:+.1f} ")
     assert "sure" in index["compared"]["headline"] or "chance" in index["compared"]["headline"]
     flips = {flip.task: flip.change for flip in found.flipped}
     shares = {

@@ -16,6 +16,7 @@ from maseval.runs import RunConfigError, RunFolder, Simulation
 from maseval.runs.config import UNTIL, RunConfig, mark_of
 from maseval.stats.sequential_plan import SequentialPlan
 from tests.cli.commandline import maseval
+from tests.damage import FORGERIES
 from tests.runs.worlds import as_killed, config, report
 
 IDS = [f"task {number}" for number in range(12)]
@@ -285,3 +286,17 @@ def test_export_says_what_a_results_file_has_no_place_for(tmp_path):
     run = tau2.run(domain="library", agent="noop", question="pass^2", output=tmp_path).folder
 
     assert "each task ran until its first failure" in maseval("tau2", "export", run).stderr
+
+
+def test_edited_verdicts_decide_nothing_when_a_run_is_resumed(tmp_path):
+    """With every verdict edited to a pass, no task would stop at its first failure."""
+    options = {"domain": "library", "agent": "noisy", "agent_args": {"error_rate": 0.5}}
+    ended = tau2.run(**options, question="pass^2", output=tmp_path / "ended").folder
+    whole = RunFolder.read(ended)
+    with RunFolder.open(tmp_path / "run", dict(whole.config.stopping(None).values)) as folder:
+        folder.append_all([each for each in whole.reports() if each["repeat_idx"] == 0])
+    FORGERIES["passed"].do(tmp_path / "run")
+
+    tau2.run(**options, question="pass^2", output=tmp_path / "run")
+
+    assert set(RunFolder.read(tmp_path / "run").recorded) == set(whole.recorded)

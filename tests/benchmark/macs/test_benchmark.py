@@ -7,6 +7,7 @@ from maseval.benchmark.macs.default_benchmark import team_of
 from maseval.benchmark.macs.scoring import conversation_text
 from maseval.benchmark.macs.templates import load_templates
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import LoggedCall, RecordedReport
 from maseval.core.scripted import ScriptedModelAdapter
 from tests.benchmark.macs.team import SCRIPT, TEAM, Played, a_task, agent, played, verdict
 
@@ -70,6 +71,14 @@ def test_traces_hold_every_agent_every_tool_and_the_user():
     assert (invocation["inputs"], invocation["outputs"]) == ({"nights": 2}, "number 7")
     assert report["traces"]["user"]["stopped_by_user"] is True
     assert len(report["traces"]["agents"]["hotel"]["messages"]) == 4
+
+
+def test_the_record_names_who_asked_each_model_in_order_of_time():
+    report, _ = played()
+
+    asked = [e.agent for e in RecordedReport(report).events() if isinstance(e.entry, LoggedCall)]
+    team = ["desk", "hotel", "hotel", "hotel", "desk"]  # the second one of hotel's plays its tool
+    assert asked == [*team, "user"]
 
 
 def test_the_configuration_says_what_the_number_depends_on():

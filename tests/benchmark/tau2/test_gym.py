@@ -9,8 +9,9 @@ import weakref
 import pytest
 
 from maseval import ScriptedModelAdapter
-from maseval.benchmark.tau2.data_loader import load_raw_task
+from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
 from maseval.core.exceptions import ConfigurationError
+from tests.benchmark.tau2.rooms import action, room_domain, room_task
 from tests.interface.libraries import needing
 
 pytestmark = needing("gymnasium")
@@ -34,8 +35,8 @@ def gold_actions():
 def play(env, actions):
     """Return all that the environment answers, without what differs between equal episodes."""
     answers = []
-    for action in actions:
-        *answer, info = env.step(action)
+    for each in actions:
+        *answer, info = env.step(each)
         answers.append((*answer, info.get("reward_info"), env.episode.environment.get_db_hash()))
     return answers
 
@@ -268,3 +269,49 @@ def test_an_episode_whose_other_side_failed_wants_to_be_reset():
     env.reset()
 
     assert env.step("done()")[2]
+
+
+def judged_env(tmp_path, **given):
+    from maseval.benchmark.tau2.gym import AgentGymEnv
+
+    room = room_domain(tmp_path)
+    wanted = {"reward_basis": ["DB", "NL_ASSERTION"], "nl_assertions": ["The agent is kind."]}
+    room_task(room, action("paint", colour="red"), task_id="kind", **wanted)
+    env = AgentGymEnv(room, "kind", user=lambda messages, tools: "Red!", **given)
+    env.reset()
+    return env
+
+
+def test_a_judge_is_asked_where_the_reward_depends_on_it_and_nowhere_else(tmp_path):
+    reply = {"expectedOutcome": "kind", "reasoning": "Yes.", "metExpectation": True}
+    judge = ScriptedModelAdapter(lambda messages, tools: json.dumps({"results": [reply]}))
+    env = judged_env(tmp_path, judge=judge)
+    env.step("paint(colour='red')")
+    assert env.step("done()")[1] == 1.0 and len(judge.requests) == 1
+
+    env = judged_env(tmp_path)
+    assert env.step("done()")[1] == 0.0  # the wall is white, whatever a judge says
+    env.reset()
+    env.step("paint(colour='red')")
+    with pytest.raises(ConfigurationError, match="give judge=MODEL"):
+        env.step("done()")
+
+
+@pytest.mark.data
+@pytest.mark.usefixtures("tau2_data_of_1_0_1")
+@pytest.mark.parametrize("domain", ["airline", "telecom"])
+def test_a_snapshot_is_independent_in_every_world(domain):
+    from maseval.benchmark.tau2.gym import AgentGymEnv
+
+    for task in load_raw_tasks(domain, version="1.0.1")[:30]:
+        keys = ("name", "arguments", "requestor")
+        gold = task["evaluation_criteria"]["actions"]
+        actions = [json.dumps({key: one[key] for key in keys if key in one}) for one in gold]
+        env = AgentGymEnv(domain, task["id"], user="scripted")
+        env.reset()
+        half = len(actions) // 2
+        play(env, actions[:half])
+        snapshot, tail = env.snapshot(), [*actions[half:], "done()"]
+        first = play(env, tail)
+        env.restore(snapshot)
+        assert play(env, tail) == first, task["id"]

@@ -1,6 +1,7 @@
 """A cluster of three nodes on this machine, which all tests of Ray share."""
 
 import os
+import secrets
 import shutil
 import socket
 import tempfile
@@ -129,7 +130,10 @@ def ray_folder() -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def nodes() -> Iterator[Nodes]:
     with short_folder() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_AUTH_MODE", "disabled")
+        # As in a cluster that others can reach: all its machines share a token.
+        (folder / "token").write_text(secrets.token_hex(32))
+        patch.setenv("RAY_AUTH_MODE", "token")
+        patch.setenv("RAY_AUTH_TOKEN_PATH", str(folder / "token"))
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("RAY_worker_niceness", "0")  # or they starve on a busy machine
         patch.setenv("PYTHONPATH", str(CHECKOUT), prepend=os.pathsep)

@@ -17,6 +17,7 @@ from maseval.core.exceptions import ConfigurationError, RunStoppedError
 from maseval.core.provider_errors import AuthenticationError
 from maseval.interface.ray.engine import RayEngine
 from tests.core.worlds import Diary, Shop, Worker, numbered, statuses, tasks
+from tests.interface.ray.conftest import NODES
 from tests.runs.worlds import desk
 from tests.waiting import wait_until
 
@@ -223,3 +224,13 @@ def test_a_node_with_other_code_is_refused_by_name(nodes, tmp_path):
 
     assert other.node_id[:6] in str(caught.value)
     assert f"maseval is 0.1.0 there and {maseval.__version__} here" in str(caught.value)
+
+
+def test_worker_processes_are_spread_over_all_nodes(nodes):
+    used = set()
+    for _ in range(3):
+        engine = RayEngine("auto", processes=NODES)
+        Shop(num_workers=NODES).run(numbered(NODES * 4), engine=engine)
+        used.add(len(engine.finished_by_node))
+
+    assert used == {NODES}

@@ -163,3 +163,10 @@ def test_the_small_package_says_what_it_cannot_do(tmp_path, monkeypatch):
     with pytest.raises(ImportError, match="pip install mlflow, or name a server"):
         commands.sync(run, ["mlflow"])
     assert [path.name for path in tmp_path.iterdir()] == ["r"]
+
+
+def test_a_folder_that_mlflow_no_longer_takes_is_refused_with_the_whole_way_out(tmp_path):
+    run = commands.tau2.run(domain="library", agent="gold", num_tasks=1, output=tmp_path / "run")
+
+    with pytest.raises(DeliveryError, match="set `MLFLOW_ALLOW_FILE_STORE=true` to opt out"):
+        commands.sync(run.folder, to=[f"mlflow={tmp_path / 'mlruns'}"])

@@ -25,6 +25,7 @@ from maseval.benchmark.tau2.formats.message import (
 )
 from maseval.benchmark.tau2.world.replay import ReplayError, same_content
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.words import excerpt
 
 
 def beginning_until(
@@ -148,10 +149,10 @@ class Continuation(Orchestrator):
         if _is_same_answer(found, recorded):
             return recorded
         if not self.lenient:
+            now, then = (excerpt(repr(each.get("content"))) for each in (found, recorded))
             raise ConfigurationError(
-                f"message {place}: {call['name']} answers {_excerpt(found.get('content'))}, but "
-                f"{_excerpt(recorded.get('content'))} is recorded; --lenient continues with the "
-                "new answer"
+                f"message {place}: {call['name']} answers {now}, but {then} is recorded; --lenient "
+                "continues with the new answer"
             )
         if not self.environment.world.is_replayed(call):
             return recorded
@@ -190,8 +191,3 @@ def _is_same_answer(found: ToolMessage, recorded: Tau2Message) -> bool:
         return same_content(found.get("content"), recorded.get("content"))
     except (TypeError, ValueError, RecursionError, ReplayError):  # no readable text
         return False
-
-
-def _excerpt(content: str | None, limit: int = 120) -> str:
-    text = repr(content)
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"

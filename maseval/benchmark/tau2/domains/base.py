@@ -132,8 +132,8 @@ class DB(BaseModel):
     def twin(self, memo: Memo) -> Self:
         """An independent database in the same state; what is shared stays so."""
         for name in shared_rows(type(self)):
-            rows = getattr(self, name)
-            memo[id(rows)] = list(rows)
+            rows = getattr(self, name)  # one that was changed is this database's own
+            memo[id(rows)] = [row if is_shared(row) else copy_value(row, memo) for row in rows]
         return with_fields(self, copy_value, memo)
 
     def copy_deep(self) -> Self:

@@ -147,6 +147,7 @@ class _Export:
         self._seed: int | None = None
         self._task_ids: dict[str, None] = {}
         self._num_trials = 0
+        self._overridden = 0
         self.written = 0
         self.omitted: list[Omitted] = []
 
@@ -169,13 +170,9 @@ class _Export:
             assert isinstance(found, Omitted)
             self.omitted.append(found)
             return
-        if (words := describe_overrides(simulation["messages"] or ())) is not None:
+        if describe_overrides(simulation["messages"] or ()) is not None:
             simulation["messages"] = without_overrides(simulation["messages"])
-            logger.warning(
-                "task %s, trial %d: %s; this file has no place for that, so that re-scoring it "
-                "judges the recorded calls",
-                *(report["task_id"], report["repeat_idx"], words),
-            )
+            self._overridden += 1
         if not self.written:  # the first one's configuration stands for the whole run's
             self._config, self._seed = report.get("config") or {}, report.get("seed")
         if self.release.rules.files.keeps_policy and simulation["messages"]:
@@ -228,6 +225,12 @@ class _Export:
         (folder / RESULTS_NAME).write_text(head, encoding="ascii")
 
     def _head(self, info: Mapping[str, object]) -> str:
+        if self._overridden:
+            logger.warning(
+                "%d of %d simulations have answers of tools that the run's environment overrides; "
+                "a results file has no place for that: scored from it, they cannot be replayed",
+                *(self._overridden, self.written),
+            )
         form = self.release.rules.files
         tasks = map(self._raw_task, self._task_ids)
         checked_tasks = (check_form(TASK, task, "task") for task in tasks)

@@ -1,11 +1,13 @@
 """A person plays one side of a simulation."""
 
 import json
+import signal
 import threading
 import time
 
 import pytest
 
+from maseval import ScriptedModelAdapter, register_model
 from maseval.benchmark.tau2.data_loader import load_tasks
 from maseval.benchmark.tau2.players.scripted import GOODBYE, requests_in
 from maseval.benchmark.tau2.world.tasks import TaskSpec
@@ -160,6 +162,22 @@ def test_a_customer_played_by_a_model_is_not_asked_again_for_what_it_said(tmp_pa
 
     assert texts(first.messages) == texts(left.messages)
     assert last.messages[-1]["content"] == "Thanks. ###STOP###"
+
+
+def test_ctrl_c_while_the_other_side_answers_interrupts_at_the_persons_next_turn(tmp_path):
+    def customer(messages, tools):
+        if len(messages) > 3:
+            signal.raise_signal(signal.SIGINT)
+        return "Hello."
+
+    register_model("ringing", lambda name, **options: ScriptedModelAdapter(customer))
+    given = {"user_model": "ringing/customer", "texts": "ours", "output": tmp_path / "run"}
+    play = tau2.play(domain="library", task_id=TASK, **given)
+
+    result, seen = played(play, saying("One moment."))
+
+    assert not result.complete and not play.has_verdict
+    assert texts(seen[-1].messages)[-2:] == [("assistant", "One moment."), ("user", "Hello.")]
 
 
 def test_an_interrupted_simulation_can_begin_anew(tmp_path):

@@ -83,3 +83,14 @@ def test_what_was_stored_unchecked_is_copied_as_it_is():
 
     assert twin.name == {"odd": (1, {2})}
     assert twin.name is not room.name
+
+
+def test_a_twin_does_not_see_what_changes_in_a_record_that_was_changed_before():
+    original = house().share_rows()
+    own(original.rooms, original.rooms[0]).name = "Attic"
+    twin = original.twin({})
+
+    own(original.rooms, original.rooms[0]).name = "Cellar"
+
+    assert twin.rooms[0].name == "Attic"
+    assert twin.rooms[1] is original.rooms[1]  # which nobody has changed

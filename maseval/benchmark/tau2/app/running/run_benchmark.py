@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self, cast, runtime_checkable
+from typing import Any, NamedTuple, Self, cast
 from weakref import WeakSet
 
 from maseval.app.running.own_code import title_of
@@ -71,14 +71,6 @@ class RecordedStart:
     past: Sequence[Tau2Message]
     first_trial: int | None = None
     lenient: bool = False
-
-
-@runtime_checkable
-class CanLeave(Protocol):
-    """A function that makes agents, for which the run would wait in vain once it is stopped."""
-
-    def leave(self) -> None:
-        """End the conversation at the agent's next turn."""
 
 
 class WorkerNote(NamedTuple):
@@ -170,7 +162,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         for side in (self.setup.agent, self.setup.user):
             if isinstance(side, Human):
                 side.seat.leave()
-            elif isinstance(side, OwnAgent) and isinstance(side.make, CanLeave):
+            elif isinstance(side, OwnAgent) and hasattr(side.make, "leave"):
                 side.make.leave()
 
     def notes(self) -> list[str]:

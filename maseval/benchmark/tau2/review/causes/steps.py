@@ -373,11 +373,11 @@ def transferred_with_work_left(failure: Failure) -> Finding | None:
     at, unsaid = failure.transferred_at, failure.explanation.to_be_said
     if at is None or not (failure.missing or unsaid):
         return None
-    left = [render_call(call) for call in failure.missing] or [f"saying {unsaid[0]!r}"]
+    left = [_short(call) for call in failure.missing] or [f"saying {unsaid[0]!r}"]
     return _blame(
         "agent",
         "transferred too early",
-        f"the agent transfers to a human with work left: {left[0]}",
+        f"the agent transfers to a human in message {at} with work left: {left[0]}",
         message=at,
         grade="likely" if failure.explanation.sound is None else "undecided",
         evidence=tuple(_facts(failure)),
@@ -437,7 +437,10 @@ def _default(failure: Failure, kind: str, text: str, message: int | None) -> Fin
 def _short(call: Tau2ToolCall) -> str:
     """Return a call by its tool and its record; one without a record with what fits in a line."""
     about = words.record(call)
-    return excerpt(render_call(call), 60) if about is None else f"{call['name']}({about})"
+    if about is not None:
+        return f"{call['name']}({about})"
+    given = {k: v for k, v in call["arguments"].items() if k not in words.OWNERS}
+    return excerpt(render_call({**call, "arguments": given}), 60)
 
 
 def _pair_text(failure: Failure, pair: Pair) -> Iterator[str]:

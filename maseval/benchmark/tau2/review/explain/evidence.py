@@ -17,7 +17,7 @@ from maseval.benchmark.tau2.formats.simulation import (
 from maseval.benchmark.tau2.review.explain.snapshot import FieldPath, path_text
 from maseval.benchmark.tau2.world.tasks import Criteria, EnvAssertion, RewardType
 from maseval.benchmark.tau2.world.world import World
-from maseval.core.words import count_of
+from maseval.core.words import count_of, excerpt
 
 WorldFacts = dict[str, object]
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -37,6 +37,7 @@ _DATE = re.compile(
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _NEAR = 0.5  # a number that is further off, in proportion, is no evidence
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_LONGEST_QUOTE = 200
 _WORD = re.compile(r"[a-z0-9]+")
 
 
@@ -292,8 +293,8 @@ def _containing(
     for index, message in enumerate(messages):
         text = spoken_text(message) if message["role"] in roles else ""
         if text and has(text, wanted):
-            sentences = (each for each in _SENTENCE.split(text) if has(each, wanted))
-            return Quote(index, message["role"], _short(next(sentences, text)))
+            said = next((each for each in _SENTENCE.split(text) if has(each, wanted)), text)
+            return Quote(index, message["role"], excerpt(said, _LONGEST_QUOTE))
     return None
 
 
@@ -315,18 +316,13 @@ def _nearest(messages: Sequence[Tau2Message], wanted: str) -> Quote | None:
     """Return the agent's sentence with the closest number, or with the most words in common."""
     closeness = _number_closeness(wanted) if _NUMBER.fullmatch(wanted) else _word_closeness(wanted)
     best: tuple[float, Quote | None] = (0.0, None)
-    for index, sentence in _agent_sentences(messages):
-        near = closeness(sentence)
-        if near > best[0]:
-            best = near, Quote(index, "assistant", _short(sentence))
-    return best[1]
-
-
-def _agent_sentences(messages: Sequence[Tau2Message]) -> Iterator[tuple[int, str]]:
     for index, message in enumerate(messages):
-        if message["role"] == "assistant" and has_text(message):
-            for sentence in _SENTENCE.split(spoken_text(message)):
-                yield index, sentence
+        spoken = message["role"] == "assistant" and has_text(message)
+        for sentence in _SENTENCE.split(spoken_text(message)) if spoken else ():
+            near = closeness(sentence)
+            if near > best[0]:
+                best = near, Quote(index, "assistant", excerpt(sentence, _LONGEST_QUOTE))
+    return best[1]
 
 
 def _number_closeness(wanted: str) -> Any:
@@ -346,8 +342,3 @@ def _word_closeness(wanted: str) -> Any:
         return float(len(words & {*_WORD.findall(sentence.lower())}))
 
     return closeness
-
-
-def _short(text: str, length: int = 200) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= length else f"{text[: length - 1]}…"
