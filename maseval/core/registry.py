@@ -78,12 +78,16 @@ class UsageTotals:
 
 
 class _Shelf:
-    """What is registered, in one thread or in all."""
+    """The components that are registered."""
 
     def __init__(self) -> None:
         self.components: dict[Key, object] = {}
         self.keys: dict[int, Key] = {}
         self.included: list[tuple[str, object]] = []
+
+
+class _ThreadShelf(_Shelf, threading.local):
+    """Holds for each thread what that thread has registered."""
 
 
 class ComponentRegistry:
@@ -115,17 +119,7 @@ class ComponentRegistry:
         self._prices = prices
         self._cache = cache
         self._policy = policy
-        self._everywhere = None if totals is None else _Shelf()
-        self._here = threading.local()
-
-    @property
-    def _shelf(self) -> _Shelf:
-        if self._everywhere is not None:
-            return self._everywhere
-        if not hasattr(self._here, "shelf"):
-            self._here.shelf = _Shelf()
-        mine: _Shelf = self._here.shelf
-        return mine
+        self._shelf = _ThreadShelf() if totals is None else _Shelf()
 
     def register(self, category: str, name: str, component: ComponentT) -> ComponentT:
         """Register a component for traces, configuration and usage; returns it."""

@@ -4,11 +4,20 @@ from fractions import Fraction
 
 import pytest
 
+from benchmarks.coverage import draw_trials
 from maseval.core.exceptions import ConfigurationError
-from maseval.stats import IncomparableRunsError, Outcome, compare, compare_all, holm
+from maseval.stats import (
+    IncomparableRunsError,
+    Outcome,
+    compare,
+    compare_all,
+    holm,
+    mean_interval,
+)
+from maseval.stats.planning import Pairs
 from maseval.stats.sign_flip import sign_flip_test
 from maseval.stats.trials import Trials
-from tests.stats.made_up import run
+from tests.stats.made_up import rng, run
 
 A, B = [4, 3, 0, 2, 4, 1], [4, 4, 0, 4, 0, 1]
 
@@ -193,3 +202,18 @@ def test_different_rules_are_refused_and_different_data_left_out():
 def test_one_run_cannot_be_compared():
     with pytest.raises(ConfigurationError, match="two or more"):
         compare_all({"a": RUNS["a"]})
+
+
+def test_no_interval_leaves_out_zero_where_the_test_is_not_sure():
+    numbers, sure = rng(11), 0
+    for _ in range(300):
+        trials, loss = numbers.choice([1, 2, 4]), numbers.choice([0.0, 0.3, 0.7])
+        chances = [numbers.random() for _ in range(numbers.randint(2, 12))]
+        first = draw_trials(chances, trials, numbers)
+        second = draw_trials([p * (1 - loss) for p in chances], trials, numbers)
+        differences = Pairs(first, second).differences
+        span = mean_interval(differences, bounds=(-1.0, 1.0))
+        p_value = sign_flip_test([Fraction(round(each * 4), 4) for each in differences]).p_value
+        assert 0 in span or p_value <= 0.05
+        sure += p_value <= 0.05
+    assert sure > 20

@@ -4,9 +4,9 @@ The SDK's items become messages, and an agent's work for other agents is recorde
 """
 
 import json
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partialmethod
 from itertools import groupby
 from types import ModuleType
 from typing import Any, Protocol
@@ -472,18 +472,10 @@ def _hooks_class() -> type[Any]:
                     leader.delegated_usage.append(work.usage[-1])
             await self._forward("on_llm_end", context, agent, response)
 
-        async def _forward(self, name: str, *args: Any) -> None:
+        async def _forward(self, name: str, *args: Any, **kwargs: Any) -> None:
             if self.own is not None:
-                await getattr(self.own, name)(*args)
+                await getattr(self.own, name)(*args, **kwargs)
 
     for name in ("on_end", "on_handoff", "on_tool_start", "on_tool_end"):
-        setattr(WorkHooks, name, _forward_hook(name))
+        setattr(WorkHooks, name, partialmethod(WorkHooks._forward, name))
     return WorkHooks
-
-
-def _forward_hook(name: str) -> Callable[..., Coroutine[Any, Any, None]]:
-    async def forward(self: Any, *args: Any, **kwargs: Any) -> None:
-        if self.own is not None:
-            await getattr(self.own, name)(*args, **kwargs)
-
-    return forward

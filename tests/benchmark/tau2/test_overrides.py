@@ -226,6 +226,9 @@ def test_a_recording_is_judged_by_the_same_calls_and_a_results_file_says_that_it
 
     again = score_simulation(recorded, domain=room, task=task)
     assert (again["reward"], again["info"]["overrides"]) == (1.0, report["eval"][0]["overrides"])
+    damaged = [{**m, "override": 3} if "override" in m else m for m in recorded["messages"]]
+    judged = score_simulation({**recorded, "messages": damaged}, domain=room, task=task)
+    assert "Tool 'note' not found" in judged["info"]["replay_error"]["error"]
     steps = timeline(recorded, room, task)
     assert [each.value for each in steps.search("wall", 4).records] == ["red"]
     repeated = [call for moment in steps.moments for call in moment.calls]

@@ -183,8 +183,10 @@ def calls_in(messages: Sequence[Tau2Message]) -> list[Tau2ToolCall]:
 
 
 def override_of(answer: Tau2Message) -> Override | None:
-    """Return how an answer differs from the original's, if a tool or a hook was overridden."""
-    return cast("Override | None", answer.get(OVERRIDE))
+    """Return how an answer differs from the original's; None for what is no such record."""
+    found: Any = answer.get(OVERRIDE)
+    whole = isinstance(found, Mapping) and found.keys() == Override.__annotations__.keys()
+    return cast(Override, found) if whole and isinstance(found["calls"], list) else None
 
 
 def original_calls(index: int, call: Tau2ToolCall, answer: Tau2Message) -> list[AnsweredCall]:
