@@ -81,7 +81,8 @@ def _name_code(path: Path, content: Mapping[str, Any]) -> None:
     )
     named = [text for text in texts if isinstance(text, str) and _CODE.fullmatch(text)]
     if named:
-        stderr().print(f"{inert(str(path))} runs code: {inert(', '.join(sorted(set(named))))}")
+        listed = ", ".join(sorted(set(named)))
+        stderr().print(f"Importing the code that {inert(str(path))} names: {inert(listed)}")
 
 
 def _with_underscores(table: Mapping[str, Any]) -> dict[str, Any]:

@@ -215,7 +215,7 @@ def test_a_file_cannot_call_what_was_not_written_for_it(
     said = " ".join(refused.stderr.split())
     assert refused.exit_code == 2
     assert "was not written for maseval" in said or "is not a Benchmark" in said
-    assert "file.toml runs code: " in refused.stderr and reference in refused.stderr
+    assert "the code that file.toml names: " in said and reference in refused.stderr
     assert not Path("called").exists() and not Path("runs").exists()
 
 
@@ -231,4 +231,4 @@ def test_functions_of_the_users_own_files_are_called_after_they_were_named() -> 
     found = maseval("run", "file.toml")
 
     assert found.exit_code == 0, found.stderr
-    assert "file.toml runs code: own.py:make, own.py:some" in found.stderr
+    assert "file.toml names: own.py:make, own.py:some" in found.stderr

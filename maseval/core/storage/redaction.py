@@ -33,9 +33,10 @@ _SECRET_WORD = re.compile(
 _TEXT_TOKEN_WORDS = frozenset({"stop", "eos", "bos", "pad", "unk", "max", "min"})
 
 _USERINFO = re.compile(r"(?<=://)[^/\s?#]+@")  # up to the last @: a password may hold one
-_ADDRESS = re.compile(r"[A-Za-z][\w+.-]*://\S+")
-_QUERY = re.compile(r"(://[^\s\"'<>?#]*)[?#][^\s\"'<>]*")
-_VERSION = re.compile(r"v\d+\w*(\.\d+)*")
+_ADDRESS = re.compile(r"[A-Za-z][\w+.-]{0,20}://\S+")
+_AFTER_SCHEME = re.compile(r"://[^\s\"'<>]*")
+_QUERY = re.compile(r"[?#]")
+_VERSION = re.compile(r"v\d\w{0,15}(\.\d{1,5}){0,3}")
 _WORD_OF_PATH = re.compile(r"[a-z]{0,12}")
 _WITH_HOSTS = frozenset({"http", "https", "ws", "wss", "grpc", "grpcs"})
 _QUERY_VALUE = re.compile(r"([?&;])([^=?&;\s]+)=([^&;\s\"'<>]+)")
@@ -71,7 +72,8 @@ def _redact(options: Mapping[str, Any], depth: int, change: Callable[[str], str]
 
 def redact_text(text: str) -> str:
     """``text`` without user, query and fragment of addresses, and well-known key formats."""
-    return cut_known_secrets(_QUERY.sub(r"\1", _USERINFO.sub("", text)))
+    text = _USERINFO.sub("", text)
+    return cut_known_secrets(_AFTER_SCHEME.sub(lambda found: _QUERY.split(found[0])[0], text))
 
 
 def cut_known_secrets(text: str) -> str:
@@ -214,8 +216,7 @@ _PLAIN = re.compile(r"[A-Za-z]{0,3}\d{0,10}|[A-Za-z]{1,20}")
 _LONGEST_PLAIN = 20
 _KEY_PREFIX = re.compile(r"[spr]k-|AIza|gsk_|xai-|gh[opsu]_|github_pat_|xox[a-z]-")
 _PIECE = re.compile(r"[A-Za-z0-9]+")
-# Letters and digits in turns, as in no name of a model or of a deployment.
-_TOKEN = re.compile(r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{12,}")
+_SHORTEST_TOKEN = 12
 _NAME = re.compile(r"[A-Za-z]{1,20}(?:_[A-Za-z]{1,20})*")
 
 
@@ -373,4 +374,10 @@ def _secrets_of_address(path: str, query: str, fragment: str) -> Iterator[str]:
         pairs = parse_qsl(text, keep_blank_values=True)
         yield from (value for _, value in pairs if _looks_secret(value))
         yield from (text for _, value in pairs[:1] if not value and _looks_secret(text))
-    yield from (segment for segment in path.split("/") if _TOKEN.search(segment))
+    yield from (segment for segment in path.split("/") if _has_token(segment))
+
+
+def _has_token(text: str) -> bool:
+    """Return True for letters and digits in turns, as in no name of a model or a deployment."""
+    long = (each for each in _PIECE.findall(text) if len(each) >= _SHORTEST_TOKEN)
+    return any(not (each.isalpha() or each.isdigit()) for each in long)

@@ -80,7 +80,7 @@ class RayCarrier:
             num_cpus=0,  # it waits for models most of the time
             max_restarts=0,
             max_concurrency=_CALLS_AT_ONCE,
-            scheduling_strategy=strategies.NodeAffinitySchedulingStrategy(node, soft=True),
+            scheduling_strategy=strategies.NodeAffinitySchedulingStrategy(node, soft=False),
         )
         return actor.remote()
 

@@ -10,6 +10,7 @@ import pytest
 
 import maseval
 from maseval import AgentError, MessageHistory, Task, TaskProtocol, TimeoutAction, normalise
+from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.context import Said
 from maseval.core.engine.engines import ThreadEngine
 from maseval.core.engine.worker_setup import NodeMismatchError
@@ -226,11 +227,18 @@ def test_a_node_with_other_code_is_refused_by_name(nodes, tmp_path):
     assert f"maseval is 0.1.0 there and {maseval.__version__} here" in str(caught.value)
 
 
-def test_worker_processes_are_spread_over_all_nodes(nodes):
-    used = set()
-    for _ in range(3):
-        engine = RayEngine("auto", processes=NODES)
-        Shop(num_workers=NODES).run(numbered(NODES * 4), engine=engine)
-        used.add(len(engine.finished_by_node))
+class StartedWorkers(BenchmarkCallback):
+    def __init__(self):
+        self.nodes = []
 
-    assert used == {NODES}
+    def on_worker_event(self, benchmark, event):
+        self.nodes.append(event.node)
+
+
+def test_worker_processes_are_spread_over_all_nodes(nodes):
+    for _ in range(3):
+        started = StartedWorkers()
+        shop = Shop(num_workers=NODES, callbacks=[started])
+        shop.run(numbered(NODES), engine=RayEngine("auto", processes=NODES))
+
+        assert len(set(started.nodes)) == len(started.nodes) == NODES
