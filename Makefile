@@ -37,7 +37,7 @@ RAY_TEST = $(RAY_ENV) MASEVAL_REQUIRE_LIBRARY=ray $(RAY_VENV)/bin/python -m pyte
   -m "needs(library='ray')"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-beside test-browser test-frameworks test-ray quick check coverage bench pictures docs \
+.PHONY: help demo test test-beside test-browser test-frameworks test-ray test-pythons quick check coverage bench pictures docs \
   serve release
 
 help: ## List the targets
@@ -72,6 +72,12 @@ test-framework-%: $(FRAMEWORK_VENVS)/%/.ready
 test-ray: $(RAY_READY) ## Try runs on Ray, with several nodes on this machine
 	@$(RAY_TEST) tests/interface/ray --ignore-glob='*/test_on_*'
 	@$(RAY_TEST) tests/interface/ray/test_on_*.py
+
+test-pythons: $(READY) ## Run the quick tests with each newer Python that is here
+	@$(BIN)/python -m scripts.pythons | while read -r version python; do \
+	  echo "Python $$version ($$python):"; \
+	  $(MAKE) --no-print-directory VENV=.venv-py$$version PYTHON="$$python" quick || exit 1; \
+	done
 
 quick: $(READY) ## Run the tests that need no data, no servers, no processes and no patience
 	@MASEVAL_EXAMPLES=quick $(PYTEST) -q -m "not slow and not contract and not network and not data" \

@@ -47,7 +47,8 @@ def pages() -> list[Path]:
 
 
 def test_every_stable_module_is_there():
-    own = {name for name in stable_modules() if ".interface.agents." not in name}
+    foreign = (".interface.agents.", ".verifiers")  # whose libraries have environments of their own
+    own = {name for name in stable_modules() if not any(each in name for each in foreign)}
 
     assert len(own) > 30
     for name in sorted(own):

@@ -74,14 +74,14 @@ def _show_version(wanted: bool) -> None:
 def options(
     context: typer.Context,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of an error; may stand anywhere.")
+        bool, typer.Option("--debug", help="Show the traceback of an error; can be given anywhere.")
     ] = False,
     env_file: Annotated[
         Path | None,
         typer.Option(
             "--env-file",
-            help="Read environment variables from a file of NAME=VALUE lines, such as .env; those "
-            "that are set already stay. May stand anywhere.",
+            help="Read environment variables from a file of NAME=VALUE lines, such as .env; "
+            "variables already set are kept. Can be given anywhere.",
             metavar="FILE",
         ),
     ] = None,

@@ -46,18 +46,18 @@ if TYPE_CHECKING:  # help must not load what makes these
 MetricOption = Annotated[
     Metric,
     typer.Option(
-        help="pass: as the benchmark counts; no-breaches: passes without breaches found; sound: "
-        "over sound tasks."
+        help="pass: as the benchmark counts; no-breaches: passes without breaches found; "
+        "sound: with known faults of tasks corrected, or the tasks left out."
     ),
 ]
 
 
 @with_examples(
-    ("maseval compare careful hurried", "two runs below ./runs: which is better, how sure is that"),
+    ("maseval compare careful hurried", "two runs below ./runs: which is better, how sure"),
     ("maseval compare last theirs.json -k 4", "a run and a results file, by pass^4"),
-    ("maseval compare a b c --plot curves.svg", "every pair of several, and a drawing"),
+    ("maseval compare a b c --plot curves.svg", "every pair of several, and a plot"),
     ("maseval compare a b --metric no-breaches", "only passes without breaches found"),
-    ("maseval compare a b --sound", "over sound tasks, beside the official number"),
+    ("maseval compare a b --sound", "over sound tasks, and the official number"),
     ("maseval compare a b --json", "for scripts"),
 )
 @with_scoring_options()
@@ -66,12 +66,10 @@ def compare(
     k: int = option(1, "The pass^k that is compared.", "-k"),
     metric: MetricOption = "pass",
     sound: bool = flag("The same as --metric sound.", "--sound"),
-    plot: Path | None = option(None, "Draw pass^k against k into this file: SVG, PNG, PDF."),
-    plot_cost: Path | None = option(
-        None, "Draw cost against pass^k into this file: SVG, PNG, PDF."
-    ),
+    plot: Path | None = option(None, "Plot pass^k against k to this file: SVG, PNG, PDF."),
+    plot_cost: Path | None = option(None, "Plot cost against pass^k to this file: SVG, PNG, PDF."),
     anyway: bool = flag(
-        "Compare runs that were judged otherwise or under other rules.", "--anyway"
+        "Compare runs even if judged differently or under different rules.", "--anyway"
     ),
     explain: Explain = True,
     as_json: AsJson = False,
@@ -115,14 +113,16 @@ def gate(
     run: RunOrResultsFile,
     baseline: str = option(
         ...,
-        "The run to hold it against: a run or a results file.",
+        "Baseline to compare with: a run or a results file.",
         autocompletion=completion.runs_or_files,
     ),
     k: int = option(1, "The pass^k that decides.", "-k"),
     metric: MetricOption = "pass",
     margin: float = option(0.0, "Loss that is tolerated, in percentage points."),
     alpha: float = option(0.05, "Accepted risk of calling a run worse when it is not."),
-    allow_incomplete: bool = flag("Judge what has a verdict.", "--allow-incomplete"),
+    allow_incomplete: bool = flag(
+        "Judge an incomplete run by the verdicts it has.", "--allow-incomplete"
+    ),
     min_comparable: float = option(80.0, "Share of the tasks that must be comparable, in percent."),
     allow_undecidable: bool = flag(
         "Pass where there are too few tasks to fail.", "--allow-undecidable"
@@ -133,7 +133,7 @@ def gate(
         None, "Where the run's HTML report is, for links in the summary."
     ),
     anyway: bool = flag(
-        "Compare runs that were judged otherwise or under other rules.", "--anyway"
+        "Compare runs even if judged differently or under different rules.", "--anyway"
     ),
     explain: Explain = True,
     as_json: AsJson = False,
@@ -192,14 +192,14 @@ def _gate_parts(found: "Gate", allow_undecidable: bool) -> Parts:
         yield f"[green]not shown to be worse[/green]{inert(question)}"
     else:
         flag = "--allow-undecidable"
-        way = f"passed, as {flag} says" if allow_undecidable else f"{flag} passes it all the same"
+        way = f"passed, as {flag} says" if allow_undecidable else f"{flag} passes it anyway"
         yield styled(f"not decided{question}; {way}", "yellow")
 
 
 @with_examples(
     ("maseval plan last --difference 5", "what it takes to show a gain of 5 points over a run"),
     ("maseval plan last --precision 4", "or to know its pass^1 to within 4 points"),
-    ("maseval plan old new --difference 5", "two runs tell how much systems differ by task"),
+    ("maseval plan old new --difference 5", "two runs show how much systems differ by task"),
     ("maseval plan --tasks 50 --rate 60 --difference 10", "no run yet: stated rates"),
 )
 def plan(
@@ -208,16 +208,16 @@ def plan(
         default=None,
     ),
     difference: float | None = option(None, "The difference to show, in percentage points."),
-    precision: float | None = option(None, "The half-width wanted, in percentage points."),
-    tasks: int | None = option(None, "How many tasks, if no run says so."),
+    precision: float | None = option(
+        None, "Target half-width of the interval, in percentage points."
+    ),
+    tasks: int | None = option(None, "Number of tasks, if no run is given."),
     rate: float | None = option(None, "The pass rate, in percent."),
-    spread: float | None = option(
-        None, "How far the rates of single tasks scatter: their standard deviation."
-    ),
+    spread: float | None = option(None, "Standard deviation of the pass rates of single tasks."),
     alongside: bool = flag(
-        "Run the baseline again, trial by trial, beside the new.", "--alongside"
+        "Rerun the baseline alongside the new run, trial by trial.", "--alongside"
     ),
-    concurrency: int = option(1, "Simulations at once, for the time.", "-j"),
+    concurrency: int = option(1, "Simulations at once, for the time estimate.", "-j"),
     as_json: AsJson = False,
 ) -> None:
     """Say what a question costs before it is run: trials, simulations, money and time."""

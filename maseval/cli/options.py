@@ -95,7 +95,7 @@ class Scoring:
     """The way in which conversations are judged again; the keywords of ``ScoringKeywords``."""
 
     domain: str | None = domain_option(
-        "The domain, whatever the file calls its own; or yours: FILE.py:NAME.", callback=load_domain
+        "The domain, whatever name the file gives; or yours: FILE.py:NAME.", callback=load_domain
     )
     as_recorded: bool = flag("Count the recorded rewards; marked in the output.", "--as-recorded")
     embedded_tasks: bool = flag(
@@ -121,7 +121,9 @@ def renamed_option(former: T | None, old: str, value: T | None, new: str) -> T |
     """Return the value of an option, or what was given under its old name, with a note."""
     if former is None:
         return value
-    stderr().print(note(f"{old} of this command is called {new} now; {old} goes in 0.9."))
+    stderr().print(
+        note(f"{old} of this command is now called {new}; {old} will be removed in 0.9.")
+    )
     return former if value is None else value
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:  # help must not load what makes these
 
 @with_examples(
     ("maseval report last", "report.html in the folder of the latest run"),
-    ("maseval report last --no-explain", "without explanations of what failed, in less time"),
+    ("maseval report last --no-explain", "faster: failures are not explained"),
     ("maseval report own.jsonl", "what your own benchmark's FileResultLogger wrote"),
     ("maseval report theirs.json", "a results file of tau2-bench, its rewards recomputed"),
     ("maseval report --compare careful hurried gold", "runs compared, in one file"),
@@ -100,9 +100,12 @@ def plots(
 @with_examples(
     ("maseval export last --format csv", "simulations.csv: a line for each simulation"),
     ("maseval export runs --format parquet --table all --output tables", "everything below ./runs"),
-    ("maseval export a b --format jsonl --table tool_calls --output -", "two runs, into a program"),
+    (
+        "maseval export a b --format jsonl --table tool_calls --output -",
+        "two runs, to standard output",
+    ),
     ("maseval export theirs.json --format csv --as-recorded", "a results file, its own rewards"),
-    ("maseval export last --format csv --spreadsheet", "no text is taken for a formula"),
+    ("maseval export last --format csv --spreadsheet", "texts that look like formulas stay texts"),
 )
 @with_scoring_options()
 def export(
@@ -110,7 +113,7 @@ def export(
         "Runs, folders that hold runs, results files, or files of reports."
     ),
     form: str | None = option(
-        None, "parquet, csv or jsonl.", "--format", show_default="by the ending of --output"
+        None, "parquet, csv or jsonl.", "--format", show_default="by the extension of --output"
     ),
     to: str | None = option(None, "", hidden=True),
     table: list[str] | None = option(
@@ -121,8 +124,8 @@ def export(
     ),
     output: Path | None = option(
         None,
-        "The file (without an ending, that of the form is added), - for the standard "
-        "output, or the folder for several tables.",
+        "The file (extension added if missing), - for standard output, or the "
+        "folder for several tables.",
         "--output",
         "--out",
         "-o",
@@ -130,7 +133,7 @@ def export(
     ),
     overwrite: bool = flag("Replace existing files.", "--overwrite", "--force"),
     spreadsheet: bool = option(
-        False, "In CSV, put ' before texts that a spreadsheet would compute."
+        False, "In CSV, put ' before texts that a spreadsheet would read as formulas."
     ),
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
@@ -188,7 +191,7 @@ def bundle(
 @with_examples(
     ("maseval unbundle theirs.maseval.zip", "checked, and opened as runs/theirs"),
     ("maseval unbundle theirs.maseval.zip --output elsewhere", "in a folder of your choice"),
-    ("maseval show theirs", "then look at it like at a run of your own"),
+    ("maseval show theirs", "then use it like a run of your own"),
 )
 def unbundle(
     file: Path = argument(..., "What `maseval bundle` wrote."),
@@ -197,7 +200,7 @@ def unbundle(
     ),
     to: Path | None = option(None, "", hidden=True),
     verify: bool = option(
-        True, "Compute the rewards of its certificate anew.", "--verify/--no-verify"
+        True, "Recompute the rewards in its certificate.", "--verify/--no-verify"
     ),
     as_json: AsJson = False,
 ) -> None:
@@ -241,12 +244,12 @@ def _unbundle_summary(
 def sync(
     run: RunOrResultsFile,
     to: list[str] = option(
-        ..., "otel, langfuse, mlflow or wandb; =ADDRESS for another than the usual (repeatable)."
+        ..., "otel, langfuse, mlflow or wandb; =ADDRESS for another server (repeatable)."
     ),
     otel_content: bool = flag(
-        "Traces also hold what was said and what tools got.", "--otel-content"
+        "Include messages and tool arguments in the traces.", "--otel-content"
     ),
-    explain: bool = flag("The attached report explains failures; slower.", "--explain"),
+    explain: bool = flag("Explain failures in the attached report; slower.", "--explain"),
     as_json: AsJson = False,
 ) -> None:
     """Send a finished run to OpenTelemetry, Langfuse, MLflow or Weights & Biases.

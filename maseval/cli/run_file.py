@@ -164,7 +164,7 @@ ConfigFile = Annotated[
     Path | None,
     typer.Option(
         "--config",
-        help="TOML file with any of these options; what is typed counts more.",
+        help="TOML file with any of these options; the command line overrides it.",
         metavar="FILE.toml",
         callback=_use_file,
         is_eager=True,

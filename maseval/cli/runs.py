@@ -193,10 +193,10 @@ def _record(state: RunState) -> dict[str, object]:
 
 
 @with_examples(
-    ("maseval tag last --add baseline", "a word to find the latest run by"),
+    ("maseval tag last --add baseline", "a word to find the run by"),
     ("maseval tag runs/a runs/b --add paper --remove draft", "several runs, several tags"),
     ("maseval tag theirs.json --add published", "a results file of tau2-bench"),
-    ("maseval tag last", "the tags it has"),
+    ("maseval tag last", "print its tags"),
     ("maseval runs --tag baseline", "the runs with a tag"),
 )
 def tag(
@@ -221,8 +221,8 @@ if TYPE_CHECKING:  # help must not load what makes these
 
 
 @with_examples(
-    ("maseval note last 'temperature 0; the retry bug is fixed'", "what to remember of a run"),
-    ("maseval note last", "the note it has"),
+    ("maseval note last 'temperature 0; the retry bug is fixed'", "what to remember about a run"),
+    ("maseval note last", "print its note"),
     ("maseval note last --edit", "write it in your editor ($EDITOR)"),
     ("maseval note last - < findings.txt", "from a file or a pipe"),
     ("maseval note last --clear", "remove it"),

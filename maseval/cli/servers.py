@@ -27,14 +27,14 @@ if TYPE_CHECKING:  # help must not load what makes these
     ("maseval view last", "the latest run, live while it is running"),
     ("maseval view theirs.json", "a results file of tau2-bench, its rewards recomputed"),
     ("maseval view /data/runs --edit", "another folder; tags, notes and remarks can be changed"),
-    ("maseval view --host 0.0.0.0 --no-browser", "for other machines, who need the token"),
+    ("maseval view --host 0.0.0.0 --no-browser", "for other machines, which need the token"),
     ("maseval view --export site", "all runs as a folder of pages that needs no server"),
 )
 def view(
     folder: Path | None = argument(
         None, "A folder of runs, or a run or results file to begin with.", show_default="./runs"
     ),
-    port: int = option(8766, "0 is any that is free.", "--port", "-p"),
+    port: int = option(8766, "Port to listen on; 0 picks a free one.", "--port", "-p"),
     host: str = option("127.0.0.1", "Where to listen; other machines need the token it prints."),
     edit: bool = flag("Let the page change tags, notes and remarks.", "--edit"),
     browser: bool = option(True, "Open the page in the browser.", "--browser/--no-browser"),
@@ -50,7 +50,9 @@ def view(
     """
     if export is not None:
         if edit:
-            raise ConfigurationError("--edit needs a server, which a site of --export has not")
+            raise ConfigurationError(
+                "--edit needs a server, and --export starts none; leave out one of them"
+            )
         return write_site(export, folder)
     server, address, root = commands.view(folder, host=host, port=port, edit=edit)
     serve(server, address, root, browser=browser)
@@ -201,7 +203,7 @@ def _serve(server: "ReplayServer | ScriptServer") -> None:
 def _close(server: "ReplayServer | ScriptServer") -> None:
     try:
         if under_way := server.under_way:
-            _say(f"Waiting for what is being recorded ({under_way}); Ctrl-C gives it up.")
+            _say(f"Still recording ({under_way}); Ctrl-C stops without waiting.")
         server.close()
     except KeyboardInterrupt:
         server.patience = 0.0
@@ -214,7 +216,7 @@ _DEFAULT_FAULTS = "429,cut,slow,malformed"
 @with_examples(
     (
         "maseval chaos-server --faults 429,cut,slow,malformed",
-        "three of ten requests are spoiled, the others are answered",
+        "three of ten requests get a fault, the others an answer",
     ),
     (
         "maseval tau2 run --domain library --user scripted --agent-model openai/any "
@@ -223,16 +225,14 @@ _DEFAULT_FAULTS = "429,cut,slow,malformed"
     ),
     (
         "maseval chaos-server --faults 500,drop --upstream https://api.openai.com/v1",
-        "a real provider answers what is not spoiled",
+        "a real provider answers the others",
     ),
-    ("maseval chaos-server --list", "every fault that it can play"),
+    ("maseval chaos-server --list", "every fault it can produce"),
 )
 def chaos_server(
-    faults: str = option(
-        _DEFAULT_FAULTS, "What may go wrong: names of faults, separated by commas."
-    ),
-    rate: float = option(0.3, "Share of requests that are spoiled, from 0 to 1."),
-    seed: int = option(0, "The same seed spoils the same requests in the same way."),
+    faults: str = option(_DEFAULT_FAULTS, "Faults to produce, separated by commas."),
+    rate: float = option(0.3, "Share of requests that get a fault, from 0 to 1."),
+    seed: int = option(0, "The same seed gives the same requests the same faults."),
     text: str = option("All is well.", "Answer to all other requests."),
     upstream: str | None = option(None, "Base URL of a provider that answers all other requests."),
     key_env: KeyVariable = "OPENAI_API_KEY",

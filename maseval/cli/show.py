@@ -92,7 +92,7 @@ def show(
     label: str | None = option(
         None, "Only simulations with such a finding: its name, a part of it, or its source."
     ),
-    sound: bool = flag("Say which tasks and verdicts the sound number changes.", "--sound"),
+    sound: bool = flag("List the unsound tasks, and the verdicts that change.", "--sound"),
     explain: Explain = True,
     full: bool = flag("Do not shorten texts.", "--full"),
     all_k: bool = flag("Every pass^k, not only 1 to 4, 8, 16, ...", "--all-k"),
@@ -103,9 +103,7 @@ def show(
     from maseval.app.results.show import SimulationView
 
     if sound and not explain:
-        raise typer.BadParameter(
-            "--sound needs what --no-explain leaves out; leave out one of them"
-        )
+        raise typer.BadParameter("--sound needs explanations; leave out --no-explain")
     with counting("explained") as count:
         view = commands.show(
             *(run, task, trial),

@@ -101,7 +101,7 @@ class AnswerForm(Generic[ModelT]):
             f"model {model_id!r} gave no valid {self.response_model.__name__} in {tried}. "
             f"Its last answer{ended} begins with {excerpt(response.content or '')!r}, "
             f"where {' '.join(problem.split())}. Simplify the response_model, explain it in the "
-            "prompt, or take a model that can write JSON",
+            "prompt, or use a model that can write JSON",
             details={"model_id": model_id, "attempts": attempts, "problem": problem},
         )
 

@@ -162,8 +162,8 @@ def change_note(
     def replace_note(present: Annotations) -> Annotations:
         if check and present.note != was:
             raise AnnotationError(
-                f"somebody else has changed the note of {run} meanwhile; look at it, and enter "
-                "yours again"
+                f"someone else has changed the note of {run} since; look at it, and enter yours "
+                "again"
             )
         return present.with_note(text)
 
@@ -303,8 +303,8 @@ def _with_remark(present: Sequence[Remark], remark: Remark) -> list[Remark]:
     )
     if not seen or rival:
         raise AnnotationError(
-            f"somebody else has changed the remarks on {remark.simulation} meanwhile; load the "
-            "page again, and enter yours again"
+            f"someone else has changed the remarks on {remark.simulation} since; reload the page, "
+            "and enter yours again"
         )
     key = remark.id or uuid4().hex
     known[key] = replace(remark, id=key, written=now())

@@ -213,7 +213,7 @@ def _unpack(path: Path, folder: Path, limits: ArchiveLimits | None) -> BundleMan
         listed = {MANIFEST, *manifest["files"]}
         if listed != set(archive.names):
             odd = ", ".join(sorted(listed ^ set(archive.names)))
-            raise BundleError(f"{path}: its files are not those it lists ({odd})")
+            raise BundleError(f"{path}: its files are not the listed ones ({odd})")
         for name in manifest["files"]:
             with (folder / name).open("xb") as file:
                 digest = archive.copy(name, file, _MOST.get(name))
@@ -268,7 +268,7 @@ def _check_lines(path: Path, file: Path) -> None:
 
 def _check_log(path: Path, folder: RunFolder, manifest: BundleManifest) -> None:
     if folder.damaged:
-        raise BundleError(f"{path}: its log does not hold together: {folder.damaged[0]}")
+        raise BundleError(f"{path}: its log is damaged: {folder.damaged[0]}")
     if folder.seal != manifest["seal"]:
         raise BundleError(
             f"{path}: its log ends with {folder.seal}, not with {manifest['seal']} as listed"

@@ -113,12 +113,12 @@ class VerdictCheck:
     @property
     def note(self) -> str | None:
         """A sentence that must stand beside the recorded numbers, if there is one."""
-        return self._say("numbers as recorded are not to be trusted")
+        return self._say("do not trust the recorded numbers")
 
     @property
     def note_on_recomputed(self) -> str | None:
         """The sentence for where the verdicts that do not hold are replaced."""
-        return self._say("these numbers are of the recomputed ones")
+        return self._say("these numbers use the recomputed verdicts")
 
     def _say(self, conclusion: str) -> str | None:
         return f"{self._say_what_differs()}; {conclusion}" if self.differing else self.obstacle

@@ -360,7 +360,7 @@ CONDITIONS = frozenset(
 # The code of a run, by what it makes; what judges is compared by this, and not by its name.
 _PARTS, _FILES = ("code", "parts"), ("code", "files")
 _EVALUATOR = (*_PARTS, "evaluator")
-ANYWAY = "compared anyway, although judged otherwise or under other rules"
+ANYWAY = "compared anyway, although judged differently or under different rules"
 # The simulated user, the judge and what models read: part of the setup, not of what is compared.
 _SURROUNDINGS = ("user", "judge", "nl_assertions", "evaluator", "texts", "reasoning_policy")
 
@@ -438,9 +438,9 @@ def check_compatible(
     reasons = "; ".join(found.refused)
     if reasons and not anyway:
         raise IncomparableRunsError(
-            f"{names[0]} and {names[1]} were judged otherwise or under other rules: {reasons}. Run "
-            "one of them again with the code and settings of the other, or compare them all the "
-            "same, which the output says (--anyway, anyway=True)",
+            f"{names[0]} and {names[1]} were judged differently or under different rules: "
+            f"{reasons}. Run one of them again with the code and settings of the other, or compare "
+            "them anyway, which the output says (--anyway, anyway=True)",
             details={"reasons": found.refused},
         )
     marks = [f"{names[0]} and {names[1]} are {ANYWAY}: {reasons}"] if reasons else []

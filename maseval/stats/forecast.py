@@ -95,7 +95,7 @@ def _usual_spread(whole: float) -> float:
 def _assumption() -> str:
     return (
         f"assumed: the tasks' own rates scatter by {in_percent(USUAL_SPREAD, 0)} points; a pilot "
-        "with two trials of each task would tell"
+        "with two trials of each task would show"
     )
 
 
@@ -182,12 +182,10 @@ def forecast(
         answers += design.on_difference(difference)
     if precision is not None:
         answers += design.on_precision(precision)
-    runs = "the new run; the baseline is there" if about.trials else "both runs"
+    runs = "the new run alone; the baseline exists" if about.trials else "both runs"
     notes = [*about.notes, f"simulations, cost and time are those of {runs}"]
     if not about.differing:
-        notes.append(
-            "on tasks like these: at best, as if the systems differed equally at every task"
-        )
+        notes.append("on tasks like these: best case, if the systems differ equally on every task")
     return Forecast(about, rows, answers, notes)
 
 
@@ -287,7 +285,7 @@ class _Design:
         if differing is not None or trials == 1:
             return words
         share = percent(self.share_run(trials, difference), 0)
-        return f"{words}; with looks on the way {share} of that on average"
+        return f"{words}; with interim looks {share} of that on average"
 
     def _why_not(self, differing: float, allowed: float) -> str:
         if differing >= allowed:

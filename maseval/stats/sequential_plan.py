@@ -68,7 +68,7 @@ class SequentialPlan(Result):
                 )
         elif self.claim != "on these tasks":
             raise ConfigurationError(
-                f"a comparison that looks several times speaks of these tasks, not {self.claim!r}: "
+                f"a comparison with interim looks is about these tasks, not {self.claim!r}: "
                 "run all trials and compare the two runs for that"
             )
 

@@ -447,7 +447,7 @@ def searches(*, indexed: bool | None = None) -> Answers:
         if kind not in KINDS:
             raise BadRequestError(f"kind is {kind!r}; choose one of: {', '.join(KINDS)}")
         if not (skip.isascii() and skip.isdecimal() and len(skip) < 10):
-            raise BadRequestError(f"skip is {skip!r}; it must be how many hits to pass over")
+            raise BadRequestError(f"skip is {skip!r}; give the number of hits to skip")
         if once:
             (run,) = required_parts(query, "run")
         if run is not None:

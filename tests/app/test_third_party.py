@@ -131,7 +131,7 @@ def test_its_results_files_are_compared(tmp_path, installed):
 
     assert done.exit_code == 0, done.stderr
     assert json.loads(done.stdout)["runs"]["a.kiosk"]["groups"][0]["passed"] == 2
-    assert "outcomes alone" in json.loads(done.stdout)["why"]["b.kiosk"]["unexplained"]
+    assert "only outcomes" in json.loads(done.stdout)["why"]["b.kiosk"]["unexplained"]
     other = maseval("compare", "a.kiosk.json", "b.kiosk.json", "--metric", "no-breaches")
     assert other.exit_code == 2 and "leave out --metric" in other.stderr
 

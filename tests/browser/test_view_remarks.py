@@ -68,7 +68,7 @@ def test_two_open_pages_do_not_overwrite_each_other(visit, serve, run):
     expect(one.locator(".remark.agree")).to_be_visible()
     other.get_by_role("button", name="Disagree").click()
 
-    expect(other.locator(".part.reader .problem")).to_contain_text("somebody else has changed")
+    expect(other.locator(".part.reader .problem")).to_contain_text("someone else has changed")
     late.noise.clear()  # the browser notes every answer that refuses something
     assert [each.opinion for each in read_remarks(run)] == ["agree"]
 

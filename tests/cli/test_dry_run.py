@@ -99,7 +99,7 @@ def test_what_would_be_refused_is_said(tmp_path):
     plan = planned("--agent", f"{own}:agent", "--user-model", "scripted/echo", "--budget", "$5")
 
     late, budget = plan["problems"]
-    assert "needs 'no_such_framework'" in late and "cannot be watched" in budget
+    assert "needs 'no_such_framework'" in late and "cannot be enforced" in budget
 
 
 def test_a_resumed_run_plans_what_is_left(tmp_path):

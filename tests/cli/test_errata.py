@@ -48,7 +48,7 @@ def test_a_task_without_errata_is_told_from_one_that_is_not_there():
     absent = maseval("tau2", "errata", "--domain", "library", "--task", "no_such")
     whose = maseval("tau2", "errata", "--task", "18")
 
-    assert nothing.exit_code == 0 and "nothing is known against library/renew" in words(nothing)
+    assert nothing.exit_code == 0 and "no known errors in library/renew" in words(nothing)
     assert absent.exit_code == 2 and "no task 'no_such'" in absent.stderr
     assert whose.exit_code == 2 and "Name one with --domain" in whose.stderr
 

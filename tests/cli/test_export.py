@@ -77,5 +77,5 @@ def test_the_ending_of_the_file_chooses_the_form(run, tmp_path):
 def test_the_former_name_of_the_option_is_read_and_its_new_one_said(run, tmp_path):
     done = maseval("export", run, "--to", "csv", "--output", tmp_path / "t.csv")
 
-    assert done.exit_code == 0 and "--to of this command is called --format now" in done.stderr
+    assert done.exit_code == 0 and "--to of this command is now called --format" in done.stderr
     assert "--to" not in maseval("export", "--help").stdout

@@ -115,7 +115,7 @@ def test_ending_it_waits_for_what_is_being_recorded(answers, tmp_path, upstream)
         code, out, _ = ended(server.process)
         client.join()
 
-    assert waiting == "Waiting for what is being recorded (1); Ctrl-C gives it up.\n"
+    assert waiting == "Still recording (1); Ctrl-C stops without waiting.\n"
     assert "1 recorded" in out and code == 0
     with ReplayServer(answers) as server:
         assert ask(server.url, asking("three")).content == "1"

@@ -323,7 +323,7 @@ def test_a_simulation_that_is_there_already_is_not_played_again():
 
     said, result = played(read_only)
 
-    assert "had been held before" in said
+    assert "took place earlier" in said
     assert result.ran == 0
     assert report_in("run") == before
 
@@ -359,7 +359,7 @@ def test_the_agent_hears_of_the_limit_of_steps():
 
     said, result = played(chatter, max_steps=3)
 
-    assert said == "The conversation is over: the limit of steps is reached."
+    assert said == "The conversation is over: the step limit is reached."
     assert result.complete and report_in("run")["eval"][0]["reward"] == 0.0
 
 
@@ -375,7 +375,7 @@ def test_an_agent_that_was_busy_when_its_time_was_up_still_hears_of_it():
     (late, said), _ = played(dawdle, timeout=3)
 
     assert late == f"Error: {said} This was not recorded."
-    assert said == "The conversation is over: the time for it is up."
+    assert said == "The conversation is over: the time limit is reached."
     assert report_in("run")["status"] == "task_timeout"
 
 

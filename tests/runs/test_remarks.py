@@ -70,9 +70,9 @@ def test_what_somebody_else_changed_meanwhile_is_not_overwritten(run):
     [kept] = keep_remark(run, Remark(ONE, "theirs", opinion="agree", outcome="pass"))
     keep_remark(run, replace(kept, text="theirs, changed"))
 
-    with pytest.raises(AnnotationError, match="somebody else"):
+    with pytest.raises(AnnotationError, match="someone else"):
         keep_remark(run, replace(kept, text="mine"))
-    with pytest.raises(AnnotationError, match="somebody else"):
+    with pytest.raises(AnnotationError, match="someone else"):
         keep_remark(run, Remark(ONE, "no", opinion="disagree", outcome="pass"))
     keep_remark(run, Remark(ONE._replace(trial=1), opinion="disagree", outcome="pass"))
 

@@ -48,7 +48,7 @@ def test_systems_that_differ_from_task_to_task_are_not_told_apart_by_trials():
     (here, like) = forecast(about, difference=0.05).answers
 
     assert "on these tasks: 17 trials per task, 1700 simulations, $850.00, 17.0 h" in here
-    assert "with looks on the way" in here and "with looks" not in like
+    assert "with interim looks" in here and "looks" not in like
     assert "cannot be shown with these tasks by any number of trials" in like
 
 

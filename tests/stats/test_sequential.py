@@ -164,7 +164,7 @@ def test_a_precision_that_these_tasks_cannot_give_is_answered_with_what_they_can
         ({"looks": tuple(range(1, 60))}, "at most 50"),
         ({"question": "not worse"}, "margin is 0.0"),
         ({"question": "precision"}, "half_width is None"),
-        ({"claim": "on tasks like these"}, "speaks of these tasks"),
+        ({"claim": "on tasks like these"}, "is about these tasks"),
         ({"level": 95}, "confidence level"),
         ({"baseline_trials": 0}, "has no trial"),
     ],

@@ -69,7 +69,7 @@ def test_remarks_and_opinions_are_kept_and_shown_to_every_page(root):
         ("it helped", None, "0"),
     ]
     rival = sent(root, "remark", **{**opinion, "opinion": "agree"})
-    assert rival.status_code == 422 and "somebody else" in rival.json()["error"]
+    assert rival.status_code == 422 and "someone else" in rival.json()["error"]
     mine = {key: found["remarks"][1][key] for key in ("id", "written")}
     changed = sent(root, "remark", **{**opinion, **mine, "opinion": "agree"}).json()
     assert changed["reading"] == "Readers disagree with 0 of 1 verdict they have read"
@@ -78,7 +78,7 @@ def test_remarks_and_opinions_are_kept_and_shown_to_every_page(root):
 def test_a_verdict_that_is_no_longer_there_takes_no_opinion(root):
     refused = sent(root, "remark", **about(opinion="agree", outcome="error"))
 
-    assert refused.status_code == 400 and "changed meanwhile" in refused.json()["error"]
+    assert refused.status_code == 400 and "changed since" in refused.json()["error"]
     assert not (root / "one" / "remarks.json").exists()
 
 

@@ -427,4 +427,4 @@ def _different_texts(runs: Mapping[str, RecordedOutcomes]) -> str | None:
     if len(set(read.values())) < 2:
         return None
     each = ", ".join(f"{name} {texts}" for name, texts in read.items())
-    return f"Different texts: {each}. Models read other words, so these are different experiments."
+    return f"Different texts: {each}. Models read different words: different experiments."

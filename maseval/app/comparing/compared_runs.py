@@ -54,8 +54,8 @@ def settled_runs(named: Sequence[tuple[str, RunFolder | Path]]) -> list[str]:
     ]
     if found and len(named) > 2:
         raise ConfigurationError(
-            f"the tasks of {found[0]} stop at their first failure, so that only one pass^k of it "
-            "is fair; compare it with one other run"
+            f"the tasks of {found[0]} stop at their first failure, so only one pass^k of it is "
+            "unbiased; compare it with one other run"
         )
     return found
 
@@ -64,8 +64,8 @@ def refuse_first_failures(run: str | os.PathLike[str], config: RunConfig) -> Non
     """Raise ConfigurationError if tasks that pass have more trials than others."""
     if config.stops_at_failure:
         raise ConfigurationError(
-            f"the tasks of {run} stop at their first failure, so that its trials are no fair "
-            "baseline; give a run of a fixed size"
+            f"the tasks of {run} stop at their first failure, so it is not a fair baseline; "
+            "give a run of a fixed size"
         )
 
 

@@ -77,7 +77,7 @@ def _tools(found: RunComparison) -> list[dict[str, object]]:
 def _costs(found: RunComparison) -> list[str]:
     """Say of which runs no cost is known, so that none is taken for a run that cost nothing."""
     without = [n for n, each in found.summaries.items() if each.overall.mean_cost is None]
-    return [f"what a simulation cost is not known of {', '.join(without)}"] if without else []
+    return [f"no cost known for {', '.join(without)}"] if without else []
 
 
 def comparison_plots(found: RunComparison) -> list[str]:

@@ -62,7 +62,7 @@ def plan(
                 "rate: --tasks 50 --rate 60 (tasks=50, rate=0.6)"
             )
         if baseline == "finished":
-            raise ConfigurationError("a finished baseline is a run; give it")
+            raise ConfigurationError("a finished baseline needs a run; name one")
         about = stated_tasks(tasks, rate, spread)
     if about.seconds is not None:
         about = replace(about, seconds=about.seconds / concurrency)

@@ -43,7 +43,7 @@ def failure_reasons(
     judged = [each for each in outcomes if each.passed is not None]
     failed = [each for each in judged if not each.passed]
     if recording is None:
-        obstacle = "its file has outcomes alone, which cannot be explained"
+        obstacle = "its file has only outcomes, which cannot be explained"
         return FailureReasons(len(failed), len(judged), labels, checks, obstacle)
     run = ExaminedRun(recording)
     unexplained = run.support.explanation_obstacle(recording)

@@ -65,8 +65,8 @@ def check_benchmark(folder: RunFolder, name: str) -> None:
         return
     if not any(name in RecordedReport(report).benchmark for report in folder.reports()):
         raise ConfigurationError(
-            f"{folder.path} is a run of {recorded}, and this is a command for runs of {name}; "
-            f"`maseval show {folder.path}` shows it, with a task's id also why that task failed"
+            f"{folder.path} is a run of {recorded}, but this command needs a run of {name}; "
+            f"`maseval show {folder.path}` shows the run, and with a task id why that task failed"
         )
 
 

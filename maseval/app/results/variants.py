@@ -70,14 +70,14 @@ WITHOUT_BREACHES = Variant(
 )
 IF_UNDECIDED = Variant(
     "without breaches found, if every undecided case were a breach",
-    "the same, where what the record does not decide counts as a breach",
+    "the same, counting as a breach what the record does not decide",
     "policy",
     _fail_undecided,
 )
 SOUND = Variant(
     "over sound tasks",
-    "tasks on which no verdict can be right are left out, and corrected tasks give the verdicts "
-    "on the others",
+    "tasks on which no verdict can be right are left out, and other faulty tasks are scored "
+    "as corrected",
     "erratum",
     _judge_soundly,
     whole_tasks=True,
@@ -266,7 +266,7 @@ def variant_notes(scores: Sequence[VariantScore]) -> list[str]:
     """Say what each variant changes, if there are any."""
     every = worth_telling(_variants_of_all(scores))
     if told := "; ".join(f"{each.counted}: {each.effect}" for each in every):
-        words = "These numbers stand beside the official one and never replace it."
+        words = "These are additional numbers; the official one is unchanged."
         return [f"{told[0].upper()}{told[1:]}. {words}"]
     return []
 

@@ -90,7 +90,7 @@ class Budget(NamedTuple):
         """Raise if the budget is in money, and the price of a model is not known."""
         if self.unit == "usd" and unpriced:
             raise ConfigurationError(
-                f"the budget of {self} cannot be watched, because the price of "
+                f"the budget of {self} cannot be enforced, because the price of "
                 f"{' and '.join(map(repr, unpriced))} is not known{without_list()}; {WAYS_OUT}"
             )
 
@@ -102,10 +102,10 @@ class Budget(NamedTuple):
         used = cost if self.unit == "usd" else tokens
         if used >= self.amount:
             spent = money(cost) if self.unit == "usd" else f"{tokens:,} tokens"
-            return f"the budget of {self} is reached ({spent} used); give more to resume"
+            return f"the budget of {self} is reached ({spent} used); raise it to resume"
         if self.unit == "usd" and tokens and not cost and not priced:
             return (
-                f"the budget of {self} cannot be watched, because the models' prices are not "
+                f"the budget of {self} cannot be enforced, because the models' prices are not "
                 f"known; {WAYS_OUT}"
             )
         return None
@@ -131,7 +131,7 @@ class EqualFailures:
             return None
         return (
             f"the first {len(self._seen)} simulations all failed in the same way "
-            f"({line.status}): {line.error}; --no-retry-failed runs the others all the same"
+            f"({line.status}): {line.error}; --no-retry-failed runs the others anyway"
         )
 
 
@@ -183,7 +183,9 @@ class RunWatch(BenchmarkCallback):
             except Exception as error:  # the benchmark's own code may raise anything
                 if not any(getattr(self.benchmark, f"fail_on_{each}_error") for each in _STAGES):
                     raise
-                words = f"the benchmark stops at errors, and there was a {type(error).__name__}"
+                words = (
+                    f"stopped at the first error, as the benchmark demands: {type(error).__name__}"
+                )
                 self.progress.stopping = self.secrets.removed_from_text(f"{words}: {error}")
 
     def result(self) -> RunResult:

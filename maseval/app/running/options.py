@@ -28,7 +28,7 @@ TASKS, PARTICIPANTS, EXECUTION, OUTPUT = "Tasks", "Agent and user", "Execution",
 RAY, PROCESSES = "ray", "processes"
 RAY_ADDRESS = "For --engine ray: local (the default), auto or ray://HOST:PORT"
 WORKER_PROCESSES = (
-    "Worker processes, for --engine processes and ray (default, and most: one for each core)"
+    "Worker processes, for --engine processes and ray (default and maximum: one per core)"
 )
 
 ExtraArguments = Mapping[str, Any]

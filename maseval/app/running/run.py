@@ -96,7 +96,7 @@ def _check_benchmark(found: object) -> Benchmark | Maker:
     if not callable(found):
         raise ConfigurationError(
             f"{found!r} is not a benchmark; name a subclass of maseval.Benchmark, "
-            "a function that returns one, or a benchmark that is made already"
+            "a function that returns one, or an instance"
         )
     if missing := getattr(found, "__abstractmethods__", None):
         raise ConfigurationError(
@@ -128,8 +128,8 @@ def _make_benchmark(found: Benchmark | Maker, arguments: ExtraArguments) -> Benc
     if isinstance(found, Benchmark):
         if arguments:
             raise ConfigurationError(
-                f"set has {next(iter(arguments))!r}, but the benchmark is made already; "
-                "name its class, or a function that makes it"
+                f"set has {next(iter(arguments))!r}, but the benchmark is an instance already; "
+                "name its class, or a function that returns it"
             )
         return found
     made = call_with(found, arguments, "set")

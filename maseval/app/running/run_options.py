@@ -54,13 +54,13 @@ class QuestionOptions:
     trials: int = option(1, "Trials per task", TASKS, short="-k", alias="num_trials", recorded=True)
     until: str | None = option(
         None,
-        "Stop when it is answered: better-than RUN, not-worse-than RUN, '+-4' (points) or "
-        "'+-4 on tasks like these'; --trials is the most per task (default: 4)",
+        "Stop when this is decided: better-than RUN, not-worse-than RUN, '+-4' (points) or "
+        "'+-4 on tasks like these'; --trials is the maximum per task (default: 4)",
         TASKS,
     )
     margin: float | None = option(None, "Points that not-worse-than tolerates, such as 5", TASKS)
     question: str | None = option(
-        None, "pass^4, or another k: a task stops at its first failure, and runs k times", TASKS
+        None, "pass^4, or another k: a task runs k times, or until its first failure", TASKS
     )
 
     def question_config(self, tasks: Mapping[str, Collection[str]]) -> dict[str, object]:
@@ -196,7 +196,7 @@ class FolderRunOptions(QuestionOptions, OutputOptions):
     )
     anchor_points: str | os.PathLike[str] | None = option(
         None,
-        "JSON list of the positions of chosen tasks; their results are named an estimate",
+        "JSON list of positions of tasks to run; the result is marked as an estimate",
         TASKS,
         typed=Path,
     )
@@ -221,14 +221,12 @@ class FolderRunOptions(QuestionOptions, OutputOptions):
     )
     max_wait: float | None = option(
         None,
-        "Seconds for which one call may wait to ask a provider again (default: 6 attempts, "
-        "and at most 300)",
+        "Most seconds that one call may wait for retries (default: 6 attempts, at most 300 s)",
         EXECUTION,
     )
     cache: bool = option(
         False,
-        "Take answers to equal requests from a cache, and keep new ones there; the run's "
-        "record says so",
+        "Reuse cached answers to identical requests, and cache new ones; recorded in the run",
         EXECUTION,
     )
     cache_dir: str | os.PathLike[str] | None = option(
@@ -244,12 +242,12 @@ class FolderRunOptions(QuestionOptions, OutputOptions):
         typed=Path,
     )
     fork: bool = option(
-        False, "If the configuration differs, start a new run folder beside --output", OUTPUT
+        False, "If the configuration differs, start a new run folder next to --output", OUTPUT
     )
     resume_changed: bool = option(
         False,
-        "Resume although code of your own has changed; the record says which simulations ran "
-        "under which",
+        "Resume although your code has changed; the run records which simulations used "
+        "which version",
         OUTPUT,
     )
     view: bool = option(
@@ -351,11 +349,11 @@ class BenchmarkRunOptions(FolderRunOptions):
 
     benchmark: AnyBenchmark
     set: ExtraArguments | None = option(
-        None, "JSON, key=value or FILE.json for what makes the benchmark", MADE, typed=list[str]
+        None, "Arguments of the benchmark: JSON, key=value or FILE.json", MADE, typed=list[str]
     )
     agent_data: ExtraArguments | None = option(
         None,
-        "JSON, key=value or FILE.json for its agents: model_id=openai/gpt-4.1",
+        "Agent data: JSON, key=value or FILE.json, e.g. model_id=openai/gpt-4.1",
         MADE,
         typed=list[str],
     )
@@ -366,7 +364,10 @@ class BenchmarkRunOptions(FolderRunOptions):
         typed=str,
     )
     task_args: ExtraArguments | None = option(
-        None, "JSON, key=value or FILE.json for what loads the tasks", TASKS, typed=list[str]
+        None,
+        "Arguments for loading the tasks: JSON, key=value or FILE.json",
+        TASKS,
+        typed=list[str],
     )
     seed: int | None = option(
         None, "Seed of the benchmark (default: its own)", EXECUTION, recorded=True
@@ -377,8 +378,8 @@ class BenchmarkRunOptions(FolderRunOptions):
 
     reasoning: str | None = option(
         None,
-        "Which of their own thoughts the benchmark's models are sent again: keep, drop or "
-        "auto (default: each model's own)",
+        "Reasoning sent back to the benchmark's models: keep, drop or auto (default: each "
+        "model's own)",
         MADE,
     )
 

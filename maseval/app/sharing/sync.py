@@ -74,11 +74,11 @@ class Destination:
         if name not in NAMES:
             raise ConfigurationError(
                 f"runs cannot be sent to {redact_text(name)!r}; choose one of {', '.join(NAMES)}, "
-                "with an address after = if it is not the usual one: mlflow=http://localhost:5000"
+                "with =ADDRESS for another than the default server: mlflow=http://localhost:5000"
             )
         if given and not where:
             raise ConfigurationError(
-                f"there is no address after {text!r}; give one, or {name} alone for the usual one"
+                f"there is no address after {text!r}; give one, or just {name} for the default"
             )
         return cls(name, where or None)
 

@@ -118,7 +118,7 @@ class _Desk:
         return work
 
     def _make(self, work: _Work, make: Callable[[_Work], RunComparison]) -> None:
-        work.progress = "Another comparison is made first."
+        work.progress = "Waiting for another comparison to finish."
         with self._one_at_a_time:
             try:
                 work.result.set_result(make(work))

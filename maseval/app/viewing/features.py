@@ -152,7 +152,7 @@ def _remark(library: Library, body: Body) -> Mapping[str, object]:
     except ValueError as error:
         raise BadRequestError(str(error)) from None
     if remark.opinion and remark.outcome != entry.outcome:
-        raise BadRequestError("the verdict has changed meanwhile; load the page again")
+        raise BadRequestError("the verdict has changed since; reload the page")
     keep_remark(library.path_of(name), remark)
     return run.remarks()
 

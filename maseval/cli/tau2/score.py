@@ -57,8 +57,11 @@ _WAYS = {"up": "[green]up[/green]", "down": "[red]down[/red]", "open": "[yellow]
 
 @with_examples(
     ("maseval tau2 score results.json", "a results file of tau2-bench, or several"),
-    ("maseval tau2 score last --fail-on-disagreement", "a run of ours; exit code 1 if it differs"),
-    ("maseval tau2 score theirs.json --domain airline", "a fork that calls its domain otherwise"),
+    (
+        "maseval tau2 score last --fail-on-disagreement",
+        "a run of your own; exit code 1 if it differs",
+    ),
+    ("maseval tau2 score theirs.json --domain airline", "a fork with another name for its domain"),
     ("maseval tau2 score retail.json --judge-model gpt-4.1", "what 1.0.1 leaves to a judge"),
     ("maseval tau2 score theirs.json --under 0.2.0,1.0.1", "what another release would say"),
     ("maseval tau2 score theirs.json --sound", "also over sound tasks"),
@@ -69,7 +72,7 @@ _WAYS = {"up": "[green]up[/green]", "down": "[red]down[/red]", "open": "[yellow]
 def score(
     files: list[str] = runs_argument("Results files, folders of them, or runs.", metavar="FILE"),
     strict: bool = flag("Count what the original could not replay as a disagreement.", "--strict"),
-    sound: bool = flag("Also count over sound tasks, beside the official number.", "--sound"),
+    sound: bool = flag("Also count over sound tasks, besides the official number.", "--sound"),
     judge_model: JudgeModels = None,
     base_url: JudgeAddress = None,
     fail_on_disagreement: bool = flag(

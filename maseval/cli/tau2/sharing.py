@@ -42,9 +42,9 @@ if TYPE_CHECKING:  # help must not load what makes these
 
 @with_examples(
     ("maseval tau2 certify theirs.json", "are the recorded rewards right, is anything odd?"),
-    ("maseval tau2 certify last --output cert.json", "write the certificate down"),
+    ("maseval tau2 certify last --output cert.json", "write the certificate to a file"),
     ("maseval tau2 certify last --output cert.json --sign KEY", "and sign it with your key"),
-    ("maseval tau2 certify theirs.json --fail-on-suspicion", "exit code 1 at any oddity"),
+    ("maseval tau2 certify theirs.json --fail-on-suspicion", "exit code 1 if anything looks odd"),
     ("maseval tau2 certify theirs.json --json", "the certificate itself, for scripts"),
 )
 def certify(
@@ -110,7 +110,7 @@ def verify(
             console.print(f"[red]differs[/red] {inert(shorten_line(difference, 300))}")
         signed = f" It is signed by the owner of {inert(str(key))}." if found.signed else ""
         holds = f"[green]The certificate holds.[/green]{signed}"
-        console.print(holds if found.holds else "It does not hold.", soft_wrap=True)
+        console.print(holds if found.holds else "The certificate does not hold.", soft_wrap=True)
     if not found.holds:
         raise typer.Exit(FAILED)
 

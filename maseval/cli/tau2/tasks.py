@@ -239,7 +239,7 @@ def audit(
         None, "Only this task, with what was tried and what happened.", metavar="TASK"
     ),
     fail_on: str | None = option(
-        None, "Leave with exit code 1 if there is a finding this severe or worse: error or warning."
+        None, "Exit with code 1 at a finding this severe or worse: error or warning."
     ),
     as_json: AsJson = False,
 ) -> None:
@@ -315,7 +315,7 @@ _MOST_TASKS = 4
 
 
 @with_examples(
-    ("maseval tau2 errata", "all that is known to be wrong"),
+    ("maseval tau2 errata", "all known errors of the benchmark"),
     ("maseval tau2 errata --domain retail --data-version verified", "of one domain and release"),
     ("maseval tau2 errata --task retail/18", "one task, with what would be right"),
     ("maseval tau2 errata --json", "for scripts"),
@@ -371,7 +371,7 @@ def _count_errata(found: "ErrataFound") -> Table:
 def _sum_up_errata(found: "ErrataFound", task: str | None) -> str:
     where = f"tau2-bench {found.data_version}"
     if not found.errata:
-        return f"nothing is known against {task or ', '.join(found.domains)} in {where}"
+        return f"no known errors in {task or ', '.join(found.domains)} of {where}"
     left_out = len({(e.domain, e.task) for e in found.errata if e.sound_verdict.leave_out})
     remarks = sum(each.is_remark for each in found.errata)
     number = len(found.errata) - remarks

@@ -177,7 +177,7 @@ class BoundedProcess:
         if self.process.returncode == 0:
             return None
         lines = [line for line in errors.splitlines() if line.strip()]
-        return (lines or ["it failed without a word"])[-1].removeprefix("Error: ")
+        return (lines or ["it failed without a message"])[-1].removeprefix("Error: ")
 
     def _kill(self) -> None:
         with suppress(ProcessLookupError):

@@ -59,7 +59,7 @@ def test_a_pilot_that_stopped_by_itself_is_named_or_refused(tmp_path: Path) -> N
         ({}, "--tasks 50 --rate 60"),
         ({"tasks": 50}, "nothing to plan from"),
         ({"tasks": 50, "rate": 0.5, "concurrency": 0}, "concurrency is 0"),
-        ({"tasks": 50, "rate": 0.5, "baseline": "finished"}, "is a run; give it"),
+        ({"tasks": 50, "rate": 0.5, "baseline": "finished"}, "needs a run; name one"),
         ({"runs": ["a", "b", "c"]}, "3 runs given"),
         ({"runs": ["a"], "rate": 0.5}, "leave them out"),
     ],

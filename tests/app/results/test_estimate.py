@@ -111,7 +111,8 @@ def test_what_is_scored_certified_or_exported_says_so(chosen, whole, tmp_path):
 
 def test_it_is_not_submitted(chosen, tmp_path):
     with pytest.raises(
-        SubmissionRefusedError, match=rf"estimate: .* of chosen tasks \({WORDS}\), not a score"
+        SubmissionRefusedError,
+        match=rf"estimate: .* selected tasks only \({WORDS}\), so it is not a score",
     ):
         tau2.submit(runs=[chosen], output=tmp_path / "submission")
 

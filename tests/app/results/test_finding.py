@@ -36,7 +36,7 @@ def test_a_run_of_another_benchmark_is_refused_with_the_command_that_shows_it(bo
         ask(bookings)
 
     assert f"is a run of {OTHER}" in str(refused.value)
-    assert f"`maseval show {bookings}` shows it" in str(refused.value)
+    assert f"`maseval show {bookings}` shows the run" in str(refused.value)
     assert sorted(bookings.iterdir()) == before
 
 

@@ -107,7 +107,7 @@ def test_what_a_class_takes_is_given_with_set():
         run(benchmark="shopping.py:Rude")
     with pytest.raises(ConfigurationError, match=r"unexpected keyword.*'walls'.*--set"):
         run(benchmark="shopping.py:make", set={"walls": 3})
-    with pytest.raises(ConfigurationError, match="made already"):
+    with pytest.raises(ConfigurationError, match="an instance already"):
         run(benchmark="shopping.py:READY", set={"shelves": 3})
 
 
@@ -354,7 +354,10 @@ class Strict(Priced):
 def test_a_benchmark_that_stops_at_errors_stops_with_a_reason_and_can_resume():
     result = run(benchmark=Strict, tasks=load_tasks, concurrency=1, output="r")
 
-    assert result.stopped == "the benchmark stops at errors, and there was a RuntimeError: a wall"
+    assert (
+        result.stopped
+        == "stopped at the first error, as the benchmark demands: RuntimeError: a wall"
+    )
     assert result.ran == 3 and not result.complete
 
 

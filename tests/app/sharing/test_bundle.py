@@ -154,7 +154,7 @@ def test_an_edited_log_is_refused_even_if_the_list_was_made_to_fit(archive, tmp_
     files["log.jsonl"] = b"".join([*lines[:-3], *lines[-2:]])
     fitting = packed(tmp_path / "fitting.zip", relisted(files))
 
-    with pytest.raises(BundleError, match=r"does not hold together: .*missing"):
+    with pytest.raises(BundleError, match=r"its log is damaged: .*missing"):
         unbundle(fitting, tmp_path / "out")
 
 
@@ -267,8 +267,8 @@ def test_other_data_than_the_run_had_is_reported(archive, tmp_path, monkeypatch)
     [
         (lambda files: {**files, "../../evil": b"x"}, "does not belong there"),
         (lambda files: {**files, "evil.py": b"x"}, "does not belong there"),
-        (lambda files: {**files, "judged.jsonl": b"{}"}, "not those it lists"),
-        (lambda files: _without(files, "report.html"), "not those it lists"),
+        (lambda files: {**files, "judged.jsonl": b"{}"}, "not the listed ones"),
+        (lambda files: _without(files, "report.html"), "not the listed ones"),
         (lambda files: _without(files, "log.jsonl"), "has no log.jsonl"),
         (lambda files: _without(files, "bundle.json"), "has no bundle.json"),
         (lambda files: {**files, "bundle.json": b"{}"}, "not of the form"),

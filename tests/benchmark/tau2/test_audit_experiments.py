@@ -190,7 +190,7 @@ def test_a_choice_that_nothing_decides_is_found_with_what_was_tried(shop):
     assert finding.severity == "warning" and "card_2 (balance 0.0, source" in finding.text
     assert finding.call == 'pay(order_id="W100", card_id="card_1")'
     assert finding.evidence[0] == 'tried: pay(order_id="W100", card_id="card_2")'
-    assert finding.evidence[1].startswith("happened: taken by the tools")
+    assert finding.evidence[1].startswith("happened: accepted by the tools")
 
 
 @pytest.mark.parametrize(

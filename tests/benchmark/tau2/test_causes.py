@@ -119,8 +119,8 @@ def test_a_user_that_leaves_with_its_yes_stopped_the_write(cause, answer):
 
     found = cause(raw, user("Complete task_1."), agent(OFFER), user(answer))
 
-    assert (found.name, found.grade, found.message) == ("user: stopped in its yes", "likely", 2)
-    assert "message 1 offers" in found.text
+    assert (found.name, found.grade, found.message) == ("user: left while agreeing", "likely", 2)
+    assert "offered in message 1" in found.text
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_a_yes_to_something_else_stopped_nothing(cause, offer, answer):
 
     found = cause(raw, user("Complete task_1."), agent(offer), user(answer))
 
-    assert found.kind != "stopped in its yes"
+    assert found.kind != "left while agreeing"
 
 
 def test_a_yes_after_which_the_agent_wrote_something_else_stopped_nothing(cause):
@@ -326,7 +326,11 @@ def test_a_user_that_should_change_its_mind_and_says_yes_failed(cause):
     kept = cause(raw, user("Create a task."), asked, user("Yes, please."), CREATE, BYE)
     unasked = cause(raw, user("Create a task."), CREATE, BYE)
 
-    assert (kept.name, kept.grade, kept.message) == ("user: kept its mind", "undecided", 2)
+    assert (kept.name, kept.grade, kept.message) == (
+        "user: did not change its mind",
+        "undecided",
+        2,
+    )
     assert unasked.who == "unclear"
 
 

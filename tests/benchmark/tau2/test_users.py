@@ -59,7 +59,7 @@ def test_a_leave_with_a_yes_stops_the_write():
     (found,) = findings(talk(OPENING, ASKED, yes))
 
     assert (found.source, found.who, found.message) == ("user", "user", 3)
-    assert found.kind == "stopped in its yes" and "the offer of message 2" in found.text
+    assert found.kind == "left while agreeing" and "the offer of message 2" in found.text
     assert kinds(talk(OPENING, ASKED, "No, leave it. ###STOP###")) == []
     assert kinds(talk(OPENING, "Shall I transfer you to a human agent?", yes)) == []
     done = call("renew_loan", loan_id="L-5001")

@@ -16,7 +16,7 @@ WORDS = "import sys; print('warning', file=sys.stderr); sys.exit('Error: no such
     [
         ("print('hello')", None),
         (WORDS, "no such server"),
-        ("raise SystemExit(3)", "it failed without a word"),
+        ("raise SystemExit(3)", "it failed without a message"),
     ],
 )
 def test_one_that_fails_says_why_in_its_last_words(code, failure):

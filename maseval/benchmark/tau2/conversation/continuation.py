@@ -165,7 +165,7 @@ def check_turn_of_framework(past: Sequence[Tau2Message]) -> None:
     if last["role"] == "tool" and last.get("requestor", "assistant") == "assistant":
         usable = [i for i, each in enumerate(past) if each["role"] != "tool" and _is_said(each)]
         raise ConfigurationError(
-            f"message {len(past) - 1} is in the midst of the agent's turn, where only the "
+            f"message {len(past) - 1} is in the middle of the agent's turn, where only the "
             "reference agent and scripted agents can take over; the nearest message before it is "
             f"{usable[-1] if usable else 0}"
         )

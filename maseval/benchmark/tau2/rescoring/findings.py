@@ -205,7 +205,7 @@ def unlike_answers(found: RescoredRecord) -> Iterator[Finding]:
     faults = [each for each in found.simulations if each.fault and not each.unknown_tool]
     unlike = [each for each in faults if each.fault and each.fault.found is not None]
     lost = [each for each in faults if each.fault and each.fault.found is None]
-    words = "calls and answers do not belong together"
+    words = "tool calls and answers do not match"
     yield from _about_some(found, "missing messages", lost, words, _describe_fault)
     if not unlike:
         return
@@ -215,7 +215,7 @@ def unlike_answers(found: RescoredRecord) -> Iterator[Finding]:
         kind = "changed tools" if len(tools) == 1 else "other data version"
     yield record_finding(
         kind,
-        f"in {_share_of(unlike, found)} a tool now answers otherwise than recorded "
+        f"in {_share_of(unlike, found)} a tool's answer differs from the recorded one "
         f"({_some_of(tools)}; the first: {unlike[0].slot}, {_describe_fault(unlike[0])})",
     )
 
@@ -238,7 +238,7 @@ def other_rules(found: RescoredRecord) -> Iterator[Finding]:
         kind = "other rules or edited checks"
         counts = ", ".join(f"{each} in {number}" for each, number in kinds.items())
         rules = title_of(found.version)
-        text = f"a check comes out otherwise by the rules of {rules} ({counts}; {first})"
+        text = f"a check comes out differently under the rules of {rules} ({counts}; {first})"
     else:
         kind = "rewards not confirmed"
         text = f"the recorded reward does not follow from the conversation ({first})"
@@ -271,7 +271,7 @@ def judgements(found: RescoredRecord) -> Iterator[Finding]:
     """Yield findings for verdicts on which judges differ, cannot be read, or were not asked."""
     differing = [each for each in found.disagreeing if each.is_by_judge_alone]
     unread = [each for each in found.simulations if each.unread_reply]
-    words = "the judge decides otherwise than the recorded one"
+    words = "the judge disagrees with the recorded judge"
     yield from _about_some(
         found, "another judgement", differing, words, lambda each: each.both_rewards
     )
@@ -350,14 +350,14 @@ def missing_simulations(found: RescoredRecord) -> Iterator[Finding]:
         tasks = dict.fromkeys(slot.task_id for slot in missing)
         yield record_finding(
             "missing simulations",
-            f"{len(missing)} of {len(found.slots)} planned simulations are not there "
+            f"{len(missing)} of {len(found.slots)} planned simulations are missing "
             f"({count_of(len(tasks), 'task')}: {_some_of(tasks)}); they have no verdict",
         )
     if left_out and found.split is not None:
         name, ids = found.split
         yield record_finding(
             "missing tasks",
-            f"{len(left_out)} of the {len(ids)} tasks of the {name} split are not there: "
+            f"{len(left_out)} of the {len(ids)} tasks of the {name} split are missing: "
             f"{_some_of(found.tasks_left_out)}; their simulations have no verdict",
             "--partial certifies the listed tasks alone",
         )
@@ -425,7 +425,7 @@ def unlisted_tasks(found: RescoredRecord) -> Iterator[Finding]:
         low, high = found.bounds_over_split([name])
         yield record_finding(
             "part of a split",
-            f"{len(absent)} of the {whole} tasks of {name}'s {split} split are not there "
+            f"{len(absent)} of the {whole} tasks of {name}'s {split} split are missing "
             f"({_some_of(absent)}); over all {whole}, pass^1 lies between {percent(low)} and "
             f"{percent(high)}",
             weight="remark",

@@ -162,7 +162,7 @@ class JudgeMemory:
             except OSError as error:
                 raise JudgeMemoryError(
                     f"a judge's replies are kept in {self.path}, which cannot be written "
-                    f"({error.strerror}); copy what is to be judged to a folder of your own"
+                    f"({error.strerror}); copy the files to a folder of your own"
                 ) from error
             self._prepared = True
 
@@ -244,7 +244,7 @@ class RememberingJudge(ModelAdapter):
             return ChatResponse(known, stop_reason="stop")
         if isinstance(self.model, str):
             raise NoJudgeError(
-                f"{self.model} has not judged this conversation: there is no reply of it in "
+                f"{self.model} has not judged this conversation: it has no reply in "
                 f"{self.memory.path}"
             )
         self.memory.prepare()

@@ -242,7 +242,7 @@ class Doctored(NamedTuple):
 
 CORPUS = [
     Doctored(relabelled_failures, "relabelled simulations", "'infrastructure_error'"),
-    Doctored(deleted_failures, "missing simulations", "planned simulations are not there"),
+    Doctored(deleted_failures, "missing simulations", "planned simulations are missing"),
     Doctored(emptied_criteria, "criteria removed", "tasks in the file are not the benchmark's"),
     Doctored(faked_rewards, "edited rewards", "the record contradicts itself"),
     Doctored(faked_verdicts, "other rules or edited checks", "recorded 1, recomputed 0"),
@@ -250,10 +250,10 @@ CORPUS = [
     Doctored(shuffled_task_ids, "task ids shuffled", "--remap-tasks"),
     Doctored(unknown_endings, "unknown ends", "'agent_error', which v0.2.0 does not have"),
     Doctored(missing_trials, "missing simulations", "1 of 24 planned simulations"),
-    Doctored(edited_messages, "edited messages", "a tool now answers otherwise"),
-    Doctored(deleted_messages, "missing messages", "do not belong together"),
+    Doctored(edited_messages, "edited messages", "differs from the recorded one"),
+    Doctored(deleted_messages, "missing messages", "answers do not match"),
     Doctored(changed_tools, "changed tools", "tools that the domain does not have"),
-    Doctored(other_data, "other data version", "a tool now answers otherwise"),
+    Doctored(other_data, "other data version", "differs from the recorded one"),
     Doctored(foreign_task, "foreign tasks", "made_up"),
     Doctored(other_task_version, "other task version", "instructions in 1"),
     Doctored(malformed_simulation, "unreadable simulations", "messages"),

@@ -100,7 +100,7 @@ def test_the_numbers_of_a_forged_run_are_recomputed(name, forged, tmp_path):
     assert page["results"]["rows"][0]["measures"][0]["value"] == number
     assert sum(each["outcome"] == "pass" for each in rows_of(page)) == scored.passes
     assert f"pass^1 {percent(scored.pass_hat[1].value)}" in drawn[0].read_text()
-    assert "these numbers are of the recomputed ones" in drawn.notes[0]
+    assert "these numbers use the recomputed verdicts" in drawn.notes[0]
     assert tracked["pass_hat_1"] == number and tracked["verdicts_replaced"] > 0
     assert len(complied.passes) == scored.passes
     assert "recorded verdicts do not hold" in frame["unconfirmed"]
@@ -148,7 +148,7 @@ def test_a_forged_run_compares_and_plans_like_the_honest_one(name, forged):
     assert found.two.flipped == [] and found.why[folder.name] == found.why["honest"]
     assert found.why["honest"].checks
     assert (new.about.rate, new.rows, new.answers) == (old.about.rate, old.rows, old.answers)
-    assert any("these numbers are of the recomputed ones" in note for note in new.notes)
+    assert any("these numbers use the recomputed verdicts" in note for note in new.notes)
 
 
 def test_one_simulation_of_a_forged_run_is_marked(forged, honest):

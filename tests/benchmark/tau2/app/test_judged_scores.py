@@ -206,7 +206,7 @@ def test_a_judge_decides_under_every_release(theirs, passed, judge):
 def test_where_nothing_can_be_kept_no_judge_is_asked(theirs, judge):
     theirs.with_name("theirs-judged.jsonl").mkdir()  # stands where the file should be
 
-    with pytest.raises(JudgeMemoryError, match="copy what is to be judged"):
+    with pytest.raises(JudgeMemoryError, match="copy the files to a folder"):
         judged_by(theirs, judge())  # which would otherwise say that it has no reply left
 
 
@@ -258,7 +258,7 @@ def test_a_verdict_that_a_judge_decides_cannot_be_explained_and_says_so(theirs):
 
     assert explained.explanation.reward == 0.0
     assert refused.exit_code != 0
-    assert "every check passes but that of a judge" in " ".join(refused.stderr.split())
+    assert "the verdict depends on a judge" in " ".join(refused.stderr.split())
 
 
 @pytest.fixture

@@ -85,7 +85,7 @@ def test_whoever_moves_after_the_time_is_up_is_told_so(tmp_path):
 
     play.run(ask)
 
-    assert play.ending == "The conversation is over: the time for it is up."
+    assert play.ending == "The conversation is over: the time limit is reached."
 
 
 def test_the_run_is_marked_as_human_wherever_it_is_looked_at(tmp_path):

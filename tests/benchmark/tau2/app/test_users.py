@@ -29,7 +29,7 @@ SCRIPTS = {
     "hasty": (OPENING, "Yes, please go ahead. ###STOP###"),
     "patient": (OPENING, "Yes, please go ahead.", "That is all, thank you. ###STOP###"),
 }
-LEFT = "stopped in its yes"
+LEFT = "left while agreeing"
 
 
 def model(name, **options):

@@ -136,7 +136,7 @@ def test_a_breach_names_what_was_told_and_what_is_booked(tasks: dict[str, dict[s
     found = compliance_of("retail", task, steps)
     assert names(found) == {"retail.amount.told"}
     (breach,) = (each for each in found.breaches if each.rule == "retail.amount.told")
-    assert breach.text == "25.00 was told, and 22.55 is booked"
+    assert breach.text == "25.00 was given, but 22.55 is booked"
 
 
 def told(task: dict[str, Any], question: str, reply: str, tool: str) -> PolicyResult:

@@ -122,7 +122,7 @@ def test_a_breach_names_what_was_said_and_what_was_booked(tasks: list[dict[str, 
     ]
     (breach,) = compliance_of("telecom", task, steps).breaches
     assert breach.rule == "telecom.refuel.price"
-    assert breach.text == "the price told was $6.00, and $4.00 are charged"
+    assert breach.text == "the price given was $6.00, but $4.00 is charged"
 
 
 @pytest.mark.parametrize(

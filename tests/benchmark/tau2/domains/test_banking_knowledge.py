@@ -8,7 +8,7 @@ import pytest
 
 from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.domains.banking_knowledge import banking
-from maseval.benchmark.tau2.domains.banking_knowledge.desk import listing
+from maseval.benchmark.tau2.domains.banking_knowledge.desk import answer, listing
 from maseval.benchmark.tau2.domains.banking_knowledge.documents import BM25, Document, KnowledgeBase
 from maseval.benchmark.tau2.domains.banking_knowledge.embeddings import KeptVectors
 from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB
@@ -53,6 +53,18 @@ def test_a_value_is_pasted_into_the_question_as_in_the_original(db):
     assert "Found 1 record(s)" in listing("users", db.users, "name", "Ada")
     assert "Found 2 record(s)" in listing("users", db.users, "name__ne", 'x", "name__ne": "y')
     assert "Error: Invalid JSON" in listing("users", db.users, "name", 'A"')
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"a": 1 , \n }', "Expecting property name enclosed in double quotes: line 2 column 2"),
+        ('{"a": [1, 2 , ]}', "Expecting value: line 1 column 15 (char 14)"),
+        ('{"a" 1}', "Expecting ':' delimiter: line 1 column 6 (char 5)"),
+    ],
+)
+def test_wrong_json_is_answered_in_the_same_words_by_every_python(text, problem, db):
+    assert answer("users", db.users, text).startswith(f"Error: Invalid JSON: {problem}")
 
 
 def test_bm25_prefers_the_document_with_the_rarer_word():

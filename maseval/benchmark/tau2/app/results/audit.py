@@ -89,12 +89,12 @@ class ErrataFound:
         correction = erratum.sound_verdict
         titled = [
             *([] if correction.gold is None else [("Corrected gold", correction.gold)]),
-            *(("Another right end state", steps) for steps in correction.accept),
+            *(("Another correct end state", steps) for steps in correction.accept),
         ]
         for title, steps in titled:
             yield title, [render_call(step.model_dump()) for step in steps] or ["no write at all"]
         if correction.tell is not None:
-            yield "To be told", [*correction.tell] or ["nothing in particular"]
+            yield "The agent must say", [*correction.tell] or ["nothing in particular"]
 
     def to_dict(self) -> dict[str, object]:
         return {

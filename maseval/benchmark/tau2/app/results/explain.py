@@ -112,7 +112,7 @@ def explain(
         )
     except NoJudgeError as error:
         raise ConfigurationError(
-            f"{chosen}: every check passes but that of a judge model, which alone decides; "
+            f"{chosen}: every check passes, and the verdict depends on a judge model; "
             "`maseval tau2 score` with --judge-model asks one"
         ) from error
     explanation, cause = explain_with_cause(subject)

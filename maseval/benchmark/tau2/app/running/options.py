@@ -90,7 +90,7 @@ class ConversationOptions(OutputOptions):
     )
     max_errors: int = option(
         MAX_ERRORS,
-        "Failed tool calls that end a conversation; 0.2.0 does not count them",
+        "Failed tool calls after which a conversation ends (not counted under 0.2.0)",
         EXECUTION,
     )
     seed: int | None = option(
@@ -98,8 +98,8 @@ class ConversationOptions(OutputOptions):
     )
     timeout: float | None = option(
         TIMEOUT,
-        "Seconds per simulation (0: no limit); then 1.0.1 ends it, and under 0.2.0, which has "
-        "no such limit, it is an error",
+        "Seconds per simulation (0: no limit); 1.0.1 then ends the conversation, under 0.2.0 "
+        "it is an error",
         EXECUTION,
         recorded=True,
     )
@@ -152,8 +152,8 @@ class RunOptions(ConversationOptions, FolderRunOptions):
     )
     reasoning: str | None = option(
         None,
-        "Which of its own thoughts the agent's model is sent again: keep, drop or auto "
-        "(default: none, as the original, unless its API requires them)",
+        "Reasoning sent back to the agent's model: keep, drop or auto (default: none, as in "
+        "the original, unless its API requires it)",
         PARTICIPANTS,
     )
     rehearse: str | None = option(
@@ -201,7 +201,7 @@ class PlayOptions(ConversationOptions):
     domain: str | None = None
     side: str = "agent"
     resume: bool = option(
-        True, "Continue a conversation that was interrupted; else it begins anew", EXECUTION
+        True, "Continue an interrupted conversation instead of starting over", EXECUTION
     )
     task_id: str | None = None
     agent: str | MakeAgent | None = option(
@@ -268,7 +268,7 @@ class BranchOptions(RunOptions):
     )
     repeats: int = option(1, "Simulations from that point on", BRANCH, short="-k")
     lenient: bool = option(
-        False, "Where a tool answers otherwise than recorded, use the new answer", BRANCH
+        False, "If a tool's answer differs from the recorded one, use the new answer", BRANCH
     )
     of_domain: str | None = None
     agent: str | MakeAgent = option(

@@ -49,12 +49,12 @@ TYPICAL = {
     "telecom": Typical(17.7, 17.4, 17.0, 289, 95, 163),
 }
 BASIS = (
-    "The estimate multiplies the prompts and tools of each domain's first task (a token for four "
-    "characters) by the mean number and length of messages in 639 recorded conversations of "
+    "The estimate multiplies the prompts and tools of each domain's first task (four characters "
+    "per token) by the mean number and length of messages in 639 recorded conversations of "
     "airline, retail and telecom; other domains count as retail. The agents' mean input tokens in "
-    "them come out within 20 %. An agent of your own counts as the reference agent does. A run may "
-    "take half or double; reasoning tokens, retries and the judge are not in it, nor is the "
-    "discount for cached input."
+    "them come out within 20 %. An agent of your own counts as the reference agent does. The "
+    "actual cost may be half or double; reasoning tokens, retries, the judge and discounts for "
+    "cached input are not included."
 )
 
 

@@ -35,9 +35,9 @@ from maseval.runs.config_file import is_run_folder
 _ENDINGS = {
     TerminationReason.USER_STOP: "the customer has left",
     TerminationReason.AGENT_STOP: "the agent has ended it",
-    TerminationReason.MAX_STEPS: "the limit of steps is reached",
+    TerminationReason.MAX_STEPS: "the step limit is reached",
     TerminationReason.TOO_MANY_ERRORS: "too many tool calls have failed",
-    TerminationReason.TIMEOUT: "the time for it is up",
+    TerminationReason.TIMEOUT: "the time limit is reached",
 }
 
 
@@ -48,13 +48,13 @@ def describe_end(result: RunResult, simulation: Simulation | None = None) -> str
 
 def _ending(result: RunResult, simulation: Simulation | None) -> str:
     if not result.ran:
-        return "it had been held before, and is in the run folder"
+        return "it took place earlier, and is in the run folder"
     lines = lines_of(RunFolder.read(result.folder))
     line = next((one for one in lines if simulation in (None, one.simulation)), None)
     if line is None:
         return "it was interrupted"
     if line.status == TaskExecutionStatus.TASK_TIMEOUT.value:
-        return "the time for it is up"
+        return "the time limit is reached"
     failed = f"it failed ({line.error or line.status})"
     return _ENDINGS.get(TerminationReason(line.ended), failed) if line.ended else failed
 

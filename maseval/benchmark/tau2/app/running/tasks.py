@@ -229,8 +229,8 @@ def broken_golds(tasks: TasksByDomain) -> Iterator[str]:
             for action in task.evaluation_data.get("actions") or ():
                 if not domain_named(name).has_tool(str(action.get("name"))):
                     yield (
-                        f"{name}/{task.id}: the gold calls {action.get('name')!r}, which is no tool"
-                        " of the domain; scoring passes over that call"
+                        f"{name}/{task.id}: the gold calls {action.get('name')!r}, which is not a"
+                        " tool of the domain; scoring skips that call"
                     )
 
 

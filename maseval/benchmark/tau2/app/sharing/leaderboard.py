@@ -140,11 +140,11 @@ def broken_rules(
     yield from _check_details(options)
     for entry in entries:
         if subset := entry.folder.config.subset:
-            what = f"{entry.where} is of chosen tasks ({subset}), not a score"
+            what = f"{entry.where} covers selected tasks only ({subset}), so it is not a score"
             yield BrokenRule("estimate", what, "run all tasks, without --anchor-points")
         if UNTIL in entry.folder.config.values:
             what = (
-                f"{entry.where} ended with the answer to its question, and is not of a fixed size"
+                f"{entry.where} stopped once its question was answered, so its size was not fixed"
             )
             yield BrokenRule("fixed size", what, "run without --until and --question")
         yield from _check_release(entry)
@@ -253,4 +253,4 @@ def _check_together(entries: Sequence[SubmittedDomain]) -> Iterator[BrokenRule]:
     for side in ("agent", "user"):
         if len({str(entry.folder.config.values.get(side)) for entry in entries}) > 1:
             what = f"the runs have different configurations of the {side}"
-            yield BrokenRule("one system", what, "submit them apart")
+            yield BrokenRule("one system", what, "submit them separately")

@@ -181,8 +181,8 @@ def _notes(entries: Sequence[SubmittedDomain]) -> list[str]:
     scripted = dict.fromkeys(entry.scripted_agent for entry in entries if entry.scripted_agent)
     return [
         *(
-            f"the agent is scripted ({name}), and no system: this shows the form of a submission, "
-            "and is not an entry for a leaderboard"
+            f"the agent is scripted ({name}), not a real system: this shows what a "
+            "submission looks like, and is not an entry for a leaderboard"
             for name in scripted
         ),
         *_notes_on_errors(entries),

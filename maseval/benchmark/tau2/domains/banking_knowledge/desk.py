@@ -13,7 +13,7 @@ from functools import wraps
 from typing import Any
 
 from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB, BankTable, Row
-from maseval.benchmark.tau2.domains.banking_knowledge.values import Refused, hex_id
+from maseval.benchmark.tau2.domains.banking_knowledge.values import Refused, hex_id, json_problem
 from maseval.benchmark.tau2.domains.base import ToolFunction, ToolKitBase, ToolType, is_tool
 
 Operator = Callable[[Any, Any], bool]
@@ -48,7 +48,7 @@ def answer(name: str, table: BankTable, question: str) -> str:
     try:
         conditions = json.loads(question)
     except json.JSONDecodeError as error:
-        return f"Error: Invalid JSON: {error}"
+        return f"Error: Invalid JSON: {json_problem(error)}"
     try:
         hits = _hits(table, conditions)
     except Exception as error:  # conditions that a value smuggled in: their failure is the answer

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from maseval.benchmark.tau2.domains.banking_knowledge.values import Refused, lines
+from maseval.benchmark.tau2.domains.banking_knowledge.values import Refused, json_problem, lines
 from maseval.benchmark.tau2.texts.loading import load_texts
 from maseval.benchmark.tau2.texts.texts import DiscoverableTool
 
@@ -52,7 +52,7 @@ def parse_arguments(arguments: str, *, whole_numbers: bool = False) -> Any:
     try:
         return json.loads(arguments, parse_int=None if whole_numbers else float)
     except json.JSONDecodeError as error:
-        raise Refused(f"Error: Invalid JSON in arguments: {error}") from None
+        raise Refused(f"Error: Invalid JSON in arguments: {json_problem(error)}") from None
 
 
 def call_tool(tool: Callable[..., str], arguments: Any) -> str:

@@ -20,6 +20,23 @@ class Refused(MASEvalError):
     """A tool's ordinary answer to what it will not do; it starts with ``Error:``."""
 
 
+_TRAILING_COMMA = "Illegal trailing comma"
+
+
+def json_problem(error: json.JSONDecodeError) -> str:
+    """Return the error in the words of Python 3.12, whatever runs: 3.13 names a comma at the end.
+
+    An agent reads them, and the same conversation must have the same answers everywhere.
+    """
+    if not error.msg.startswith(_TRAILING_COMMA):
+        return str(error)
+    rest = error.doc[error.pos + 1 :]
+    closing = error.pos + 1 + len(rest) - len(rest.lstrip(" \t\n\r"))
+    is_object = error.doc[closing] == "}"
+    words = "Expecting property name enclosed in double quotes" if is_object else "Expecting value"
+    return str(json.JSONDecodeError(words, error.doc, closing))
+
+
 def hex_id(seed: str, length: int = 16) -> str:
     """The same id for the same seed, as everything in this bank has one."""
     return sha256(seed.encode()).hexdigest()[:length]

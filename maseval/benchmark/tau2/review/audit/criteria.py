@@ -68,7 +68,7 @@ def initial_data_is_ignored(task: AuditedTask) -> Iterator[TaskFinding]:
     given = task.spec.start.initialization_data or {}
     ignored = sorted(key for key, value in given.items() if key not in _KNOWN_INITIAL_DATA)
     if ignored:
-        text = f"initialization_data has {', '.join(ignored)} beside agent_data, which is ignored"
+        text = f"initialization_data has {', '.join(ignored)} besides agent_data, which is ignored"
         yield task.finding("initial data is ignored", "warning", text)
 
 
@@ -185,7 +185,7 @@ def equal_tasks(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Iterato
     for first, *others in asked.values():
         for other in others:
             if first.gold.state != other.gold.state:
-                text = f"tasks {first.id} and {other.id} have one request, and two end states count"
+                text = f"tasks {first.id} and {other.id} have one request, but different end states"
                 yield audited.finding("stored twice with different gold", "error", text)
 
 

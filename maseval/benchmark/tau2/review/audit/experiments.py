@@ -19,7 +19,7 @@ from maseval.benchmark.tau2.review.policy import check_gold, scenario_text
 from maseval.benchmark.tau2.world.tasks import Action, RewardType
 from maseval.core.words import count_of
 
-TAKEN = "happened: taken by the tools, against no rule of the policy; the end state differs"
+TAKEN = "happened: accepted by the tools, no policy rule broken; the end state differs"
 _MOST_ORDERS = 24
 # Words of a user who asks for an order.
 _ORDER = re.compile(r"\b(?:first|then|after|before)\b")
@@ -111,12 +111,16 @@ def free_texts(task: AuditedTask) -> Iterator[TaskFinding]:
             continue
         unheard = [text for _, text, _ in flips if not _is_given(laboratory, number, text)]
         listed = ", ".join(f"{path[0]} {text!r}" for path, text, _ in flips)
-        words = f"nobody gives the words {unheard[0]!r}" if unheard else "its words are given"
+        words = (
+            f"nobody gives the agent the words {unheard[0]!r}"
+            if unheard
+            else "the wording is given"
+        )
         yield task.finding(
             "free text is compared",
             "warning" if unheard else "info",
-            f"{action.name} is compared letter by letter in {listed}: put in other words, the "
-            f"task fails; {words}",
+            f"{action.name} is compared letter by letter in {listed}: reworded, the task "
+            f"fails; {words}",
             *(f"tried: {render_apart(varied, action)}" for _, _, varied in flips),
             TAKEN,
             call=render_call(action.call()),

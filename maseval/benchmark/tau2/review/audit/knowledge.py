@@ -26,7 +26,7 @@ def ids_nobody_can_know(task: AuditedTask) -> Iterator[TaskFinding]:
     """Ids in the reference solution that no text has and no reading tool ever returns."""
     wanted = {value for action in task.spec.actions for value in _ids(action.arguments)}
     for value in sorted(Reader(task).never_learns(wanted)) if wanted else ():
-        text = f"{value!r} is in no text and in no answer of a reading tool"
+        text = f"{value!r} appears in no text and in no answer of a reading tool"
         severity: Severity = "info" if value.lstrip("#") in words_of(task.scenario) else "warning"
         calls = (a.call() for a in task.spec.actions if value in [*_ids(a.arguments)])
         yield task.finding("id nobody can know", severity, text, call=render_call(next(calls)))
@@ -44,14 +44,12 @@ def texts_in_no_answer(task: AuditedTask) -> Iterator[TaskFinding]:
             continue
         severity: Severity = "warning"
         if not re.fullmatch(r"\d+(?:\.\d+)?", sought):
-            text = f"{info!r} is to be said, and no answer of a tool has it"
+            text = f"the agent must say {info!r}, but no tool answer contains it"
         elif sought.endswith("0") and any(_has_word(text, str(float(sought))) for text in answers):
-            text = (
-                f"{info!r} is to be said; who repeats {float(sought)}, as the tools have it, fails"
-            )
+            text = f"the agent must say {info!r}; repeating {float(sought)} from the tools fails"
         else:
             severity = "info"
-            text = f"{info!r} is to be said, and in no answer: it has to be worked out"
+            text = f"the agent must say {info!r}, which no tool answers: it has to be worked out"
         tried = "tried: every reading tool with all that is known, and the calls of the gold"
         happened = f"happened: {len(answers)} answers, none with {info!r}"
         yield task.finding("text is in no answer", severity, text, tried, happened)

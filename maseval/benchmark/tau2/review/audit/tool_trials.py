@@ -164,7 +164,7 @@ def _fault_of_search(tool: ReadingTool, audited: AuditedDomain) -> Iterator[_Fau
         yield _Fault(name, "finds what is there", text, f"{name}(**{tried})", refusal, "error")
     elif wrong:
         tried, other = wrong[0]
-        text = f"answers with another record for {len(wrong)} of {asked}, as for {tried}"
+        text = f"returns the wrong record for {len(wrong)} of {asked}, such as {tried}"
         yield _Fault(name, "finds the right one", text, f"{name}(**{tried})", other[:120])
 
 
@@ -187,7 +187,7 @@ def _reads_without_arguments(task: AuditedTask) -> Iterator[_Fault]:
 
 def _fault_of_read(call: Tau2ToolCall, changes: Sequence[FieldDifference]) -> Iterator[_Fault]:
     if changes:
-        text = f"is said to read, and changes {changes[0].place}"
+        text = f"is declared as reading, but changes {changes[0].place}"
         yield _Fault(call["name"], "reads only", text, render_call(call), _describe(changes[0]))
 
 
@@ -202,7 +202,7 @@ def _partial_change(trial: _Trial) -> Iterator[_Fault]:
         call = trial.call(**{name: spoilt})
         answer, world = trial.respond(call)
         if answer["error"] and (changes := trial.changes(world)):
-            text = f"raises for a wrong {name} when it has already changed {changes[0].place}"
+            text = f"raises for a wrong {name} after it has changed {changes[0].place}"
             happened = f"{answer['content']}; changed {_describe(changes[0])}"
             yield _Fault(trial.tool, "fails as a whole", text, render_call(call), happened)
 
@@ -234,7 +234,7 @@ def _done_twice(trial: _Trial) -> Iterator[_Fault]:
     answer = twice.respond(trial.call())
     changes = differences(WorldSnapshot(once), WorldSnapshot(twice))
     if not answer["error"] and changes:
-        text = f"is taken a second time, and changes {changes[0].place} again"
+        text = f"is accepted a second time, and changes {changes[0].place} again"
         tried = f"{render_call(trial.call())}, twice"
         yield _Fault(trial.tool, "is done once", text, tried, _describe(changes[0]))
 

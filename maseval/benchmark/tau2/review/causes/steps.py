@@ -183,9 +183,9 @@ def stopped_in_its_yes(failure: Failure) -> Finding | None:
         return None
     return _blame(
         "user",
-        "stopped in its yes",
-        f"the user ends the conversation with its yes to {found[1]['name']}, "
-        f"which message {found[0]} offers",
+        "left while agreeing",
+        f"the user agrees to {found[1]['name']}, offered in message {found[0]}, "
+        "and ends the conversation in the same message",
         message=len(failure.messages) - 1,
         evidence=tuple(_missing(failure)),
     )
@@ -261,7 +261,7 @@ def value_invented_by_the_user(failure: Failure) -> Finding | None:
     If no call with it worked, the agent could have looked further.
     """
     for value, at in failure.invented_values():
-        text = f"the user gives {value!r}, which its task does not have"
+        text = f"the user gives {value!r}, which is not in its task"
         used = [
             each
             for each in failure.talk.calls
@@ -288,7 +288,7 @@ def chosen_by_the_user(failure: Failure) -> Finding | None:
                 continue
             at = wish.said.message_index
             if failure.is_first_said_by_user(named, at) or _was_listed(failure, each, at):
-                text = f"the user asks for what was made: {each}"
+                text = f"the user asks for it: {each}"
                 kind = "choice against the task"
                 return _blame("user", kind, text, message=at, grade="undecided")
     return None
@@ -317,7 +317,7 @@ def used_up_the_limit(failure: Failure) -> Finding | None:
     calls = failure.talk.calls[::-1]
     last = [*takewhile(lambda e: render_call(e.call) == render_call(calls[0].call), calls)]
     if len(last) >= _LOOP and last[0].call["requestor"] == "assistant":
-        text += f", the last {len(last)} calls alike: {render_call(last[0].call)}"
+        text += f", the last {len(last)} calls identical: {render_call(last[0].call)}"
         return _blame("agent", "went in circles", text, message=last[-1].message_index)
     if _would_have_passed(failure):
         return _blame("unclear", "cut off when all was done", text, grade="undecided")
@@ -348,7 +348,7 @@ def changes_its_mind(failure: Failure) -> Finding | None:
         if said is not None:
             text = f"asked to confirm {made.call['name']}, the user says yes, against its task"
             at = said.message_index
-            return _blame("user", "kept its mind", text, message=at, grade="undecided")
+            return _blame("user", "did not change its mind", text, message=at, grade="undecided")
     text = "the task wants the user to change its mind when it is asked to confirm"
     return _blame("unclear", "change of mind", text, grade="undecided")
 
@@ -357,7 +357,7 @@ def out_of_scope(failure: Failure) -> Finding | None:
     """The user ended it because its task does not say how to go on."""
     if OUT_OF_SCOPE not in failure.last_words or failure.transferred_at is not None:
         return None
-    text = "the user ends it as out of scope"
+    text = "the user ends the conversation as out of scope"
     at = len(failure.messages) - 1
     return _blame("unclear", "out of scope", text, grade="undecided", message=at)
 

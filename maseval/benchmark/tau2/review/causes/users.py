@@ -17,9 +17,9 @@ from maseval.benchmark.tau2.scoring.case import Case
 from maseval.core.finding import NOT_READ, Finding
 
 LOOKED_FOR = (
-    "Looked for: empty turns, words of the agent's part, a conversation that ends in the yes to an "
-    "offer, ids and addresses that nobody gave the user, and in failures choices against the task. "
-    "That was 11 of the 125 faults that readers noted in 180 conversations."
+    "Looked for: empty turns, speaking as the agent, leaving in the same message as a yes, ids and "
+    "addresses that nobody gave the user, and in failures choices against the task. "
+    "These were 11 of the 125 faults that readers noted in 180 conversations."
 )
 """A sentence to stand above every number of faults."""
 _AGENT = re.compile(
@@ -69,11 +69,11 @@ def _other_faults(conversation: Conversation) -> Iterator[Finding]:
         if said is not None:
             yield _fault("spoke as the agent", f"the user speaks as the agent: {said!r}", at)
     for value, at in conversation.invented_values():
-        text = f"the user gives {value!r}, which neither its task nor anybody has given it"
+        text = f"the user gives {value!r}, which is neither in its task nor said before"
         yield _fault("invented fact", text, at)
     done = [(each.call["name"], words.record(each.call)) for each in conversation.done]
     left = [e for e in conversation.undone if (e["name"], words.record(e)) not in done]
     found = conversation.offer_left_in_a_yes(left)
     if found is not None:
-        text = f"the user says yes to the offer of message {found[0]} and leaves with it"
-        yield _fault("stopped in its yes", text, len(conversation.messages) - 1)
+        text = f"the user says yes to the offer of message {found[0]} and leaves at once"
+        yield _fault("left while agreeing", text, len(conversation.messages) - 1)

@@ -41,7 +41,7 @@ def explicit_yes(domain: str, place: str, tools: Collection[str]) -> Rule:
         elif not consent.given:
             yield _objection(consent, moment)
         elif done_since(consent.reply.message_index, moment):
-            yield Broken("the same was done before, after the same yes")
+            yield Broken("the same was already done after this yes")
 
     return require_yes
 
@@ -50,7 +50,7 @@ def _objection(consent: Consent, moment: CallMoment) -> Answer:
     """Say why the last reply before a call is no yes to it."""
     values, meaning = {"reply": consent.reply.text}, consent.meaning
     if meaning is Meaning.NO:
-        return Broken("the user's last words before the call are a no", values)
+        return Broken("the user's last reply before the call was no", values)
     if consent.topic is Topic.OTHER:
         return Broken("the user's last words before the call are about something else", values)
     if not consent.described:
@@ -60,12 +60,12 @@ def _objection(consent: Consent, moment: CallMoment) -> Answer:
     if meaning is Meaning.QUESTION:
         return Broken("the user answered with a question", values)
     if meaning is Meaning.YES:
-        return CannotTell("the user's yes answers a text that does not ask for one")
+        return CannotTell("the user said yes to a message that did not ask for it")
     name = record(moment.call)
     if meaning is Meaning.UNCLEAR and consent.asked and consent.topic is Topic.THIS:
         return CannotTell("the user's reply is neither a yes nor a no")
     if meaning is Meaning.REQUEST and name is not None and mentions(consent.question.text, name):
-        return CannotTell("the user demanded what the agent described and did not ask about")
+        return CannotTell("the user demanded what the agent described without asking")
     return Broken("the agent did not ask for a yes before the call", values)
 
 
@@ -109,7 +109,7 @@ def details_listed(domain: str, place: str, details: Mapping[str, Details]) -> R
             yield Broken(f"the user was not told {', '.join(values)} before the yes", values)
         elif missing:
             named = ", ".join(dict.fromkeys(part.name for part in missing))
-            yield CannotTell(f"{named} may have been told in other words")
+            yield CannotTell(f"{named} may have been said in other words")
 
     return require_details
 
@@ -193,7 +193,7 @@ def no_text_beside_a_call(domain: str, place: str) -> Rule:
             if message["role"] != "assistant" or not message.get("tool_calls"):
                 continue
             if spoken_text(message):
-                yield Broken("a text stands beside a call", {"text": spoken_text(message)}, at)
+                yield Broken("a text and a call in one message", {"text": spoken_text(message)}, at)
 
     return either
 

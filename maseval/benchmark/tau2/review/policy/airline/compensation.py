@@ -171,7 +171,7 @@ def compensation_asked_for(talk: Talk) -> Iterator[Answer]:
         if phrases.WANTED.search(told):
             return
         if phrases.MAYBE_WANTED.search(told):
-            yield CannotTell("the user spoke of money, and perhaps of compensation")
+            yield CannotTell("the user mentioned money, perhaps compensation")
         else:
             yield Broken(
                 "compensation is offered to a user who did not ask for it",

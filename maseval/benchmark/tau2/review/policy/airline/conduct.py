@@ -168,7 +168,7 @@ def insurance_asked(moment: CallMoment) -> Iterator[Answer]:
     """The agent asks whether the user wants insurance before it books."""
     said = (*moment.agent_texts, *moment.user_texts)
     if not any("insur" in each.text.lower() for each in said):
-        yield Broken("nobody spoke of travel insurance before the booking")
+        yield Broken("travel insurance was not mentioned before the booking")
 
 
 _TOOLS_TOLD: Mapping[str, Tau2ToolCall] = {tool: {"name": tool, "arguments": {}} for tool in WRITES}

@@ -207,7 +207,7 @@ def few_passengers(moment: CallMoment) -> Iterator[Answer]:
     """A reservation has at most five passengers."""
     passengers = len(entries(moment.arguments, "passengers"))
     if passengers > MOST_PASSENGERS:
-        yield Broken(f"{passengers} passengers are booked, where {MOST_PASSENGERS} are allowed")
+        yield Broken(f"{passengers} passengers are booked, but only {MOST_PASSENGERS} are allowed")
 
 
 @airline.state("book.payment_kinds", "Book flight, Payment, 1st bullet", BOOK)
@@ -220,7 +220,7 @@ def few_payments(moment: CallMoment) -> Iterator[Answer]:
     for name, (kind, most) in _MOST_OF_A_KIND.items():
         used = sum(isinstance(method, kind) for method in methods)
         if used > most:
-            yield Broken(f"{used} {name} pay for one booking, where {most} may be used")
+            yield Broken(f"{used} {name} pay for one booking, but only {most} may be used")
 
 
 @airline.state(
@@ -237,7 +237,7 @@ def payment_in_profile(moment: CallMoment) -> Iterator[Answer]:
         return
     for payment_id in payments_of(moment.arguments):
         if payment_id not in user.payment_methods:
-            yield Broken(f"{payment_id} is no payment method of {user.user_id}")
+            yield Broken(f"{payment_id} is not a payment method of {user.user_id}")
 
 
 @airline.state("flights.payment_kind", "Modify flight, Payment", FLIGHTS, BAGGAGES)
@@ -349,9 +349,9 @@ def _why_other(legs: Sequence[tuple[str, str]], wanted: Route) -> str:
         return f"no flight is left of the journey {wanted.text}"
     start, end = legs[0][0], legs[-1][1]
     if start != wanted.origin or end != wanted.end:
-        return f"the flights lead from {start} to {end}, where the journey is {wanted.text}"
+        return f"the flights go from {start} to {end}, but the journey is {wanted.text}"
     if wanted.destination not in [reached for _, reached in legs]:
-        return f"the flights do not lead to {wanted.destination}"
+        return f"the flights do not go to {wanted.destination}"
     for (_, reached), (left, _) in pairwise(legs):
         if reached != left:
             return f"a flight arrives at {reached} and the next one leaves from {left}"

@@ -126,11 +126,11 @@ def agreed_price(moment: CallMoment) -> Iterator[Answer]:
     if not claims:
         return
     if any(each in text for each in _other_reservations(moment)):
-        yield CannotTell("the sums that were told may be for several reservations")
+        yield CannotTell("the amounts given may be for several reservations")
         return
     verb = "refunded" if moved < 0 else "charged"
     wrong = ", ".join(f"${each:,.2f}" for each in sorted(claims))
-    yield Broken(f"${abs(moved):,.2f} is {verb}, and the user was told {wrong}")
+    yield Broken(f"${abs(moved):,.2f} is {verb}, but the user was told {wrong}")
 
 
 def _claims(tool: str, text: str) -> set[float]:
@@ -234,7 +234,7 @@ def bags_wanted(moment: CallMoment) -> Iterator[Answer]:
         return
     spoken = (*moment.agent_texts, *moment.user_texts)
     if not any(phrases.BAG.search(each.text) for each in spoken):
-        yield Broken(f"{bags:g} bags are booked, and nobody spoke of bags")
+        yield Broken(f"{bags:g} bags are booked, but bags were not mentioned")
         return
     declined = _refusal_of(moment, phrases.BAG, phrases.NO_BAGS)
     if declined:

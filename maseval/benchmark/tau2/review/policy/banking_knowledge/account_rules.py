@@ -202,7 +202,9 @@ def check_closing(call: BankCall) -> Iterator[Answer]:
     if kind == "business_savings" and not _of_kind(others, "business_checking"):
         yield Broken("the customer has no open business checking account")
     if product_of(account) in _NEEDS_A_SUPERIOR.get(kind, ()):
-        yield CannotTell(f"whether a superior approved closing the {level_of(account)} is not seen")
+        yield CannotTell(
+            f"the record does not show if a superior approved closing the {level_of(account)}"
+        )
 
 
 @bank.state("move.accounts", "Transferring funds: preconditions", MOVE)

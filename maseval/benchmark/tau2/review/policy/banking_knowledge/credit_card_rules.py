@@ -210,7 +210,7 @@ def check_waiver(call: BankCall) -> Iterator[Answer]:
     ]
     oldest = max((age for age in opened if age is not None), default=None)
     if oldest is not None and oldest < 2 * _YEAR:
-        yield Broken(f"the customer has been one for {oldest} days")
+        yield Broken(f"the customer has been with the bank for only {oldest} days")
 
 
 @bank.state("cc_pay.amount", "Paying a card from checking", PAY)

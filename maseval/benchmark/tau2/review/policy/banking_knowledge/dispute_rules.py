@@ -116,7 +116,7 @@ def check_provisional_credit(call: BankCall) -> Iterator[Answer]:
     if paid is None or not isinstance(given, bool):
         return
     if card is None:
-        yield CannotTell("with which card was paid is not on record")
+        yield CannotTell("the record does not show which card was used")
         return
     obstacles = list(_obstacles(call, paid, card))
     if given and obstacles:

@@ -244,7 +244,7 @@ def check_transfer_steps(call: BankCall) -> Iterator[Answer]:
 def check_incident(call: BankCall) -> Iterator[Answer]:
     """Nobody is verified under the protocol of the payment incident."""
     if any(name == LOG for name, _, _ in call.earlier):
-        yield Broken("the customer was verified, which this protocol does not want")
+        yield Broken("the customer was verified, against this protocol")
 
 
 _CARDS = (debit_card_rules, credit_card_rules, dispute_rules)

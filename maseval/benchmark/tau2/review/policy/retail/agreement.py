@@ -144,16 +144,16 @@ def figure_is_the_one_told(moment: CallMoment) -> Iterator[Answer]:
     told = [amount for _, amount in figures]
     if not right and not all(amount in parts for amount in told):
         if changes_on_this_reply(moment) > 1:
-            yield CannotTell(f"{_money(told)} was told for several changes at once")
+            yield CannotTell(f"{_money(told)} was given for several changes at once")
         else:
             yield Broken(
-                f"{_money(told)} was told, and {abs(booked):.2f} is booked",
+                f"{_money(told)} was given, but {abs(booked):.2f} is booked",
                 message_index=question.message_index,
             )
     elif right and all(_wrong_way(text, moment, booked) for text, _ in right):
         way = "charged" if booked > 0 else "given back"
         yield Broken(
-            f"{abs(booked):.2f} is {way}, and the customer was told the opposite",
+            f"{abs(booked):.2f} is {way}, but the customer was told the opposite",
             message_index=question.message_index,
         )
 

@@ -127,7 +127,7 @@ def ids_are_known(moment: CallMoment) -> Iterator[Answer]:
     named = [moment.arguments.get(name) for name in ("order_id", "payment_method_id", "user_id")]
     for each in (*named, *ids(moment, "item_ids"), *ids(moment, "new_item_ids")):
         if isinstance(each, str) and each and each.lstrip("#") not in known:
-            yield Broken(f"{each} stands in nothing that was read or said before")
+            yield Broken(f"{each} appears in nothing read or said before")
 
 
 @retail.flow(
@@ -145,7 +145,7 @@ def address_is_known(moment: CallMoment) -> Iterator[Answer]:
             if name in ("address1", "address2", "city") and all(f" {w} " in known for w in words):
                 yield CannotTell(f"the words of {value!r} were said, but not together")
             elif name in ("address1", "address2") and _number(value) in known:
-                yield CannotTell(f"{value!r} was said in other words, if at all")
+                yield CannotTell(f"{value!r} may have been said in other words")
             else:
                 yield Broken(f"{value!r} was neither said nor read")
 

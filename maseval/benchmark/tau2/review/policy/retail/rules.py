@@ -135,9 +135,9 @@ def items_were_named(moment: CallMoment) -> Iterator[Answer]:
     for item in {each.item_id: each for each in listed}.values():
         if not _names_item(text, item):
             if phrases.EVERYTHING.search(text) and len(listed) > 1:
-                yield CannotTell(f"{item.name} is among all of them, if at all")
+                yield CannotTell(f"{item.name} may be meant by 'all'")
             else:
-                yield Broken(f"{item.name} was not spoken of before the customer agreed")
+                yield Broken(f"{item.name} was not mentioned before the customer agreed")
 
 
 @once_per_call
@@ -266,7 +266,7 @@ def address_was_named(moment: CallMoment) -> Iterator[Answer]:
     if not missing or (_is_the_default(moment) and phrases.DEFAULT.search(texts)):
         return
     if _names_place(texts, city) and ("address1" not in missing or _hints_at(texts, street)):
-        yield CannotTell(f"the address in {city} was named in other words, if at all")
+        yield CannotTell(f"the address in {city} may have been named in other words")
         return
     yield Broken(f"{', '.join(missing.values())} was never named", missing)
 
@@ -358,7 +358,7 @@ def strangers_order_is_not_told(moment: CallMoment) -> Iterator[Answer]:
     named = [item.name for item in order.items if item.name.lower() in report.text.lower()]
     if named or order.address.address1 in report.text:
         yield Broken(
-            f"order {order.order_id} of {order.user_id} is told to {helped}",
+            f"order {order.order_id} of {order.user_id} is disclosed to {helped}",
             message_index=report.message_index,
         )
 

@@ -103,7 +103,7 @@ def check_data_limit(moment: CallMoment) -> Iterator[Answer]:
     before = 0.0 if line is None else line.data_refueling_gb
     if amount is not None and amount > 0 and amount + before > MOST_GB + 1e-9:
         already = f" to {before:g} GB added before" if before else ""
-        yield Broken(f"{amount:g} GB are added{already}, where {MOST_GB:g} GB are allowed")
+        yield Broken(f"{amount:g} GB are added{already}, but only {MOST_GB:g} GB are allowed")
 
 
 @telecom.state(
@@ -123,7 +123,7 @@ def check_data_need(moment: CallMoment) -> Iterator[Answer]:
         return
     text = f"line {line.line_id} has used {line.data_used_gb:g} of {limit:g} GB"
     if moment.ticket is None and not moment.talk.is_english:
-        yield CannotTell(f"{text}; whether the user asked for more cannot be read")
+        yield CannotTell(f"{text}; unclear if the user asked for more (not in English)")
         return
     yield Broken(text)
 
@@ -138,7 +138,7 @@ def check_data_permission(moment: CallMoment) -> Iterator[Answer]:
     if amount not in named:
         said = " or ".join(f"{each:g}" for each in named) or "no"
         yield Broken(
-            f"{amount:g} GB are added, and the ticket speaks of {said} GB",
+            f"{amount:g} GB are added, but the ticket says {said} GB",
             {"said": named},
         )
 
@@ -212,11 +212,11 @@ def check_price(moment: CallMoment) -> Iterator[Answer]:
         and (prices := list(_data_prices(each.text, plan, amount, others)))
     ]
     if not told:
-        yield Broken(f"no price was told before {amount:g} GB were added")
+        yield Broken(f"no price was given before {amount:g} GB were added")
         return
     wrong = [price for price, is_right in told[-1] if not is_right]
     if wrong:
-        text = f"the price told was ${wrong[0]:.2f}, and ${unit * amount:.2f} are charged"
+        text = f"the price given was ${wrong[0]:.2f}, but ${unit * amount:.2f} is charged"
         yield Broken(text, {"said": wrong[0]})
 
 

@@ -120,7 +120,7 @@ def check_abroad(moment: CallMoment) -> Iterator[Answer]:
     if phone is None or phone.surroundings.is_abroad or says_travelling(moment):
         return
     if moment.ticket is None and not moment.talk.is_english:
-        yield CannotTell("the user is at home; whether a journey was spoken of cannot be read")
+        yield CannotTell("the user is at home; unclear if a trip was mentioned (not in English)")
     else:
         yield Broken("the user is at home")
 

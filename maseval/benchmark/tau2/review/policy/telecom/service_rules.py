@@ -121,7 +121,7 @@ def check_record(moment: CallMoment) -> Iterator[Answer]:
     for name in ("line_id", "bill_id"):
         value = moment.arguments.get(name)
         if isinstance(value, str) and not mentions(known, value):
-            yield Broken(f"{value} stands in nothing that was read or said")
+            yield Broken(f"{value} appears in nothing read or said before")
 
 
 @telecom.flow(
@@ -148,7 +148,7 @@ def check_line(moment: CallMoment) -> Iterator[Answer]:
     if line.line_id in named or len(lines) == 1 or _agrees_upon(moment, line.phone_number):
         return
     if named:
-        yield Broken(f"the user spoke of line {', '.join(named)}, and {line.line_id} is changed")
+        yield Broken(f"the user named line {', '.join(named)}, but {line.line_id} is changed")
     else:
         yield CannotTell("the user named no line, and the customer has several")
 
@@ -274,7 +274,7 @@ def check_request(moment: CallMoment) -> Iterator[Answer]:
 def check_locked_card(talk: Talk) -> Iterator[Answer]:
     """A locked SIM card is left to a human agent, and no PIN is tried."""
     for said, sentence, _ in _advice(talk, phrases.PIN, (" pin", "puk")):
-        text = "the user is told to enter a PIN, where the manual has it escalated"
+        text = "the user is told to enter a PIN; the manual says to escalate"
         yield Broken(text, {"said": sentence}, said.message_index)
         return
 
@@ -342,11 +342,11 @@ def check_transfer(moment: CallMoment) -> Iterator[Answer]:
     if moment.ticket is not None:
         if left == [MORE_DATA] and not gigabytes(moment.ticket):
             return  # which nobody permits, so that only a human can go on
-        left_undone = "; ".join(each.name for each in left) or "nothing, for all works"
+        left_undone = "; ".join(each.name for each in left) or "nothing, everything works"
         yield Broken(f"still to be tried: {left_undone}", {"left": [each.name for each in left]})
         return
     if not moment.talk.is_english:
-        yield CannotTell("what the user was asked to try cannot be read")
+        yield CannotTell("unclear what the user was asked to try (not in English)")
         return
     if _asks_for_a_human(moment):
         yield CannotTell("the user asked for a human agent")
@@ -354,7 +354,7 @@ def check_transfer(moment: CallMoment) -> Iterator[Answer]:
     if not left:
         last = moment.user_texts[-1:]
         if not last or not phrases.COMPLAINS.search(last[0].text):
-            yield Broken("all that the user complained about works")
+            yield Broken("everything the user complained about works")
         return
     said = "\n".join(each.text for each in moment.agent_texts)
     untried = [each.name for each in left if not each.words.search(said)]
@@ -362,7 +362,7 @@ def check_transfer(moment: CallMoment) -> Iterator[Answer]:
         yield Broken(f"not tried: {'; '.join(untried)}", {"left": untried})
     else:
         open_ones = "; ".join(each.name for each in left)
-        yield CannotTell(f"spoken of, and not done: {open_ones}")
+        yield CannotTell(f"mentioned, but not done: {open_ones}")
 
 
 def _asks_for_a_human(moment: CallMoment) -> bool:
