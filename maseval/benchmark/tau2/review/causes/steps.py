@@ -176,7 +176,7 @@ def language_not_read(failure: Failure) -> Finding | None:
     return _blame("unclear", "language not read", text, grade="undecided")
 
 
-def stopped_in_its_yes(failure: Failure) -> Finding | None:
+def left_while_agreeing(failure: Failure) -> Finding | None:
     """The user ended the conversation with its yes to what is missing."""
     found = failure.offer_left_in_a_yes(failure.missing)
     if found is None or not failure.nothing_wrong_written:
@@ -473,7 +473,7 @@ STEPS: tuple[CauseStep, ...] = (
     forbidden_write,
     value_from_nowhere,
     language_not_read,
-    stopped_in_its_yes,
+    left_while_agreeing,
     another_right_end,
     unsound_task,
     choice_left_open,
