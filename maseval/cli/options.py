@@ -152,7 +152,7 @@ JudgeModels = Annotated[
     typer.Option(
         "--judge-model",
         help="Model that judges natural-language assertions; given twice, agreement is reported. "
-        "Replies are kept with the run or beside the file.",
+        "Replies are kept with the run or next to the file.",
     ),
 ]
 JudgeAddress = Annotated[

@@ -140,7 +140,7 @@ class WaitTooLongError(RateLimitError):
 
     transient = False
     fatal_for_run = True
-    fault = "asks to wait for longer than a call may"
+    fault = "asks for a longer wait than a call allows"
 
     def _advice(self) -> str:
         return (

@@ -109,8 +109,7 @@ def _read(path: Path, most: int, parse: Callable[[Any], StoredT]) -> StoredT | N
         return None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise RunFolderError(
-            f"{path} is damaged ({excerpt(error)}); restore it from a copy, or delete it to begin "
-            "anew"
+            f"{path} is damaged ({excerpt(error)}); restore a copy, or delete it to start over"
         ) from error
 
 

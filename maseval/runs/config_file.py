@@ -172,7 +172,7 @@ def check_same_run(
     raise RunConfigError(
         f"{folder} holds a run with {'other code' if what == 'code' else f'another {what}'}:"
         f"{listed}\n{rule}. Choose another folder (--output), repeat the old {what} to resume it, "
-        "or fork into a folder beside it (run --fork, fork=True)",
+        "or fork into a folder next to it (run --fork, fork=True)",
         differences,
     )
 

@@ -361,8 +361,8 @@ class RunFolder:
                 self._replaced.add(source)
                 logger.warning(
                     "the value of %s occurs in task %s, trial %s, and is recorded as <redacted>. "
-                    "If it is no secret, unset it and run that simulation again: a conversation "
-                    "with words replaced cannot be scored anew",
+                    "If it is not a secret, unset it and run that simulation again: a redacted "
+                    "conversation cannot be scored again",
                     source,
                     record["task_id"],
                     record["repeat_idx"],

@@ -220,7 +220,9 @@ def test_a_rehearsal_of_gold_says_where_a_task_was_lost(tmp_path):
     ran = rehearsed(tmp_path, "mangling")
 
     asked, lost, *where = last_json(ran.stdout)["notes"]
-    assert "was asked" in asked and lost.startswith("With gold every task should pass; 1 of 2")
+    assert "was asked" in asked and lost.startswith(
+        "With gold every task should pass; your agent lost 1 of 2"
+    )
     assert where == [
         "  library/renew_own_not_husbands trial 0: first missing call: "
         "renew_loan(loan_id=L-5001); instead: renew_loan(loan_id=l-5001)"

@@ -241,7 +241,7 @@ def _task_source(own: OwnBenchmark, options: BenchmarkRunOptions) -> Any:
     if (found := _own_tasks(own, callable_only=bool(arguments))) is not None:
         return _call_or_return(found, arguments)
     raise ConfigurationError(
-        f"{own.name} has no tasks; define {LIST} or {LOADER}() beside it, give the benchmark a "
+        f"{own.name} has no tasks; define {LIST} or {LOADER}() next to it, give the benchmark a "
         f"method {LOADER}, or name a file: --tasks tasks.json (tasks=...)"
     )
 

@@ -35,16 +35,16 @@ _AS_AGENT = (
 )
 _AS_USER = (
     "You are the customer of [bold]{domain}[/bold]. You talk to the agent ({other}) about what "
-    "your instructions below say, and to nobody else. Do not invent facts. When your wish is "
+    "your instructions below say, and to nobody else. Do not invent facts. When your request is "
     "settled or refused, leave with /stop.\n"
-    "What is judged is the agent: whether the database ends up as it should."
+    "Only the agent is judged, by whether the database ends up as it should."
 )
 _HELP = (
-    ("any text", "say it to the other side; a last \\ continues in the next line"),
+    ("any text", "say it to the other side; a \\ at the end continues on the next line"),
     ("/tools [NAME]", "what you can do, or one tool in detail"),
-    ("/call NAME", "use a tool; its parameters are asked for one by one"),
+    ("/call NAME", "use a tool; you are asked for its parameters one by one"),
     ('/call NAME {"id": 1}', "the same with its parameters as JSON"),
-    ("/last", "the last tool result, whole"),
+    ("/last", "the last tool result in full"),
     ("/stop [WORDS]", "end the conversation; it is then judged"),
     ("/give-up", "leave; as the agent, you have failed the task"),
     ("/quit or Ctrl-C", "interrupt; what happened is kept and can be resumed"),

@@ -116,7 +116,7 @@ def verify(
 
 
 @with_examples(
-    ("maseval tau2 export last", "one file for each domain, beside the run's log"),
+    ("maseval tau2 export last", "one file for each domain, in the run's folder"),
     ("maseval tau2 export runs/mine --output retail.json", "into a file of your choice"),
 )
 def export(

@@ -186,8 +186,8 @@ class Threads:
     def _make_do(self, error: RuntimeError) -> None:
         if not self._threads:
             raise WorkerStartError(
-                f"no simulation can be started: {error}; let this process have more threads (on "
-                "Linux `ulimit -u`, or the limit of its container), or end other programs"
+                f"no simulation can be started: {error}; allow this process more threads (on "
+                "Linux `ulimit -u`, or the limit of its container), or close other programs"
             ) from error
         wanted, self.size = self.size, max(1, self._threads // 2)
         self._surplus.extend([None] * (self._threads - self.size))

@@ -323,7 +323,7 @@ class _ProcessMap:
         if len(batch.values) == 1:
             raise WorkerDiedError(
                 f"the process that worked on {batch.values[0]!s} died {_MOST_DEATHS} times "
-                f"({lost}); look for what ends it: too little memory, or a library that crashes"
+                f"({lost}); find out what kills it: too little memory, or a library that crashes"
             )
         self._under_way.popleft()
         for value in reversed(batch.values):

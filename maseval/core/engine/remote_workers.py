@@ -335,10 +335,10 @@ class RemoteWorkers:
         name = f"task {str(repetition.task.id)!r}, repetition {repetition.repeat_idx}"
         error = WorkerDiedError(
             f"the process in which it took place died {times} times, the last time on "
-            f"{process.place.node}; look for what ends the process there: too little memory, or a "
+            f"{process.place.node}; find out what kills the process there: too little memory, or a "
             "library that crashes"
         )
-        self._note("given_up", process, f"{name} is given up: its process died {times} times")
+        self._note("given_up", process, f"gave up on {name}: its process died {times} times")
         self._end(assignment, error)
 
     def _end(self, assignment: Assignment, error: MASEvalError) -> None:

@@ -203,7 +203,7 @@ def _folder() -> dict[str, str]:
 
 
 _TOKEN_WAY = (
-    "let this machine have the token of the head (`ray get-auth-token` prints it there) in "
+    "give this machine the token of the head (`ray get-auth-token` prints it there) in "
     "~/.ray/auth_token, or in the file that RAY_AUTH_TOKEN_PATH names, and set RAY_AUTH_MODE=token"
 )
 
@@ -211,7 +211,7 @@ _TOKEN_WAY = (
 def _failure(address: str, error: Exception) -> str:
     why = _first_line(error)
     if type(error).__name__ == "AuthenticationError":
-        return f"Ray authenticates by token, and there is none or another one here: {_TOKEN_WAY}"
+        return f"Ray authenticates by token, and the token here is missing or wrong: {_TOKEN_WAY}"
     if address == LOCAL:
         return f"Ray cannot be started on this machine: {why}"
     if address == AUTO and "Failed to connect" in why:

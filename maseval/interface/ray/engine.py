@@ -206,8 +206,8 @@ class RayMap:
             answer: _TaskReply = self._ray.get(reply)
         except (errors.WorkerCrashedError, errors.NodeDiedError, errors.OutOfMemoryError) as error:
             raise WorkerDiedError(
-                f"the process that worked on {batch[0]!s} died {_RETRIES + 1} times; look for "
-                "what ends it there: too little memory, or a library that crashes"
+                f"the process that worked on {batch[0]!s} died {_RETRIES + 1} times; find out what "
+                "kills it there: too little memory, or a library that crashes"
             ) from error
         except errors.RayError as error:
             raise RayConnectionError(

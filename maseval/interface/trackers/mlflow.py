@@ -49,9 +49,9 @@ def _check_store(where: str | None) -> None:
     address = where or os.environ.get("MLFLOW_TRACKING_URI") or _LOCAL
     if address.startswith(_LOCAL) and not extras.is_installed("sqlalchemy"):
         raise extras.MissingExtraError(
-            f"without the address of a server, MLflow keeps runs in a database ({address}), and "
-            f"the package of the extra, {PACKAGE}, has none: pip install mlflow, or name a server, "
-            "such as mlflow=http://localhost:5000"
+            f"without a server address, MLflow keeps runs in a database ({address}), which "
+            f"{PACKAGE} does not support: pip install mlflow, or name a server, such as "
+            "mlflow=http://localhost:5000"
         )
 
 

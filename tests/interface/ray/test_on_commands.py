@@ -92,7 +92,7 @@ def test_a_missing_token_is_reported_as_such(nodes, tmp_path):
         timeout=800,
     )
 
-    assert "Ray authenticates by token, and there is none or another one here" in done.stderr
+    assert "Ray authenticates by token, and the token here is missing or wrong" in done.stderr
 
 
 ENDLESS = """

@@ -444,9 +444,8 @@ def odd_simulations(found: RescoredRecord) -> Iterator[Finding]:
             original = first[again[0].identity.marks[name]]
             yield record_finding(
                 f"repeated {name}",
-                f"{_share_of(again, found)} have the {name} of another (the first: "
-                f"{again[0].identity.where} has that of {original.identity.where}); all of them "
-                "count",
+                f"{_share_of(again, found)} share the {name} of another (the first: "
+                f"{again[0].identity.where} that of {original.identity.where}); all of them count",
                 weight="remark",
             )
     odd = [each for each in found.simulations if each.identity.oddities]

@@ -213,7 +213,7 @@ class ResultsFile:
         files = simulation_files(self.path, self._member("simulation_index"))
         if not files and self._member("simulations"):
             logger.warning(
-                "%s holds simulations, but a folder named %s lies beside it and is read instead",
+                "%s holds simulations, but a folder named %s next to it is read instead",
                 *(self.path, SIMULATIONS_NAME),
             )
         for file in files:

@@ -75,6 +75,6 @@ def test_only_gold_must_pass_and_few_losses_are_listed():
 
     _, headline, *losses = gold.notes()
 
-    assert headline.startswith("With gold every task should pass; 7 of 8 were lost")
+    assert headline.startswith("With gold every task should pass; your agent lost 7 of 8")
     assert len(losses) == 6 and losses[-1] == "  and 2 more"
     assert nothing.notes() == []

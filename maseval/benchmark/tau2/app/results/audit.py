@@ -89,7 +89,7 @@ class ErrataFound:
         correction = erratum.sound_verdict
         titled = [
             *([] if correction.gold is None else [("Corrected gold", correction.gold)]),
-            *(("Another correct end state", steps) for steps in correction.accept),
+            *(("Another right end state", steps) for steps in correction.accept),
         ]
         for title, steps in titled:
             yield title, [render_call(step.model_dump()) for step in steps] or ["no write at all"]

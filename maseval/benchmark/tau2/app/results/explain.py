@@ -220,7 +220,7 @@ def _diagnose(report: Report) -> Diagnosis | None:
     except NoJudgeError as error:
         return Diagnosis(_cause_by_judge(found, error))
     if cause is None:
-        seen = "recorded as failed, but it passes when it is judged again"
+        seen = "recorded as failed, but it passes when scored again"
         kind = "verdict not reproduced"
         cause = Finding("cause", "infrastructure", kind, "judged again", seen, "proven")
     # Passes have sound verdicts as well, so that commands and pages tell them apart from this.

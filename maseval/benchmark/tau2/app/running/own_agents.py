@@ -41,7 +41,7 @@ def load_agent(reference: str) -> MakeAgent:
     """Load the function that ``file.py:function`` or ``package.module:function`` names."""
     if "://" in reference:
         raise ConfigurationError(
-            f"agent is {reference!r}; an agent that speaks chat completions is asked like a model: "
+            f"agent is {reference!r}; name an agent behind a chat completions API like a model: "
             "--agent-model NAME --agent-args base_url=URL"
         )
     form = "my_agent.py:function or package.module:function"
@@ -217,8 +217,7 @@ class Rehearsal:
         if self.player != "gold" or not lost:
             return
         yield (
-            f"With gold every task should pass; {len(lost)} of {len(self.done)} were lost on the "
-            "way through your agent:"
+            f"With gold every task should pass; your agent lost {len(lost)} of {len(self.done)}:"
         )
         yield from (f"  {one}: {one.loss}" for one in lost[:_MOST_NOTES])
         if len(lost) > _MOST_NOTES:

@@ -354,12 +354,12 @@ def _check_prompt(kind: str, mode: str, prompt: str | None) -> None:
     if kind != "llm":
         raise ConfigurationError(
             f"a prompt is for the reference agent, but agent is {kind!r}; leave the prompt out, or "
-            "take the agent llm (--agent llm --agent-model MODEL)"
+            "use the agent llm (--agent llm --agent-model MODEL)"
         )
     if mode != Mode.NORMAL:
         raise ConfigurationError(
-            f"mode is {mode!r}, in which the prompt says more than the policy; give a prompt of "
-            "your own only in mode 'normal'"
+            f"mode is {mode!r}, whose prompt holds more than the policy; use a prompt of your "
+            "own in mode 'normal' only"
         )
 
 
@@ -407,7 +407,7 @@ def _model(
         without = "agent gold, noop or noisy" if role == "agent" else "the scripted user"
         raise ConfigurationError(
             f"{role}_model is not set; name one like openai/gpt-4.1 "
-            f"(--{role}-model), or take {without}, which needs no model (--{role})"
+            f"(--{role}-model), or use {without}, which needs no model (--{role})"
         )
     return ModelSpec.of(model_id, args, base_url)
 

@@ -93,7 +93,7 @@ class Correction(_Entry):
             return "the official one stands"
         corrected = [
             *(["a corrected gold"] * (self.gold is not None)),
-            *(["another text to be told"] * (self.tell is not None)),
+            *(["another text that the agent must say"] * (self.tell is not None)),
             *([count_of(len(self.accept), "other right end state")] * bool(self.accept)),
         ]
         return f"by {' and '.join(corrected)}"

@@ -139,7 +139,9 @@ def check_log(call: BankCall) -> Iterator[Answer]:
     if call.arguments.get("user_id") == _CODE:
         wrong = [field for field in _LOGGED if call.arguments.get(field) != _CODE]
         if wrong:
-            yield Broken(f"personal data is logged beside the bypass code: {', '.join(wrong)}")
+            yield Broken(
+                f"personal data is logged together with the bypass code: {', '.join(wrong)}"
+            )
         return
     if user is None:
         named = call.arguments.get("user_id")
