@@ -263,7 +263,7 @@ CORPUS = [
 
 CAUTIONS = [
     Doctored(swapped_endings, "ended by the other side", "in 24 of 24 simulations"),
-    Doctored(copied_conversations, "repeated times", "12 of 24 simulations have the times of"),
+    Doctored(copied_conversations, "repeated times", "12 of 24 simulations share the times of"),
     Doctored(repeated_ids, "repeated id", "23 of 24 simulations share the id of another"),
     Doctored(backwards, "times out of order", "in 1 of 24 simulations (the first: library/"),
     Doctored(appended_facts, "texts longer than their tokens", "but 120 tokens"),
