@@ -247,15 +247,18 @@ def plan(
         console.print(f"[dim]{inert(line)}[/dim]", soft_wrap=True)
 
 
+_WHICH_TASKS = ("these\ntasks", "tasks\nlike\nthese")
+
+
 def _table(found: "Forecast") -> Table:
     about, asked = found.about, any(row.expected is not None for row in found.rows)
     table = Table(
-        title="difference that is found in 4 of 5 cases, and half-width, in points",
+        title="Smallest difference that is found in 4 of 5 cases, and half-width (±), in points",
         title_justify="left",
     )
     # Broken so that all of it fits into 80 columns.
-    names = ["trials", "simula-\ntions", "differ-\nence\nthese", "like\nthese"]
-    names += ["half-\nwidth\nthese", "like\nthese"]
+    names = ["trials", "simula-\ntions"]
+    names += [f"{of}\n{on}" for of in ("differ-\nence on", "± on") for on in _WHICH_TASKS]
     names += ["cost"] * (about.cost is not None) + ["time"] * (about.seconds is not None)
     names += ["run,\nwith\nlooks"] * asked
     for name in names:
