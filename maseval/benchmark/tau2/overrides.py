@@ -10,8 +10,9 @@ the place of the recorded one. A message with the original's own answer carries 
 """
 
 import copy
+import logging
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, Protocol, cast
 
@@ -28,16 +29,24 @@ from maseval.benchmark.tau2.world.world import World, WorldState, collides, text
 from maseval.core.tool import tool_definition
 
 _HOOKS = ("create_tools", "create_user_tools", "make_tool_call", "sync_tools")
+_NOT_CALLED = ("get_response", "make_user_tool_call")
 # Tools that can be recorded; other objects, such as a framework's own tools, are left alone.
 _FUNCTIONS = (FunctionType, MethodType, BuiltinFunctionType, partial)
 
 Tool = Callable[..., Any]
 
+_log = logging.getLogger(__name__)
 
+
+@cache  # said once for each class
 def overridden_hooks(mine: type, base: type) -> list[str]:
-    """Return the hooks that a subclass overrides."""
+    """Return the hooks that a subclass overrides; warn of methods that no live run calls."""
     if mine is base:
         return []
+    for name in _NOT_CALLED:
+        if getattr(mine, name) is not getattr(base, name):
+            words = "%s overrides %s, which live runs do not call; override make_tool_call instead"
+            _log.warning(words, mine.__name__, name)
     return [name for name in _HOOKS if getattr(mine, name) is not getattr(base, name)]
 
 
