@@ -181,7 +181,7 @@ def test_the_workflow_is_green_for_an_agent_that_works_and_red_for_one_that_does
     assert first.is_green, first.output
     assert "Compare with the baseline" not in first.ran
     assert second.ran["Evaluate"] == 1, second.output
-    assert re.search(r"\d of 24 were lost on the way through your agent", second.output)
+    assert re.search(r"your agent lost \d of 24", second.output)
     assert "Compare with the baseline" not in second.ran and second.ran["Write the report"] == 0
     # The run of the broken agent has not become the baseline.
     assert third.is_green and third.ran["Compare with the baseline"] == 0, third.output

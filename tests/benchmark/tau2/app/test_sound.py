@@ -199,7 +199,7 @@ def test_report_and_viewer_have_the_same_rows_notes_and_labels(run, tmp_path):
     assert index["results"] == shown["results"]
     assert "over sound tasks" not in [row["name"] for row in before["rows"]]
     notes = " ".join(shown["results"]["notes"])
-    assert "over sound tasks: 1 task left out, 1 verdict differs. These numbers stand" in notes
+    assert "over sound tasks: 1 task left out, 1 verdict differs. These are additional" in notes
     labels = [each for row in rows_of(shown) for each in row["labels"]]
     assert labels.count("task: left out") == labels.count("task: sound: failed") == 1
     assert [list(each["labels"]) for each in rows_of(index)] == [

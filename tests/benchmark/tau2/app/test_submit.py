@@ -85,7 +85,7 @@ def test_a_scripted_agent_is_said_to_be_no_entry(whole_run, tmp_path):
     printed = maseval("tau2", "submit", whole_run, "--output", tmp_path / "s", *details)
 
     assert printed.exit_code == 0
-    words = "the agent is scripted (scripted/echo), and no system"
+    words = "the agent is scripted (scripted/echo), not a real system"
     assert words in printed.stdout and "is not an entry for a leaderboard" in printed.stdout
 
 
