@@ -9,6 +9,15 @@ from typing import Self
 from maseval.core.exceptions import TaskTimeoutError
 
 
+class Acting:
+    """The agent of a repetition that was the last to begin its work.
+
+    Tools hold this and not the clock, from which an agent could reach the run and its tasks.
+    """
+
+    name: str | None = None
+
+
 class Clock:
     """The time of a repetition: its start, its deadline, and whether it was abandoned."""
 
@@ -25,8 +34,7 @@ class Clock:
         self.stopping = stopping
         """Returns True if the run is stopping."""
         self.collected_traces: dict[str, object] = {}
-        self.acting: str | None = None
-        """The agent that was the last to begin its work."""
+        self.acting = Acting()
         self.abandoned = False
         """True if the repetition was abandoned: its result will not be used."""
         self._start = time.monotonic()
@@ -85,12 +93,12 @@ _current: ContextVar[Clock | None] = ContextVar("maseval_repetition", default=No
 _acting: ContextVar[str | None] = ContextVar("maseval_acting", default=None)
 
 
-def acting_agent(clock: Clock | None = None) -> str | None:
+def acting_agent(latest: Acting | None = None) -> str | None:
     """Return the name of the agent that works here, in this thread or task; None if nobody does.
 
-    In a thread that inherits nothing, it is the one that ``clock`` saw begin last.
+    In a thread that inherits nothing, it is the ``latest`` of the repetition.
     """
-    return _acting.get() or (None if clock is None else clock.acting)
+    return _acting.get() or (None if latest is None else latest.name)
 
 
 def begin_to_act(name: str) -> None:
@@ -102,12 +110,11 @@ def begin_to_act(name: str) -> None:
 def acting_as(name: str | None) -> Iterator[None]:
     """Name the agent, or the user, on whose account models are asked and tools are called."""
     clock = Clock.here()
-    before, token = None if clock is None else clock.acting, _acting.set(name)
-    if clock is not None:
-        clock.acting = name
+    latest = Acting() if clock is None else clock.acting
+    before, token = latest.name, _acting.set(name)
+    latest.name = name
     try:
         yield
     finally:
         _acting.reset(token)
-        if clock is not None:
-            clock.acting = before
+        latest.name = before

@@ -69,7 +69,8 @@ class Tau2Environment(Environment):
         self._lock = threading.RLock()
         self.step_limit: int | None = None
         self._overrides: Overrides | None = None
-        self._clock = Clock.here()
+        clock = Clock.here()
+        self._acting = None if clock is None else clock.acting
         self.ended_by_user = False
         """True if the user ended the simulation in the midst of the agent's turn."""
         super().__init__(task_data, callbacks, environment_data=environment_data)
@@ -254,7 +255,7 @@ class Tau2Environment(Environment):
                 return self.is_over
             call["id"] = call_id or self.trajectory.next_call_id()
             make = assistant_message if requestor == "assistant" else user_message
-            agent = acting_agent(self._clock) if requestor == "assistant" else None
+            agent = acting_agent(self._acting) if requestor == "assistant" else None
             self.trajectory.add(make(None, tool_calls=[call], cost=0.0), agent)
             answer = self.respond(call)
             self.trajectory.add_answers([answer])

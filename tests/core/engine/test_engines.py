@@ -201,6 +201,7 @@ def test_a_run_makes_do_with_the_threads_that_there_are():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the memory as Linux does")
 def test_a_run_without_any_thread_is_refused_in_words():
-    assert "no simulation can be started: can't start new thread; let this" in run_with_few_threads(
-        0
+    assert (
+        "no simulation can be started: can't start new thread; allow this"
+        in run_with_few_threads(0)
     )
