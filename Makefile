@@ -73,8 +73,8 @@ test-ray: $(RAY_READY) ## Try runs on Ray, with several nodes on this machine
 	@$(RAY_TEST) tests/interface/ray --ignore-glob='*/test_on_*'
 	@$(RAY_TEST) tests/interface/ray/test_on_*.py
 
-test-pythons: $(READY) ## Run the quick tests with each newer Python that is here
-	@$(BIN)/python -m scripts.pythons | while read -r version python; do \
+test-pythons: $(READY) ## Run the quick tests with each newer Python that is here, or with VERSIONS
+	@$(BIN)/python -m scripts.pythons $(VERSIONS) | while read -r version python; do \
 	  echo "Python $$version ($$python):"; \
 	  $(MAKE) --no-print-directory VENV=.venv-py$$version PYTHON="$$python" quick || exit 1; \
 	done

@@ -1,6 +1,7 @@
 """List the newer versions of Python that this machine has, each with the path of its interpreter.
 
-    python -m scripts.pythons
+    python -m scripts.pythons          all of them
+    python -m scripts.pythons 3.13     only this one
 
 They are looked for on the path, among pyenv's and among uv's: a version manager's command may be on
 the path and still run nothing.
@@ -9,6 +10,7 @@ the path and still run nothing.
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,7 +39,7 @@ def runs(command: str, version: str) -> bool:
 
 
 def main() -> None:
-    for version in VERSIONS:
+    for version in sys.argv[1:] or VERSIONS:
         found = next((each for each in candidates(version) if each and runs(each, version)), None)
         if found is not None:
             print(version, found)
