@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 import signal
+import time
 import subprocess
 import threading
 from concurrent.futures import Future
@@ -292,6 +293,7 @@ def test_after_an_interruption_the_same_command_plays_it_again(number, tmp_path)
     with hang_ups_heeded():
         process, _ = begun_by_stdio(tmp_path)
     process.send_signal(number)
+    time.sleep(5)  # the signal comes first: a client that leaves is another end
     _, errors = process.communicate(timeout=300)
 
     assert process.returncode == 3
