@@ -4,9 +4,9 @@ import asyncio
 import json
 import re
 import signal
-import time
 import subprocess
 import threading
+import time
 from concurrent.futures import Future
 from pathlib import Path
 
