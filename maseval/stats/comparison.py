@@ -126,7 +126,7 @@ def compare(
     trials, one_sided = _shared_tasks(by_name)
     a, b = (trials[name] for name in names)
     most = fewest_trials([*a.values(), *b.values()])
-    _check_k(k, most)
+    check_k(k, most)
     differences = [
         _difference(group, keys, a, b, measure, each, level)
         for group, keys in _groups(a)
@@ -152,7 +152,7 @@ def compare(
     )
 
 
-def _check_k(k: int, most: int) -> None:
+def check_k(k: int, most: int) -> None:
     if not 1 <= k <= most:
         raise ConfigurationError(
             f"pass^{k} cannot be compared: some shared task has only "
@@ -268,7 +268,7 @@ def compare_all(
     trials, one_sided = _shared_tasks(kept)
     common = next(iter(trials.values()))
     kept = {name: [each for each in run if each.key in common] for name, run in kept.items()}
-    _check_k(k, fewest_trials([one for each in trials.values() for one in each.values()]))
+    check_k(k, fewest_trials([one for each in trials.values() for one in each.values()]))
     # The same as the main difference of ``compare``, which has much more to say about two runs.
     group, keys = _groups(common)[-1]
     mains = {
