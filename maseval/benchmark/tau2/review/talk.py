@@ -49,8 +49,9 @@ _SIGNED = re.compile(
 _UNSIGNED = re.compile(
     r"(\b(?:totals?|price|fare|costs?|refund(?:ed|s)?|charged?|diff(?:erence)?|amounts?|fee|balance"
     r"|back|credit(?:ed)?|pay|paid|extra|sum)\b[ :=|]{1,3}(?:(?:is|of|to|at|comes to|will be) )?"
-    r"[+-]?)(\d{2,6}(?:\.\d\d?)?)(?![\w%/:.-]\w|[\d%]| ?(?:(?:checked|extra|more|free) )?(?:bag|pass"
-    r"|pers|item|piece|gb|mb|gig|day|hour|min|week|month|point|flight|seat|leg|cm|inch|lb|pcs|people|am|pm)|[a-z])",
+    r"[+-]?)(\d{2,6}(?:\.\d\d?)?)(?![\w%/:.-]\w|[\d%]| ?(?:(?:checked|extra|more|free) )?(?:bag"
+    r"|pass|pers|item|piece|gb|mb|gig|day|hour|min|week|month|point|flight|seat|leg|cm|inch|lb|pcs"
+    r"|people|am|pm)|[a-z])",
     re.IGNORECASE,
 )
 _CENTS_TOLD = re.compile(
