@@ -4,13 +4,13 @@ Each cell draws many made-up grids and lets ``maseval.stats.effects`` find their
 how often something is called proven that is not there, how often intervals hold the truth, how
 often a true effect is found, and how large a factor without any effect is said to be. A share
 outside its limits ends the program with an error; ``--write`` draws 300 grids for each cell and
-puts the table into docs/statistics.md.
+puts the table into docs/how-we-know.md.
 """
 
 import os
 import random
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from itertools import product
 from pathlib import Path
@@ -21,7 +21,7 @@ from benchmarks.table import show
 from maseval.core.outcome import Outcome
 from maseval.stats.effects import Contrast, Effects, find_effects
 
-PAGE = Path(__file__).parents[1] / "docs" / "statistics.md"
+PAGE = Path(__file__).parents[1] / "docs" / "how-we-know.md"
 BEGIN, END = "<!-- effects: begin -->", "<!-- effects: end -->"
 WRITTEN, PRINTED = 300, 40
 TRIALS = 4
@@ -181,35 +181,47 @@ def simulate_all(repetitions: int) -> dict[Case, Found]:
         return dict(zip(CASES, pool.map(_simulate, jobs), strict=True))
 
 
-COLUMNS = ("grid", "truth", "tasks", "false", "false interaction", "held", "range held", "found")
+COLUMNS = (
+    *("grid", "tasks", "false effect", "false interaction", "interval holds", "range holds"),
+    *("+10 found", "+20 with one model found", "size of no effect"),
+)
 
 
-def rows(found: dict[Case, Found]) -> list[Sequence[str]]:
-    return [
-        (
-            case.name,
-            case.truth,
-            str(case.tasks),
-            *(f"{100 * share:.1f}" for share in each[:4]),
-            "" if each.found is None else f"{100 * each.found:.0f}",
-            f"{each.size:.1f}",
+def rows(found: Mapping[Case, Found]) -> list[tuple[str, ...]]:
+    """Return for each grid and number of tasks the worst over all truths, and what is found."""
+    lines = []
+    for shape, tasks in product(SHAPES, TASKS):
+        by_truth = {truth: found[Case(shape, tasks, truth)] for truth in TRUTHS}
+        every = by_truth.values()
+        shares = (
+            max(each.false for each in every),
+            max(each.crossed for each in every),
+            min(each.held for each in every),
+            min(each.range for each in every),
         )
-        for case, each in found.items()
-    ]
+        power = (by_truth[truth].found or 0.0 for truth in ("+10", "+20 with one model"))
+        lines.append(
+            (
+                Case(shape, tasks, "").name,
+                str(tasks),
+                *(f"{100 * share:.1f}" for share in shares),
+                *(f"{100 * share:.0f}" for share in power),
+                f"{max(each.size for each in every):.1f}",
+            )
+        )
+    return lines
 
 
-def write(found: dict[Case, Found]) -> None:
-    """Put the table between its marks in docs/statistics.md."""
-    lines = [" | ".join(("", *COLUMNS, "size without effect", "")).strip()]
-    lines += ["|" + "---|" * (len(COLUMNS) + 1)]
-    lines += [" | ".join(("", *row, "")).strip() for row in rows(found)]
+def write(found: Mapping[Case, Found]) -> None:
+    """Put the table between its marks in docs/how-we-know.md."""
+    lines = [COLUMNS, ["---"] * len(COLUMNS), *rows(found)]
+    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     after = rest.partition(END)[2]
-    table = "\n".join(lines)
     PAGE.write_text(f"{before}{BEGIN}\n\n{table}\n\n{END}{after}", encoding="utf-8")
 
 
-def broken(found: dict[Case, Found], repetitions: int) -> list[str]:
+def broken(found: Mapping[Case, Found], repetitions: int) -> list[str]:
     """Return the cases whose errors or intervals are outside their limits, beyond luck."""
     luck = 3 * (ERROR * (1 - ERROR) / repetitions) ** 0.5
     return [
@@ -227,7 +239,7 @@ def main() -> None:
     found = simulate_all(repetitions)
     if writes:
         write(found)
-    show("Effects of grids, in percent", [*COLUMNS, "size"], rows(found))
+    show("Effects of grids, in percent", COLUMNS, rows(found))
     if wrong := broken(found, repetitions):
         sys.exit("outside the limits: " + "; ".join(wrong))
 

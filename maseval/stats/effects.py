@@ -58,8 +58,8 @@ class Contrast(Result):
         """Say which level is better, and of an interaction, with which level of the other one."""
         first, second = self.levels[0]
         if not self.within:
-            gap = f"{in_points(self.difference)} points {span_in_words(self.interval)}"
-            return f"{second} \u2212 {first} = {gap}"
+            span = between(self.interval.low, self.interval.high)
+            return f"{second} \u2212 {first} = {in_points(self.difference)} points {span}"
         (low, worse), (high, better) = sorted(zip(self.within, self.levels[1], strict=True))
         if low < 0 < high:
             return (
@@ -152,23 +152,17 @@ class Effects(Result):
         return {**super().to_dict(), **lists, "headline": self.headline}
 
 
-def span_in_words(span: Interval) -> str:
-    """Return the ends in points; too few tasks, where they would say nothing."""
-    return between(span.low, span.high) if span.tells else f"({TOO_FEW} for an interval)"
-
-
 def _size_in_words(factor: Factor) -> str:
     assert factor.size is not None and factor.interval is not None  # it has a grade
-    span = factor.interval
-    reach = between(span.low, span.high, 0) if span.tells else f"({TOO_FEW} for an interval)"
-    return f"{in_percent(factor.size, 0)} points {reach}"
+    span = between(factor.interval.low, factor.interval.high, 0)
+    return f"{in_percent(factor.size, 0)} points {span}"
 
 
 def _at_most(factor: Factor) -> str:
     span = factor.interval
     if span is None:
         return " (no two cells differ in it alone)"
-    return f" (at most {in_percent(span.high, 0)} points)" if span.tells else f" ({TOO_FEW})"
+    return f" (at most {in_percent(span.high, 0)} points)"
 
 
 _Key = tuple[tuple[int, ...], tuple[tuple[str, str], ...]]
