@@ -1,9 +1,9 @@
 """Conversations written in styles that the rules were not written from, each with a clean twin.
 
-A scene of ``scenes_DOMAIN_N.txt`` begins with its style, its task and the rule that it breaks. A line
-is a text of the agent (``A``) or the user (``U``), a call of the agent (``>``) or the user (``<``),
-records with which the task begins (``?``) or several steps of the bank (``@``). A line that begins
-with ``-`` belongs to the breach alone, one with ``+`` to its twin alone.
+A scene of ``scenes_DOMAIN_N.txt`` begins with its style, its task and the rule that it breaks. A
+line is a text of the agent (``A``) or the user (``U``), a call of the agent (``>``) or the user
+(``<``), records with which the task begins (``?``) or several steps of the bank (``@``). A line
+that begins with ``-`` belongs to the breach alone, one with ``+`` to its twin alone.
 """
 
 import json
