@@ -11,10 +11,10 @@ from maseval.app.results.finding import open_recording, open_run_or_file
 from maseval.app.results.recording import human_sides
 from maseval.app.results.variants import Variant, outcomes_by, variant_scores
 from maseval.core.exceptions import ConfigurationError, ResultFileError
-from maseval.core.outcome import TaskKey, words_on_cache, words_on_code
+from maseval.core.outcome import TaskKey, words_on_cache
 from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
-from maseval.core.words import count_of
+from maseval.core.words import count_of, words_on_code
 from maseval.runs import RunFolder
 from maseval.runs.config import RunConfig, subset_of
 from maseval.runs.recording import Recording

@@ -45,7 +45,7 @@ from maseval.core.storage.redaction import Secrets
 from maseval.core.task import Task
 from maseval.core.task.queues import AgentData
 from maseval.runs import RunFolder, default_root, run_into
-from maseval.runs.config import RunConfig
+from maseval.runs.config import CELL, RunConfig
 from maseval.runs.config_file import is_run_folder
 from maseval.runs.exceptions import writing
 from maseval.runs.live import note_event, note_finished
@@ -333,6 +333,8 @@ class FolderRun(ABC):
             benchmark.use_cache(cache)
             notes["cache"] = True
         notes |= self.prices.to_notes()
+        if options.cell:
+            notes[CELL] = dict(options.cell)
         support_by_name(self.config.get("benchmark"))  # raises before anything is run
         tracking = None
         if names := options.destinations:

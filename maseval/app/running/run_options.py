@@ -186,7 +186,10 @@ class OutputOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class FolderRunOptions(QuestionOptions, OutputOptions):
-    """The options of every run: tasks, trials, concurrency, budget, and output."""
+    """The options of every run: tasks, trials, concurrency, budget, and output.
+
+    ``cell`` has the level of each factor, by name, if the run is a cell of a grid.
+    """
 
     task_id: Sequence[str] = option(
         (), "Only this task, or 1-5,9 (repeatable)", TASKS, alias="task_ids", typed=list[str]
@@ -272,6 +275,7 @@ class FolderRunOptions(QuestionOptions, OutputOptions):
         typed=list[str],
     )
     display: Display | None = None
+    cell: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
         if self.concurrency < 1:

@@ -8,6 +8,8 @@ import re
 
 from maseval.benchmark.tau2.domains.airline.tools import NOW
 
+AMOUNT = re.compile(r"\$(\d+(?:\.\d+)?)")
+
 # Replies
 ACT = (
     r"(?:proceed|go ahead|confirm|decide|(do|make|book|cancel|change|update|upgrade|modify|process"
@@ -133,9 +135,7 @@ CARD_ON_FILE = re.compile(
     r"original|same (?:card|payment|method)|on file|\bcard\b|certificate|voucher|payment method"
 )
 PEOPLE = re.compile(r"\b(?:myself|both|same passengers?|passengers?|travell?ers?|me)\b")
-ANY_PRICE = re.compile(r"\$ ?\d")
 USER_ID = re.compile(r"\b[a-z]+_[a-z]+_\d{4}\b")
-AIRLINE_AMOUNT = re.compile(r"\$ ?(\d[\d,]*(?:\.\d+)?)")
 # In a line with a price: that it is one for each passenger.
 PER_HEAD = re.compile(
     r"\b(?:per|each|apiece)\b|/ ?(?:person|passenger|pax)|[x\u00d7*] ?\d\b|\b\d+ ?[x\u00d7*] ?\$",
@@ -158,9 +158,6 @@ DATE = re.compile(
 )
 
 # Retail
-RETAIL_AMOUNT = re.compile(
-    r"\$ ?(\d[\d,]*(?:\.\d+)?)|\b(\d[\d,]{0,12}\.\d\d)\b|\b(\d[\d,]{0,12})(?= ?(?:dollars|USD)\b)"
-)
 DONE = (
     r"(?:process|refund|issu|charg|credit|appli|cancel|complet|updat|exchang|modifi|initiat)\w*ed"
 )
@@ -241,9 +238,8 @@ DATA = re.compile(
     r"\brefuel|\btop[ -]?up|\bmore data|\badd\w* (?:\S+ ){0,8}?(?:data|gb|gigs?)\b", re.I
 )
 TELECOM_PRICE = re.compile(
-    r"(?:\$|\busd) ?(\d+(?:\.\d+)?)|\b(\d+(?:\.\d+)?|one|two|three|four|five|six|eight|ten|twelve)"
-    r" ?(?:\$|(?:us )?dollars?\b|bucks\b|usd\b)"
-    r"|(?<![\w.:/-])(\d+\.\d\d)(?![\d.]| ?(?:gb|gig|%|mb))",
+    r"\$(\d+(?:\.\d+)?)"
+    r"|\b(one|two|three|four|five|six|eight|ten|twelve) ?(?:(?:us )?dollars?|bucks|usd)\b",
     re.I,
 )
 EACH = re.compile(r"^\W{0,3}(?:/|per|a|each|for (?:each|every|one|1))? ?(?:gb|gig)", re.I)

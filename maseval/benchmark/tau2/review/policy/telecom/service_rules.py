@@ -187,6 +187,7 @@ _STRANGE = (
     *("factory", "network settings", "cache", "safe mode", "install", "updat", "version", "store"),
     *("manufacturer", "apple", "samsung", "another ", "different ", "wipe", "service cent"),
 )
+_PLAN_PRICE = re.compile(r'"price_per_month": ([\d.]+)')
 _FIELD = re.compile(r'"(line_id|phone_number|data_used_gb|data_limit_gb)": "?([\w.-]+)')
 
 
@@ -310,8 +311,8 @@ def check_plan_prices(talk: Talk) -> Iterator[Answer]:
                 known = talk.known_before(said.message_index)
                 read = {float(each) for each in phrases.FIGURE.findall(known)}
                 price = read_price(found)
-                # A difference of two prices may be named, too.
-                if not any(price == one or price + one in read for one in (0, *read)):
+                plans = [float(each) for each in _PLAN_PRICE.findall(known)]
+                if price not in {*read, *(one - other for one in plans for other in plans)}:
                     text = f"nothing that was read says ${price:g} per month"
                     yield Broken(text, {"said": sentence}, said.message_index)
                     return
