@@ -17,10 +17,10 @@ from maseval.core.outcome import (
     Simulation,
     total_cost,
     words_on_cache,
-    words_on_code,
 )
 from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.core.task import ChosenSubset
+from maseval.core.words import words_on_code
 from maseval.runs.config import RunConfig, cell_of
 from maseval.stats import Estimate, GroupSummary
 from maseval.stats.summary import ONLY_FIRST, Summary, summarise_run
