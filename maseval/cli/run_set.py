@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import click
 import typer
 from rich.table import Table
 
@@ -190,7 +189,7 @@ class RunSet:
         with one.open(self.context):
             try:
                 return invoke_words(self.context, [*part.words, *more])
-            except (click.exceptions.Exit, click.ClickException):
+            except (typer.Exit, typer.BadParameter):
                 raise
             except Exception as error:  # of somebody's own code: the other runs go on
                 if is_debugging(self.context):
