@@ -25,6 +25,10 @@ class AllCommands(RootGroup):
         "note": "maseval.cli.runs:note",
         "show": "maseval.cli.show:show",
         "view": "maseval.cli.servers:view",
+        "explain": "maseval.cli.score:explain",
+        "comply": "maseval.cli.conduct:comply",
+        "users": "maseval.cli.conduct:users",
+        "score": "maseval.cli.score:score",
         "compare": "maseval.cli.compare:compare",
         "gate": "maseval.cli.compare:gate",
         "plan": "maseval.cli.compare:plan",
@@ -38,6 +42,12 @@ class AllCommands(RootGroup):
         "chaos-server": "maseval.cli.servers:chaos_server",
         "tau2": "maseval.cli.tau2:app",
         "macs": "maseval.cli.macs:app",
+    }
+    former: ClassVar[Mapping[str, str]] = {
+        "tau2 score": "score",
+        "tau2 explain": "explain",
+        "tau2 comply": "comply",
+        "tau2 users": "users",
     }
 
 

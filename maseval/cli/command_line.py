@@ -14,7 +14,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import islice
@@ -33,11 +33,45 @@ from maseval.core.storage.redaction import Secrets, redact_command, redact_text
 CommandT = TypeVar("CommandT", bound=Callable[..., None])
 
 
+ALL_HELP = "--help-all"
+# Options that few people need: the help of a command with many leaves them to --help-all.
+RARE_OPTIONS = frozenset(
+    (
+        *("margin", "question", "anchor_points", "ray_address", "processes", "force", "max_wait"),
+        *("retry_failed", "cache_dir", "prices", "fork", "resume_changed", "track", "task_args"),
+        *("otel", "otel_endpoint", "otel_content", "config", "save_config", "reasoning", "split"),
+        *("mode", "texts", "max_errors", "probe", "allow_losses", "show_prompts", "user_args"),
+        *("tool_model", "embedded_tasks", "remap_tasks", "as_recorded", "lenient", "strict"),
+        *("contact_name", "github", "date", "notes", "key_env", "host", "timeout", "overwrite"),
+    )
+)
+_MANY = 6
+
+
 class PlainCommand(TyperCommand):
-    """A command whose help shows its parameters plainly."""
+    """A command whose help shows its parameters plainly, and rare ones on demand."""
 
     def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]  # its Context
+        for each in self._rare:
+            each.hidden = not ctx.meta.get(ALL_HELP)
         return _simplify(super().get_params(ctx))
+
+    @cached_property
+    def _rare(self) -> list[Any]:
+        every = [each for each in self.params if each.param_type_name == "option"]
+        return [each for each in every if each.name in RARE_OPTIONS and len(every) > _MANY]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if self._rare and ALL_HELP in args:
+            ctx.meta[ALL_HELP], args = True, ["--help"]
+        return super().parse_args(ctx, args)
+
+    def get_help_option(self, ctx: Any) -> Any:
+        found = super().get_help_option(ctx)
+        if found is not None and self._rare:
+            more = f"{ALL_HELP} also shows {len(self._rare)} rare options"
+            found.help = "Show this message and exit." if ctx.meta.get(ALL_HELP) else f"{more}."
+        return found
 
 
 class CommandGroup(TyperGroup):
@@ -201,13 +235,26 @@ _JUDGING = frozenset({"gate"})
 class RootGroup(CommandGroup):
     """The group of all commands: keeps the words typed, and turns errors into messages."""
 
+    former: ClassVar[Mapping[str, str]] = {}
+    """What a command was called until this version, and the words that took its place."""
+
     def make_context(
         self, info_name: str | None, args: list[str], *rest: Any, **more: Any
     ) -> typer.Context:
         words = list(args)
-        context: Any = super().make_context(info_name, _ours_first(words), *rest, **more)
+        ours, others = _ours_first(words)
+        given = [*ours, *self._rename(others)]
+        context: Any = super().make_context(info_name, given, *rest, **more)
         context.meta.setdefault(_WORDS, [str(info_name), *words])
         return context  # type: ignore[no-any-return]
+
+    def _rename(self, words: list[str]) -> list[str]:
+        for old, new in self.former.items():
+            before, after = old.split(), new.split()
+            if words[: len(before)] == before:
+                stderr().print(f"`maseval {old}` is now `maseval {new}`.", style="yellow")
+                return [*after, *words[len(before) :]]
+        return words
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]  # its own Context
         try:
@@ -266,8 +313,8 @@ def _context_of(context: typer.Context, words: Sequence[str]) -> Any:
     return command.make_context(" ".join(name), rest, parent=context.find_root())
 
 
-def _ours_first(words: Sequence[str]) -> list[str]:
-    """Put our own options first: whoever repeats a command to see more adds them at its end."""
+def _ours_first(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return our own options, which may stand anywhere, and the words of the command."""
     first, others = [], list[str]()
     every = iter(words)
     for word in every:
@@ -277,7 +324,7 @@ def _ours_first(words: Sequence[str]) -> list[str]:
             first += [word, *islice(every, 1)]
         else:
             others.append(word)
-    return [*first, *others]
+    return first, others
 
 
 def read_env_file(path: Path) -> None:

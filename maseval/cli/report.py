@@ -204,7 +204,7 @@ def unbundle(
     ),
     as_json: AsJson = False,
 ) -> None:
-    """Check a bundle, and open it as a run folder for `show`, `report`, `tau2 score` and others.
+    """Check a bundle, and open it as a run folder for `show`, `report`, `score` and others.
 
     An archive that holds anything else, unpacks to too much, or differs from its checksums or its
     log's seals is refused and nothing is written. Exit code 1 also if the certificate or a recorded

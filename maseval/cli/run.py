@@ -177,11 +177,12 @@ def _every_few_seconds(console: Console) -> Callable[[int, int], None]:
     return show
 
 
-KINDS = ("agent", "domain", "benchmark")
+KINDS = ("agent", "system", "domain", "benchmark")
 
 
 @with_examples(
     ("maseval new agent my_agent", "my_agent.py and test_my_agent.py, to run on tau2"),
+    ("maseval new system my_team", "a team: a supervisor, and two agents who work for it"),
     ("maseval new domain helpdesk", "helpdesk/: database, tools, policy, tasks and a test"),
     (
         "maseval new benchmark shopping --folder bench",
@@ -189,7 +190,9 @@ KINDS = ("agent", "domain", "benchmark")
     ),
 )
 def new(
-    kind: str = argument(..., "agent, domain or benchmark.", autocompletion=lambda: list(KINDS)),
+    kind: str = argument(
+        ..., "agent, system, domain or benchmark.", autocompletion=lambda: list(KINDS)
+    ),
     name: str = argument(..., "What it is called, as a Python module."),
     folder: Path = option(Path(), "Where to write it."),
 ) -> None:

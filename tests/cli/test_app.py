@@ -44,6 +44,23 @@ def test_a_group_describes_its_commands_as_they_describe_themselves(group, monke
         assert re.search(rf"│ {name} +{re.escape(first_line)} +│", listed), name
 
 
+def test_a_former_name_still_works_and_says_what_the_command_is_called_now(tmp_path):
+    done = maseval("--debug", "tau2", "score", "--help")
+
+    assert done.stdout == maseval("score", "--help").stdout
+    assert done.stderr == "`maseval tau2 score` is now `maseval score`.\n"
+
+
+def test_rare_options_are_read_everywhere_and_shown_on_demand():
+    few, every = (maseval("tau2", "run", word).stdout for word in ("--help", "--help-all"))
+
+    assert "--help-all" in few and "--max-errors" not in few
+    assert "--max-errors" in every and "--domain" in every
+    assert maseval("tau2", "run", "--help").stdout == few
+    refused = maseval("tau2", "run", "-d", "library", "--agent", "gold", "--max-errors", "-1")
+    assert refused.exit_code == 2 and "max_errors" in refused.stderr
+
+
 def test_the_version_is_told():
     assert maseval("--version").stdout.startswith("maseval 0.")
 
@@ -82,7 +99,7 @@ def test_a_file_that_cannot_be_read_is_one_message(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "broken.json").write_text('{"simulations": [')
 
-    done = maseval("tau2", "score", "broken.json")
+    done = maseval("score", "broken.json")
 
     assert done.exit_code in (1, 2)
     assert done.stderr.startswith("Error: broken.json") and "Traceback" not in done.stderr

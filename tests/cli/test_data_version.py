@@ -21,7 +21,7 @@ def test_a_run_is_by_the_release_that_was_asked_for(tau2_data_of_1_0_1, tmp_path
     config = json.loads((folder / "config.json").read_text())
     assert config["config"]["rules"] == "tau2-bench v1.0.1"
 
-    again = maseval("tau2", "score", folder, "--json")
+    again = maseval("score", folder, "--json")
 
     assert json.loads(again.stdout)["files"][0]["version"] == "1.0.1"
 

@@ -148,7 +148,7 @@ def test_a_task_is_shown_by_a_part_of_its_id_or_its_number(noisy):
     by_number = maseval("show", "last", "0").stdout
 
     assert by_part == by_number == maseval("show", "last", first).stdout
-    assert maseval("tau2", "explain", "last", first[:-3]).exit_code in (0, 2)
+    assert maseval("explain", "last", first[:-3]).exit_code in (0, 2)
 
 
 @pytest.mark.parametrize("columns", [40, 80])
@@ -211,11 +211,11 @@ def edited(path, **changes):
 
 def test_an_export_is_judged_like_the_run_and_an_edited_reward_is_found(folder):
     exported = maseval("tau2", "export", "last", "--output", "theirs.json")
-    honest = maseval("tau2", "score", "theirs.json", "--fail-on-disagreement")
+    honest = maseval("score", "theirs.json", "--fail-on-disagreement")
     found = json.loads((folder / "theirs.json").read_text())["simulations"][0]
     edited(folder / "theirs.json", reward=1.0 - found["reward_info"]["reward"])
-    forged = maseval("tau2", "score", "theirs.json", "--fail-on-disagreement")
-    only_told = maseval("tau2", "score", "theirs.json")
+    forged = maseval("score", "theirs.json", "--fail-on-disagreement")
+    only_told = maseval("score", "theirs.json")
 
     assert exported.stdout.strip() == "theirs.json"
     assert (

@@ -87,6 +87,16 @@ def test_rates_have_error_bars_and_doubts_about_the_judge():
     assert found["domains"][0]["scored"] == 2
 
 
+def test_commands_for_any_run_ask_the_benchmark():
+    run("a", "-n", 1, judge=("TRUE", "FALSE"))
+
+    explained = last_json(maseval("explain", "a", "0", "--json").stdout)
+    assert explained["findings"][0]["kind"] == "goal not met"
+    assert "the domain travel has no rules" in maseval("comply", "a").stdout
+    refused = maseval("score", "a")
+    assert refused.exit_code == 2 and "cannot judge recorded conversations" in refused.stderr
+
+
 def test_an_exported_run_is_scored_again(tmp_path):
     run("a", "-n", 2, judge=("TRUE", "FALSE"))
     written = maseval("macs", "export", "a")

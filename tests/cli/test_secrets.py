@@ -70,7 +70,7 @@ def test_a_word_in_a_variable_with_the_name_of_a_secret_does_not_spoil_a_run(tmp
     monkeypatch.setenv("PRIMARY_KEY", "book_id")
 
     maseval(*LIBRARY, "--agent", "gold", "--output", "r")
-    again = maseval("tau2", "score", "r")
+    again = maseval("score", "r")
 
     assert "<redacted>" not in (tmp_path / "r" / "log.jsonl").read_text()
     assert again.exit_code == 0, again.output

@@ -287,7 +287,7 @@ def recorded(tmp_path_factory):
         "export {run} --format csv --output {out}/x.csv",
         "sync {run} --to otel=http://127.0.0.1:9",
         "bundle {run} --output {out}/x.zip",
-        "tau2 score {run}",
+        "score {run}",
         "tau2 certify {run} --output {out}/c.json",
         "tau2 export {run} --output {out}/x.json",
     ],

@@ -92,7 +92,7 @@ def in_report(run):
 
 def in_export(run):
     maseval("tau2", "export", run, "--output", beside(run, "theirs.json"))
-    return asked("tau2", "score", beside(run, "theirs.json"))["files"][0]["pass^1"]["value"]
+    return asked("score", beside(run, "theirs.json"))["files"][0]["pass^1"]["value"]
 
 
 def in_bundle(run):
@@ -135,10 +135,8 @@ SHOWN = {
     "bundle": in_bundle,
     "sync": in_tracker,
     "tau2 run": in_resumed_run,
-    "tau2 score": lambda run: asked("tau2", "score", run)["files"][0]["pass^1"]["value"],
-    "tau2 comply": lambda run: asked("tau2", "comply", run)["files"][0]["scores"][0]["pass^1"][
-        "value"
-    ],
+    "score": lambda run: asked("score", run)["files"][0]["pass^1"]["value"],
+    "comply": lambda run: asked("comply", run)["files"][0]["scores"][0]["pass^1"]["value"],
     "tau2 certify": in_certificate,
     "tau2 export": in_export,
 }
@@ -149,7 +147,7 @@ SAME_CODE = {
     "demo": "tau2 run and report",
     "tau2 branch": "tau2 run, from a message on",
     "tau2 play": "tau2 run, with a person",
-    "tau2 submit": "tau2 score, and refuses verdicts that do not hold",
+    "tau2 submit": "score, and refuses verdicts that do not hold",
     "macs run": "tau2 run, with other data",
     "macs rates": "rates of goals beside show",
     "macs score": "judges conversations, and records no run",
@@ -157,7 +155,7 @@ SAME_CODE = {
 }
 NO_NUMBER = {
     *("new", "tag", "note", "replay-server", "chaos-server"),
-    *("tau2 mcp", "tau2 explain", "tau2 users", "tau2 audit", "tau2 errata", "tau2 verify"),
+    *("tau2 mcp", "explain", "users", "tau2 audit", "tau2 errata", "tau2 verify"),
     *("tau2 tasks", "tau2 show"),
     *(f"{name} data {each}" for name in ("tau2", "macs") for each in ("fetch", "verify", "path")),
     "tau2 data texts",

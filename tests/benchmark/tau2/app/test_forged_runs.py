@@ -18,7 +18,7 @@ from tests.noisy_runs import noisy_run
 from tests.report.reading import index_of, rows_of
 
 FOUND = (
-    "`maseval tau2 score` and `certify` name the cause; `show`, the report, the viewer and "
+    "`maseval score` and `certify` name the cause; `show`, the report, the viewer and "
     "`unbundle` mark every verdict that does not hold"
 )
 

@@ -217,7 +217,7 @@ def _notes_on_judges(result: RunResult) -> list[str]:
     if not waiting:
         return []
     return [
-        f"still to be judged: {count_of(waiting, 'simulation')}; `maseval tau2 score "
+        f"still to be judged: {count_of(waiting, 'simulation')}; `maseval score "
         f"{result.folder} "
         "--judge-model MODEL` does it"
     ]
