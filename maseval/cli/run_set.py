@@ -6,7 +6,7 @@ Ctrl-C, after which the same command resumes all of them.
 
 import shlex
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -169,7 +169,7 @@ class RunSet:
 
     def _prepare(self, part: _Part, *more: str) -> None:
         """Prepare a run, which finds what would make it fail, and how much there is to do."""
-        one = RunOfSet(part.run.cell or None, is_surveyed=True)
+        one = RunOfSet(self._cell(part), is_surveyed=True)
         with _named_in_errors(self.path, part.run):
             part.ended = self._invoke(part, one, *more)
         prepared = one.prepared
@@ -206,7 +206,7 @@ class RunSet:
             if reason := budget.objection(*now, priced=True):
                 part.ended = Ended(INCOMPLETE, reason)
                 return True
-        one = RunOfSet(part.run.cell or None, head=self._head(part, cost))
+        one = RunOfSet(self._cell(part), head=self._head(part, cost))
         if budget is not None:
             one = replace(one, used_elsewhere=(cost, tokens))
         try:
@@ -224,6 +224,10 @@ class RunSet:
             whole = summary.overall.verdicts + summary.unjudged == summary.overall.planned
             part.ended = Ended(FAILED if lost else 0 if whole else INCOMPLETE)
         return not one.result.interrupted
+
+    def _cell(self, part: _Part) -> Mapping[str, str] | None:
+        """Return the levels to record; a rehearsal is no part of the experiment."""
+        return part.run.cell if part.run.cell and self.player is None else None
 
     def _head(self, part: _Part, cost: float) -> Callable[[RunStatus], str] | None:
         others = [each for each in self.parts if each is not part]
@@ -261,8 +265,9 @@ class RunSet:
         words = f"{count_of(ran, 'simulation')} in {duration(time.monotonic() - self.began)}"
         console.print(f"{words}, {len(finished)} of {count_of(len(self.parts), 'run')}")
         if len(finished) > 1 and not self.player:
-            folders = " ".join(shlex.quote(here(each.folder)) for each in finished)
-            console.print(f"maseval compare {inert(folders)}", soft_wrap=True)
+            folders = (e.folder.parent if e.run.cell else e.folder for e in finished)
+            names = " ".join(shlex.quote(here(each)) for each in dict.fromkeys(folders))
+            console.print(f"maseval compare {inert(names)}", soft_wrap=True)
 
     def _print_failures(self, parts: Sequence[_Part]) -> None:
         for each in parts:
@@ -306,7 +311,7 @@ def rehearsed(run: FileRun, player: str, path: Path) -> FileRun:
     else:
         options = {name: value for name, value in options.items() if name not in _OF_MODELS}
         options["agent"] = player
-    folder = run.folder(path)
+    folder = run.folder(path).parent if run.cell else run.folder(path)
     output = folder.with_name(f"{folder.name}-rehearsed-{player}")
     options |= {"user": "scripted", "fork": True, "output": str(output)}
-    return run._replace(options=options, cell={})
+    return run._replace(options=options)
