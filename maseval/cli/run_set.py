@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.table import Table
 
+from maseval.app.comparing.plan import read_levels
 from maseval.app.results.results import RunResult
 from maseval.app.running.folder_run import Budget, FolderRun
 from maseval.app.running.progress import RunStatus
@@ -31,9 +32,14 @@ from maseval.cli.command_line import (
 from maseval.cli.console import duration, here, inert, number_columns, print_json, stderr, stdout
 from maseval.cli.display import RunOfSet
 from maseval.cli.results import consumption, estimate
-from maseval.cli.run_file import BENCHMARK, FileRun, command_words
+from maseval.cli.run_file import BENCHMARK, FileRun, command_words, read_run_file
 from maseval.cli.tau2.run import about_money
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.words import count_of
+from maseval.runs.config import RunConfig
+
+if TYPE_CHECKING:
+    from maseval.benchmark.tau2.app.running.plan import RunPlan
 
 _TAU2 = "tau2"
 
@@ -113,6 +119,44 @@ class RunSet:
                 check_words(context, parts[-1].words)
         return cls(path, context, parts, player)
 
+    @classmethod
+    def read(cls, path: Path, context: typer.Context) -> "RunSet":
+        """Read a file; what was typed counts for none of its runs."""
+        return cls.of(path, read_run_file(path, context), context)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of a grid; raise if the file has none, or if nothing has run yet."""
+        folder = self.parts[0].folder.parent
+        if not self.parts[0].run.cell:
+            raise ConfigurationError(
+                f"{self.path} has no [grid]; name a run, or the file of a grid"
+            )
+        if not folder.is_dir():
+            raise ConfigurationError(
+                f"no cell of {self.path} has run yet; state the pass rate (--rate 60), or run a "
+                f"pilot: maseval run {self.path} --trials 2 --num-tasks 10"
+            )
+        return folder
+
+    def compared_tasks(self, between: str) -> tuple[int, float]:
+        """Return the number of tasks of two levels, and in how many cells of a level each is."""
+        factor, *levels = read_levels(between, [each.run.cell for each in self.parts])
+        sides = [set[tuple[object, str, str]](), set[tuple[object, str, str]]()]
+        for part in self.parts:
+            cell = dict(part.run.cell)
+            if (level := cell.pop(factor, None)) in levels:
+                prepared = self._prepare(part)
+                if not isinstance(prepared, FolderRun):
+                    raise ConfigurationError(f"{part.name}: {part.failure}")
+                others, planned = frozenset(cell.items()), RunConfig.of(prepared.config).planned
+                sides[levels.index(level)] |= {(others, e.domain, e.task_id) for e in planned}
+        shared = sides[0] & sides[1]
+        tasks = {(domain, task) for _, domain, task in shared}
+        if not tasks:
+            raise ConfigurationError(f"no two cells of {self.path} differ in {factor} alone")
+        return len(tasks), len(shared) / len(tasks)
+
     @property
     def _as_json(self) -> bool:
         return "json" in self.parts[0].run.options
@@ -167,7 +211,7 @@ class RunSet:
         codes = [INCOMPLETE if each.ended is None else each.ended.code for each in self.parts]
         return min(max(codes), FAILED) if self.player else max(codes)
 
-    def _prepare(self, part: _Part, *more: str) -> None:
+    def _prepare(self, part: _Part, *more: str) -> "FolderRun | RunPlan | None":
         """Prepare a run, which finds what would make it fail, and how much there is to do."""
         one = RunOfSet(self._cell(part), is_surveyed=True)
         with _named_in_errors(self.path, part.run):
@@ -184,6 +228,7 @@ class RunSet:
             part.ended = None
             if self.player and not part.is_tau2:
                 part.ended = Ended(0, "only prepared: no scripted model can play it")
+        return prepared
 
     def _invoke(self, part: _Part, one: RunOfSet, *more: str) -> Ended:
         with one.open(self.context):

@@ -205,6 +205,21 @@ def agent(brief):
 """
 
 
+def test_the_trials_that_a_difference_takes_are_planned_before_and_after_a_pilot() -> None:
+    file = grid(f'system = ["noop", {CARELESS}]', "seed = [1, 2]", above=LIBRARY)
+    asked = ("plan", file, "--between", "system", "--difference", "10", "--json")
+
+    refused = maseval(*asked)
+    stated = json.loads(maseval(*asked, "--rate", "60").stdout)
+    result(file, "--trials", "2")
+    observed = json.loads(maseval(*asked).stdout)
+
+    assert refused.exit_code == 2 and "no cell of g.toml has run yet" in refused.stderr
+    for found in (stated, observed):
+        assert (found["about"]["tasks"], found["about"]["cells"]) == (2, 2.0)
+        assert found["rows"][0]["simulations"] == 8
+
+
 def test_files_of_two_systems_may_have_neighbours_of_the_same_name() -> None:
     for name in ("a", "b"):
         Path(name).mkdir()
