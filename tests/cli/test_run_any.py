@@ -51,8 +51,8 @@ def test_a_benchmark_of_the_file_is_suggested_before_one_that_it_imports(tmp_pat
 @pytest.mark.parametrize(
     ("words", "others"),
     [
-        (["explain", "last"], "maseval explain"),
-        (["score", "last"], "maseval score, maseval macs score"),
+        (["certify", "last"], "maseval tau2 certify"),
+        (["tau2", "rates", "last"], "maseval macs rates"),
         (["tau2", "compare", "a", "b"], "maseval compare"),
     ],
 )
