@@ -19,7 +19,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import typer
 from rich.markup import escape
@@ -286,14 +286,21 @@ class InterruptedRun(typer.Exit):
     """A run was ended by a signal: whatever was to follow is not wanted either."""
 
 
-def print_error(error: Exception) -> None:
+def print_error(error: Exception | str) -> None:
     """Print an error as one message."""
-    words = f"[bold red]Error:[/] {inert(_message(error))}"
-    stderr().print(words, soft_wrap=True)
+    text = error if isinstance(error, str) else _message(error)
+    stderr().print(f"[bold red]Error:[/] {inert(text)}", soft_wrap=True)
 
 
-def invoke_words(context: typer.Context, words: Sequence[str]) -> int:
-    """Run a command of this command line, whose errors are printed, and return its exit code."""
+class Ended(NamedTuple):
+    """The exit code of a command, and the error that it ended with."""
+
+    code: int
+    error: str | None = None
+
+
+def invoke_words(context: typer.Context, words: Sequence[str]) -> Ended:
+    """Run a command of this command line; whatever it ends with does not end the one that asks."""
     context.meta[_WORDS] = [str(context.find_root().info_name), *words]
     try:
         with _context_of(context, words) as own:
@@ -301,11 +308,10 @@ def invoke_words(context: typer.Context, words: Sequence[str]) -> int:
     except InterruptedRun:
         raise
     except typer.Exit as done:
-        return done.exit_code
+        return Ended(done.exit_code)
     except (MASEvalError, OSError) as error:
-        print_error(error)
-        return exit_code(error)
-    return 0
+        return Ended(exit_code(error), _message(error))
+    return Ended(0)
 
 
 def check_words(context: typer.Context, words: Sequence[str]) -> None:
@@ -314,12 +320,18 @@ def check_words(context: typer.Context, words: Sequence[str]) -> None:
 
 
 def _context_of(context: typer.Context, words: Sequence[str]) -> Any:
+    command, name, rest = command_named(context, words)
+    return command.make_context(name, rest, parent=context.find_root())
+
+
+def command_named(context: typer.Context, words: Sequence[str]) -> tuple[Any, str, list[str]]:
+    """Return the command that ``words`` begin with, its name, and the other words."""
     command: Any = context.find_root().command
     rest, name = list(words), []
     while isinstance(command, TyperGroup):
         name.append(rest.pop(0))
         command = command.commands[name[-1]]
-    return command.make_context(" ".join(name), rest, parent=context.find_root())
+    return command, " ".join(name), rest
 
 
 def _ours_first(words: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -19,6 +19,7 @@ from rich.padding import Padding
 from rich.table import Column, Table
 
 from maseval.core.engine.process import end_signals
+from maseval.core.figures import duration as duration
 from maseval.core.words import visible
 
 _WIDTH_OF_FILES = 120
@@ -208,18 +209,6 @@ def shorten_line(text: str, length: int) -> str:
     """Return the text as one line of at most ``length`` characters."""
     line = " ".join(text.split())
     return line if len(line) <= length else f"{line[: length - 1]}…"
-
-
-def duration(seconds: float | None) -> str:
-    """Format as ``34 s``, ``2:05`` or ``1:02:05``."""
-    if seconds is None:
-        return "?"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    hours, minutes = divmod(whole // 60, 60)
-    start = f"{hours}:{minutes:02}" if hours else f"{minutes}"
-    return f"{start}:{whole % 60:02}"
 
 
 def age(moment: str, now: datetime | None = None) -> str:

@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import threading
-import time
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -293,7 +292,7 @@ def test_after_an_interruption_the_same_command_plays_it_again(number, tmp_path)
     with hang_ups_heeded():
         process, _ = begun_by_stdio(tmp_path)
     process.send_signal(number)
-    time.sleep(5)  # the signal comes first: a client that leaves is another end
+    process.wait(timeout=300)  # though its client does not leave
     _, errors = process.communicate(timeout=300)
 
     assert process.returncode == 3

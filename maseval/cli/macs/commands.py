@@ -32,6 +32,7 @@ from maseval.core.storage.files import write_bytes
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.macs.app.results import RunRates
+    from maseval.benchmark.macs.app.run import PreparedMACSRun
     from maseval.benchmark.macs.metrics import GoalRate
     from maseval.benchmark.macs.scoring import ResultsDocument
 
@@ -61,7 +62,13 @@ def run(given: dict[str, Any], context: typer.Context, as_json: AsJson = False) 
 
     The run is for maseval show, report and compare, like any other.
     """
-    run_and_finish(lambda **every: commands.macs.run(**every), given, context, as_json=as_json)
+    run_and_finish(_prepare, given, context, as_json=as_json)
+
+
+def _prepare(**given: Any) -> "PreparedMACSRun":
+    from maseval.benchmark.macs.app.run import PreparedMACSRun  # help must not load it
+
+    return PreparedMACSRun.of_macs(MACSRunOptions(**given))
 
 
 _NAMES = {
