@@ -14,7 +14,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import between, in_points, money, p_value
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.report.results import summary_table
-from maseval.stats.comparison import UP_TO, ComparisonTable, Pair, compare_all
+from maseval.stats.comparison import UP_TO, ComparisonTable, Pair, compare_all, runs_by_tasks
 from maseval.stats.summary import GroupSummary
 
 ComparedDocument = dict[str, object]
@@ -71,12 +71,17 @@ def compare_verdicts(runs: Mapping[str, Sequence[Outcome]]) -> ComparedDocument 
 def compared_keys(
     runs: Mapping[str, Sequence[Outcome]], table: ComparisonTable
 ) -> dict[TaskKey, None]:
-    """Return the tasks that a table of runs counts: in each, with a verdict, on the same data."""
+    """Return the tasks that a table of runs counts: in each, with a verdict, on the same data.
+
+    Runs that have no task in common, as cells of different domains, count their own.
+    """
     groups = {each.group for summary in table.runs.values() for each in summary.groups}
-    judged = [{each.key for each in run if each.passed is not None} for run in runs.values()]
-    shared = set.intersection(*judged)
-    first = next(iter(runs.values()))
-    return {each.key: None for each in first if each.key in shared and each.domain in groups}
+    found: dict[TaskKey, None] = {}
+    for names in runs_by_tasks(runs):
+        judged = [{e.key for e in runs[name] if e.passed is not None} for name in names]
+        shared = {key for key in set.intersection(*judged) if key.domain in groups}
+        found |= {each.key: None for each in runs[names[0]] if each.key in shared}
+    return found
 
 
 def _result_cells(overall: GroupSummary) -> dict[str, object]:
