@@ -26,7 +26,7 @@ from rich.markup import escape
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from maseval.cli.console import inert, release_stream, stderr
+from maseval.cli.console import inert, note, release_stream, stderr
 from maseval.core.exceptions import ConfigurationError, MASEvalError, ResultFileError
 from maseval.core.storage.redaction import Secrets, redact_command, redact_text
 
@@ -37,15 +37,20 @@ ALL_HELP = "--help-all"
 # Options that few people need: the help of a command with many leaves them to --help-all.
 RARE_OPTIONS = frozenset(
     (
-        *("margin", "question", "anchor_points", "ray_address", "processes", "force", "max_wait"),
+        *("question", "anchor_points", "ray_address", "processes", "force", "max_wait"),
         *("retry_failed", "cache_dir", "prices", "fork", "resume_changed", "track", "task_args"),
         *("otel", "otel_endpoint", "otel_content", "config", "save_config", "reasoning", "split"),
         *("mode", "texts", "max_errors", "probe", "allow_losses", "show_prompts", "user_args"),
         *("tool_model", "embedded_tasks", "remap_tasks", "as_recorded", "lenient", "strict"),
         *("contact_name", "github", "date", "notes", "key_env", "host", "timeout", "overwrite"),
+        *("engine", "cache", "max_steps", "seed", "user"),
     )
 )
 _MANY = 6
+
+
+RenamedWords = Callable[[Sequence[str]], list[str]]
+"""A function from the words after a former name to those of the command that took its place."""
 
 
 class PlainCommand(TyperCommand):
@@ -235,8 +240,8 @@ _JUDGING = frozenset({"gate"})
 class RootGroup(CommandGroup):
     """The group of all commands: keeps the words typed, and turns errors into messages."""
 
-    former: ClassVar[Mapping[str, str]] = {}
-    """What a command was called until this version, and the words that took its place."""
+    former: ClassVar[Mapping[str, str | RenamedWords]] = {}
+    """The name of a command until this version, and the words that took its place."""
 
     def make_context(
         self, info_name: str | None, args: list[str], *rest: Any, **more: Any
@@ -250,10 +255,14 @@ class RootGroup(CommandGroup):
 
     def _rename(self, words: list[str]) -> list[str]:
         for old, new in self.former.items():
-            before, after = old.split(), new.split()
+            before = old.split()
             if words[: len(before)] == before:
-                stderr().print(f"`maseval {old}` is now `maseval {new}`.", style="yellow")
-                return [*after, *words[len(before) :]]
+                rest = words[len(before) :]
+                given = [*new.split(), *rest] if isinstance(new, str) else new(rest)
+                name = new if isinstance(new, str) else given[0]
+                told = f"`maseval {old}` is now `maseval {name}`; the old name will go in 0.9."
+                stderr().print(note(told))
+                return given
         return words
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]  # its own Context

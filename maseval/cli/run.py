@@ -73,7 +73,7 @@ def run(
 
     A FILE.toml has the options of one run or of several; the same command again resumes them all.
 
-    The run is for maseval show, report, compare and plots, like any other.
+    The run is for maseval show, report and compare, like any other.
     """
     if benchmark.endswith(".toml"):
         _run_file(Path(benchmark), context, rehearse, as_json=as_json, dry_run=dry_run)
