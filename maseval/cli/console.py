@@ -5,12 +5,12 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from pathlib import Path
 from types import FrameType
-from typing import IO, TYPE_CHECKING, NoReturn
+from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -243,6 +243,22 @@ def ended_by_signals() -> AbstractContextManager[None]:
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.comparing.blocks import Block, TableBlock
     from maseval.data.files import DataCheck
+
+
+def act_on_data(data: Any, benchmark: str, action: str, given: Mapping[str, object]) -> None:
+    """Fetch, verify or find the files of a benchmark; ``data`` has a function for each."""
+    chosen = {name: value for name, value in given.items() if value}
+    if action not in ("fetch", "verify", "path"):
+        raise typer.BadParameter(f"{action!r} with these options is nothing that can be done")
+    if chosen and action != "fetch":
+        raise typer.BadParameter(f"{action} takes no options")
+    found = getattr(data, action)(**chosen)
+    if action != "verify":
+        typer.echo(found)
+        return
+    print_parts(data_check_parts(found, f"{benchmark} data fetch"), stdout())
+    if not found.complete:
+        raise typer.Exit(1)
 
 
 def data_check_parts(check: "DataCheck", fetched_by: str) -> Parts:
