@@ -3,7 +3,7 @@
 Each draws many made-up benchmarks whose truth is known and counts how often an interval holds it,
 or a test finds a difference. A share outside its limits ends the program with an error.
 ``python -m benchmarks.coverage``; with ``--write`` the tables of intervals are put into
-docs/statistics.md.
+docs/how-we-know.md.
 """
 
 import os
@@ -26,7 +26,7 @@ from maseval.stats.trials import Trials, mean_over_tasks, task_scores
 
 Shape = tuple[float, float]
 
-PAGE = Path(__file__).parents[1] / "docs" / "statistics.md"
+PAGE = Path(__file__).parents[1] / "docs" / "how-we-know.md"
 BEGIN, END = "<!-- coverage: begin -->", "<!-- coverage: end -->"
 TASKS, TRIALS, KS = (2, 5, 10, 20, 50, 114), (2, 8), (1, 2, 4)
 REPETITIONS = 1000
@@ -131,8 +131,12 @@ def coverage_in(cell: tuple[str, int, int]) -> dict[int, Coverage]:
 
 
 def rendered(grid: Grid) -> str:
-    """Return the grid as Markdown: of all trials and k, the least and the largest coverage."""
-    lowest, tables = [], []
+    """Return the grid as Markdown: over all agents, trials and k, the least and most coverage."""
+    lowest = []
+    lines = [
+        f"| 95% interval | {' | '.join(f'{each} tasks' for each in TASKS)} |",
+        "|---|" + "---|" * len(TASKS),
+    ]
     for kind in Coverage._fields:
         shares = {
             (name, tasks): [
@@ -146,20 +150,15 @@ def rendered(grid: Grid) -> str:
         (name, tasks), found = min(shares.items(), key=lambda each: min(each[1]))
         number = sum(map(len, shares.values()))
         lowest.append(f"`{kind}` {100 * min(found):.1f} % ({name}, {tasks} tasks; {number} tried)")
-        lines = [
-            f"| `{kind}`: chances to pass | {' | '.join(f'{each} tasks' for each in TASKS)} |",
-            "|---|" + "---|" * len(TASKS),
-        ]
-        for name in POPULATIONS:
-            cells = [shares[name, tasks] for tasks in TASKS]
-            words = [f"{100 * min(each):.0f}-{100 * max(each):.0f}" for each in cells]
-            lines.append(f"| {name} | {' | '.join(words)} |")
-        tables.append("\n".join(lines))
-    return "\n\n".join([f"The lowest shares found: {'; '.join(lowest)}.", *tables])
+        cells = [[s for name in POPULATIONS for s in shares[name, each]] for each in TASKS]
+        words = [f"{100 * min(each):.0f}-{100 * max(each):.0f}" for each in cells]
+        lines.append(f"| `{kind}` | {' | '.join(words)} |")
+    table = "\n".join(lines)
+    return f"The lowest shares found: {'; '.join(lowest)}.\n\n{table}"
 
 
 def write(table: str) -> None:
-    """Put the tables between their marks in docs/statistics.md."""
+    """Put the tables between their marks in docs/how-we-know.md."""
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)
     PAGE.write_text(f"{before}{BEGIN}\n\n{table}\n\n{END}{after}", encoding="utf-8")

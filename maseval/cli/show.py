@@ -161,7 +161,7 @@ def _run_parts(view: "RunView", width: int, *, sound: bool, all_k: bool) -> Part
     yield from _cause_parts(view.found.causes)
     yield from _beside_parts(view.found, details=sound)
     if view.users:
-        yield indent(f"\n{inert(view.users)} `maseval tau2 users RUN` shows each.")
+        yield indent(f"\n{inert(view.users)} `maseval users RUN` shows each.")
     yield from unexplained_parts(view.found.unexplained)
 
 
@@ -309,7 +309,7 @@ def _beside_parts(found: "RunFindings", *, details: bool) -> Parts:
     yield "\n[bold]Additional numbers[/bold] (the official one is above):"
     yield from variant_parts(found.scores)
     if not details:
-        yield "`maseval show RUN --sound` and `maseval tau2 comply RUN` show why."
+        yield "`maseval show RUN --sound` and `maseval comply RUN` show why."
         return
     tasks = dict[str, None]()
     for one, each in ((one, each) for one, some in found.findings.items() for each in some):

@@ -7,14 +7,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypedDict, overload
-from urllib.parse import urlsplit
 
 from maseval.core.answer_cache import ANSWERS, ANSWERS_FROM_CACHE, TOKENS_FROM_CACHE, AnswerCache
 from maseval.core.answers import MOST_CALLS, check_answer, size_of
 from maseval.core.call_policy import CallAttempt, CallPolicy, default_policy
 from maseval.core.clock import acting_agent
 from maseval.core.event_loop import in_thread
-from maseval.core.exceptions import ConfigurationError, HookResultError, UnreadableAnswerError
+from maseval.core.exceptions import HookResultError, UnreadableAnswerError
 from maseval.core.messages import ChatResponse, Message, MessageForm, MessageHistory, openai_form
 from maseval.core.provider_errors import (
     AnswerTooLargeError,
@@ -22,9 +21,9 @@ from maseval.core.provider_errors import (
     MalformedResponseError,
     ProviderError,
 )
-from maseval.core.providers import Providers
+from maseval.core.providers import Providers, check_base_url
 from maseval.core.reasoning import ReasoningMemory, ReasoningPolicy, reasoning_of
-from maseval.core.storage.redaction import redact, redact_text, redact_value
+from maseval.core.storage.redaction import redact, redact_text
 from maseval.core.structured import ANSWER_ATTEMPTS, AnswerForm, ModelT, add_usage, correction
 from maseval.core.tracing import (
     ConfigurableMixin,
@@ -469,29 +468,6 @@ def register_model(prefix: str, factory: ModelFactory) -> None:
     It takes precedence over a built-in or installed provider of the same prefix.
     """
     MODELS.register(prefix, factory)
-
-
-def check_base_url(base_url: object) -> None:
-    """Raise unless it is None, or an address to which the path of a request can be added."""
-    if base_url is None:
-        return
-    address = str(base_url)
-    try:
-        parts = urlsplit(address)
-        whole = parts.scheme in ("http", "https") and bool(parts.hostname)
-    except ValueError:
-        whole = False
-    if not whole:
-        raise ConfigurationError(
-            f"base_url is {redact_value(address)!r}; give a whole address, like "
-            "http://localhost:8000/v1"
-        )
-    if parts.query or parts.fragment:
-        raise ConfigurationError(
-            f"base_url has a query or a fragment after {redact_value(address)!r}, to which no path "
-            "can be added; give a key as api_key (--agent-args api_key=KEY, --user-args) or in the "
-            "provider's variable, such as OPENAI_API_KEY"
-        )
 
 
 def resolve_model(

@@ -9,7 +9,6 @@ their writer left out.
 """
 
 import builtins
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Literal, NamedTuple, NotRequired, TypedDict
@@ -166,19 +165,6 @@ def words_on_cache(trials: Iterable[Outcome]) -> str | None:
         f"{cached} of {answers} came from a cache: trials are not independent, and the interval "
         "is too narrow."
     )
-
-
-_COUNTS = {2: "Two", 3: "Three", 4: "Four", 5: "Five", 6: "Six"}
-
-
-def words_on_code(versions: Iterable[str | None]) -> str | None:
-    """Say how many simulations ran under each state of the code; None if all under one."""
-    found = Counter(versions)
-    if len(found) < 2:
-        return None
-    *most, last = (number for _, number in found.most_common())
-    listed = f"{', '.join(map(str, most))} and {count_of(last, 'simulation')}"
-    return f"{_COUNTS.get(len(found), len(found))} versions of the code: {listed}."
 
 
 class TrialVerdict(NamedTuple):

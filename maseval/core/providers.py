@@ -6,9 +6,11 @@ registered, come with the library, or are entry points of installed packages.
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Generic, Protocol, TypeAlias, TypeVar
+from urllib.parse import urlsplit
 
 from maseval.core.exceptions import ConfigurationError, HookResultError, UnknownModelError
 from maseval.core.lazy import find_entry_points
+from maseval.core.storage.redaction import redact_value
 
 if TYPE_CHECKING:  # takes long to load
     from importlib.metadata import EntryPoint
@@ -124,3 +126,26 @@ def resolve_embedder(model_id: str) -> Embedder:
     point in the group ``maseval.embedders``, named after the prefix.
     """
     return EMBEDDERS.resolve(model_id)
+
+
+def check_base_url(base_url: object) -> None:
+    """Raise unless it is None, or an address to which the path of a request can be added."""
+    if base_url is None:
+        return
+    address = str(base_url)
+    try:
+        parts = urlsplit(address)
+        whole = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        whole = False
+    if not whole:
+        raise ConfigurationError(
+            f"base_url is {redact_value(address)!r}; give a whole address, like "
+            "http://localhost:8000/v1"
+        )
+    if parts.query or parts.fragment:
+        raise ConfigurationError(
+            f"base_url has a query or a fragment after {redact_value(address)!r}, to which no path "
+            "can be added; give a key as api_key (--agent-args api_key=KEY, --user-args) or in the "
+            "provider's variable, such as OPENAI_API_KEY"
+        )

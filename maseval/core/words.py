@@ -5,6 +5,8 @@ A text of a model, a server or a file may hold characters that move the cursor o
 
 import json
 import re
+from collections import Counter
+from collections.abc import Iterable
 
 from maseval.core.storage import strict_json
 
@@ -28,6 +30,19 @@ def text(value: object) -> str:
 def count_of(number: int, noun: str) -> str:
     """Return a number of things in words: ``1 task``, ``2 tasks``."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+_COUNTS = {2: "Two", 3: "Three", 4: "Four", 5: "Five", 6: "Six"}
+
+
+def words_on_code(versions: Iterable[str | None]) -> str | None:
+    """Say how many simulations ran under each state of the code; None if all under one."""
+    found = Counter(versions)
+    if len(found) < 2:
+        return None
+    *most, last = (number for _, number in found.most_common())
+    listed = f"{', '.join(map(str, most))} and {count_of(last, 'simulation')}"
+    return f"{_COUNTS.get(len(found), len(found))} versions of the code: {listed}."
 
 
 def text_or_none(value: object) -> str | None:

@@ -5,7 +5,8 @@ what the models cost when the run was started, ``own_prices`` what a file said o
 how it was started, and ``cache`` that answers could come from one. ``stopped`` is noted when a run
 ends because its question, ``until``, is answered. ``code`` has the hashes of all files of one's own
 and the versions of the distributions that they import; it changes only on demand, and every report
-says under which code it was made. All other keys are settings, which the simulations of the run
+says under which code it was made. ``cell`` has the level of each factor of the grid that the run is
+a cell of, in the grid's order. All other keys are settings, which the simulations of the run
 share; ``subset`` among them marks a run of chosen tasks, whose numbers are estimates.
 """
 
@@ -27,10 +28,10 @@ CODE = "code"
 # Keyed or filled by names of domains, tasks and files, among which nothing is a secret.
 _NAMES = frozenset({"tasks", "domains", "data", CODE})
 # Prices change from day to day, a command can be typed in many ways, and no result with them.
-UNTIL, STOPPED = "until", "stopped"
+UNTIL, STOPPED, CELL = "until", "stopped", "cell"
 FIRST_FAILURE = "first failure"
 """The question of a run whose tasks stop there."""
-_NOTES = frozenset({"prices", "own_prices", "command", "cache", STOPPED})
+_NOTES = frozenset({"prices", "own_prices", "command", "cache", CELL, STOPPED})
 
 
 def task_ids(tasks: Iterable[Task]) -> dict[str, list[str]]:
@@ -63,6 +64,11 @@ def mark_of(config: Mapping[str, object]) -> str | None:
     """Return what lists of runs say beside a number that is no score of a run of a fixed size."""
     marks = [str(each) for each in (subset_of(config), stopped_of(config)) if each is not None]
     return ", ".join(marks) or None
+
+
+def cell_of(config: Mapping[str, object]) -> dict[str, str]:
+    """Return the level of each factor, by name, of a run that is a cell of a grid; else nothing."""
+    return {name: str(level) for name, level in mapping(config, CELL).items()}
 
 
 def check_subset(queue: BaseTaskQueue, config: "RunConfig") -> None:
@@ -127,6 +133,8 @@ class RunConfig:
                 "give strings, numbers, lists and dicts"
             ) from None
         _check_plan(values)
+        if cell := cell_of(values):  # the order of its factors is part of it
+            values[CELL] = {name: cell[name] for name in mapping(config, CELL)}
         return cls(values)
 
     @cached_property
@@ -192,6 +200,10 @@ class RunConfig:
         """Return this configuration with the code of another."""
         code = {CODE: other.values[CODE]} if CODE in other.values else {}
         return RunConfig({**{k: v for k, v in self.values.items() if k != CODE}, **code})
+
+    def with_cell_of(self, other: "RunConfig") -> "RunConfig":
+        """Return this configuration as that of another's cell, if that is one."""
+        return RunConfig({**self.values, CELL: cell}) if (cell := cell_of(other.values)) else self
 
     def after(self, other: "RunConfig") -> "RunConfig":
         """Return this configuration for a run with simulations of another's code: both judge."""

@@ -20,7 +20,7 @@ from maseval.core.storage.files import part_size
 from maseval.core.storage.records import RecordWriter, drop_rescued, mend, rescued_files, seal_json
 from maseval.core.storage.redaction import Secrets, redact
 from maseval.core.tracing import now
-from maseval.runs.config import RunConfig
+from maseval.runs.config import RunConfig, cell_of
 from maseval.runs.config_file import (
     LOCK,
     LOG,
@@ -439,10 +439,16 @@ class RunFolder:
         self._change_to(RunConfig.of(self.config.stopping(stopped).values))
 
     def _extend_to(self, wanted: RunConfig) -> None:
-        grown = wanted.planned.keys() != self.config.stopping(None).planned.keys()
-        if grown or wanted.code_version != self.config.code_version:
-            new = wanted if grown else self.config.with_code_of(wanted)
-            self._change_to(new.after(self.config) if self.recorded else new)
+        old = new = self.config
+        grown = wanted.planned.keys() != old.stopping(None).planned.keys()
+        if grown or wanted.code_version != old.code_version:
+            new = wanted.with_cell_of(old) if grown else old.with_code_of(wanted)
+            new = new.after(old) if self.recorded else new
+        cells = [list(cell_of(each.values).items()) for each in (old, wanted)]
+        if cells[1] and cells[0] != cells[1]:  # the grid got more factors, or another order
+            new = new.with_cell_of(wanted)
+        if new is not old:
+            self._change_to(new)
 
     def _change_to(self, wanted: RunConfig) -> None:
         self._append(self._open_writer(), config_record(wanted, now()))

@@ -51,15 +51,15 @@ def rendered() -> str:
     rows = sorted(dict.fromkeys(ROWS), key=lambda row: order.index(row.test.partition("::")[0]))
     lines = []
     for area in dict.fromkeys(row.area for row in rows):
-        lines += [f"### {area}", "", "| fault | what happens | shown by |", "|---|---|---|"]
-        lines += [_line(row) for row in rows if row.area == area]
+        lines += [f"### {area}", "", "| what happens | at these faults |", "|---|---|"]
+        # An outcome once, with all faults that have it: most of them share one with others.
+        by_outcome: dict[str, list[str]] = {}
+        for row in rows:
+            if row.area == area:
+                by_outcome.setdefault(row.outcome, []).append(row.fault)
+        lines += [f"| {outcome} | {'; '.join(each)} |" for outcome, each in by_outcome.items()]
         lines.append("")
     return "\n".join(lines)
-
-
-def _line(row: Row) -> str:
-    file, _, test = row.test.partition("::")
-    return f"| {row.fault} | {row.outcome} | `{Path(file).name}::{test}` |"
 
 
 def parts_of_page() -> tuple[str, str, str]:

@@ -10,8 +10,10 @@ from maseval.runs import (
     RunFolderError,
     Simulation,
     run_into,
+    run_state,
     task_ids,
 )
+from maseval.runs.config import cell_of
 from tests.damage import edit_line, results_in
 from tests.runs.worlds import AWKWARD_IDS, as_killed, config, desk, finished_run, report, tasks
 
@@ -127,6 +129,22 @@ def test_more_tasks_and_trials_extend_a_run_and_fewer_are_refused(tmp_path):
     assert not RunFolder.read(path).missing()
     with pytest.raises(RunConfigError, match="trials: 2 -> 1"):
         RunFolder.open(path, config("a", "b", trials=1))
+
+
+def test_a_cell_keeps_the_order_of_its_factors_and_goes_on_when_the_grid_gets_more(tmp_path):
+    cells = [{"system": "react", "domain": "shop"}, {"domain": "shop", "system": "react", "b": "1"}]
+    for cell in cells:
+        with RunFolder.open(tmp_path / "run", config("a", cell=cell)) as folder:
+            folder.append(report("a"))
+        found = RunFolder.read(tmp_path / "run")
+        assert list(cell_of(found.config.values).items()) == list(cell.items())
+        assert list(cell_of(run_state(found.path).config).items()) == list(cell.items())
+
+    RunFolder.open(tmp_path / "run", config("a", "b")).close()  # by itself, with another task
+
+    grown = RunFolder.read(tmp_path / "run")
+    assert cell_of(grown.config.values) == cells[1] and len(grown.planned) == 2
+    assert not grown.damage and cell_of({"tasks": {}}) == {}
 
 
 def test_a_fork_goes_to_the_next_free_name_and_is_found_again(tmp_path):

@@ -186,7 +186,11 @@ class OutputOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class FolderRunOptions(QuestionOptions, OutputOptions):
-    """The options of every run: tasks, trials, concurrency, budget, and output."""
+    """The options of every run: tasks, trials, concurrency, budget, and output.
+
+    ``cell`` has the level of each factor, by name, if the run is a cell of a grid. Its budget is
+    that of all cells, which have ``used_elsewhere`` so much money and so many tokens.
+    """
 
     task_id: Sequence[str] = option(
         (), "Only this task, or 1-5,9 (repeatable)", TASKS, alias="task_ids", typed=list[str]
@@ -272,6 +276,8 @@ class FolderRunOptions(QuestionOptions, OutputOptions):
         typed=list[str],
     )
     display: Display | None = None
+    cell: Mapping[str, str] | None = None
+    used_elsewhere: tuple[float, int] = (0.0, 0)
 
     def __post_init__(self) -> None:
         if self.concurrency < 1:

@@ -31,9 +31,8 @@ from maseval.core.engine.worker_setup import check_data
 from maseval.core.exceptions import MASEvalError
 from maseval.core.figures import percent
 from maseval.core.finding import read_findings
-from maseval.core.outcome import words_on_code
 from maseval.core.recorded import mapping
-from maseval.core.words import count_of, text_or_none
+from maseval.core.words import count_of, text_or_none, words_on_code
 from maseval.data.folder import forget_hashes
 from maseval.data.store import AnyPath
 from maseval.stats.trials import measure_name

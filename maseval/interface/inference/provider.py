@@ -18,8 +18,9 @@ from typing import Any, ClassVar, NamedTuple, Self, cast
 from maseval.core import provider_errors as errors
 from maseval.core.exceptions import ConfigurationError, UnreadableAnswerError
 from maseval.core.messages import ChatResponse, Message
-from maseval.core.model import MAX_ANSWER_MB, ModelAdapter, Params, check_base_url
+from maseval.core.model import MAX_ANSWER_MB, ModelAdapter, Params
 from maseval.core.provider_errors import ProviderError
+from maseval.core.providers import check_base_url
 from maseval.core.storage.redaction import redact, redact_text
 from maseval.core.usage import CostCalculator
 from maseval.core.words import excerpt

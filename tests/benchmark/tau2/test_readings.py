@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.readings import each_once, rows, rows_by_half, rows_by_step
+from benchmarks.readings import each_once, rows, rows_by_step
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.review.causes import user_findings
 from maseval.benchmark.tau2.review.causes.steps import BY_DEFAULT
@@ -16,7 +16,7 @@ from tests.benchmark.tau2.readings.reading import (
     readings,
 )
 
-PAGE = Path(__file__).parents[3] / "docs" / "label-readings.md"
+PAGE = Path(__file__).parents[3] / "docs" / "how-we-know.md"
 pytestmark = [pytest.mark.data, pytest.mark.usefixtures("tau2_data")]
 
 
@@ -43,7 +43,7 @@ def test_causes_agree_with_the_readers(name, first, named, compared):
 def test_the_rate_of_each_step_and_grade_is_the_one_that_is_told(compared):
     found, written = each_once(compared.values()), PAGE.read_text(encoding="utf-8")
 
-    for row in (*rows_by_half(found), *rows_by_step(found)):
+    for row in rows_by_step(found):
         assert f"| {' | '.join(map(str, row))} |" in written
     told = {}
     for grade in ("likely", "undecided"):

@@ -15,6 +15,15 @@ from maseval.benchmark.tau2.review.talk import Talk, normalise
         ("I don\u2019t \u201cwant\u201d it", 'I don\'t "want" it'),
         ("The bill is **paid**.", "The bill is paid."),
         ("Thank you. ###STOP###", "Thank you."),
+        *(
+            (form, "$1234.50")
+            for form in ("USD 1,234.50", "1,234.50 USD", "1234.50$", "$ 1,234.50")
+        ),
+        *((form, "$1234.50") for form in ("**$1,234.50**", "US$\u202f1 234.50", "1.234,50 USD")),
+        ("*Total* | 150, `visa` 1733", "Total | $150, visa 1733"),
+        ("It costs 50 for each bag.", "It costs $50 for each bag."),
+        ("A total of 12 bags, 2.50 GB, 2 * $50", "A total of 12 bags, 2.50 GB, 2 * $50"),
+        ("HAT069 on 2024-05-25 at 10:30, card 1733", "HAT069 on 2024-05-25 at 10:30, card 1733"),
     ],
 )
 def test_marks_that_hide_words_are_removed(written: str, read: str) -> None:

@@ -13,7 +13,7 @@ from maseval.app.running.options import (
 )
 from maseval.app.running.run_options import AnyBenchmark, FolderRunOptions, check_timeout
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.model import check_base_url
+from maseval.core.providers import check_base_url
 
 JUDGE_MODEL = "openai/gpt-4o"
 

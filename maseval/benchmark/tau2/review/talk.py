@@ -2,7 +2,8 @@
 
 Who said what when, what the tools answered, what was known before a message, and which reply
 answers which text. Texts are normalised once, before anything is read: spaces and dashes of all
-kinds, typographic quotes, thousands commas, bold marks and the tokens that end a conversation.
+kinds, typographic quotes, marks of Markdown, amounts of money (always "$1234.50") and the tokens
+that end a conversation.
 """
 
 import re
@@ -24,13 +25,40 @@ from maseval.benchmark.tau2.formats.message import (
 
 _PLAIN = str.maketrans(
     {
-        **dict.fromkeys("\u00a0\u2007\u2009\u202f", " "),
-        **dict.fromkeys("\u2010\u2011", "-"),
+        **dict.fromkeys("\u00a0\u2007\u2008\u2009\u200a\u202f\u3000", " "),
+        **dict.fromkeys("\u2010\u2011\u2212", "-"),
         **dict.fromkeys("\u2018\u2019", "'"),
         **dict.fromkeys("\u201c\u201d", '"'),
+        **dict.fromkeys("\u200b\ufeff\ufe0f", ""),
+        **dict.fromkeys("\u20ac\u00a3", "$"),
+        "\u2026": "...",
     }
 )
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_MARKS = re.compile(r"\*\*|__|`|(?<![\w*])\*(?=[$\w])|(?<=[\w.!?)$])\*(?![\w*$])")
+# Digits in groups, also with a point for the thousands and a comma for the cents.
+_THOUSANDS = re.compile(
+    r"(?<=\d),(?=\d{3}(?!\d))|(?<=\d)[ '](?=\d{3}\.\d\d(?!\d))|(?<=\d)\.(?=\d{3},\d\d(?!\d))"
+)
+_CENTS = re.compile(r"(?<=\d),(?=\d\d(?: ?(?:\$|USD|EUR|dollars))(?!\w))")
+_SIGNED = re.compile(
+    r"(?:\bUS ?\$|\bUSD ?\$?|\b(?:EUR|GBP)|\$) ?(\d+(?:\.\d+)?)(?: ?(?:USD|(?:US )?dollars)\b)?"
+    r"|(?<![\w.$-])(\d+(?:\.\d+)?) ?(?:\$(?! ?\d)|(?:USD|EUR|GBP|(?:US[- ])?dollars|bucks)\b)",
+    re.IGNORECASE,
+)
+# Words behind which a number is money without any sign, unless it counts something.
+_UNSIGNED = re.compile(
+    r"(\b(?:totals?|price|fare|costs?|refund(?:ed|s)?|charged?|diff(?:erence)?|amounts?|fee|balance"
+    r"|back|credit(?:ed)?|pay|paid|extra|sum)\b[ :=|]{1,3}(?:(?:is|of|to|at|comes to|will be) )?"
+    r"[+-]?)(\d{2,6}(?:\.\d\d?)?)(?![\w%/:.-]\w|[\d%]| ?(?:(?:checked|extra|more|free) )?(?:bag"
+    r"|pass|pers|item|piece|gb|mb|gig|day|hour|min|week|month|point|flight|seat|leg|cm|inch|lb|pcs"
+    r"|people|am|pm)|[a-z])",
+    re.IGNORECASE,
+)
+_CENTS_TOLD = re.compile(
+    r"(?<![\w.$:/#-])(\d{1,6}\.\d\d)(?![\w%]|\.\d| ?(?:gb|mb|gig|cm|mm|inch|lb|kg|l|ft|hours?)\b)",
+    re.IGNORECASE,
+)
+_DIGITS = re.compile(r"\d\d|\$|\d (?:[Uu]|[Dd]o|[Bb])")
 _WORD = re.compile(r"[^\W\d_]+")
 # The most frequent words of English that are rare in other languages written in Latin letters.
 _ENGLISH = frozenset(
@@ -38,7 +66,47 @@ _ENGLISH = frozenset(
         *("the", "to", "you", "i", "is", "it", "my", "and", "of", "for", "that", "would", "like"),
         *("your", "have", "please", "can", "with", "this", "not", "on", "do", "be", "yes", "are"),
         *("thank", "thanks", "me", "we", "was", "what", "want", "which", "need", "will", "at"),
-        *("from", "there", "any", "order", "flight", "no", "ok"),
+        *(
+            "from",
+            "there",
+            "any",
+            "order",
+            "flight",
+            "no",
+            "ok",
+            "y",
+            "k",
+            "go",
+            "hi",
+            "hey",
+            "pls",
+        ),
+        *(
+            "cancel",
+            "book",
+            "change",
+            "refund",
+            "return",
+            "exchange",
+            "card",
+            "bag",
+            "bags",
+            "user",
+        ),
+        *(
+            "id",
+            "email",
+            "reservation",
+            "item",
+            "items",
+            "item",
+            "bye",
+            "thx",
+            "done",
+            "all",
+            "now",
+        ),
+        *("economy", "business", "booked", "insurance", "help", "phone", "data", "line", "bill"),
     }
 )
 # Leaves the same words of a text in ASCII as the pattern finds, in a fifth of its time.
@@ -56,9 +124,16 @@ def normalise(text: str) -> str:
             text = text.replace(token, "")
     if not text.isascii():
         text = text.translate(_PLAIN)
-    if "**" in text:
-        text = text.replace("**", "")
-    return (_THOUSANDS.sub("", text) if "," in text else text).strip()
+    if "*" in text or "`" in text or "__" in text:
+        text = _MARKS.sub("", text)
+    return (_write_amounts(text) if _DIGITS.search(text) else text).strip()
+
+
+def _write_amounts(text: str) -> str:
+    """Write every amount of money in one way: "USD 1,234.50" and "1 234.50$" as "$1234.50"."""
+    text = _CENTS.sub(".", _THOUSANDS.sub("", text))
+    text = _SIGNED.sub(lambda found: f"${found[1] or found[2]}", text)
+    return _CENTS_TOLD.sub(r"$\1", _UNSIGNED.sub(r"\1$\2", text))
 
 
 class Utterance(NamedTuple):

@@ -169,11 +169,6 @@ def spellings(value: str) -> list[str]:
     return [value, *ordered, f"{found[2]}/{found[3]}/{year}"]
 
 
-def read_amount(written: str) -> float:
-    """Return an amount of money as a number: 1,234.50 is 1234.5."""
-    return float(written.replace(",", ""))
-
-
 def mentions(text: str, value: str) -> bool:
     """Return True if a value stands in a text by itself, not as a part of a longer word."""
     bare, lower = value.lstrip("#").lower(), text.lower()

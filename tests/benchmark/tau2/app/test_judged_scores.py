@@ -167,7 +167,7 @@ def test_the_agreement_of_two_judges_is_reported(theirs, judge):
 
     found = judged_by(theirs, *models)
     shown = maseval(
-        *("tau2", "score", theirs, "--embedded-tasks"),
+        *("score", theirs, "--embedded-tasks"),
         *("--judge-model", models[0], "--judge-model", models[1]),
     ).stdout
 
@@ -184,7 +184,7 @@ def test_the_agreement_of_two_judges_is_reported(theirs, judge):
 def test_the_same_judge_twice_is_refused(theirs, judge):
     model = judge()
 
-    result = maseval("tau2", "score", theirs, "--judge-model", model, "--judge-model", model)
+    result = maseval("score", theirs, "--judge-model", model, "--judge-model", model)
 
     assert result.exit_code != 0 and "name each judge once" in " ".join(result.stderr.split())
 
@@ -254,7 +254,7 @@ def test_a_verdict_that_a_judge_decides_cannot_be_explained_and_says_so(theirs):
     failing = next(each for each in found.found.simulations if each.asks_judge and not each.open)
 
     explained = tau2.explain(theirs, failing.named, embedded_tasks=True)
-    refused = maseval("tau2", "explain", theirs, waiting.named, "--embedded-tasks")
+    refused = maseval("explain", theirs, waiting.named, "--embedded-tasks")
 
     assert explained.explanation.reward == 0.0
     assert refused.exit_code != 0

@@ -182,9 +182,9 @@ def test_score_gives_them_only_if_asked(run, file):
     assert asked.to_dict()["pass^1"] == plain.to_dict()["pass^1"]
     assert asked.beside[-1].effect == "1 task left out, 1 verdict differs"
     assert [each.effect for each in other.beside][1:] == ["1 verdict differs"]
-    shown = " ".join(maseval("tau2", "score", run, "--sound").stdout.split())
+    shown = " ".join(maseval("score", run, "--sound").stdout.split())
     assert shown.index("passed: 12 of 12") < shown.index("desk, over sound tasks: 1 task left out")
-    assert maseval("tau2", "score", run, "--sound", "--under", "0.2.0").exit_code == 2
+    assert maseval("score", run, "--sound", "--under", "0.2.0").exit_code == 2
 
 
 def test_report_and_viewer_have_the_same_rows_notes_and_labels(run, tmp_path):

@@ -1,4 +1,4 @@
-"""``maseval tau2 score``: recorded conversations judged again, and compared with their record.
+"""``maseval score``: recorded conversations judged again, and compared with their record.
 
 With several releases (``--under``), the same conversations are judged under each, and the changes
 from the first are listed. A file that cannot be read does not stop the others. Runs and recounts of
@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Unpack
 
+from maseval.app.results.files import Files, FilesRead
 from maseval.app.results.variants import (
     SOUND,
     ConventionScore,
@@ -23,8 +24,6 @@ from maseval.app.results.variants import (
 from maseval.app.running.options import chosen_engine
 from maseval.benchmark.tau2.app.results.conventions import conventions_of_recount
 from maseval.benchmark.tau2.app.results.sources import (
-    Files,
-    FilesRead,
     SimulationSource,
     judge_models,
     open_source,

@@ -6,11 +6,11 @@ is asked twice.
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from maseval.app.results.finding import (
     check_benchmark,
@@ -37,17 +37,13 @@ from maseval.benchmark.tau2.results.reports import Tau2Report
 from maseval.benchmark.tau2.scoring.case import Case, open_case
 from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge
 from maseval.benchmark.tau2.world.state.records import canonical_json
-from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import ModelAdapter, resolve_model
 from maseval.core.outcome import Simulation
 from maseval.core.recorded import whole_number
 from maseval.core.report import Report
 from maseval.runs import RunFolder
-from maseval.runs.config_file import is_run_folder
 from maseval.runs.recording import Recording
-
-ReadT = TypeVar("ReadT")
-Files = Sequence[str | os.PathLike[str]]
 
 _SETUP = ("agent", "user", "max_steps", "max_errors", "seed", "trials")
 
@@ -99,49 +95,9 @@ def open_source(file: str | os.PathLike[str]) -> SimulationSource:
     return SimulationSource(found.path, found)
 
 
-def files_below(name: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
-    """Return the results files below a folder that is not a run; anything else is itself."""
-    folder = Path(name)
-    if not folder.is_dir() or is_run_folder(folder) or (folder / RESULTS_NAME).exists():
-        return [name]
-    found = [path for path in sorted(folder.rglob("*.json*")) if _holds_simulations(path)]
-    return list(found) or [name]
-
-
-@dataclass(frozen=True)
-class UnreadableFile:
-    """A file among several that could not be read, and why."""
-
-    path: Path
-    error: Exception
-
-    def __str__(self) -> str:
-        path, words = str(self.path), str(self.error)
-        return words if words.startswith(path) else f"{path}: {words}"
-
-    def to_dict(self) -> dict[str, object]:
-        return {"path": str(self.path), "error": str(self.error)}
-
-
-class FilesRead(list[ReadT], Generic[ReadT]):
-    """The runs and files that were read, and in ``unreadable`` those that could not be."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.unreadable: list[UnreadableFile] = []
-
-    def add_files(self, files: Files, read: Callable[[str | os.PathLike[str]], ReadT]) -> None:
-        """Read every file, and every results file below a folder that is not a run.
-
-        If none can be read, the first error is raised.
-        """
-        for file in (each for name in files for each in files_below(name)):
-            try:
-                self.append(read(file))
-            except (MASEvalError, OSError) as error:
-                self.unreadable.append(UnreadableFile(Path(file), error))
-        if self.unreadable and not self:
-            raise self.unreadable[0].error
+def results_below(folder: Path) -> list[Path]:
+    """Return the results files in a folder and the folders below it."""
+    return [path for path in sorted(folder.rglob("*.json*")) if _holds_simulations(path)]
 
 
 def _holds_simulations(path: Path) -> bool:

@@ -33,7 +33,8 @@ from maseval.benchmark.tau2.versions import RuleSet
 from maseval.benchmark.tau2.wording import OURS, wording_of
 from maseval.core.agent import HUMAN
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.model import check_base_url, resolve_model
+from maseval.core.model import resolve_model
+from maseval.core.providers import check_base_url
 from maseval.core.reasoning import ReasoningPolicy
 from maseval.core.task import Task
 

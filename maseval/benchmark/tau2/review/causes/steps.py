@@ -5,7 +5,7 @@ the reader's party in at least 95 of 100 readings is *likely*; for the others, a
 that is blamed by default because nothing else was found, the grade is *undecided*, and the party
 named is the one that it most often is. ``unclear`` is said where the path of the task depends on
 what the agent asks. Where the task is wrong and the corrected one passes, the task stands first.
-docs/label-readings.md has the rate of each step.
+docs/how-we-know.md has the rate of each step.
 
 Several facts are not steps because they were wrong as often as right: that the user said no (to
 insurance, to bags, to a new ticket), that the agent refused or never looked something up, and the

@@ -153,7 +153,7 @@ def _booking_details(moment: CallMoment) -> Iterator[Detail]:
     for payment in entries(moment.arguments, "payment_methods") if total else ():
         # The parts are as good as their sum.
         forms = [*spell_amount(total or 0), *spell_amount(number_of(payment.get("amount")) or 0)]
-        yield Detail("the price", total, forms, phrases.ANY_PRICE)
+        yield Detail("the price", total, forms, phrases.AMOUNT)
 
 
 def _cabin_details(moment: CallMoment) -> Iterator[Detail]:

@@ -34,7 +34,7 @@ from maseval.benchmark.tau2.review.policy.confirming import names, spell_date, s
 from maseval.benchmark.tau2.review.policy.consent import find_consent
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
 from maseval.benchmark.tau2.review.talk import CallMoment
-from maseval.benchmark.tau2.review.words import read_amount, sentences
+from maseval.benchmark.tau2.review.words import sentences
 
 PAID = (BOOK, FLIGHTS, BAGGAGES)
 MOST_EXTRA_BAGS = 6
@@ -96,7 +96,7 @@ _TOTAL = "total"
 @cache
 def _claim_patterns(tool: str) -> tuple[re.Pattern[str], ...]:
     words = _CLAIMS.get(tool, _TOTAL)
-    amount = phrases.AIRLINE_AMOUNT.pattern
+    amount = phrases.AMOUNT.pattern
     return (
         re.compile(rf"\b(?:{words})\b[^$\n.!?]{{0,60}}{amount}", re.IGNORECASE),
         re.compile(rf"{amount} (?:\w+ ){{0,3}}(?:{words})\b", re.IGNORECASE),
@@ -111,7 +111,7 @@ def agreed_price(moment: CallMoment) -> Iterator[Answer]:
     if not moved or consent is None:
         return
     text = consent.question.text
-    told = _amounts(phrases.AIRLINE_AMOUNT, text)
+    told = _amounts(phrases.AMOUNT, text)
     people = _people(moment) if _tells_prices_per_head(text) else 1
     sums = {each * factor for each in told for factor in (1, people)}
     parts = {number_of(each.get("amount")) for each in entries(moment.arguments, "payment_methods")}
@@ -190,7 +190,7 @@ def _other_reservations(moment: CallMoment) -> list[str]:
 
 
 def _amounts(pattern: re.Pattern[str], text: str) -> set[float]:
-    return {read_amount(each) for each in pattern.findall(text)}
+    return {float(each) for each in pattern.findall(text)}
 
 
 def _adds_up(sums: Collection[float], moved: float) -> bool:

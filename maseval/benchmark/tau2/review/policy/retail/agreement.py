@@ -30,7 +30,7 @@ from maseval.benchmark.tau2.review.policy.retail.eligibility import (
 )
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
 from maseval.benchmark.tau2.review.talk import CallMoment, Utterance, once_per_call
-from maseval.benchmark.tau2.review.words import asks, mentions, read_amount, sentences
+from maseval.benchmark.tau2.review.words import asks, mentions, sentences
 
 _BRANDS = {
     "visa": re.compile(r"\bvisa\b"),
@@ -77,11 +77,7 @@ def changes_on_this_reply(moment: CallMoment) -> int:
 
 def amounts_in(text: str) -> list[tuple[int, float]]:
     """Return the amounts of money in a text, each with its place."""
-    found = (
-        (each.start(), each[1] or each[2] or each[3])
-        for each in phrases.RETAIL_AMOUNT.finditer(text)
-    )
-    return [(at, read_amount(written)) for at, written in found]
+    return [(found.start(), float(found[1])) for found in phrases.AMOUNT.finditer(text)]
 
 
 def _figures_told(
@@ -91,7 +87,7 @@ def _figures_told(
 
     Prices and balances are no such amounts.
     """
-    if not phrases.RETAIL_AMOUNT.search(text):
+    if "$" not in text:
         return []
     prices = _prices(moment)
     return [

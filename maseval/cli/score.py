@@ -1,4 +1,4 @@
-"""``maseval tau2 score`` and ``explain``: verdicts, judged again and explained."""
+"""``maseval score`` and ``explain``: verdicts, judged again and explained."""
 
 from typing import TYPE_CHECKING, Annotated, Unpack
 
@@ -56,17 +56,17 @@ _WAYS = {"up": "[green]up[/green]", "down": "[red]down[/red]", "open": "[yellow]
 
 
 @with_examples(
-    ("maseval tau2 score results.json", "a results file of tau2-bench, or several"),
+    ("maseval score results.json", "a results file of tau2-bench, or several"),
     (
-        "maseval tau2 score last --fail-on-disagreement",
+        "maseval score last --fail-on-disagreement",
         "a run of your own; exit code 1 if it differs",
     ),
-    ("maseval tau2 score theirs.json --domain airline", "a fork with another name for its domain"),
-    ("maseval tau2 score retail.json --judge-model gpt-4.1", "what 1.0.1 leaves to a judge"),
-    ("maseval tau2 score theirs.json --under 0.2.0,1.0.1", "what another release would say"),
-    ("maseval tau2 score theirs.json --sound", "also over sound tasks"),
-    ("maseval tau2 score runs/* --json", "for scripts"),
-    ("maseval tau2 score runs/* --engine ray --ray-address auto", "on a cluster"),
+    ("maseval score theirs.json --domain airline", "a fork with another name for its domain"),
+    ("maseval score retail.json --judge-model gpt-4.1", "what 1.0.1 leaves to a judge"),
+    ("maseval score theirs.json --under 0.2.0,1.0.1", "what another release would say"),
+    ("maseval score theirs.json --sound", "also over sound tasks"),
+    ("maseval score runs/* --json", "for scripts"),
+    ("maseval score runs/* --engine ray --ray-address auto", "on a cluster"),
 )
 @with_scoring_options()
 def score(
@@ -119,7 +119,7 @@ def score(
         _finish_under(found, as_json)
         return
     with counting("judged") as count:
-        scores = commands.tau2.score(
+        scores = commands.score(
             files,
             strict=strict,
             sound=sound,
@@ -292,9 +292,9 @@ def _totals(totals: "ReleaseTotals") -> str:
 
 
 @with_examples(
-    ("maseval tau2 explain last retail/12", "the first trial that failed"),
-    ("maseval tau2 explain theirs.json 12 3", "trial 3 in a results file of tau2-bench"),
-    ("maseval tau2 explain last 12 --json", "for scripts"),
+    ("maseval explain last retail/12", "the first trial that failed"),
+    ("maseval explain theirs.json 12 3", "trial 3 in a results file of tau2-bench"),
+    ("maseval explain last 12 --json", "for scripts"),
 )
 def explain(
     run: RunOrResultsFile,
@@ -307,7 +307,7 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Explain a verdict: what decided it, who failed, and what would have changed it."""
-    found = commands.tau2.explain(
+    found = commands.explain(
         run,
         task,
         trial,
