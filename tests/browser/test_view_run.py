@@ -214,7 +214,7 @@ def test_a_run_opens_as_its_report_does(visit, serve, tmp_path):
     visited.wait_for_simulation()
 
     expect(page).to_have_title("deep/one run · maseval")
-    expect(page.locator(".message.marked")).to_have_id("message-4")
+    expect(page.locator(".message.marked")).to_have_attribute("data-message", "4")
     page.keyboard.press("n")
     expect(page).to_have_url(re.compile("#retail/1/0$"))
 

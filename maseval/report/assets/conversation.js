@@ -22,7 +22,7 @@ function valueOf(value) {
   if (value === undefined) return h("i", {}, "(none)");
   const text = JSON.stringify(value);
   if (text.length <= LONGEST_VALUE) return h("code", {}, text);
-  return h("code", { tabindex: "0", "data-hint": text.slice(0, 2000) }, `${text.slice(0, LONGEST_VALUE)}…`);
+  return h("code", { role: "button", tabindex: "0", "data-hint": text.slice(0, 2000) }, `${text.slice(0, LONGEST_VALUE)}…`);
 }
 
 /** The fields that a call changed; those that are wrong at the end are marked. */
@@ -111,7 +111,7 @@ function modelCall({ model }) {
 export function drawMessage(said, link, { moment, wrong = new Set(), lost, fault, travel } = {}) {
   return h(
     "li",
-    { class: `message ${SPEAKERS[said.who] ? said.who : "other"} ${lost ? "lost-here" : ""}`, id: `message-${said.index}`, "data-message": String(said.index), tabindex: "-1" },
+    { class: `message ${SPEAKERS[said.who] ? said.who : "other"} ${lost ? "lost-here" : ""}`, id: link && decodeURIComponent(link(said.index).split("#")[1]), "data-message": String(said.index), tabindex: "-1" },
     lost && h("p", { class: "lost-mark" }, lost),
     fault?.table,
     h(
@@ -119,7 +119,7 @@ export function drawMessage(said, link, { moment, wrong = new Set(), lost, fault
       { class: "message-head" },
       h("strong", {}, speaker(said)),
       aside(said, link),
-      moment && travel && h("button", { type: "button", class: "travel-to", "data-hint": "The databases after this message", "aria-label": `The databases after message ${said.index}`, click: () => travel(said.index) }, "state"),
+      moment && travel && h("button", { type: "button", class: "travel-to", "data-hint": "The databases after this message", "aria-label": `state of the databases after message ${said.index}`, click: () => travel(said.index) }, "state"),
     ),
     said.thought && folded(["Reasoning", h("small", {}, counted(said.thought.length, "character"))], () => prose(said.thought)),
     words(said),

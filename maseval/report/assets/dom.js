@@ -80,7 +80,12 @@ export function code(text, name = "") {
 
 /** A table that may be wider than its place; the keyboard can scroll it. */
 export function scrollable(name, table) {
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": name }, table);
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `${name}, scrollable` }, table);
+}
+
+/** The head of a column; over names of rows it may be empty. */
+export function columnHead(name) {
+  return name ? h("th", { scope: "col" }, name) : h("td");
 }
 
 /** Names and values, side by side. */

@@ -63,7 +63,8 @@ function besideButton(button) {
 }
 
 function panelBar() {
-  const button = (label, title, click) => h("button", { type: "button", title, "aria-label": title, click }, label);
+  // A sign has no name of its own.
+  const button = (label, title, click) => h("button", { type: "button", title, "aria-label": label.length < 2 && title, click }, label);
   return h(
     "nav",
     { class: "panel-bar", "aria-label": "Simulations" },
@@ -97,8 +98,8 @@ async function show(...list) {
     drawRemarks(add(column, [sections[position]]), list[position]);
     markMore?.(column, list[position]);
   });
-  // An id stands once in a page: the first column keeps its own.
-  for (const each of columns[1]?.querySelectorAll("[id]") ?? []) each.id = `beside-${each.id}`;
+  // A landmark has a name of its own.
+  for (const each of columns[1]?.querySelectorAll("nav, [role=region]") ?? []) each.setAttribute("aria-label", `Beside: ${each.getAttribute("aria-label")}`);
   columns[0].querySelector("h2").focus({ preventScroll: true });
   if (reading.message != null) showMessage(columns[0], reading.message);
   panel.dataset.ready = list.map(nameOf).join(" ");

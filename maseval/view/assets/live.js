@@ -116,7 +116,7 @@ function flights(run, list = []) {
   const drawn = list.filter((each, at) => at < MOST_IN_FLIGHT || followed.get(flightName(each))?.talk.open);
   const rest = list.length - drawn.length;
   return [
-    h("h3", {}, term("In flight"), `: ${count.format(list.length)}`),
+    h("h2", {}, term("In flight"), `: ${count.format(list.length)}`),
     h("ul", { class: "flights" }, over.map((each) => ended(...each)), drawn.map((each) => inFlight(run, each))),
     rest > 0 && h("p", { class: "totals" }, `and ${counted(rest, "simulation")} more`),
   ];

@@ -218,7 +218,7 @@ function keyPressed(event) {
 
 function drawList({ root, runs }, notice) {
   const heads = RUN_COLUMNS.map(headCell);
-  const head = h("tr", {}, h("td", {}), heads);
+  const head = h("tr", {}, h("th", { scope: "col" }, h("span", { class: "unseen-words" }, "Compare")), heads);
   const table = h("table", { class: "runs" }, h("thead", {}, head));
   parts = { table, heads, blocks: inBlocks(table, runRow), status: h("output", { class: "status" }), compare: h("div", { class: "compare-choice" }) };
   for (const run of runs) known.set(run.name, { run });
