@@ -20,7 +20,6 @@ from maseval.app.results.finding import (
 from maseval.benchmark.tau2.app.results.recorded_setup import TAU2, RecordedSetup, memory_path
 from maseval.benchmark.tau2.rescoring.record import (
     RecordItem,
-    RecordPart,
     SimulationRecord,
     open_record,
 )
@@ -67,9 +66,7 @@ class SimulationSource:
             return open_record(read_results(self.path), domain, version=data_version)
         folder = self.folder
         found = open_record(folder.reports(), domain, version=data_version)
-        found.parts = lambda readers: (
-            RecordPart(each, domain, version=data_version) for each in folder.parts(readers)
-        )
+        found.size = folder.log.stat().st_size
         found.planned = list(self.folder.planned)
         config = self.folder.config.without_notes()
         found.subset = self.folder.config.subset
