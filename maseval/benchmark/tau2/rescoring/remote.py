@@ -129,7 +129,7 @@ def score_with_engine(
 
     def assess(found: RescoredRecord, examine: Examine) -> Iterator[Assessed]:
         record = found.record
-        if record.size < _WORTH_SHARING or found.panel.judges:
+        if record.size < _WORTH_SHARING or found.model:
             yield from ((item, None, None) for item in record.items)
             return
         ours: dict[DomainName, Checksums] = {}
