@@ -17,6 +17,19 @@ function speaker(message) {
   return message.speaker ? `${who} (${message.speaker})` : who;
 }
 
+/** The lane of each agent of a team, by which its messages are coloured. */
+function lanesOf(messages) {
+  const names = messages.flatMap(({ speaker, aside = [] }) => [...aside.map((each) => each.speaker), speaker]);
+  return new Map([...new Set(names.filter(Boolean))].map((name, place) => [name, `lane lane-${place % 6}`]));
+}
+
+/** What the agents of a team said among themselves. */
+function amongAgents(aside, lanes) {
+  const line = (said) =>
+    h("li", { class: lanes.get(said.speaker) }, h("strong", {}, said.who === "user" ? `to ${said.speaker}` : said.speaker), words(said), (said.calls ?? []).map((call) => toolCall(call)));
+  return h("li", { class: "among" }, h("ol", { "aria-label": "Among the agents" }, aside.map(line)));
+}
+
 function valueOf(value) {
   if (value === undefined) return h("i", {}, "(none)");
   const text = JSON.stringify(value);
@@ -104,13 +117,13 @@ function modelCall({ model }) {
 
 /**
  * One message; `link` gives the address of a message by its number. `moment` is the world after it,
- * `wrong` the fields that are wrong in the end, `lost` why the verdict was decided here, and
- * `travel` shows the databases after it.
+ * `wrong` the fields that are wrong in the end, `lost` why the verdict was decided here, `travel`
+ * shows the databases after it, and `lane` are the classes of its agent in a team.
  */
-export function drawMessage(said, link, { moment, wrong = new Set(), lost, travel } = {}) {
+export function drawMessage(said, link, { moment, wrong = new Set(), lost, travel, lane = "" } = {}) {
   return h(
     "li",
-    { class: `message ${SPEAKERS[said.who] ? said.who : "other"} ${lost ? "lost-here" : ""}`, id: `message-${said.index}`, "data-message": String(said.index), tabindex: "-1" },
+    { class: `message ${SPEAKERS[said.who] ? said.who : "other"} ${lost ? "lost-here" : ""} ${lane}`, id: `message-${said.index}`, "data-message": String(said.index), tabindex: "-1" },
     lost && h("p", { class: "lost-mark" }, lost),
     h(
       "div",
@@ -148,6 +161,7 @@ export function conversationSection({ messages, answer, timeline, explanation },
   const moments = new Map((timeline?.messages ?? []).map((moment) => [moment.index, moment]));
   const wrong = new Set((explanation?.fields ?? []).map(({ place }) => place));
   const decided = lost && messages.findLast(({ index }) => index <= lost.message);
-  const draw = (said) => drawMessage(said, link, { moment: moments.get(said.index), wrong, lost: said === decided && lost.words, travel });
+  const lanes = lanesOf(messages);
+  const draw = (said) => [said.aside && amongAgents(said.aside, lanes), drawMessage(said, link, { moment: moments.get(said.index), wrong, lost: said === decided && lost.words, travel, lane: lanes.get(said.speaker) })];
   return [h("div", { class: "talk-tools" }, rawSwitch()), h("ol", { class: "conversation" }, messages.map(draw))];
 }
