@@ -81,6 +81,13 @@ class RecordedOutcomes(NamedTuple):
     path: Path = Path()
 
 
+class ExportedPath(NamedTuple):
+    """A file or folder in the form of the original benchmark, and what must be said about it."""
+
+    path: Path
+    notes: Sequence[str] = ()
+
+
 class ExplainedVerdict(Protocol):
     """A simulation and the reasons for its verdict, for people and for scripts."""
 
@@ -227,6 +234,15 @@ class BenchmarkSupport:
     def holds_results(self, path: Path) -> bool:
         """Return True for a results file of this benchmark; read no further than needed."""
         return False
+
+    exports: str | None = None
+    """The name of the form in which ``export`` writes runs, for ``maseval export --format``."""
+
+    def export(
+        self, run: str | os.PathLike[str], output: Path | None, *, overwrite: bool
+    ) -> Sequence[ExportedPath]:
+        """Write a run as the files of the original benchmark, by default into its folder."""
+        raise NotImplementedError
 
     def results_below(self, folder: Path) -> Sequence[Path]:
         """Return the results files of this benchmark in a folder and the folders below it."""

@@ -11,7 +11,6 @@ from maseval.app.results.explained import Section as Section
 from maseval.app.results.explained import VerdictExplanation as VerdictExplanation
 from maseval.app.results.plots import plots as plots
 from maseval.app.results.report import report as report
-from maseval.app.results.runs import note as note
 from maseval.app.results.runs import runs as runs
 from maseval.app.results.runs import tag as tag
 from maseval.app.results.score import score as score
@@ -24,6 +23,8 @@ from maseval.app.running.servers import chaos_server as chaos_server
 from maseval.app.running.servers import replay_server as replay_server
 from maseval.app.sharing.bundle import bundle as bundle
 from maseval.app.sharing.bundle import unbundle as unbundle
+from maseval.app.sharing.export import export as export
+from maseval.app.sharing.export import export_formats as export_formats
 from maseval.app.sharing.sync import sync as sync
 from maseval.app.viewing.view import export_site as export_site
 from maseval.app.viewing.view import view as view

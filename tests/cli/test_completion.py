@@ -30,7 +30,7 @@ def folder(tmp_path_factory):
     [
         ("maseval tau2 run --domain lib", ["library"]),
         ("maseval tau2 tasks --domain ret", ["retail"]),
-        ("maseval tau2 show tools --domain telecom-", ["telecom-workflow"]),
+        ("maseval tau2 tasks tools --domain telecom-", ["telecom-workflow"]),
         ("maseval show ", ["mine", "last", "theirs.json", "runs/", "sent/"]),
         ("maseval score th", ["theirs.json"]),
         ("maseval score last sent/", ["sent/packed.json.gz"]),

@@ -210,7 +210,7 @@ def edited(path, **changes):
 
 
 def test_an_export_is_judged_like_the_run_and_an_edited_reward_is_found(folder):
-    exported = maseval("tau2", "export", "last", "--output", "theirs.json")
+    exported = maseval("export", "last", "--format", "tau2-bench", "--output", "theirs.json")
     honest = maseval("score", "theirs.json", "--fail-on-disagreement")
     found = json.loads((folder / "theirs.json").read_text())["simulations"][0]
     edited(folder / "theirs.json", reward=1.0 - found["reward_info"]["reward"])
@@ -226,25 +226,27 @@ def test_an_export_is_judged_like_the_run_and_an_edited_reward_is_found(folder):
 
 
 def test_an_export_replaces_nothing_unasked():
-    maseval("tau2", "export", "last", "--output", "once.json")
+    maseval("export", "last", "--format", "tau2-bench", "--output", "once.json")
 
-    again = maseval("tau2", "export", "last", "--output", "once.json")
-    overwritten = maseval("tau2", "export", "last", "--output", "once.json", "--overwrite")
+    again = maseval("export", "last", "--format", "tau2-bench", "--output", "once.json")
+    overwritten = maseval(
+        "export", "last", "--format", "tau2-bench", "--output", "once.json", "--overwrite"
+    )
 
     assert again.exit_code == 1 and "already exists" in again.stderr
     assert overwritten.exit_code == 0
 
 
 def test_tools_and_policy_are_shown():
-    tools = maseval("tau2", "show", "tools", "--domain", "library").stdout
-    policy = maseval("tau2", "show", "policy", "--domain", "library").stdout
+    tools = maseval("tau2", "tasks", "tools", "--domain", "library").stdout
+    policy = maseval("tau2", "tasks", "policy", "--domain", "library").stdout
 
     assert "agent, read" in tools and "agent, write" in tools and "user, " in tools
     assert policy.startswith("#")
 
 
 def test_tools_need_a_domain():
-    result = maseval("tau2", "show", "tools")
+    result = maseval("tau2", "tasks", "tools")
 
     assert result.exit_code == 2 and "--domain" in result.stderr
 

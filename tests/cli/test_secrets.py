@@ -49,7 +49,9 @@ def test_no_key_is_ever_written(name, tmp_path, monkeypatch):
         maseval("report", "r"),
         maseval("runs", tmp_path, "--json"),
         maseval("export", "r", "--table", "runs", "--output", "runs.csv"),
-        maseval("tau2", "export", "r") if name == "speaks" else maseval("runs", tmp_path),
+        maseval("export", "r", "--format", "tau2-bench")
+        if name == "speaks"
+        else maseval("runs", tmp_path),
     ]
 
     texts = [output.output for output in outputs]

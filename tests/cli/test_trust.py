@@ -163,8 +163,12 @@ def test_an_edited_reward_and_an_edited_certificate_are_found(folder):
 
 
 def test_plots_are_drawn_into_files(folder):
-    with_labels = maseval("plots", "hurried", "--output", "figures").stdout.split()
-    without = maseval("plots", "hurried", "--output", "bare", "--no-explain").stdout.split()
+    with_labels = maseval(
+        "report", "hurried", "--format", "svg", "--output", "figures"
+    ).stdout.split()
+    without = maseval(
+        "report", "hurried", "--format", "svg", "--output", "bare", "--no-explain"
+    ).stdout.split()
 
     assert with_labels == [
         f"figures/{name}.svg" for name in ("pass_curves", "trial_map", "failure_labels")

@@ -289,7 +289,7 @@ def recorded(tmp_path_factory):
         "bundle {run} --output {out}/x.zip",
         "score {run}",
         "tau2 certify {run} --output {out}/c.json",
-        "tau2 export {run} --output {out}/x.json",
+        "export {run} --format tau2-bench --output {out}/x.json",
     ],
 )
 def test_every_command_that_reads_a_run_says_that_it_is_damaged(

@@ -29,10 +29,14 @@ def test_every_table_begins_with_what_its_rows_are_joined_by():
 
 
 def markdown_table() -> str:
-    lines = ["| table | column | type | meaning |", "|---|---|---|---|"]
-    for table in TABLES.values():
-        lines += [
-            f"| {table.name} | `{column.name}` | {column.type} | {column.meaning} |"
-            for column in table.columns
-        ]
-    return "\n".join(lines) + "\n"
+    lines = []
+    keys = TABLES["simulations"].columns[:4]
+    tables = {"every table but `runs` and `scores`": keys} | {
+        f"`{table.name}`": table.columns[4:] if table.columns[:4] == keys else table.columns
+        for table in TABLES.values()
+    }
+    for name, columns in tables.items():
+        lines += [f"| {name} | type | meaning |", "|---|---|---|"]
+        lines += [f"| `{each.name}` | {each.type} | {each.meaning} |" for each in columns]
+        lines.append("")
+    return "\n".join(lines).rstrip()

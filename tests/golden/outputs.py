@@ -128,7 +128,7 @@ GENERAL = [
     ["gate", "runs/outage", "--baseline", "runs/noisy"],
     ["gate", "runs/shaky", "--baseline", "runs/gold", *GATE_FILES],
     ["tau2", "tasks", "--domain", "library"],
-    ["tau2", "show", "renew_all_but_one", "--domain", "library"],
+    ["tau2", "tasks", "renew_all_but_one", "--domain", "library"],
     ["tau2", "audit", "library"],
     ["tau2", "errata", "--domain", "airline"],
     ["tau2", "errata", "--task", "retail/18", "--json"],
@@ -136,26 +136,12 @@ GENERAL = [
 ]
 
 HELP = [
-    *([name] for name in ("demo", "new", "run", "runs", "tag", "note", "show", "view", "compare")),
-    *([name] for name in ("gate", "plan", "report", "plots", "export", "bundle", "unbundle")),
-    *([name] for name in ("sync", "replay-server", "chaos-server", "tau2", "macs")),
-    *([name] for name in ("score", "explain", "comply", "users")),
-    *(
-        ["tau2", name]
-        for name in (
-            "run",
-            "play",
-            "branch",
-            "mcp",
-            "audit",
-            "errata",
-            "certify",
-            "verify",
-            "export",
-        )
-    ),
-    *(["tau2", name] for name in ("submit", "tasks", "show", "data")),
-    *(["macs", name] for name in ("run", "rates", "score", "export", "data")),
+    *([name] for name in ("demo", "new", "run", "runs", "tag", "show", "view", "compare", "gate")),
+    *([name] for name in ("plan", "report", "export", "bundle", "sync", "replay-server")),
+    *([name] for name in ("chaos-server", "explain", "comply", "users", "score", "tau2", "macs")),
+    *(["tau2", name] for name in ("run", "play", "branch", "mcp", "audit", "errata", "certify")),
+    *(["tau2", name] for name in ("verify", "submit", "tasks", "data")),
+    *(["macs", name] for name in ("run", "rates", "score", "data")),
 ]
 
 

@@ -54,7 +54,7 @@ class SimulationFindings(NamedTuple):
 
     ``verdict`` says how the recorded verdict differs from the recomputed one; there are no reasons
     for one that does not hold. ``obstacle`` says why it could not be recomputed. ``calls`` counts
-    the calls of each tool, and those that failed.
+    the calls of each tool, those that failed, and those that repeat the call just before.
     """
 
     line: Outcome | None = None
@@ -266,11 +266,14 @@ _New = tuple[dict[str, Any], str | None]
 
 def _count_calls(report: Report) -> dict[str, list[int]]:
     counts: dict[str, list[int]] = {}
+    before: object = None
     for message in conversation(RecordedReport(report)):
         for call in message.get("calls", ()):
-            count = counts.setdefault(call["name"], [0, 0])
+            count = counts.setdefault(call["name"], [0, 0, 0])
             count[0] += 1
             count[1] += bool(call["result"] and call["result"]["failed"])
+            count[2] += before == (made := (call["name"], call["arguments"]))
+            before = made
     return counts
 
 

@@ -1,4 +1,4 @@
-"""``maseval plots``: a run as SVG, PNG or PDF files."""
+"""``maseval report --format svg``: a run as SVG, PNG or PDF files."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence

@@ -21,7 +21,7 @@ from maseval.core.outcome import (
 from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.core.task import ChosenSubset
 from maseval.core.words import words_on_code
-from maseval.runs.config import RunConfig
+from maseval.runs.config import RunConfig, cell_of
 from maseval.stats import Estimate, GroupSummary
 from maseval.stats.summary import ONLY_FIRST, Summary, summarise_run
 
@@ -185,6 +185,7 @@ class RunResult:
         """Return the object that ``--json`` prints."""
         return {
             "folder": str(self.folder),
+            **({"cell": cell} if (cell := cell_of(self.config)) else {}),
             "stopped": self.stopped,
             "ran": self.ran,
             "seconds": round(self.seconds, 3),

@@ -20,10 +20,8 @@ class Tau2Commands(CommandGroup):
         "errata": "maseval.cli.tau2.tasks:errata",
         "certify": "maseval.cli.tau2.sharing:certify",
         "verify": "maseval.cli.tau2.sharing:verify",
-        "export": "maseval.cli.tau2.sharing:export",
         "submit": "maseval.cli.tau2.sharing:submit",
         "tasks": "maseval.cli.tau2.tasks:tasks",
-        "show": "maseval.cli.tau2.tasks:show",
         "data": "maseval.cli.tau2.tasks:data",
     }
 

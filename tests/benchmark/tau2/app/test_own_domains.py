@@ -79,8 +79,8 @@ def folder(tmp_path, monkeypatch, request):
 def test_a_domain_in_a_file_is_run_listed_shown_and_audited(folder):
     ran = maseval("tau2", "run", "--domain", "shop.py:SHOP", "--agent", "gold", "--output", "r")
     listed = maseval("tau2", "tasks", "--domain", "shop.py:SHOP", "--ids")
-    tools = maseval("tau2", "show", "tools", "--domain", "shop.py:SHOP")
-    shown = maseval("tau2", "show", "another", "--domain", "shop.py:SHOP")
+    tools = maseval("tau2", "tasks", "tools", "--domain", "shop.py:SHOP")
+    shown = maseval("tau2", "tasks", "another", "--domain", "shop.py:SHOP")
     audited = maseval("tau2", "audit", "shop.py:SHOP")
 
     assert ran.exit_code == 0 and "2/2" in ran.stdout and "100.0%" in ran.stdout
@@ -116,7 +116,7 @@ def test_a_run_in_it_is_scored_by_its_file(folder):
         ["score", "r"],
         ["explain", "r", "buys_one"],
         ["tau2", "certify", "r"],
-        ["tau2", "export", "r"],
+        ["export", "r", "--format", "tau2-bench"],
         ["bundle", "r"],
     ],
 )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from maseval.app.benchmarks import (
     BenchmarkSupport,
+    ExportedPath,
     OnProgress,
     RecordedOutcomes,
     WorldTimeline,
@@ -33,6 +34,7 @@ from maseval.core.outcome import Outcome, RecordedReport, Simulation
 from maseval.core.recorded import entries, mapping
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
+from maseval.core.words import count_of
 from maseval.data.kept import package_fingerprint
 from maseval.runs import RunFolder
 from maseval.runs.recording import Recording
@@ -289,6 +291,24 @@ class Tau2Support(BenchmarkSupport):
         from maseval.benchmark.tau2.results import has_simulations
 
         return has_simulations(path)
+
+    exports = "tau2-bench"
+
+    def export(
+        self, run: str | os.PathLike[str], output: Path | None, *, overwrite: bool
+    ) -> list[ExportedPath]:
+        from maseval.benchmark.tau2.app.sharing.submit import export
+
+        found = []
+        for each in export(run, output, overwrite=overwrite):
+            notes = [*filter(None, (each.subset and each.subset.note, each.stopped))]
+            if each.omitted:
+                notes.append(
+                    f"{count_of(len(each.omitted), 'simulation')} of {each.domain} ended in a way "
+                    f"that v0.2.0 cannot represent, listed in {each.omitted_path}"
+                )
+            found.append(ExportedPath(each.path, notes))
+        return found
 
     def results_below(self, folder: Path) -> list[Path]:
         from maseval.benchmark.tau2.app.results.sources import results_below

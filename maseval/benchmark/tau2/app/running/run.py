@@ -123,11 +123,6 @@ class PreparedRun(FolderRun):
             **({ORIGIN: dict(self.origin)} if self.origin else {}),
         }
 
-    def check(self) -> None:
-        """Raise what would make every simulation fail."""
-        for problem in self.problems():
-            raise problem
-
     def problems(self) -> Iterator[MASEvalError]:
         """Yield the errors with which the run would be refused."""
         checks: list[Callable[[], None]] = [
