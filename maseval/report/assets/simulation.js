@@ -16,6 +16,13 @@ export function badges({ findings = [] }) {
   return findings.map(({ name, text }) => term(name, text, { class: "tag finding" }));
 }
 
+/** The same as one mark with their number, which unfolds. */
+export function foldedBadges(task) {
+  const { findings = [] } = task;
+  const names = findings.map(({ name }) => name).join("; ");
+  return findings.length > 0 && h("div", { class: "findings", "data-hint": names }, folded(`⚠ ${findings.length}`, () => badges(task)));
+}
+
 function taskSection({ task }) {
   return task && task.map(([name, words]) => folded(name, () => (isJSON(words) ? code(words) : markdown(words))));
 }
@@ -29,7 +36,7 @@ function policySection({ policies, policy }) {
   return [!given && h("p", { class: policy ? "doubt" : "note", role: "note" }, why), folded(given ? "The policy that the agent was given" : "The policy of the domain, as its release has it", () => markdown(text))];
 }
 
-const HEADS = ["", "input tokens", "cached input tokens", "output tokens", "cost"];
+const HEADS = ["used by", "input tokens", "cached input tokens", "output tokens", "cost"];
 
 function usageSection({ usage }) {
   if (!usage) return null;
