@@ -60,7 +60,7 @@ RANKS = {
         walkthrough
         engine
         outcome
-        context registry report
+        context registry report teamwork
         callbacks
         agent environment user evaluator
         simulator scripted model scorer tool task

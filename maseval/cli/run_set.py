@@ -6,15 +6,16 @@ Ctrl-C, after which the same command resumes all of them.
 
 import shlex
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.table import Table
 
+from maseval.app.comparing.plan import read_levels
 from maseval.app.results.results import RunResult
 from maseval.app.running.folder_run import Budget, FolderRun
 from maseval.app.running.progress import RunStatus
@@ -31,9 +32,14 @@ from maseval.cli.command_line import (
 from maseval.cli.console import duration, here, inert, number_columns, print_json, stderr, stdout
 from maseval.cli.display import RunOfSet
 from maseval.cli.results import consumption, estimate
-from maseval.cli.run_file import BENCHMARK, FileRun, command_words
+from maseval.cli.run_file import BENCHMARK, FileRun, command_words, read_run_file
 from maseval.cli.tau2.run import about_money
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.words import count_of
+from maseval.runs.config import RunConfig
+
+if TYPE_CHECKING:
+    from maseval.benchmark.tau2.app.running.plan import RunPlan
 
 _TAU2 = "tau2"
 
@@ -113,6 +119,44 @@ class RunSet:
                 check_words(context, parts[-1].words)
         return cls(path, context, parts, player)
 
+    @classmethod
+    def read(cls, path: Path, context: typer.Context) -> "RunSet":
+        """Read a file; what was typed counts for none of its runs."""
+        return cls.of(path, read_run_file(path, context), context)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of a grid; raise if the file has none, or if nothing has run yet."""
+        folder = self.parts[0].folder.parent
+        if not self.parts[0].run.cell:
+            raise ConfigurationError(
+                f"{self.path} has no [grid]; name a run, or the file of a grid"
+            )
+        if not folder.is_dir():
+            raise ConfigurationError(
+                f"no cell of {self.path} has run yet; state the pass rate (--rate 60), or run a "
+                f"pilot: maseval run {self.path} --trials 2 --num-tasks 10"
+            )
+        return folder
+
+    def compared_tasks(self, between: str) -> tuple[int, float]:
+        """Return the number of tasks of two levels, and in how many cells of a level each is."""
+        factor, *levels = read_levels(between, [each.run.cell for each in self.parts])
+        sides = [set[tuple[object, str, str]](), set[tuple[object, str, str]]()]
+        for part in self.parts:
+            cell = dict(part.run.cell)
+            if (level := cell.pop(factor, None)) in levels:
+                prepared = self._prepare(part)
+                if not isinstance(prepared, FolderRun):
+                    raise ConfigurationError(f"{part.name}: {part.failure}")
+                others, planned = frozenset(cell.items()), RunConfig.of(prepared.config).planned
+                sides[levels.index(level)] |= {(others, e.domain, e.task_id) for e in planned}
+        shared = sides[0] & sides[1]
+        tasks = {(domain, task) for _, domain, task in shared}
+        if not tasks:
+            raise ConfigurationError(f"no two cells of {self.path} differ in {factor} alone")
+        return len(tasks), len(shared) / len(tasks)
+
     @property
     def _as_json(self) -> bool:
         return "json" in self.parts[0].run.options
@@ -167,9 +211,9 @@ class RunSet:
         codes = [INCOMPLETE if each.ended is None else each.ended.code for each in self.parts]
         return min(max(codes), FAILED) if self.player else max(codes)
 
-    def _prepare(self, part: _Part, *more: str) -> None:
+    def _prepare(self, part: _Part, *more: str) -> "FolderRun | RunPlan | None":
         """Prepare a run, which finds what would make it fail, and how much there is to do."""
-        one = RunOfSet(part.run.cell or None, is_surveyed=True)
+        one = RunOfSet(self._cell(part), is_surveyed=True)
         with _named_in_errors(self.path, part.run):
             part.ended = self._invoke(part, one, *more)
         prepared = one.prepared
@@ -184,6 +228,7 @@ class RunSet:
             part.ended = None
             if self.player and not part.is_tau2:
                 part.ended = Ended(0, "only prepared: no scripted model can play it")
+        return prepared
 
     def _invoke(self, part: _Part, one: RunOfSet, *more: str) -> Ended:
         with one.open(self.context):
@@ -206,7 +251,7 @@ class RunSet:
             if reason := budget.objection(*now, priced=True):
                 part.ended = Ended(INCOMPLETE, reason)
                 return True
-        one = RunOfSet(part.run.cell or None, head=self._head(part, cost))
+        one = RunOfSet(self._cell(part), head=self._head(part, cost))
         if budget is not None:
             one = replace(one, used_elsewhere=(cost, tokens))
         try:
@@ -224,6 +269,10 @@ class RunSet:
             whole = summary.overall.verdicts + summary.unjudged == summary.overall.planned
             part.ended = Ended(FAILED if lost else 0 if whole else INCOMPLETE)
         return not one.result.interrupted
+
+    def _cell(self, part: _Part) -> Mapping[str, str] | None:
+        """Return the levels to record; a rehearsal is no part of the experiment."""
+        return part.run.cell if part.run.cell and self.player is None else None
 
     def _head(self, part: _Part, cost: float) -> Callable[[RunStatus], str] | None:
         others = [each for each in self.parts if each is not part]
@@ -244,16 +293,20 @@ class RunSet:
 
     def _print_results(self) -> None:
         console, finished = stdout(), [each for each in self.parts if each.result is not None]
-        table = Table("run", *number_columns("verdicts", "pass^1", "cost", no_wrap=True))
-        for each in finished:
-            assert each.result is not None
-            summary = each.result.summary
-            table.add_row(
+        rows = [
+            (
                 inert(each.name),
                 f"{summary.overall.verdicts}/{summary.overall.planned}",
                 estimate(summary.overall.pass_hat.get(1)),
                 consumption(summary.cost, summary.tokens),
             )
+            for each in finished
+            if each.result and (summary := each.result.summary)
+        ]
+        columns = ["verdicts", "pass^1", "cost"][: 3 if any(row[3] for row in rows) else 2]
+        table = Table("run", *number_columns(*columns, no_wrap=True))
+        for row in rows:
+            table.add_row(*row[: 1 + len(columns)])
         if finished:
             console.print(table)
         self._print_failures(self.parts)
@@ -261,8 +314,9 @@ class RunSet:
         words = f"{count_of(ran, 'simulation')} in {duration(time.monotonic() - self.began)}"
         console.print(f"{words}, {len(finished)} of {count_of(len(self.parts), 'run')}")
         if len(finished) > 1 and not self.player:
-            folders = " ".join(shlex.quote(here(each.folder)) for each in finished)
-            console.print(f"maseval compare {inert(folders)}", soft_wrap=True)
+            folders = (e.folder.parent if e.run.cell else e.folder for e in finished)
+            names = " ".join(shlex.quote(here(each)) for each in dict.fromkeys(folders))
+            console.print(f"maseval compare {inert(names)}", soft_wrap=True)
 
     def _print_failures(self, parts: Sequence[_Part]) -> None:
         for each in parts:
@@ -306,7 +360,7 @@ def rehearsed(run: FileRun, player: str, path: Path) -> FileRun:
     else:
         options = {name: value for name, value in options.items() if name not in _OF_MODELS}
         options["agent"] = player
-    folder = run.folder(path)
+    folder = run.folder(path).parent if run.cell else run.folder(path)
     output = folder.with_name(f"{folder.name}-rehearsed-{player}")
     options |= {"user": "scripted", "fork": True, "output": str(output)}
-    return run._replace(options=options, cell={})
+    return run._replace(options=options)
