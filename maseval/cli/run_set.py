@@ -293,16 +293,20 @@ class RunSet:
 
     def _print_results(self) -> None:
         console, finished = stdout(), [each for each in self.parts if each.result is not None]
-        table = Table("run", *number_columns("verdicts", "pass^1", "cost", no_wrap=True))
-        for each in finished:
-            assert each.result is not None
-            summary = each.result.summary
-            table.add_row(
+        rows = [
+            (
                 inert(each.name),
                 f"{summary.overall.verdicts}/{summary.overall.planned}",
                 estimate(summary.overall.pass_hat.get(1)),
                 consumption(summary.cost, summary.tokens),
             )
+            for each in finished
+            if each.result and (summary := each.result.summary)
+        ]
+        columns = ["verdicts", "pass^1", "cost"][: 3 if any(row[3] for row in rows) else 2]
+        table = Table("run", *number_columns(*columns, no_wrap=True))
+        for row in rows:
+            table.add_row(*row[: 1 + len(columns)])
         if finished:
             console.print(table)
         self._print_failures(self.parts)

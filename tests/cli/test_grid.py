@@ -300,6 +300,19 @@ def test_tau2_and_macs_with_a_scripted_judge_are_cells_of_one_grid(
     assert config["judge"]["model"] == "scripted/judge.json"
 
 
+def test_the_grid_of_the_page_prints_what_the_page_shows() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "running.md").read_text("utf-8")
+    _, _, after = page.partition('```toml title="grid.toml"\n')
+    content, _, rest = after.partition("```\n")
+    Path("grid.toml").write_text(content, "utf-8")
+    shown = rest.partition("```text\n")[2].partition("```")[0].splitlines()
+
+    printed = maseval("run", "grid.toml").stdout
+
+    same = [each for each in shown if "simulations in" not in each]
+    assert len(same) == 9 and set(same) <= set(printed.splitlines())
+
+
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
