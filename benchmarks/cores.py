@@ -44,7 +44,7 @@ def main() -> int:
         write_file(file, recorded)
         run = f"tau2 run --domain telecom --agent gold --trials {TRIALS} --output {folder}/"
         rows = [
-            gain("scoring 200 MB", f"tau2 score {file} --engine threads", f"tau2 score {file}"),
+            gain("scoring 200 MB", f"score {file} --engine threads", f"score {file}"),
             gain("a scripted run", f"{run}alone --engine threads", f"{run}together"),
         ]
     show(

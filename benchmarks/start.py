@@ -31,7 +31,7 @@ def main() -> None:
             "maseval --help": (("-m", "maseval", "--help"), 0.25),
             "maseval runs": (("-m", "maseval", "runs", "."), 0.3),
             "import tau2": (("-c", f"from maseval.benchmark.tau2 import {NEEDED}"), 0.3),
-            "tau2 score, 5 simulations": (("-m", "maseval", "tau2", "score", "small.json"), 0.6),
+            "score, 5 simulations": (("-m", "maseval", "score", "small.json"), 0.6),
             f"show, {SIMULATIONS:,} simulations, again": (shown, 1.0),
         }
         rows = []

@@ -1,7 +1,7 @@
 """How far tau2 in maseval agrees with the original: counts, and every difference.
 
 Compares with vectors recorded from tau2-bench v0.2.0. For results files there is
-`maseval tau2 score`.
+`maseval score`.
 """
 
 import argparse

@@ -10,18 +10,19 @@ benchmarks are asked, it is left out with a warning in the log.
 """
 
 import logging
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
-from maseval.app.results.explained import VerdictExplanation
+from maseval.app.results.explained import Section, VerdictExplanation
 from maseval.app.results.variants import ConventionScore, Variant
 from maseval.core.exceptions import ConfigurationError, MASEvalError, ResultFileError
 from maseval.core.finding import Finding
 from maseval.core.lazy import find_entry_points
-from maseval.core.outcome import Outcome, TaskKey
+from maseval.core.outcome import Outcome, Simulation, TaskKey
 from maseval.core.recorded import mapping
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
@@ -80,6 +81,24 @@ class RecordedOutcomes(NamedTuple):
     path: Path = Path()
 
 
+class ExportedPath(NamedTuple):
+    """A file or folder in the form of the original benchmark, and what must be said about it."""
+
+    path: Path
+    notes: Sequence[str] = ()
+
+
+class ExplainedVerdict(Protocol):
+    """A simulation and the reasons for its verdict, for people and for scripts."""
+
+    @property
+    def simulation(self) -> Simulation: ...
+    @property
+    def cause(self) -> Finding | None: ...
+    def sections(self) -> Sequence[Section]: ...
+    def to_dict(self) -> Mapping[str, object]: ...
+
+
 class BenchmarkSupport:
     """The answers of a benchmark to the commands; each has a default that adds nothing."""
 
@@ -96,6 +115,16 @@ class BenchmarkSupport:
     def explanation(self, report: Report) -> VerdictExplanation | None:
         """Return what explains the verdict on a failure; None if it passed, or nobody can tell."""
         return None
+
+    def made(self, folder: Recording) -> bool:
+        """Return True for a run of a benchmark that is built on this one."""
+        return False
+
+    def explain(
+        self, folder: Recording, task: str, trial: int | None, options: ScoringOptions
+    ) -> ExplainedVerdict:
+        """Explain a verdict in more detail than findings and ``explanation`` do, passes too."""
+        raise NotImplementedError
 
     def findings_version(self, folder: Recording) -> object:
         """Return all that decides findings, explanations and obstacles beside the record, as JSON.
@@ -132,6 +161,18 @@ class BenchmarkSupport:
     def task_title(self, report: Report) -> str | None:
         """Return a sentence about the task of a simulation, if there is one."""
         return None
+
+    def domains_without_rules(self, folder: Recording) -> Sequence[str]:
+        """Return the domains of a run whose policy has no rules to check conversations by."""
+        return list(dict.fromkeys(one.domain for one in folder.planned))
+
+    def conduct_notes(self, folder: Recording) -> Sequence[str]:
+        """Return what limits the findings about agents and their policy in a run."""
+        return ()
+
+    def user_faults(self) -> str:
+        """Say which faults of simulated users are looked for; empty if none are."""
+        return ""
 
     def policies(self, folder: Recording) -> Mapping[str, Sequence[str]]:
         """Return the rules that agents are told to obey, by domain, as Markdown.
@@ -194,6 +235,23 @@ class BenchmarkSupport:
         """Return True for a results file of this benchmark; read no further than needed."""
         return False
 
+    exports: str | None = None
+    """The name of the form in which ``export`` writes runs, for ``maseval export --format``."""
+
+    def export(
+        self, run: str | os.PathLike[str], output: Path | None, *, overwrite: bool
+    ) -> Sequence[ExportedPath]:
+        """Write a run as the files of the original benchmark, by default into its folder."""
+        raise NotImplementedError
+
+    def results_below(self, folder: Path) -> Sequence[Path]:
+        """Return the results files of this benchmark in a folder and the folders below it."""
+        return ()
+
+    def score(self, files: Sequence[str | os.PathLike[str]], **options: Any) -> Any:
+        """Judge recorded conversations again, and compare with the recorded rewards."""
+        raise NotImplementedError
+
     def recording(self, path: Path, options: ScoringOptions) -> Recording | None:
         """Open a results file like a run; return None if it is not one of this benchmark."""
         return None
@@ -252,6 +310,30 @@ class TimelineForms:
 def support_for(folder: Recording) -> BenchmarkSupport:
     """Return the support of a run's benchmark; raise if it cannot be loaded."""
     return support_by_name(folder.config.values.get("benchmark"))
+
+
+_LACKING = {
+    "findings": "has no findings about conversations",
+    "score": "cannot judge recorded conversations again",
+}
+
+
+def support_that_answers(
+    folder: Recording, question: Literal["findings", "score"], *, built_on: bool = False
+) -> BenchmarkSupport:
+    """Return the support of a run's benchmark if it answers a question, else raise.
+
+    With ``built_on`` also that of the benchmark which the run's own is built on.
+    """
+    own = support_for(folder)
+    others = all_support() if built_on and not own.answers(question) else ()
+    for each in (own, *(each for each in others if each.made(folder))):
+        if each.answers(question):
+            return each
+    raise ConfigurationError(
+        f"{folder.path} is a run of {folder.config.values.get('benchmark')}, which "
+        f"{_LACKING[question]}; `maseval show {folder.path}` shows the run"
+    )
 
 
 def support_by_name(benchmark: object) -> BenchmarkSupport:

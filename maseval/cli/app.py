@@ -1,16 +1,26 @@
 """The command ``maseval``, put together from its commands; to add one, name its place here."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 import typer
 
 from maseval import __version__
-from maseval.cli.command_line import RootGroup, examples, read_env_file
+from maseval.cli.command_line import RenamedWords, RootGroup, examples, read_env_file
 
 # The words after --until that name a run.
 COMPARISONS = ("better-than", "not-worse-than")
+
+
+def _tag_words(rest: Sequence[str]) -> list[str]:
+    """Return ``note RUN [TEXT] [--clear]`` in the words of ``tag``."""
+    run, text, others = rest[:1], rest[1:2], rest[2:]
+    if text == ["--clear"]:
+        text = [""]
+    elif text and text[0].startswith("--"):
+        text, others = [], rest[1:]
+    return ["tag", *run, *(["--note", *text] if text else []), *others]
 
 
 class AllCommands(RootGroup):
@@ -22,22 +32,35 @@ class AllCommands(RootGroup):
         "run": "maseval.cli.run:run",
         "runs": "maseval.cli.runs:runs",
         "tag": "maseval.cli.runs:tag",
-        "note": "maseval.cli.runs:note",
         "show": "maseval.cli.show:show",
         "view": "maseval.cli.servers:view",
+        "explain": "maseval.cli.score:explain",
+        "comply": "maseval.cli.conduct:comply",
+        "users": "maseval.cli.conduct:users",
+        "score": "maseval.cli.score:score",
         "compare": "maseval.cli.compare:compare",
         "gate": "maseval.cli.compare:gate",
         "plan": "maseval.cli.compare:plan",
         "report": "maseval.cli.report:report",
-        "plots": "maseval.cli.report:plots",
         "export": "maseval.cli.report:export",
         "bundle": "maseval.cli.report:bundle",
-        "unbundle": "maseval.cli.report:unbundle",
         "sync": "maseval.cli.report:sync",
         "replay-server": "maseval.cli.servers:replay_server",
         "chaos-server": "maseval.cli.servers:chaos_server",
         "tau2": "maseval.cli.tau2:app",
         "macs": "maseval.cli.macs:app",
+    }
+    former: ClassVar[Mapping[str, str | RenamedWords]] = {
+        "tau2 score": "score",
+        "tau2 explain": "explain",
+        "tau2 comply": "comply",
+        "tau2 users": "users",
+        "tau2 export": "export --format tau2-bench",
+        "tau2 show": "tau2 tasks",
+        "macs export": "export --format macs",
+        "note": _tag_words,
+        "plots": "report --format svg",
+        "unbundle": "bundle --open",
     }
 
 

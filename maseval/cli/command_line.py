@@ -14,30 +14,69 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import typer
 from rich.markup import escape
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from maseval.cli.console import inert, release_stream, stderr
+from maseval.cli.console import inert, note, release_stream, stderr
 from maseval.core.exceptions import ConfigurationError, MASEvalError, ResultFileError
 from maseval.core.storage.redaction import Secrets, redact_command, redact_text
 
 CommandT = TypeVar("CommandT", bound=Callable[..., None])
 
 
+ALL_HELP = "--help-all"
+# Options that few people need: the help of a command with many leaves them to --help-all.
+RARE_OPTIONS = frozenset(
+    (
+        *("question", "anchor_points", "ray_address", "processes", "force", "max_wait"),
+        *("retry_failed", "cache_dir", "prices", "fork", "resume_changed", "track", "task_args"),
+        *("otel", "otel_endpoint", "otel_content", "config", "save_config", "reasoning", "split"),
+        *("mode", "texts", "max_errors", "probe", "allow_losses", "show_prompts", "user_args"),
+        *("tool_model", "embedded_tasks", "remap_tasks", "as_recorded", "lenient", "strict"),
+        *("contact_name", "github", "date", "notes", "key_env", "host", "timeout", "overwrite"),
+        *("engine", "cache", "max_steps", "seed", "user"),
+    )
+)
+_MANY = 6
+
+
+RenamedWords = Callable[[Sequence[str]], list[str]]
+"""A function from the words after a former name to those of the command that took its place."""
+
+
 class PlainCommand(TyperCommand):
-    """A command whose help shows its parameters plainly."""
+    """A command whose help shows its parameters plainly, and rare ones on demand."""
 
     def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]  # its Context
+        for each in self._rare:
+            each.hidden = not ctx.meta.get(ALL_HELP)
         return _simplify(super().get_params(ctx))
+
+    @cached_property
+    def _rare(self) -> list[Any]:
+        every = [each for each in self.params if each.param_type_name == "option"]
+        return [each for each in every if each.name in RARE_OPTIONS and len(every) > _MANY]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if self._rare and ALL_HELP in args:
+            ctx.meta[ALL_HELP], args = True, ["--help"]
+        return super().parse_args(ctx, args)
+
+    def get_help_option(self, ctx: Any) -> Any:
+        found = super().get_help_option(ctx)
+        if found is not None and self._rare:
+            more = f"{ALL_HELP} also shows {len(self._rare)} rare options"
+            found.help = "Show this message and exit." if ctx.meta.get(ALL_HELP) else f"{more}."
+        return found
 
 
 class CommandGroup(TyperGroup):
@@ -201,13 +240,30 @@ _JUDGING = frozenset({"gate"})
 class RootGroup(CommandGroup):
     """The group of all commands: keeps the words typed, and turns errors into messages."""
 
+    former: ClassVar[Mapping[str, str | RenamedWords]] = {}
+    """The name of a command until this version, and the words that took its place."""
+
     def make_context(
         self, info_name: str | None, args: list[str], *rest: Any, **more: Any
     ) -> typer.Context:
         words = list(args)
-        context: Any = super().make_context(info_name, _ours_first(words), *rest, **more)
+        ours, others = _ours_first(words)
+        given = [*ours, *self._rename(others)]
+        context: Any = super().make_context(info_name, given, *rest, **more)
         context.meta.setdefault(_WORDS, [str(info_name), *words])
         return context  # type: ignore[no-any-return]
+
+    def _rename(self, words: list[str]) -> list[str]:
+        for old, new in self.former.items():
+            before = old.split()
+            if words[: len(before)] == before:
+                rest = words[len(before) :]
+                given = [*new.split(), *rest] if isinstance(new, str) else new(rest)
+                name = new if isinstance(new, str) else given[0]
+                told = f"`maseval {old}` is now `maseval {name}`; the old name will go in 0.9."
+                stderr().print(note(told))
+                return given
+        return words
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]  # its own Context
         try:
@@ -230,14 +286,21 @@ class InterruptedRun(typer.Exit):
     """A run was ended by a signal: whatever was to follow is not wanted either."""
 
 
-def print_error(error: Exception) -> None:
+def print_error(error: Exception | str) -> None:
     """Print an error as one message."""
-    words = f"[bold red]Error:[/] {inert(_message(error))}"
-    stderr().print(words, soft_wrap=True)
+    text = error if isinstance(error, str) else _message(error)
+    stderr().print(f"[bold red]Error:[/] {inert(text)}", soft_wrap=True)
 
 
-def invoke_words(context: typer.Context, words: Sequence[str]) -> int:
-    """Run a command of this command line, whose errors are printed, and return its exit code."""
+class Ended(NamedTuple):
+    """The exit code of a command, and the error that it ended with."""
+
+    code: int
+    error: str | None = None
+
+
+def invoke_words(context: typer.Context, words: Sequence[str]) -> Ended:
+    """Run a command of this command line; whatever it ends with does not end the one that asks."""
     context.meta[_WORDS] = [str(context.find_root().info_name), *words]
     try:
         with _context_of(context, words) as own:
@@ -245,11 +308,10 @@ def invoke_words(context: typer.Context, words: Sequence[str]) -> int:
     except InterruptedRun:
         raise
     except typer.Exit as done:
-        return done.exit_code
+        return Ended(done.exit_code)
     except (MASEvalError, OSError) as error:
-        print_error(error)
-        return exit_code(error)
-    return 0
+        return Ended(exit_code(error), _message(error))
+    return Ended(0)
 
 
 def check_words(context: typer.Context, words: Sequence[str]) -> None:
@@ -258,16 +320,22 @@ def check_words(context: typer.Context, words: Sequence[str]) -> None:
 
 
 def _context_of(context: typer.Context, words: Sequence[str]) -> Any:
+    command, name, rest = command_named(context, words)
+    return command.make_context(name, rest, parent=context.find_root())
+
+
+def command_named(context: typer.Context, words: Sequence[str]) -> tuple[Any, str, list[str]]:
+    """Return the command that ``words`` begin with, its name, and the other words."""
     command: Any = context.find_root().command
     rest, name = list(words), []
     while isinstance(command, TyperGroup):
         name.append(rest.pop(0))
         command = command.commands[name[-1]]
-    return command.make_context(" ".join(name), rest, parent=context.find_root())
+    return command, " ".join(name), rest
 
 
-def _ours_first(words: Sequence[str]) -> list[str]:
-    """Put our own options first: whoever repeats a command to see more adds them at its end."""
+def _ours_first(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return our own options, which may stand anywhere, and the words of the command."""
     first, others = [], list[str]()
     every = iter(words)
     for word in every:
@@ -277,7 +345,7 @@ def _ours_first(words: Sequence[str]) -> list[str]:
             first += [word, *islice(every, 1)]
         else:
             others.append(word)
-    return [*first, *others]
+    return first, others
 
 
 def read_env_file(path: Path) -> None:

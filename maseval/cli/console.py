@@ -5,12 +5,12 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from pathlib import Path
 from types import FrameType
-from typing import IO, TYPE_CHECKING, NoReturn
+from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -19,6 +19,7 @@ from rich.padding import Padding
 from rich.table import Column, Table
 
 from maseval.core.engine.process import end_signals
+from maseval.core.figures import duration as duration
 from maseval.core.words import visible
 
 _WIDTH_OF_FILES = 120
@@ -210,18 +211,6 @@ def shorten_line(text: str, length: int) -> str:
     return line if len(line) <= length else f"{line[: length - 1]}…"
 
 
-def duration(seconds: float | None) -> str:
-    """Format as ``34 s``, ``2:05`` or ``1:02:05``."""
-    if seconds is None:
-        return "?"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    hours, minutes = divmod(whole // 60, 60)
-    start = f"{hours}:{minutes:02}" if hours else f"{minutes}"
-    return f"{start}:{whole % 60:02}"
-
-
 def age(moment: str, now: datetime | None = None) -> str:
     """Format the age of a moment: ``just now``, ``5 min ago``, ``3 h ago``, ``12 d ago``."""
     if not moment:
@@ -254,6 +243,22 @@ def ended_by_signals() -> AbstractContextManager[None]:
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.comparing.blocks import Block, TableBlock
     from maseval.data.files import DataCheck
+
+
+def act_on_data(data: Any, benchmark: str, action: str, given: Mapping[str, object]) -> None:
+    """Fetch, verify or find the files of a benchmark; ``data`` has a function for each."""
+    chosen = {name: value for name, value in given.items() if value}
+    if action not in ("fetch", "verify", "path"):
+        raise typer.BadParameter(f"{action!r} with these options is nothing that can be done")
+    if chosen and action != "fetch":
+        raise typer.BadParameter(f"{action} takes no options")
+    found = getattr(data, action)(**chosen)
+    if action != "verify":
+        typer.echo(found)
+        return
+    print_parts(data_check_parts(found, f"{benchmark} data fetch"), stdout())
+    if not found.complete:
+        raise typer.Exit(1)
 
 
 def data_check_parts(check: "DataCheck", fetched_by: str) -> Parts:

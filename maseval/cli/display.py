@@ -3,9 +3,10 @@
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console, Group, RenderableType
@@ -20,6 +21,10 @@ from maseval.cli.console import chosen_stream, duration, inert, shorten_line, st
 from maseval.cli.results import consumption, estimate, finish
 from maseval.cli.servers import Watching
 
+if TYPE_CHECKING:  # help must not load what makes these
+    from maseval.app.running.folder_run import FolderRun
+    from maseval.benchmark.tau2.app.running.plan import RunPlan
+
 _SLOWEST = 5
 _LATEST = 3
 _SECONDS_BETWEEN_LINES = 10.0
@@ -27,20 +32,64 @@ _FRAMES_PER_SECOND = 4
 _TICK = 0.2
 
 
+@dataclass(kw_only=True)
+class RunOfSet:
+    """One of several runs that belong together: what it gets from them, and what became of it.
+
+    ``head`` says how far all of them are. A run that ``is_surveyed`` is prepared and not run.
+    """
+
+    cell: Mapping[str, str] | None = None
+    used_elsewhere: tuple[float, int] = (0.0, 0)
+    head: Callable[[RunStatus], str] | None = None
+    is_surveyed: bool = False
+    prepared: "FolderRun | RunPlan | None" = None
+    result: RunResult | None = None
+
+    @staticmethod
+    def current(context: typer.Context) -> "RunOfSet | None":
+        found = context.meta.get(SET)
+        return found if isinstance(found, RunOfSet) else None
+
+
+SET = "maseval.set"
+"""Where the context has the run that a command is invoked for."""
+
+
 def run_and_finish(
-    run: Callable[..., RunResult], given: dict[str, Any], context: typer.Context, *, as_json: bool
+    prepare: Callable[..., "FolderRun"],
+    given: dict[str, Any],
+    context: typer.Context,
+    *,
+    as_json: bool,
 ) -> RunResult:
     """Run with what was given, show how far it is, and print its outcome.
 
-    ``run`` loads the libraries of models only when it is called.
+    ``prepare`` loads the libraries of models only when it is called.
     """
-    _announce_models(given, stderr())
+    one = RunOfSet.current(context)
+    if one is None or not one.is_surveyed:
+        _announce_models(given, stderr())
     watching = Watching(wanted=given["view"])
-    result = run(
-        **given, display=display(stderr()), on_view=watching.on_view, command=command_line(context)
+    prepared = prepare(
+        **given,
+        display=display(stderr(), one.head if one else None),
+        on_view=watching.on_view,
+        command=command_line(context),
+        **({"cell": one.cell, "used_elsewhere": one.used_elsewhere} if one else {}),
     )
+    prepared.check()
+    if one is not None and one.is_surveyed:
+        one.prepared = prepared
+        raise typer.Exit
+    result = prepared.execute()
+    if one is not None:
+        one.result = result
     console, debug = chosen_stream(as_json), is_debugging(context)
-    finish(result, console, as_json=as_json, debug=debug, watching=watching)
+    if one is None or one.head is None:
+        finish(result, console, as_json=as_json, debug=debug, watching=watching)
+    else:  # nobody waits at a page between two runs
+        finish(result, console, as_json=as_json, debug=debug, with_scores=False, with_next=False)
     return result
 
 
@@ -52,15 +101,21 @@ def _announce_models(given: Mapping[str, object], console: Console) -> None:
         console.print(f"Preparing the run with {inert(listed)} ...", soft_wrap=True)
 
 
-def display(console: Console) -> Display:
-    """Return the display that fits the console."""
-    return partial(_redraw if console.is_terminal else _print_lines, console)
+def display(console: Console, head: Callable[[RunStatus], str] | None = None) -> Display:
+    """Return the display that fits the console; ``head`` is a line that stands before it."""
+    return partial(_redraw if console.is_terminal else _print_lines, console, head)
 
 
 @contextmanager
-def _redraw(console: Console, progress: RunProgress) -> Iterator[None]:
+def _redraw(
+    console: Console, head: Callable[[RunStatus], str] | None, progress: RunProgress
+) -> Iterator[None]:
+    def draw() -> RenderableType:
+        now = progress.status()
+        return Group(inert(head(now)), frame(now)) if head else frame(now)
+
     with Live(
-        get_renderable=lambda: frame(progress.status()),
+        get_renderable=draw,
         console=console,
         refresh_per_second=_FRAMES_PER_SECOND,
         transient=True,
@@ -69,11 +124,15 @@ def _redraw(console: Console, progress: RunProgress) -> Iterator[None]:
 
 
 @contextmanager
-def _print_lines(console: Console, progress: RunProgress) -> Iterator[None]:
+def _print_lines(
+    console: Console, head: Callable[[RunStatus], str] | None, progress: RunProgress
+) -> Iterator[None]:
     over = threading.Event()
 
     def report() -> None:
-        console.print(line(progress.status()), soft_wrap=True)
+        now = progress.status()
+        before = f"{inert(head(now))} | " if head else ""
+        console.print(f"{before}{line(now)}", soft_wrap=True)
 
     def report_now_and_then() -> None:
         reported_stop = False

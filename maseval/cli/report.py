@@ -1,4 +1,4 @@
-"""``maseval report``, ``plots``, ``export``, ``bundle``, ``unbundle``, ``sync``: files of runs."""
+"""``maseval report``, ``export``, ``bundle`` and ``sync``: files of runs."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Unpack
 import typer
 
 from maseval import commands
+from maseval.cli import completion
 from maseval.cli.command_line import FAILED, with_examples
 from maseval.cli.console import (
     counting,
@@ -16,11 +17,11 @@ from maseval.cli.console import (
     shorten_line,
     stderr,
     stdout,
+    styled,
 )
 from maseval.cli.options import (
     AsJson,
     Explain,
-    RunName,
     RunOrResultsFile,
     argument,
     flag,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:  # help must not load what makes these
     ("maseval report theirs.json", "a results file of tau2-bench, its rewards recomputed"),
     ("maseval report --compare careful hurried gold", "runs compared, in one file"),
     ("maseval report runs/mine --output mine.html --title 'Mine'", "elsewhere, under a name"),
+    ("maseval report last --format pdf", "drawings of pass^k, tasks and causes, for a paper"),
 )
 @with_scoring_options()
 def report(
@@ -50,17 +52,28 @@ def report(
         "A run: its folder, its name, or last; or a results file of tau2-bench. Several "
         "are compared."
     ),
-    output: Path | None = option(None, "The HTML file.", "--output", "-o"),
+    output: Path | None = option(
+        None, "The HTML file, or the folder of the drawings.", "--output", "-o"
+    ),
+    form: str = option(
+        "html",
+        "html; or drawings: svg, png or pdf (the last two need the extra plots).",
+        "--format",
+    ),
     title: str | None = option(None, "Title of the page."),
     explain: Explain = True,
     compare: bool = flag("Compare the runs, two or more, on one page.", "--compare"),
-    against: list[str] | None = option(None, "A run or file to compare with the first."),
     **scoring: Unpack[ScoringKeywords],
 ) -> None:
     """Write a run, or several compared, as one HTML file that opens without server or network."""
-    first, *others = [*runs, *(against or [])]
+    first, *others = runs
     if compare and not others:
         raise typer.BadParameter(f"1 run, {first}, cannot be compared; name two or more")
+    if form != "html":
+        if others or title is not None:
+            raise typer.BadParameter("drawings are of one run, and have no --title")
+        _draw(first, output, form, explain, scoring)
+        return
     with counting("explained") as count:
         page = commands.report(
             first,
@@ -74,20 +87,9 @@ def report(
     typer.echo(page)
 
 
-@with_examples(
-    ("maseval plots last", "SVG files in the folder of the latest run"),
-    ("maseval plots last --format pdf", "for a paper"),
-    ("maseval plots runs/mine --output figures", "elsewhere"),
-)
-@with_scoring_options()
-def plots(
-    run: RunOrResultsFile,
-    output: Path | None = option(None, "Folder to write the files to.", "--output", "-o"),
-    form: str = option("svg", "svg, png or pdf; the last two need the extra plots.", "--format"),
-    explain: Explain = True,
-    **scoring: Unpack[ScoringKeywords],
+def _draw(
+    run: str, output: Path | None, form: str, explain: bool, scoring: ScoringKeywords
 ) -> None:
-    """Draw a run: pass^k against k, the trials of each task, and why simulations failed."""
     with counting("explained") as count:
         drawn = commands.plots(
             run, output, form=form, explain=explain, on_progress=count, **scoring
@@ -106,6 +108,7 @@ def plots(
     ),
     ("maseval export theirs.json --format csv --as-recorded", "a results file, its own rewards"),
     ("maseval export last --format csv --spreadsheet", "texts that look like formulas stay texts"),
+    ("maseval export last --format tau2-bench", "results files of v0.2.0, in the run's folder"),
 )
 @with_scoring_options()
 def export(
@@ -113,7 +116,10 @@ def export(
         "Runs, folders that hold runs, results files, or files of reports."
     ),
     form: str | None = option(
-        None, "parquet, csv or jsonl.", "--format", show_default="by the extension of --output"
+        None,
+        "parquet, csv or jsonl; or the files of the original: tau2-bench, macs.",
+        "--format",
+        show_default="by the extension of --output",
     ),
     to: str | None = option(None, "", hidden=True),
     table: list[str] | None = option(
@@ -127,7 +133,6 @@ def export(
         "The file (extension added if missing), - for standard output, or the "
         "folder for several tables.",
         "--output",
-        "--out",
         "-o",
         show_default="TABLE.FORM here",
     ),
@@ -138,13 +143,18 @@ def export(
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
 ) -> None:
-    """Write runs as tables with typed columns: Parquet, CSV or JSON lines.
+    """Write runs as tables with typed columns, or as the files of their original benchmark.
 
     A table has the same columns whatever the runs. Rows are written as they are read; a file
     appears when it is complete. Parquet needs pyarrow.
     """
     from maseval.frames.export import export as write  # help must not load it
 
+    if form in commands.export_formats():
+        if table or spreadsheet:
+            raise typer.BadParameter(f"{form} has no tables; leave out --table and --spreadsheet")
+        _export_originals(runs, form, output, overwrite, as_json)
+        return
     written = write(
         runs,
         to=renamed_option(to, "--to", form, "--format"),
@@ -163,23 +173,59 @@ def export(
         stderr().print(f"{inert(each.table)}: {count_of(each.rows, 'row')}")
 
 
+def _export_originals(
+    runs: list[str], form: str, output: Path | None, overwrite: bool, as_json: bool
+) -> None:
+    written = [
+        each for run in runs for each in commands.export(run, form, output, overwrite=overwrite)
+    ]
+    print_parts((styled(words, "yellow") for each in written for words in each.notes), stderr())
+    if as_json:
+        print_json({"files": [str(each.path) for each in written]})
+        return
+    for each in written:
+        typer.echo(each.path)
+
+
 @with_examples(
     ("maseval bundle last", "NAME.maseval.zip here, for others to check"),
     ("maseval bundle runs/mine --output paper/mine.zip", "elsewhere"),
+    ("maseval bundle --open theirs.maseval.zip", "checked, and opened as runs/theirs"),
+    ("maseval show theirs", "then use it like a run of your own"),
 )
 def bundle(
-    run: RunName,
+    run: str = argument(
+        ...,
+        "A run: its folder, its name, or last; with --open, an archive.",
+        autocompletion=completion.runs,
+    ),
     output: Path | None = option(
-        None, "The archive.", "--output", "--out", "-o", show_default="NAME.maseval.zip here"
+        None,
+        "The archive; with --open, the folder to make.",
+        "--output",
+        "-o",
+        show_default="NAME.maseval.zip here; its name below the runs",
+    ),
+    opened: bool = flag("Check an archive, and open it as a run.", "--open"),
+    to: Path | None = option(None, "", hidden=True),
+    verify: bool = option(
+        True, "With --open, recompute the rewards in its certificate.", "--verify/--no-verify"
     ),
     overwrite: bool = flag("Replace an existing file.", "--overwrite", "--force"),
     as_json: AsJson = False,
 ) -> None:
-    """Write a run as one archive that others can check and open with `maseval unbundle`.
+    """Write a run as one archive that others can check and open with --open.
 
     It holds the configuration, the log, the certificate, the report, the fingerprint of the data
     and the versions of all packages. The same run always gives the same bytes.
+
+    An archive that holds anything else, unpacks to too much, or differs from its checksums or its
+    log's seals is refused and nothing is written. Exit code 1 also if the certificate or a recorded
+    verdict does not hold, or the data here is not that of the run.
     """
+    if opened:
+        _open_bundle(run, renamed_option(to, "--to", output, "--output"), verify, as_json)
+        return
     made = commands.bundle(run, output, overwrite=overwrite)
     print_parts(map(note, made.manifest["notes"]), stderr())
     if as_json:
@@ -188,29 +234,8 @@ def bundle(
         typer.echo(made.path)
 
 
-@with_examples(
-    ("maseval unbundle theirs.maseval.zip", "checked, and opened as runs/theirs"),
-    ("maseval unbundle theirs.maseval.zip --output elsewhere", "in a folder of your choice"),
-    ("maseval show theirs", "then use it like a run of your own"),
-)
-def unbundle(
-    file: Path = argument(..., "What `maseval bundle` wrote."),
-    output: Path | None = option(
-        None, "The folder to make.", "--output", "-o", show_default="its name below the runs"
-    ),
-    to: Path | None = option(None, "", hidden=True),
-    verify: bool = option(
-        True, "Recompute the rewards in its certificate.", "--verify/--no-verify"
-    ),
-    as_json: AsJson = False,
-) -> None:
-    """Check a bundle, and open it as a run folder for `show`, `report`, `tau2 score` and others.
-
-    An archive that holds anything else, unpacks to too much, or differs from its checksums or its
-    log's seals is refused and nothing is written. Exit code 1 also if the certificate or a recorded
-    verdict does not hold, or the data here is not that of the run.
-    """
-    found = commands.unbundle(file, renamed_option(to, "--to", output, "--output"), verify=verify)
+def _open_bundle(file: str, output: Path | None, verify: bool, as_json: bool) -> None:
+    found = commands.unbundle(file, output, verify=verify)
     print_parts(map(note, found.notes), stderr())
     if as_json:
         print_json(found.to_dict())

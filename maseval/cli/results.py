@@ -229,12 +229,13 @@ def finish(
     debug: bool = False,
     watching: Watching | None = None,
     with_scores: bool = True,
+    with_next: bool = True,
 ) -> None:
     """Print the outcome; leave with exit code 3 if verdicts are missing.
 
     The code is 1 if no simulation ran to a verdict, and resuming cannot change that.
     """
-    print_outcome(result, console, with_scores=with_scores)
+    print_parts(_outcome_parts(result, with_scores, with_next), console)
     if debug and result.errors:
         _print_traceback(result, console)
     if as_json:
@@ -249,12 +250,12 @@ def finish(
         raise typer.Exit(INCOMPLETE)
 
 
-def print_outcome(result: RunResult, console: Console, *, with_scores: bool = True) -> None:
+def print_outcome(result: RunResult, console: Console) -> None:
     """Print the numbers, their cost, and the commands to look closer or resume."""
-    print_parts(_outcome_parts(result, with_scores), console)
+    print_parts(_outcome_parts(result), console)
 
 
-def _outcome_parts(result: RunResult, with_scores: bool) -> Parts:
+def _outcome_parts(result: RunResult, with_scores: bool = True, with_next: bool = True) -> Parts:
     if with_scores:
         yield from map(inert, filter(None, [result.summary.answer]))
         yield scores(result.summary)
@@ -266,7 +267,8 @@ def _outcome_parts(result: RunResult, with_scores: bool) -> Parts:
     reported = result.stopped or ""
     lines = [line for line in result.errors if not line.error or line.error not in reported]
     yield from error_parts(lines, _MOST_REASONS)
-    yield _next(result)
+    if with_next:
+        yield _next(result)
 
 
 def _facts(result: RunResult) -> Iterator[str]:

@@ -1,29 +1,26 @@
 """``maseval run``, ``demo`` and ``new``."""
 
-import shlex
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
 
 from maseval import commands
+from maseval.app.running.options import EXECUTION
 from maseval.app.running.run_options import BenchmarkRunOptions
-from maseval.cli.command_line import (
-    INCOMPLETE,
-    check_words,
-    command_line,
-    invoke_words,
-    with_examples,
-)
+from maseval.cli.command_line import INCOMPLETE, command_line, with_examples
 from maseval.cli.console import here, inert, print_json, program, stderr, stdout
 from maseval.cli.display import display, run_and_finish
-from maseval.cli.options import AsJson, argument, command_with, option
+from maseval.cli.options import AsJson, argument, command_with, flag, option
 from maseval.cli.results import print_outcome
-from maseval.cli.run_file import FileRun, command_words, read_run_file
+from maseval.cli.run_file import read_run_file
+from maseval.core.exceptions import ConfigurationError
+
+if TYPE_CHECKING:  # help must not load it
+    from maseval.app.running.run import PreparedBenchmarkRun
 
 
 @with_examples(
@@ -41,6 +38,7 @@ from maseval.cli.run_file import FileRun, command_words, read_run_file
         "a function that makes the benchmark; the same command again resumes the run",
     ),
     ("maseval run models.toml", "all runs of a file, each with the options it has there"),
+    ("maseval run grid.toml --dry-run", "what all of them would run, and their estimated cost"),
     ("maseval new benchmark shopping", "a benchmark to start from"),
 )
 @command_with(BenchmarkRunOptions, file=True)
@@ -51,6 +49,17 @@ def run(
         ..., "FILE.py:NAME, package.module:NAME, or FILE.toml with options.", metavar="BENCHMARK"
     ),
     as_json: AsJson = False,
+    dry_run: bool = flag(
+        "Of a FILE.toml: show its runs and their estimated cost; ask no model, write nothing.",
+        "--dry-run",
+        rich_help_panel=EXECUTION,
+    ),
+    rehearse: str | None = option(
+        None,
+        "Of a FILE.toml: play its runs of tau2 with the scripted model gold, noop or noisy.",
+        "--rehearse",
+        rich_help_panel=EXECUTION,
+    ),
 ) -> None:
     """Run any benchmark, and save every finished simulation in a run folder.
 
@@ -64,48 +73,45 @@ def run(
 
     A FILE.toml has the options of one run or of several; the same command again resumes them all.
 
-    The run is for maseval show, report, compare and plots, like any other.
+    The run is for maseval show, report and compare, like any other.
     """
     if benchmark.endswith(".toml"):
-        _run_file(Path(benchmark), context, as_json=as_json)
+        _run_file(Path(benchmark), context, rehearse, as_json=as_json, dry_run=dry_run)
         return
+    if dry_run or rehearse:
+        raise ConfigurationError(
+            "--dry-run and --rehearse are for the runs of a FILE.toml and for maseval tau2 run; "
+            f"leave them out to run {benchmark}"
+        )
     given["benchmark"] = benchmark
-    run_and_finish(lambda **every: commands.run(**every), given, context, as_json=as_json)
+    run_and_finish(_prepare, given, context, as_json=as_json)
 
 
-def _run_file(path: Path, context: typer.Context, *, as_json: bool) -> None:
+def _prepare(**given: Any) -> "PreparedBenchmarkRun":
+    from maseval.app.running.run import PreparedBenchmarkRun  # help must not load it
+
+    return PreparedBenchmarkRun.of(BenchmarkRunOptions(**given))
+
+
+def _run_file(
+    path: Path, context: typer.Context, player: str | None, *, as_json: bool, dry_run: bool
+) -> None:
     """Run what a file lists, one after the other; what is typed counts for each of them."""
+    from maseval.cli.run_set import RunSet, rehearsed
+
+    ours = ("benchmark", "as_json", "dry_run", "rehearse")
     typed = {
         name: value
         for name, value in context.params.items()
-        if name not in ("benchmark", "as_json") and _is_typed(context, name)
+        if name not in ours and _is_typed(context, name)
     }
-    runs = [
-        each._replace(options={**each.options, **typed, **({"json": True} if as_json else {})})
-        for each in read_run_file(path)
-    ]
-    for each in runs:
-        with _named_in_errors(path, each):
-            check_words(context, command_words(each, path))
-    codes: list[int] = []
-    for each in runs:
-        if each.name is not None:
-            stderr().print(f"[bold]{inert(each.name)}[/bold]")
-        codes.append(invoke_words(context, command_words(each, path)))
-    if len(runs) > 1 and not as_json:
-        folders = " ".join(shlex.quote(str(each.folder(path))) for each in runs)
-        stdout().print(f"maseval compare {inert(folders)}", soft_wrap=True)
-    raise typer.Exit(max(codes))
-
-
-@contextmanager
-def _named_in_errors(path: Path, run: FileRun) -> Iterator[None]:
-    try:
-        yield
-    except Exception:
-        where = f"{path}, run {run.name}" if run.name else str(path)
-        stderr().print(f"[bold]{inert(where)}:[/bold]")
-        raise
+    runs = [each.with_options(typed) for each in read_run_file(path, context)]
+    if player is not None:
+        runs = [rehearsed(each, player, path) for each in runs]
+    if as_json:
+        runs = [each._replace(options={**each.options, "json": True}) for each in runs]
+    found = RunSet.of(path, runs, context, player=player)
+    raise typer.Exit(found.show_plan() if dry_run else found.execute())
 
 
 def _is_typed(context: typer.Context, name: str) -> bool:
@@ -177,11 +183,12 @@ def _every_few_seconds(console: Console) -> Callable[[int, int], None]:
     return show
 
 
-KINDS = ("agent", "domain", "benchmark")
+KINDS = ("agent", "system", "domain", "benchmark")
 
 
 @with_examples(
     ("maseval new agent my_agent", "my_agent.py and test_my_agent.py, to run on tau2"),
+    ("maseval new system my_team", "a team: a supervisor, and two agents who work for it"),
     ("maseval new domain helpdesk", "helpdesk/: database, tools, policy, tasks and a test"),
     (
         "maseval new benchmark shopping --folder bench",
@@ -189,7 +196,9 @@ KINDS = ("agent", "domain", "benchmark")
     ),
 )
 def new(
-    kind: str = argument(..., "agent, domain or benchmark.", autocompletion=lambda: list(KINDS)),
+    kind: str = argument(
+        ..., "agent, system, domain or benchmark.", autocompletion=lambda: list(KINDS)
+    ),
     name: str = argument(..., "What it is called, as a Python module."),
     folder: Path = option(Path(), "Where to write it."),
 ) -> None:

@@ -1,15 +1,10 @@
-"""``maseval runs``, ``tag`` and ``note``."""
+"""``maseval runs`` and ``tag``."""
 
-import os
 import shlex
-import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import typer
 from rich.console import Console
 from rich.table import Table
 
@@ -24,15 +19,12 @@ from maseval.cli.console import (
     natural_width,
     print_json,
     shorten_line,
-    stderr,
     stdout,
 )
-from maseval.cli.options import AsJson, RunOrResultsFile, argument, flag, option, runs_argument
-from maseval.core.exceptions import ConfigurationError
+from maseval.cli.options import AsJson, argument, option, runs_argument
 from maseval.core.figures import between, in_percent, money, percent
 from maseval.core.recorded import mapping
-from maseval.runs import RunState, change_note, default_root
-from maseval.runs.annotations import AnnotationError
+from maseval.runs import RunState, default_root
 from maseval.runs.config import mark_of
 
 _FACTS = ("state", "done", "pass^1", "domains", "agent", "user", "cost", "changed")
@@ -195,81 +187,31 @@ def _record(state: RunState) -> dict[str, object]:
 @with_examples(
     ("maseval tag last --add baseline", "a word to find the run by"),
     ("maseval tag runs/a runs/b --add paper --remove draft", "several runs, several tags"),
-    ("maseval tag theirs.json --add published", "a results file of tau2-bench"),
-    ("maseval tag last", "print its tags"),
+    ("maseval tag theirs.json --note 'from their paper, table 3'", "what to remember about it"),
+    ("maseval tag last --note - < findings.txt", "a note from a file or a pipe"),
+    ("maseval tag last", "print its tags and its note"),
     ("maseval runs --tag baseline", "the runs with a tag"),
 )
 def tag(
     runs: list[str] = runs_argument("Runs: folder, name or last; or results files of tau2-bench."),
     add: list[str] | None = option(None, "Add this tag (repeatable)."),
     remove: list[str] | None = option(None, "Remove this tag (repeatable)."),
+    note: str | None = option(
+        None, "The new note; - reads it from standard input, and '' removes it."
+    ),
     as_json: AsJson = False,
 ) -> None:
-    """Show or change the tags of runs; they are kept beside the results and never change them."""
-    found = commands.tag(runs, add or (), remove or ())
+    """Show or change tags and notes of runs; they are kept beside the results, which stay."""
+    text = sys.stdin.read() if note == "-" else note
+    found = commands.tag(runs, add or (), remove or (), note=text)
     if as_json:
-        print_json({str(path): list(each.tags) for path, each in found.items()})
+        print_json(
+            {str(path): {"tags": [*each.tags], "note": each.note} for path, each in found.items()}
+        )
         return
     for path, each in found.items():
         tags = ", ".join(each.tags) or "no tags"
         line = f"{inert(here(path))}: {inert(tags)}"
         stdout().print(line, soft_wrap=True)
-
-
-if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.app.results.runs import RunNote
-
-
-@with_examples(
-    ("maseval note last 'temperature 0; the retry bug is fixed'", "what to remember about a run"),
-    ("maseval note last", "print its note"),
-    ("maseval note last --edit", "write it in your editor ($EDITOR)"),
-    ("maseval note last - < findings.txt", "from a file or a pipe"),
-    ("maseval note last --clear", "remove it"),
-)
-def note(
-    run: RunOrResultsFile,
-    text: str | None = argument(None, "The new note; - reads it from standard input."),
-    clear: bool = flag("Remove the note.", "--clear"),
-    edit: bool = flag("Open the note in your editor.", "--edit"),
-    as_json: AsJson = False,
-) -> None:
-    """Show or change the note of a run; it is kept beside the results and never changes them."""
-    if sum((text is not None, clear, edit)) > 1:
-        raise typer.BadParameter("give one of TEXT, --clear and --edit")
-    if edit:
-        found = _edit_note(run)
-    else:
-        found = commands.note(run, sys.stdin.read() if text == "-" else text, clear=clear)
-    if as_json:
-        print_json({"path": str(found.path), "note": found.text})
-    elif found.text is None:
-        stdout().print(f"{inert(here(found.path))} has no note", soft_wrap=True)
-    else:
-        stdout().print(inert(found.text), soft_wrap=True)
-
-
-def _edit_note(run: str) -> "RunNote":
-    before = commands.note(run)
-    written = _written_in_editor(before.text or "")
-    try:
-        after = change_note(before.path, written, was=before.text, check=True)
-    except AnnotationError:
-        stderr().print("What you wrote:", style="bold")
-        stderr().print(inert(written), soft_wrap=True)
-        raise
-    return before._replace(text=after.note)
-
-
-def _written_in_editor(text: str) -> str:
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "note.txt")
-        file.write_text(text, encoding="utf-8")
-        try:
-            subprocess.run([*shlex.split(editor), str(file)], check=True)
-        except (OSError, ValueError, subprocess.CalledProcessError) as error:
-            raise ConfigurationError(
-                f"the editor {editor!r} failed ({error}); set EDITOR to one that works"
-            ) from error
-        return file.read_text(encoding="utf-8", errors="replace")
+        if each.note is not None:
+            stdout().print(inert(each.note), soft_wrap=True)

@@ -4,13 +4,16 @@ from maseval.app.benchmarks import RecordedOutcomes as RecordedOutcomes
 from maseval.app.comparing.compare import compare as compare
 from maseval.app.comparing.gate import gate as gate
 from maseval.app.comparing.plan import plan as plan
+from maseval.app.results.conduct import comply as comply
+from maseval.app.results.conduct import users as users
+from maseval.app.results.explain import explain as explain
 from maseval.app.results.explained import Section as Section
 from maseval.app.results.explained import VerdictExplanation as VerdictExplanation
 from maseval.app.results.plots import plots as plots
 from maseval.app.results.report import report as report
-from maseval.app.results.runs import note as note
 from maseval.app.results.runs import runs as runs
 from maseval.app.results.runs import tag as tag
+from maseval.app.results.score import score as score
 from maseval.app.results.show import show as show
 from maseval.app.results.variants import ConventionScore as ConventionScore
 from maseval.app.results.variants import Variant as Variant
@@ -20,6 +23,8 @@ from maseval.app.running.servers import chaos_server as chaos_server
 from maseval.app.running.servers import replay_server as replay_server
 from maseval.app.sharing.bundle import bundle as bundle
 from maseval.app.sharing.bundle import unbundle as unbundle
+from maseval.app.sharing.export import export as export
+from maseval.app.sharing.export import export_formats as export_formats
 from maseval.app.sharing.sync import sync as sync
 from maseval.app.viewing.view import export_site as export_site
 from maseval.app.viewing.view import view as view

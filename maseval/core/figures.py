@@ -57,3 +57,15 @@ def money(cost: float | None) -> str:
     if 0 < cost < 1:
         return f"${round_half_up(cost, 4):.4f}".removesuffix("0").removesuffix("0")
     return f"${round_half_up(cost, 2):,.2f}"
+
+
+def duration(seconds: float | None) -> str:
+    """Format as ``34 s``, ``2:05`` or ``1:02:05``."""
+    if seconds is None:
+        return "?"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    hours, minutes = divmod(whole // 60, 60)
+    start = f"{hours}:{minutes:02}" if hours else f"{minutes}"
+    return f"{start}:{whole % 60:02}"

@@ -4,7 +4,9 @@ It has the ``names`` of the runs, their ``results`` as a table, every pair of th
 its difference, its interval and whether it is sure, and the ``tasks`` that all of them have, each
 with a cell for each run. ``differences`` is a table of every pass^k of two runs, by domain.
 ``reasons`` and ``tools`` count why simulations failed and what tools were used, with a number for
-each run; they are None while they are not known. The page adds nothing to these numbers.
+each run; they are None while they are not known. ``grid`` has the cells of a grid, the effects of
+its factors as a plot and as tables, and ``system_facts`` what each system does wrong. The page adds
+nothing to these numbers.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +16,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import between, in_points, money, p_value
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.report.results import summary_table
-from maseval.stats.comparison import UP_TO, ComparisonTable, Pair, compare_all
+from maseval.stats.comparison import UP_TO, ComparisonTable, Pair, compare_all, runs_by_tasks
 from maseval.stats.summary import GroupSummary
 
 ComparedDocument = dict[str, object]
@@ -54,6 +56,8 @@ def compared_document(
         "left_out": table.dropped,
         "differences": None,
         "plots": [],
+        "grid": None,
+        "system_facts": [],
         "reasons": None,
         "tools": None,
     }
@@ -71,12 +75,17 @@ def compare_verdicts(runs: Mapping[str, Sequence[Outcome]]) -> ComparedDocument 
 def compared_keys(
     runs: Mapping[str, Sequence[Outcome]], table: ComparisonTable
 ) -> dict[TaskKey, None]:
-    """Return the tasks that a table of runs counts: in each, with a verdict, on the same data."""
+    """Return the tasks that a table of runs counts: in each, with a verdict, on the same data.
+
+    Runs that have no task in common, as cells of different domains, count their own.
+    """
     groups = {each.group for summary in table.runs.values() for each in summary.groups}
-    judged = [{each.key for each in run if each.passed is not None} for run in runs.values()]
-    shared = set.intersection(*judged)
-    first = next(iter(runs.values()))
-    return {each.key: None for each in first if each.key in shared and each.domain in groups}
+    found: dict[TaskKey, None] = {}
+    for names in runs_by_tasks(runs):
+        judged = [{e.key for e in runs[name] if e.passed is not None} for name in names]
+        shared = {key for key in set.intersection(*judged) if key.domain in groups}
+        found |= {each.key: None for each in runs[names[0]] if each.key in shared}
+    return found
 
 
 def _result_cells(overall: GroupSummary) -> dict[str, object]:

@@ -2,15 +2,16 @@ from maseval.core.outcome import Outcome as Outcome
 from maseval.stats.comparison import Comparison as Comparison
 from maseval.stats.comparison import ComparisonTable as ComparisonTable
 from maseval.stats.comparison import ComparisonTable as Table  # noqa: F401 - its earlier name
-from maseval.stats.comparison import Compatibility as Compatibility
 from maseval.stats.comparison import Difference as Difference
 from maseval.stats.comparison import Flip as Flip
-from maseval.stats.comparison import IncomparableRunsError as IncomparableRunsError
 from maseval.stats.comparison import Pair as Pair
 from maseval.stats.comparison import compare as compare
 from maseval.stats.comparison import compare_all as compare_all
-from maseval.stats.comparison import compatibility as compatibility
 from maseval.stats.comparison import holm as holm
+from maseval.stats.effects import Contrast as Contrast
+from maseval.stats.effects import Effects as Effects
+from maseval.stats.effects import Factor as Factor
+from maseval.stats.effects import find_effects as find_effects
 from maseval.stats.intervals import Interval as Interval
 from maseval.stats.intervals import mean_interval as mean_interval
 from maseval.stats.intervals import wilson as wilson
@@ -20,6 +21,7 @@ from maseval.stats.planning import SamplePlan as SamplePlan
 from maseval.stats.planning import requirement as requirement
 from maseval.stats.plots import cost_and_score as cost_and_score
 from maseval.stats.plots import difference_plot as difference_plot
+from maseval.stats.plots import effects_plot as effects_plot
 from maseval.stats.plots import label_bars as label_bars
 from maseval.stats.plots import pass_curves as pass_curves
 from maseval.stats.plots import trial_map as trial_map
@@ -28,6 +30,9 @@ from maseval.stats.sequential_plan import Decision as Decision
 from maseval.stats.sequential_plan import LookResult as LookResult
 from maseval.stats.sequential_plan import SequentialPlan as SequentialPlan
 from maseval.stats.sequential_plan import looks_ready as looks_ready
+from maseval.stats.settings import Compatibility as Compatibility
+from maseval.stats.settings import IncomparableRunsError as IncomparableRunsError
+from maseval.stats.settings import compatibility as compatibility
 from maseval.stats.sign_flip import FlipTest as FlipTest
 from maseval.stats.sign_flip import sign_flip_test as sign_flip_test
 from maseval.stats.summary import Estimate as Estimate

@@ -1,17 +1,18 @@
 """Comparison of runs, paired by task: two runs in detail, or several in one table."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import combinations
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, combinations
 from statistics import fmean
 from typing import Any
 
-from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.core.words import count_of
 from maseval.stats.intervals import LEVEL, Interval, mean_interval
 from maseval.stats.planning import Pairs, SamplePlan, detectable_difference, plan
 from maseval.stats.result import Result
+from maseval.stats.settings import check_compatible
 from maseval.stats.sign_flip import FlipTest, sign_flip_test
 from maseval.stats.summary import Summary, summarise
 from maseval.stats.trials import (
@@ -126,7 +127,7 @@ def compare(
     trials, one_sided = _shared_tasks(by_name)
     a, b = (trials[name] for name in names)
     most = fewest_trials([*a.values(), *b.values()])
-    _check_k(k, most)
+    check_k(k, most)
     differences = [
         _difference(group, keys, a, b, measure, each, level)
         for group, keys in _groups(a)
@@ -152,7 +153,7 @@ def compare(
     )
 
 
-def _check_k(k: int, most: int) -> None:
+def check_k(k: int, most: int) -> None:
     if not 1 <= k <= most:
         raise ConfigurationError(
             f"pass^{k} cannot be compared: some shared task has only "
@@ -256,36 +257,56 @@ def compare_all(
     k: int = 1,
     level: float = LEVEL,
     anyway: bool = False,
+    apart: bool = False,
 ) -> ComparisonTable:
     """Compare every run with every other on the tasks that all of them have.
 
-    ``anyway`` is that of ``compare``.
+    ``anyway`` is that of ``compare``. With ``apart``, runs that have no task in common, as cells of
+    different domains, stand side by side: all is about the runs with the same tasks.
     """
     if len(runs) < 2:
         raise ConfigurationError(f"{len(runs)} run cannot be compared; give two or more")
     kept = {name: list(outcomes) for name, outcomes in runs.items()}
-    dropped, cautions = _drop_other_data(kept, configs, anyway)
-    trials, one_sided = _shared_tasks(kept)
-    common = next(iter(trials.values()))
-    kept = {name: [each for each in run if each.key in common] for name, run in kept.items()}
-    _check_k(k, fewest_trials([one for each in trials.values() for one in each.values()]))
-    # The same as the main difference of ``compare``, which has much more to say about two runs.
-    group, keys = _groups(common)[-1]
-    mains = {
-        (a, b): _difference(group, keys, trials[a], trials[b], "pass^k", k, level)
-        for a, b in combinations(kept, 2)
-    }
+    dropped, cautions = list[str](), dict[str, None]()
+    trials: dict[str, dict[TaskKey, Trials]] = {}
+    mains: dict[tuple[str, str], Difference] = {}
+    for names in runs_by_tasks(kept) if apart else [list(kept)]:
+        alike = {name: kept[name] for name in names}
+        other_data, others = _drop_other_data(alike, configs, anyway)
+        shared, one_sided = _shared_tasks(alike)
+        dropped += other_data + one_sided
+        cautions |= dict.fromkeys(others)
+        trials |= shared
+        check_k(k, fewest_trials([one for each in shared.values() for one in each.values()]))
+        # The same as the main difference of ``compare``, which has much more to say about two runs.
+        group, keys = _groups(shared[names[0]])[-1]
+        for a, b in combinations(names, 2):
+            mains[a, b] = _difference(group, keys, shared[a], shared[b], "pass^k", k, level)
+    kept = {name: [each for each in run if each.key in trials[name]] for name, run in kept.items()}
     adjusted = holm([main.test.p_value for main in mains.values()])
     return ComparisonTable(
         runs={name: summarise(run, level=level) for name, run in kept.items()},
         pairs=[Pair(n, main, p) for (n, main), p in zip(mains.items(), adjusted, strict=True)],
-        dropped=dropped + one_sided,
-        cautions=cautions,
+        dropped=dropped,
+        cautions=list(cautions),
         notes=[
-            f"all runs on the {len(common)} tasks they share; every task counts once",
+            f"all runs on the {len({*chain(*trials.values())})} tasks they share; every task "
+            "counts once",
             f"p-values of pass^{k}, {len(mains)} comparisons, Holm-corrected",
         ],
     )
+
+
+def runs_by_tasks(runs: Mapping[str, Iterable[Outcome]]) -> list[list[str]]:
+    """Return the names of runs that have tasks with a verdict in common, also by way of others."""
+    groups: list[tuple[list[str], set[TaskKey]]] = []
+    for name, run in runs.items():
+        names, keys = [name], {each.key for each in run if each.passed is not None}
+        for other in [each for each in groups if each[1] & keys]:
+            groups.remove(other)
+            names, keys = [*other[0], *names], keys | other[1]
+        groups.append((names, keys))
+    return [names for names, _ in groups]
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -348,148 +369,3 @@ def _drop_other_data(
     for name, run in runs.items():
         runs[name] = [outcome for outcome in run if outcome.domain not in other_data]
     return [f"domain {group!r}: {why}" for group, why in other_data.items()], list(cautions)
-
-
-# Settings that define what is measured, at any depth of the configuration.
-CONDITIONS = frozenset(
-    {
-        *("benchmark", "rules", "mode", "max_steps", "max_errors"),
-        *("lenient_order_ids", "short_conversations"),
-    }
-)
-# The code of a run, by what it makes; what judges is compared by this, and not by its name.
-_PARTS, _FILES = ("code", "parts"), ("code", "files")
-_EVALUATOR = (*_PARTS, "evaluator")
-ANYWAY = "compared anyway, although judged differently or under different rules"
-# The simulated user, the judge and what models read: part of the setup, not of what is compared.
-_SURROUNDINGS = ("user", "judge", "nl_assertions", "evaluator", "texts", "reasoning_policy")
-
-
-class _NotRecorded:
-    def __repr__(self) -> str:
-        return "not recorded"
-
-
-_NOT_RECORDED = _NotRecorded()
-
-
-class IncomparableRunsError(MASEvalError, ValueError):
-    """The runs were judged otherwise or made under other rules; ``details["reasons"]`` says so."""
-
-
-@dataclass(frozen=True)
-class Compatibility(Result):
-    """The differences of two configurations, by consequence.
-
-    ``refused`` holds the rules that differ, ``other_data`` the domains that cannot be compared.
-    ``cautions`` name what surrounds the agent and differs; ``differing`` lists all other settings
-    that do, which may well be what the comparison is about.
-    """
-
-    refused: list[str]
-    other_data: dict[str, str]
-    cautions: list[str]
-    differing: list[str]
-
-
-def compatibility(
-    first: Mapping[str, Any], second: Mapping[str, Any], *, conditions: Collection[str] = CONDITIONS
-) -> Compatibility:
-    """Sort the differences between the configurations of two runs by consequence.
-
-    ``data`` holds a fingerprint for each domain, ``tasks`` the ids of each domain's tasks; these
-    two may stand beside the settings or within a benchmark's own part of them. Where the code of
-    the evaluators is known of both, that counts, and not what the benchmark is called.
-    """
-    found = Compatibility([], {}, [], [])
-    a, b = dict(_leaves(first)), dict(_leaves(second))
-    if _EVALUATOR in a and _EVALUATOR in b:
-        conditions = frozenset(conditions) - {"benchmark"}
-    agents = [{k: v for k, v in each.items() if _is_of_agent(k)} for each in (a, b)]
-    same_agent = bool(agents[0]) and agents[0] == agents[1]
-    files = []
-    for path in sorted(a.keys() | b.keys()):
-        one, other = a.get(path, _NOT_RECORDED), b.get(path, _NOT_RECORDED)
-        if one != other and path[:2] == _FILES:
-            files.append(path[-1])
-        elif one != other:
-            _record_difference(found, path, one, other, conditions, same_agent)
-    if files:
-        found.differing.append(f"files of code: {', '.join(files)}")
-    return found
-
-
-def _is_of_agent(path: tuple[str, ...]) -> bool:
-    return path[0].startswith("agent") or path == (*_PARTS, "agents")
-
-
-def check_compatible(
-    first: Mapping[str, Any],
-    second: Mapping[str, Any],
-    *,
-    names: tuple[str, str] = ("A", "B"),
-    anyway: bool = False,
-) -> Compatibility:
-    """Return their compatibility; raise if they were judged otherwise or under other rules.
-
-    With ``anyway`` that is a caution.
-    """
-    found = compatibility(first, second)
-    reasons = "; ".join(found.refused)
-    if reasons and not anyway:
-        raise IncomparableRunsError(
-            f"{names[0]} and {names[1]} were judged differently or under different rules: "
-            f"{reasons}. Run one of them again with the code and settings of the other, or compare "
-            "them anyway, which the output says (--anyway, anyway=True)",
-            details={"reasons": found.refused},
-        )
-    marks = [f"{names[0]} and {names[1]} are {ANYWAY}: {reasons}"] if reasons else []
-    return replace(found, cautions=[*marks, *found.cautions])
-
-
-def _leaves(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
-    """Yield every setting with its path; tasks and trials are paired by what was run instead."""
-    if not isinstance(value, Mapping):
-        yield path, value
-        return
-    for key, part in value.items():
-        if key not in ("tasks", "trials"):
-            yield from _leaves(part, (*path, str(key)))
-
-
-def _record_difference(
-    found: Compatibility,
-    path: tuple[str, ...],
-    one: object,
-    other: object,
-    conditions: Collection[str],
-    same_agent: bool,
-) -> None:
-    change = f"{'.'.join(path)}: {one!r} and {other!r}"
-    one_sided = _NOT_RECORDED in (one, other)
-    if path[:2] == _PARTS:
-        change = f"the code of the {path[-1]}"
-    if path == _EVALUATOR:
-        if one_sided:
-            found.cautions.append(f"{change} is not recorded in one of the runs")
-        else:
-            found.refused.append(f"{change} differs")
-    elif len(path) > 1 and path[-2] == "data":
-        if not one_sided:
-            found.other_data[path[-1]] = f"different data ({one!r} and {other!r})"
-    elif path[-1] in conditions and not one_sided:
-        found.refused.append(change)
-    elif path[-1] in conditions:
-        found.cautions.append(change)
-    elif any(word in part for part in path for word in _SURROUNDINGS):
-        what, values = " ".join(path).replace("_", " "), f" ({one!r} and {other!r})"
-        if path[:2] == _PARTS:
-            what, values = change.removeprefix("the "), ""
-        if same_agent:
-            text = f"the {what} differs{values}, the agent does not"
-        else:
-            text = f"the {what} differs too{values}"
-        alone = "" if same_agent else " alone"
-        found.cautions.append(f"{text}: the difference is not the agent's{alone}")
-    else:
-        found.differing.append(change)

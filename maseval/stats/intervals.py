@@ -214,3 +214,9 @@ def two_sided_t(level: float, degrees: int) -> float:
     # The degrees over their sum with the square of t follow a beta distribution.
     rest = weighted_quantile([(0.0, 0.5), (1.0, degrees / 2)], 1 - level)
     return math.sqrt(degrees * (1 - rest) / rest)
+
+
+def student_p(t: float, degrees: float) -> float:
+    """Return the two-sided p-value of a t with so many degrees of freedom."""
+    points = [(0.0, 0.5), (1.0, degrees / 2)]
+    return 1.0 if not t else min(1.0, _chance_below(points, degrees / (degrees + t * t), 0.5)[0])

@@ -1,7 +1,6 @@
-"""``maseval tag`` and ``maseval note``."""
+"""``maseval tag``: tags and notes."""
 
 import json
-import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -41,37 +40,34 @@ def test_if_one_run_does_not_exist_none_is_tagged():
     assert "no tags" in maseval("tag", "one").stdout
 
 
-def test_a_note_is_set_shown_and_cleared():
-    maseval("note", "one", "Fixed [bold]seed[/bold]\nand more")
+def test_a_note_is_set_shown_and_removed():
+    maseval("tag", "one", "--note", "Fixed [bold]seed[/bold]\nand more")
 
-    assert maseval("note", "one").stdout == "Fixed [bold]seed[/bold]\nand more\n"
+    assert maseval("tag", "one").stdout.endswith("Fixed [bold]seed[/bold]\nand more\n")
     assert "Fixed [bold]seed[/bold]" in maseval("runs").stdout
     assert "and more" in maseval("show", "one").stdout
-    assert "has no note" in maseval("note", "one", "--clear").stdout
-    assert json.loads(maseval("note", "one", "--json").stdout)["note"] is None
+    assert maseval("tag", "one", "--note", "").stdout.endswith("one: no tags\n")
+    assert json.loads(maseval("tag", "one", "--json").stdout)["runs/one"]["note"] is None
 
 
-def test_a_note_is_read_from_a_pipe_and_written_in_an_editor(folder, monkeypatch):
-    CliRunner().invoke(app, ["note", "one", "-"], input="from a pipe\n")
-    editor = folder / "editor.py"
-    editor.write_text("import sys; open(sys.argv[1], 'a').write('\\nand an editor')")
-    monkeypatch.setenv("EDITOR", f"{sys.executable} {editor}")
-    monkeypatch.delenv("VISUAL", raising=False)
+def test_a_note_is_read_from_a_pipe():
+    CliRunner().invoke(app, ["tag", "one", "--note", "-"], input="from a pipe\n")
 
-    maseval("note", "one", "--edit")
+    assert maseval("tag", "one").stdout.endswith("from a pipe\n")
 
-    assert maseval("note", "one").stdout == "from a pipe\nand an editor\n"
+
+def test_the_former_command_for_notes_still_works():
+    assert maseval("note", "one", "a word").stdout.endswith("a word\n")
+    assert "a word" in maseval("note", "one", "--json").stdout
+    assert "`maseval tag`" in maseval("note", "one", "--clear").stderr
+    assert "a word" not in maseval("note", "one").stdout
 
 
 @pytest.mark.parametrize(
-    "arguments", [("tag", "one", "--add", "\x1b[31m"), ("note", "one", "\x1b[2J")]
+    "arguments", [("tag", "one", "--add", "\x1b[31m"), ("tag", "one", "--note", "\x1b[2J")]
 )
 def test_control_characters_are_refused_and_shown_inert(arguments):
     result = maseval(*arguments)
 
     assert result.exit_code == 2
     assert "\x1b" not in result.stderr and "control characters" in result.stderr
-
-
-def test_a_note_has_one_source():
-    assert maseval("note", "one", "text", "--clear").exit_code == 2

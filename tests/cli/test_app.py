@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+import typer
 from typer.main import get_command
 
 from maseval.cli.app import app
@@ -44,6 +45,45 @@ def test_a_group_describes_its_commands_as_they_describe_themselves(group, monke
         assert re.search(rf"│ {name} +{re.escape(first_line)} +│", listed), name
 
 
+def commands_of(command, name=()):
+    """Yield every command that help shows, with its name."""
+    for key in getattr(command, "commands", ()):
+        yield from commands_of(command.commands[key], (*name, key))
+    if not hasattr(command, "commands"):
+        yield " ".join(name), command
+
+
+def options_of(command):
+    """The options that the help of a command shows, beside --help."""
+    every = command.get_params(typer.Context(command))
+    return [each for each in every if each.param_type_name == "option" and not each.hidden][:-1]
+
+
+def test_the_command_line_stays_as_small_as_it_is():
+    shown = {name: len(options_of(each)) for name, each in commands_of(get_command(app))}
+
+    assert len(shown) <= 36
+    assert sum(shown.values()) <= 280, shown
+    assert shown["tau2 run"] <= 20
+
+
+def test_a_former_name_still_works_and_says_what_the_command_is_called_now(tmp_path):
+    done = maseval("--debug", "tau2", "score", "--help")
+
+    assert done.stdout == maseval("score", "--help").stdout
+    assert "`maseval tau2 score` is now `maseval score`" in done.stderr
+
+
+def test_rare_options_are_read_everywhere_and_shown_on_demand():
+    few, every = (maseval("tau2", "run", word).stdout for word in ("--help", "--help-all"))
+
+    assert "--help-all" in few and "--max-errors" not in few
+    assert "--max-errors" in every and "--domain" in every
+    assert maseval("tau2", "run", "--help").stdout == few
+    refused = maseval("tau2", "run", "-d", "library", "--agent", "gold", "--max-errors", "-1")
+    assert refused.exit_code == 2 and "max_errors" in refused.stderr
+
+
 def test_the_version_is_told():
     assert maseval("--version").stdout.startswith("maseval 0.")
 
@@ -58,7 +98,7 @@ def test_an_unknown_command_suggests_a_known_one():
 def test_a_reader_that_goes_away_leaves_no_traceback(tmp_path):
     command = " ".join(COMMAND)
     run = subprocess.run(
-        f"{command} tau2 show policy --domain library | head -1; "
+        f"{command} tau2 tasks policy --domain library | head -1; "
         f"{command} tau2 tasks --domain library --ids | true",
         shell=True,
         cwd=tmp_path,
@@ -82,7 +122,7 @@ def test_a_file_that_cannot_be_read_is_one_message(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "broken.json").write_text('{"simulations": [')
 
-    done = maseval("tau2", "score", "broken.json")
+    done = maseval("score", "broken.json")
 
     assert done.exit_code in (1, 2)
     assert done.stderr.startswith("Error: broken.json") and "Traceback" not in done.stderr

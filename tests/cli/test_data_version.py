@@ -21,7 +21,7 @@ def test_a_run_is_by_the_release_that_was_asked_for(tau2_data_of_1_0_1, tmp_path
     config = json.loads((folder / "config.json").read_text())
     assert config["config"]["rules"] == "tau2-bench v1.0.1"
 
-    again = maseval("tau2", "score", folder, "--json")
+    again = maseval("score", folder, "--json")
 
     assert json.loads(again.stdout)["files"][0]["version"] == "1.0.1"
 
@@ -41,7 +41,7 @@ def test_limits_of_1_0_1_end_simulations_and_are_part_of_the_configuration(
     config = json.loads((folder / "config.json").read_text())["config"]
     assert (config["max_errors"], config["timeout"]) == (3, 1e-06)
     exported = tmp_path / "airline.json"
-    maseval("tau2", "export", folder, "--output", exported)
+    maseval("export", folder, "--format", "tau2-bench", "--output", exported)
     results = json.loads(exported.read_text())
     assert results["info"]["max_errors"] == 3
     assert results["simulations"][0]["termination_reason"] == "timeout"
@@ -52,7 +52,7 @@ def test_tasks_tools_and_audits_are_those_of_a_release(tau2_data, tau2_data_of_1
     assert "40 tasks of tau2-bench 1.0.1" in listed.output
 
     tools = {
-        version: maseval("tau2", "show", "tools", "-d", "retail", "--data-version", version).output
+        version: maseval("tau2", "tasks", "tools", "-d", "retail", "--data-version", version).output
         for version in ("0.2.0", "1.0.1")
     }
     assert "get_item_details" not in tools["0.2.0"]

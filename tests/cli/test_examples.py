@@ -20,7 +20,6 @@ runpy.run_path({script!r}, run_name="__main__")
     ("name", "library", "extra"),
     [
         ("default_agent.py", "openai", "openai"),
-        ("planner_executor.py", "openai", "openai"),
         ("tau2_smolagents.py", "smolagents", "smolagents"),
         ("tau2_langgraph.py", "langchain", "langgraph"),
         ("tau2_mcp.py", "mcp", "mcp,openai"),

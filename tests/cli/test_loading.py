@@ -116,7 +116,7 @@ def test_scoring_loads_nobody_who_plays_and_nothing_that_explains(tmp_path):
     tau2.run(domain="library", agent="gold", num_tasks=1, output=tmp_path / "mine")
 
     found = loaded(
-        command("tau2", "score", "mine"),
+        command("score", "mine"),
         *("maseval.benchmark.tau2.players", "maseval.benchmark.tau2.benchmark"),
         "maseval.benchmark.tau2.app.running",
         "maseval.benchmark.tau2.review.explain.explanation",

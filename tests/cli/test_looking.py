@@ -148,7 +148,7 @@ def test_a_task_is_shown_by_a_part_of_its_id_or_its_number(noisy):
     by_number = maseval("show", "last", "0").stdout
 
     assert by_part == by_number == maseval("show", "last", first).stdout
-    assert maseval("tau2", "explain", "last", first[:-3]).exit_code in (0, 2)
+    assert maseval("explain", "last", first[:-3]).exit_code in (0, 2)
 
 
 @pytest.mark.parametrize("columns", [40, 80])
@@ -210,12 +210,12 @@ def edited(path, **changes):
 
 
 def test_an_export_is_judged_like_the_run_and_an_edited_reward_is_found(folder):
-    exported = maseval("tau2", "export", "last", "--output", "theirs.json")
-    honest = maseval("tau2", "score", "theirs.json", "--fail-on-disagreement")
+    exported = maseval("export", "last", "--format", "tau2-bench", "--output", "theirs.json")
+    honest = maseval("score", "theirs.json", "--fail-on-disagreement")
     found = json.loads((folder / "theirs.json").read_text())["simulations"][0]
     edited(folder / "theirs.json", reward=1.0 - found["reward_info"]["reward"])
-    forged = maseval("tau2", "score", "theirs.json", "--fail-on-disagreement")
-    only_told = maseval("tau2", "score", "theirs.json")
+    forged = maseval("score", "theirs.json", "--fail-on-disagreement")
+    only_told = maseval("score", "theirs.json")
 
     assert exported.stdout.strip() == "theirs.json"
     assert (
@@ -226,25 +226,27 @@ def test_an_export_is_judged_like_the_run_and_an_edited_reward_is_found(folder):
 
 
 def test_an_export_replaces_nothing_unasked():
-    maseval("tau2", "export", "last", "--output", "once.json")
+    maseval("export", "last", "--format", "tau2-bench", "--output", "once.json")
 
-    again = maseval("tau2", "export", "last", "--output", "once.json")
-    overwritten = maseval("tau2", "export", "last", "--output", "once.json", "--overwrite")
+    again = maseval("export", "last", "--format", "tau2-bench", "--output", "once.json")
+    overwritten = maseval(
+        "export", "last", "--format", "tau2-bench", "--output", "once.json", "--overwrite"
+    )
 
     assert again.exit_code == 1 and "already exists" in again.stderr
     assert overwritten.exit_code == 0
 
 
 def test_tools_and_policy_are_shown():
-    tools = maseval("tau2", "show", "tools", "--domain", "library").stdout
-    policy = maseval("tau2", "show", "policy", "--domain", "library").stdout
+    tools = maseval("tau2", "tasks", "tools", "--domain", "library").stdout
+    policy = maseval("tau2", "tasks", "policy", "--domain", "library").stdout
 
     assert "agent, read" in tools and "agent, write" in tools and "user, " in tools
     assert policy.startswith("#")
 
 
 def test_tools_need_a_domain():
-    result = maseval("tau2", "show", "tools")
+    result = maseval("tau2", "tasks", "tools")
 
     assert result.exit_code == 2 and "--domain" in result.stderr
 

@@ -51,7 +51,7 @@ def test_a_run_is_kept_resumed_compared_and_looked_at_like_any_other(tmp_path):
     assert "agent: goal not met" in maseval("show", "b").stdout
     assert maseval("report", "a").exit_code == 0
     assert "CC BY 4.0" in (tmp_path / "a" / "report.html").read_text()
-    assert maseval("plots", "a").exit_code == 0
+    assert maseval("report", "a", "--format", "svg").exit_code == 0
     assert "travel" in maseval("runs", ".").stdout
     assert "maseval macs run -d travel -o a" in maseval("show", "a").stdout
 
@@ -87,9 +87,19 @@ def test_rates_have_error_bars_and_doubts_about_the_judge():
     assert found["domains"][0]["scored"] == 2
 
 
+def test_commands_for_any_run_ask_the_benchmark():
+    run("a", "-n", 1, judge=("TRUE", "FALSE"))
+
+    explained = last_json(maseval("explain", "a", "0", "--json").stdout)
+    assert explained["findings"][0]["kind"] == "goal not met"
+    assert "the domain travel has no rules" in maseval("comply", "a").stdout
+    refused = maseval("score", "a")
+    assert refused.exit_code == 2 and "cannot judge recorded conversations" in refused.stderr
+
+
 def test_an_exported_run_is_scored_again(tmp_path):
     run("a", "-n", 2, judge=("TRUE", "FALSE"))
-    written = maseval("macs", "export", "a")
+    written = maseval("export", "a", "--format", "macs")
     assert written.exit_code == 0
     folder = tmp_path / "a" / "macs" / "travel"
     assert sorted(path.name for path in folder.iterdir()) == [
@@ -100,8 +110,8 @@ def test_an_exported_run_is_scored_again(tmp_path):
     results = json.loads((folder / "results.json").read_text())
     assert (results["overall_gsr"], results["partial_gsr"]) == (0.0, 0.5)
     assert "CC BY 4.0" in results["attribution"]
-    assert maseval("macs", "export", "a").exit_code != 0
-    assert maseval("macs", "export", "a", "--overwrite").exit_code == 0
+    assert maseval("export", "a", "--format", "macs").exit_code != 0
+    assert maseval("export", "a", "--format", "macs", "--overwrite").exit_code == 0
     judge = scripted("judges", *[rows("TRUE", "FALSE")] * 4)
     scored = maseval(
         *("macs", "score", folder, "-d", "travel", "--judge-model", judge, "-o", "again.json")
@@ -166,7 +176,7 @@ def test_a_team_of_one_s_own_takes_part(tmp_path):
     wrong = "examples.booking:BookingBenchmark"
     refused = maseval("macs", "run", "-d", "travel", "--team", wrong, *models()[2:])
     assert "is not a MACSBenchmark" in refused.stderr
-    written = maseval("macs", "export", "a")
+    written = maseval("export", "a", "--format", "macs")
     conversation = json.loads((tmp_path / "a/macs/software/conversation_0.json").read_text())
     assert written.exit_code == 0
     assert list(conversation["trajectories"]) == ["User", "one"]

@@ -36,7 +36,7 @@ def run(tmp_path_factory):
     maseval(
         "tau2", "run", "-d", "library", "--agent", "noisy", "-n", 3, "--trials", 2, "-o", folder
     )
-    maseval("note", folder, "Zürich → 東京 ✈")
+    maseval("tag", folder, "--note", "Zürich → 東京 ✈")
     return folder
 
 
@@ -65,11 +65,11 @@ def call_main(monkeypatch):
         ["show", "{run}"],
         ["show", "{run}", "renew_all_but_one"],
         ["runs", "{run}"],
-        ["note", "{run}"],
-        ["tau2", "score", "{run}"],
+        ["tag", "{run}"],
+        ["score", "{run}"],
         ["tau2", "tasks", "--domain", "library"],
-        ["tau2", "show", "policy", "--domain", "library"],
-        ["tau2", "explain", "{run}", "renew_all_but_one"],
+        ["tau2", "tasks", "policy", "--domain", "library"],
+        ["explain", "{run}", "renew_all_but_one"],
         ["tau2", "audit", "library"],
         ["tau2", "run", "--help"],
     ],
@@ -83,8 +83,14 @@ def test_no_command_fails_at_what_a_stream_cannot_encode(command, run, call_main
 
 
 def test_a_sign_that_a_stream_lacks_is_escaped_and_the_file_keeps_it(run, call_main):
-    assert call_main("ascii", "note", run)[1] == "Z\\xfcrich \\u2192 \\u6771\\u4eac \\u2708\n"
-    assert call_main("cp1252", "note", run)[1] == "Zürich \\u2192 \\u6771\\u4eac \\u2708\n"
+    assert (
+        call_main("ascii", "tag", run)[1].splitlines()[1]
+        == "Z\\xfcrich \\u2192 \\u6771\\u4eac \\u2708"
+    )
+    assert (
+        call_main("cp1252", "tag", run)[1].splitlines()[1]
+        == "Zürich \\u2192 \\u6771\\u4eac \\u2708"
+    )
     assert read_annotations(run).note == "Zürich → 東京 ✈"
 
 
@@ -96,7 +102,7 @@ def test_an_error_about_a_name_that_a_stream_lacks_is_reported(call_main):
 
 @pytest.mark.parametrize("missing", ["stdout", "stderr", "stdin"])
 def test_a_stream_that_is_closed_keeps_no_command_from_its_work(missing, run, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["maseval", "note", str(run)])
+    monkeypatch.setattr(sys, "argv", ["maseval", "tag", str(run)])
     monkeypatch.setattr(sys, missing, None)
 
     with pytest.raises(SystemExit) as end:

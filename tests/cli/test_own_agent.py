@@ -96,7 +96,7 @@ def test_a_crash_in_the_agents_file_shows_its_last_frame_everywhere(function, fr
     task = reports[0]["task_id"]
     assert frame in plain(maseval("show", "r").stdout)
     assert frame in plain(maseval("show", "r", task).stdout)
-    explained = maseval("tau2", "explain", "r", task)
+    explained = maseval("explain", "r", task)
     assert explained.exit_code == 2 and frame in plain(explained.stderr)
 
 

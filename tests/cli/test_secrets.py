@@ -49,7 +49,9 @@ def test_no_key_is_ever_written(name, tmp_path, monkeypatch):
         maseval("report", "r"),
         maseval("runs", tmp_path, "--json"),
         maseval("export", "r", "--table", "runs", "--output", "runs.csv"),
-        maseval("tau2", "export", "r") if name == "speaks" else maseval("runs", tmp_path),
+        maseval("export", "r", "--format", "tau2-bench")
+        if name == "speaks"
+        else maseval("runs", tmp_path),
     ]
 
     texts = [output.output for output in outputs]
@@ -70,7 +72,7 @@ def test_a_word_in_a_variable_with_the_name_of_a_secret_does_not_spoil_a_run(tmp
     monkeypatch.setenv("PRIMARY_KEY", "book_id")
 
     maseval(*LIBRARY, "--agent", "gold", "--output", "r")
-    again = maseval("tau2", "score", "r")
+    again = maseval("score", "r")
 
     assert "<redacted>" not in (tmp_path / "r" / "log.jsonl").read_text()
     assert again.exit_code == 0, again.output

@@ -44,7 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ],
         ["gate", "noisy.json", "--baseline", "gold.json", "--allow-undecidable", "--json"],
         ["show", "gold.json"],
-        ["tau2", "score", "gold.json", "--json"],
+        ["score", "gold.json", "--json"],
         ["tau2", "certify", "gold.json", "--output", "c.json"],
         ["report", "gold.json", "--output", "r.html"],
         ["export", "gold.json", "--format", "csv", "--table", "runs", "--output", "runs.csv"],

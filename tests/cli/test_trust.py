@@ -58,8 +58,8 @@ def test_what_cannot_be_compared_is_told(arguments, words):
 
 
 def test_a_verdict_is_explained_for_a_run_and_for_its_file(failed):
-    ours = maseval("tau2", "explain", "hurried", failed.task_id, failed.trial)
-    theirs = maseval("tau2", "explain", "theirs.json", failed.task_id, failed.trial)
+    ours = maseval("explain", "hurried", failed.task_id, failed.trial)
+    theirs = maseval("explain", "theirs.json", failed.task_id, failed.trial)
 
     assert ours.exit_code == 0
     assert "agent: " in ours.stdout and "(rule: " in ours.stdout
@@ -69,8 +69,8 @@ def test_a_verdict_is_explained_for_a_run_and_for_its_file(failed):
 
 
 def test_without_a_trial_the_first_that_failed_is_explained(failed):
-    run = last_json(maseval("tau2", "explain", "hurried", failed.task_id, "--json").stdout)
-    file = last_json(maseval("tau2", "explain", "theirs.json", failed.task_id, "--json").stdout)
+    run = last_json(maseval("explain", "hurried", failed.task_id, "--json").stdout)
+    file = last_json(maseval("explain", "theirs.json", failed.task_id, "--json").stdout)
 
     assert (run["trial"], run["domain"]) == (failed.trial, "library")
     assert file["explanation"] == run["explanation"] and file["cause"] == run["cause"]
@@ -78,7 +78,7 @@ def test_without_a_trial_the_first_that_failed_is_explained(failed):
 
 
 def test_a_verdict_that_passed_is_explained_too():
-    result = maseval("tau2", "explain", "gold", "first_waiver")
+    result = maseval("explain", "gold", "first_waiver")
 
     assert "every scored check passed" in result.stdout
     assert "(rule: " not in result.stdout
@@ -94,7 +94,7 @@ def test_a_verdict_that_passed_is_explained_too():
     ],
 )
 def test_what_is_not_there_is_not_explained(arguments, words):
-    result = maseval("tau2", "explain", *arguments)
+    result = maseval("explain", *arguments)
 
     assert result.exit_code == 2 and words in result.stderr
 
@@ -110,8 +110,8 @@ def test_a_simulation_that_broke_has_nothing_to_explain(folder):
     )
     task = show(folder / "broken").lines[0].task_id
 
-    one = maseval("tau2", "explain", "broken", task, 0)
-    any_of_them = maseval("tau2", "explain", "broken", task)
+    one = maseval("explain", "broken", task, 0)
+    any_of_them = maseval("explain", "broken", task)
     shown = maseval("show", "broken", task, 0)
     run = maseval("show", "broken")
 
@@ -163,8 +163,12 @@ def test_an_edited_reward_and_an_edited_certificate_are_found(folder):
 
 
 def test_plots_are_drawn_into_files(folder):
-    with_labels = maseval("plots", "hurried", "--output", "figures").stdout.split()
-    without = maseval("plots", "hurried", "--output", "bare", "--no-explain").stdout.split()
+    with_labels = maseval(
+        "report", "hurried", "--format", "svg", "--output", "figures"
+    ).stdout.split()
+    without = maseval(
+        "report", "hurried", "--format", "svg", "--output", "bare", "--no-explain"
+    ).stdout.split()
 
     assert with_labels == [
         f"figures/{name}.svg" for name in ("pass_curves", "trial_map", "failure_labels")

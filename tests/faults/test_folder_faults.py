@@ -287,9 +287,9 @@ def recorded(tmp_path_factory):
         "export {run} --format csv --output {out}/x.csv",
         "sync {run} --to otel=http://127.0.0.1:9",
         "bundle {run} --output {out}/x.zip",
-        "tau2 score {run}",
+        "score {run}",
         "tau2 certify {run} --output {out}/c.json",
-        "tau2 export {run} --output {out}/x.json",
+        "export {run} --format tau2-bench --output {out}/x.json",
     ],
 )
 def test_every_command_that_reads_a_run_says_that_it_is_damaged(

@@ -95,9 +95,9 @@ def commands_about(run: str, name: str) -> Iterator[list[str]]:
     """Yield the commands that show one run, a folder or a file, by its path."""
     for extra in ([], ["--json"]):
         yield ["show", run, *extra]
-        yield ["tau2", "score", run, *extra]
-        yield ["tau2", "comply", run, *extra]
-        yield ["tau2", "users", run, *extra]
+        yield ["score", run, *extra]
+        yield ["comply", run, *extra]
+        yield ["users", run, *extra]
         yield ["plan", run, "--difference", "10", *extra]
     yield ["show", run, "--failed"]
     yield ["show", run, "--sound"]
@@ -108,9 +108,9 @@ def commands_about_failures(run: str, tasks: list[tuple[str, int]]) -> Iterator[
     """Yield the commands that show single simulations."""
     for task, trial in tasks:
         yield ["show", run, task, str(trial)]
-        yield ["tau2", "explain", run, task, str(trial)]
+        yield ["explain", run, task, str(trial)]
     for task, trial in tasks[:1]:
-        yield ["tau2", "explain", run, task, str(trial), "--json"]
+        yield ["explain", run, task, str(trial), "--json"]
         yield ["show", run, task, str(trial), "--json"]
 
 
@@ -128,21 +128,20 @@ GENERAL = [
     ["gate", "runs/outage", "--baseline", "runs/noisy"],
     ["gate", "runs/shaky", "--baseline", "runs/gold", *GATE_FILES],
     ["tau2", "tasks", "--domain", "library"],
-    ["tau2", "show", "renew_all_but_one", "--domain", "library"],
+    ["tau2", "tasks", "renew_all_but_one", "--domain", "library"],
     ["tau2", "audit", "library"],
     ["tau2", "errata", "--domain", "airline"],
     ["tau2", "errata", "--task", "retail/18", "--json"],
-    ["tau2", "comply", "--rules", "retail"],
+    ["comply", "--rules", "retail"],
 ]
 
 HELP = [
-    *([name] for name in ("demo", "new", "run", "runs", "tag", "note", "show", "view", "compare")),
-    *([name] for name in ("gate", "plan", "report", "plots", "export", "bundle", "unbundle")),
-    *([name] for name in ("sync", "replay-server", "chaos-server", "tau2", "macs")),
-    *(["tau2", name] for name in ("run", "play", "branch", "mcp", "score", "explain", "comply")),
-    *(["tau2", name] for name in ("users", "audit", "errata", "certify", "verify", "export")),
-    *(["tau2", name] for name in ("submit", "tasks", "show", "data")),
-    *(["macs", name] for name in ("run", "rates", "score", "export", "data")),
+    *([name] for name in ("demo", "new", "run", "runs", "tag", "show", "view", "compare", "gate")),
+    *([name] for name in ("plan", "report", "export", "bundle", "sync", "replay-server")),
+    *([name] for name in ("chaos-server", "explain", "comply", "users", "score", "tau2", "macs")),
+    *(["tau2", name] for name in ("run", "play", "branch", "mcp", "audit", "errata", "certify")),
+    *(["tau2", name] for name in ("verify", "submit", "tasks", "data")),
+    *(["macs", name] for name in ("run", "rates", "score", "data")),
 ]
 
 
@@ -255,7 +254,7 @@ def _unfinished(root: Path) -> Iterator[str]:
     for name in (*UNFINISHED, "damaged"):
         # First: of a damaged run it logs a warning, once, which is no part of any output.
         page = index_of(report(f"runs/{name}", "page.html"))
-        for command in ("show", "tau2 score"):
+        for command in ("show", "score"):
             yield output_of([*command.split(), f"runs/{name}"], root)
         ends = Counter(f"{row['status']}: {', '.join(row['labels'])}" for row in rows_of(page))
         yield steady(steady_json([page["results"], len(page["plots"]), ends]), root)

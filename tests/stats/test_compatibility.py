@@ -2,7 +2,7 @@
 
 import pytest
 
-from maseval.stats.comparison import (
+from maseval.stats.settings import (
     CONDITIONS,
     IncomparableRunsError,
     check_compatible,

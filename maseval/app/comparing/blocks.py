@@ -4,9 +4,20 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from maseval.app.comparing.cells import ComparedGrid, SystemFacts
 from maseval.app.comparing.compare import RunComparison
-from maseval.core.figures import between, in_percent, in_points, money, p_is, p_value, percent
+from maseval.core.figures import (
+    between,
+    duration,
+    in_percent,
+    in_points,
+    money,
+    p_is,
+    p_value,
+    percent,
+)
 from maseval.stats import Comparison, Difference, Estimate, Flip
+from maseval.stats.effects import Contrast, Effects
 
 MOST_ROWS = 12
 
@@ -48,8 +59,14 @@ def comparison_blocks(found: RunComparison) -> list[Block]:
         _first(found.cautions, "note"),
         LinesBlock(found.headlines, "headline"),
         LinesBlock([f"Compared: {'; '.join(found.differing)}"] if found.differing else [], "aside"),
-        *(_of_many(found) if found.two is None else _of_two(found, found.two)),
-        *reasons_table(found),
+        *(
+            _of_grid(found.grid, found.facts)
+            if found.grid
+            else _of_many(found)
+            if found.two is None
+            else _of_two(found, found.two)
+        ),
+        *(() if found.grid else reasons_table(found)),
         LinesBlock(unexplained, "aside"),
         _first(left_out, "plain"),
     ]
@@ -103,7 +120,7 @@ def differences_table(about: RunComparison, two: Comparison) -> TableBlock:
     return TableBlock(columns, rows, bold=[at for at, e in enumerate(shown) if e == two.main])
 
 
-def difference_in_words(found: Difference) -> str:
+def difference_in_words(found: Difference | Contrast) -> str:
     """Return the points with the interval around them."""
     span = found.interval
     return f"{in_points(found.difference)} {between(span.low, span.high)}"
@@ -133,6 +150,96 @@ def reasons_table(found: RunComparison, most: int = MOST_ROWS) -> list[Block]:
     rows = [[name, *map(str, counts)] for name, counts in found.reasons(most)]
     names = [f"{name} ({each.failed} of {each.verdicts})" for name, each in found.why.items()]
     return [TableBlock(["", *names], rows, "why simulations failed")] if rows else []
+
+
+def _of_grid(grid: ComparedGrid, facts: SystemFacts | None) -> list[Block]:
+    """Return every cell, what each factor does, and which combinations matter."""
+    effects = grid.effects
+    tested = [*effects.contrasts, *effects.interactions]
+    return [
+        cells_table(grid),
+        factors_table(effects),
+        contrasts_table(effects),
+        LinesBlock(interaction_lines(effects)),
+        *facts_table(facts),
+        LinesBlock([f"Missing cell: {each}" for each in effects.missing]),
+        LinesBlock([*effects.notes, *dict.fromkeys(each.method for each in tested)], "aside"),
+    ]
+
+
+def interaction_lines(effects: Effects) -> list[str]:
+    return [
+        f"{each.sentence}: {each.grade}, {p_is(each.adjusted)}" for each in effects.interactions
+    ]
+
+
+def cells_table(grid: ComparedGrid) -> TableBlock:
+    priced = any(each.mean_cost for each in grid.cells)
+    timed = any(each.mean_seconds for each in grid.cells)
+    rows = [
+        [
+            *(each.levels[name] for name in grid.factors),
+            str(each.tasks),
+            each.passed,
+            _estimate(each.estimate),
+            *([money(each.mean_cost)] if priced else []),
+            *([duration(each.mean_seconds)] if timed else []),
+        ]
+        for each in grid.cells
+    ]
+    columns = [*grid.factors, "tasks", "passed", grid.effects.measure]
+    columns += [*(["mean cost"] if priced else []), *(["mean time"] if timed else [])]
+    return TableBlock(columns, rows, "cells", len(grid.factors))
+
+
+def factors_table(effects: Effects) -> TableBlock:
+    """Return how far each factor moves the score, and the mean of each of its levels."""
+    rows = [
+        [
+            each.name,
+            ", ".join(
+                f"{name} {'no verdict' if score is None else percent(score)}"
+                for name, score in each.levels.items()
+            ),
+            "not known"
+            if each.size is None or each.interval is None
+            else f"{in_percent(each.size)} {between(each.interval.low, each.interval.high)}",
+            "" if each.share is None else percent(each.share, 0),
+            each.grade if each.paired else f"{each.grade}, not paired",
+        ]
+        for each in effects.factors
+    ]
+    columns = ["factor", "mean of each level", "moves the score by", "of the spread", "effect"]
+    if effects.together is not None and len(effects.factors) > 1:
+        rows.append(["combinations", "", "", percent(effects.together, 0), ""])
+    bold = [at for at, each in enumerate(effects.factors) if each.grade == "proven"]
+    return TableBlock(columns, rows, "what each factor does, in points", 2, bold)
+
+
+def contrasts_table(effects: Effects) -> TableBlock:
+    rows = [
+        [
+            each.factors[0],
+            f"{each.levels[0][1]} \u2212 {each.levels[0][0]}",
+            difference_in_words(each),
+            p_value(each.p_value),
+            p_value(each.adjusted),
+            each.grade,
+        ]
+        for each in effects.contrasts
+    ]
+    bold = [at for at, each in enumerate(effects.contrasts) if each.grade == "proven"]
+    columns = ["factor", "levels", "difference", "p", "p, corrected", "effect"]
+    return TableBlock(columns, rows, "differences between levels, paired by task", 2, bold)
+
+
+def facts_table(facts: SystemFacts | None) -> list[Block]:
+    """Return in how many simulations of each system something is known to be wrong."""
+    if facts is None:
+        return []
+    rows = [[name, *map(str, counts)] for name, counts in facts.rows[:MOST_ROWS]]
+    title = f"what each {facts.factor} does wrong: simulations, by recomputed facts"
+    return [TableBlock(["", *facts.systems], rows, title)]
 
 
 def _of_many(about: RunComparison) -> list[Block]:

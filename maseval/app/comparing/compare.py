@@ -10,6 +10,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from maseval.app.benchmarks import OnProgress, RecordedOutcomes
+from maseval.app.comparing.cells import (
+    ComparedGrid,
+    SystemFacts,
+    compare_cells,
+    expand_grids,
+    facts_of,
+)
 from maseval.app.comparing.compared_runs import (
     FIXED_SIZE,
     count_by,
@@ -38,7 +45,7 @@ from maseval.core.outcome import Simulation, TaskKey
 from maseval.core.scoring_options import ScoringOptions
 from maseval.report.comparison import compared_keys
 from maseval.runs import RunFolder
-from maseval.runs.config import subset_of
+from maseval.runs.config import cell_of, subset_of
 from maseval.stats import (
     Comparison,
     ComparisonTable,
@@ -50,8 +57,9 @@ from maseval.stats import (
     summarise,
 )
 from maseval.stats import compare as compare_two
-from maseval.stats.comparison import ANYWAY, SURE, UP_TO
+from maseval.stats.comparison import SURE, UP_TO, runs_by_tasks
 from maseval.stats.intervals import LEVEL
+from maseval.stats.settings import ANYWAY
 from maseval.stats.summary import with_gaps
 
 
@@ -67,7 +75,8 @@ class RunComparison:
     not. ``why`` has the reasons of each run's failures and
     ``tools`` the calls of its tools, if they were asked for; ``missing`` says what the tasks that
     some run lacks leave open. With another ``metric`` than ``pass``, a variant counts; ``official``
-    is then the comparison of the passes as the benchmark counts them.
+    is then the comparison of the passes as the benchmark counts them. Of runs that are the cells of
+    one grid, ``grid`` has the effects of its factors.
     """
 
     runs: Mapping[str, RecordedOutcomes]
@@ -86,6 +95,17 @@ class RunComparison:
     metric: Metric = "pass"
     official: "RunComparison | None" = None
     missing: str | None = None
+    grid: ComparedGrid | None = None
+
+    @property
+    def measure(self) -> str:
+        """The pass^k that is compared."""
+        return self.grid.effects.measure if self.grid else self.table.pairs[0].main.name
+
+    @property
+    def facts(self) -> SystemFacts | None:
+        """What each system of a grid does wrong, if that was looked into."""
+        return None if self.grid is None else facts_of(self.grid, self.why, self.tools)
 
     @property
     def headline(self) -> str:
@@ -93,8 +113,10 @@ class RunComparison:
 
         Where tasks are missing, it begins with the range that they leave.
         """
-        measure = self.label(self.table.pairs[0].main.name)
-        if self.two is None:
+        measure = self.label(self.measure)
+        if self.grid is not None:
+            words = self.grid.effects.headline
+        elif self.two is None:
             words = headline_of_many(self.table, measure)
         else:
             words = headline(self.two.main, *self.two.names, measure)
@@ -111,7 +133,7 @@ class RunComparison:
         """The headline, below that of the official number where another one counts."""
         if self.official is None:
             return [self.headline]
-        name, official = self.table.pairs[0].main.name, self.official
+        name, official = self.measure, self.official
         if official.two is not None:
             return [f"By {name}, the official number, {official.headline}", self.headline]
         each = ", ".join(f"{n} {percent(value)}" for n, value in scores_in(official.table).items())
@@ -147,6 +169,8 @@ class RunComparison:
             "runs": {name: summary.to_dict() for name, summary in self.summaries.items()},
             **({} if self.official is None else {"official": self.headlines[0]}),
             **({} if self.missing is None else {"missing": self.missing}),
+            **({} if self.grid is None else {"grid": self.grid.to_dict()}),
+            **({} if self.facts is None else {"facts": self.facts._asdict()}),
             "headline": self.headline,
             "differing": list(self.differing),
             "why": {name: each._asdict() for name, each in self.why.items()},
@@ -171,7 +195,7 @@ def compare(
     explain: bool = True,
     on_progress: OnProgress | None = None,
 ) -> RunComparison:
-    """Compare two runs or more, each a run folder or a results file of tau2-bench.
+    """Compare two runs or more, each a run folder or a results file of tau2-bench, or a grid.
 
     Differences are in pass^k of verdicts that are recomputed, unless ``options`` say otherwise.
     With the ``metric`` ``no-breaches`` a pass counts only if no breach of the policy was found, and
@@ -184,9 +208,11 @@ def compare(
     failures are counted. ``on_progress`` gets how many simulations of a run are scored, and of how
     many.
     """
-    if len(runs) < 2:
-        raise ConfigurationError(f"{len(runs)} run cannot be compared; name two or more")
-    sources = [open_run_or_file(run) for run in runs]
+    named, without = expand_grids(runs)
+    if len(named) < 2:
+        more = f" ({'; '.join(without)})" if without else ""
+        raise ConfigurationError(f"{len(named)} run cannot be compared; name two or more{more}")
+    sources = [open_run_or_file(run) for run in named]
     scoring = options or ScoringOptions()
     found = compare_sources(
         dict(zip(names_of(sources), sources, strict=True)),
@@ -199,12 +225,12 @@ def compare(
         load=lambda name, source: load_run(source, scoring, k, on_progress),
     )
     drawn = []
-    named = summaries_for_plot(found.runs, found.table)
+    summaries = summaries_for_plot(found.runs, found.table)
     if plot is not None:
-        drawn.append(write_plot(pass_curves(named), plot))
+        drawn.append(write_plot(pass_curves(summaries), plot))
     if plot_cost is not None:
-        drawn.append(write_plot(cost_and_score(named, k), plot_cost))
-    found = replace(found, drawn=drawn)
+        drawn.append(write_plot(cost_and_score(summaries, k), plot_cost))
+    found = replace(found, drawn=drawn, notes=[*without, *found.notes])
     return look_into(found, scoring) if explain else found
 
 
@@ -227,7 +253,8 @@ def compare_sources(
         loaded, other_tasks = keep_equal_tasks(whole)
         outcomes = {name: run.outcomes for name, run in loaded.items()}
         configs = {name: run.config for name, run in loaded.items()}
-        table = compare_all(outcomes, configs=configs, k=k, anyway=anyway)
+        apart = all(cell_of(config) for config in configs.values())
+        table = compare_all(outcomes, configs=configs, k=k, anyway=anyway, apart=apart)
         two = None
         if len(loaded) == 2:
             a, b = loaded
@@ -243,7 +270,8 @@ def compare_sources(
                 margin=margin,
                 anyway=anyway,
             )
-        missing = _missing_tasks(loaded, table, k)
+        alike = len(runs_by_tasks(outcomes)) == 1
+        missing = _missing_tasks(loaded, table, k) if alike else None
         return RunComparison(
             loaded,
             table,
@@ -256,6 +284,7 @@ def compare_sources(
             incomplete=_missing_verdicts(loaded, None if missing else k),
             tasks=len({each.key for run in whole.values() for each in run.outcomes}),
             missing=missing,
+            grid=compare_cells(loaded, table.runs, k),
         )
 
     official = compare_runs(whole)

@@ -16,7 +16,7 @@ from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import count_of, words_on_code
 from maseval.runs import RunFolder
-from maseval.runs.config import RunConfig, subset_of
+from maseval.runs.config import CELL, RunConfig, cell_of, subset_of
 from maseval.runs.recording import Recording
 from maseval.stats import Outcome, compatibility
 from maseval.stats.summary import first_trials, with_gaps
@@ -91,6 +91,8 @@ def load_run(
     else:
         path = source.path
         found = support_for(source).run_outcomes(source, options, on_progress)
+        if cell := cell_of(source.config.values):
+            found = found._replace(config={**found.config, CELL: cell})
         outcomes = with_gaps(found.outcomes, [*source.planned])
         if source.config.stops_at_failure and k is not None:
             outcomes = first_trials(outcomes, k)

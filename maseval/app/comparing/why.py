@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from maseval.app.benchmarks import OnProgress
@@ -9,15 +10,20 @@ from maseval.app.results.examined import CALLS, FINDINGS, ExaminedRun
 from maseval.app.results.explained import cause_in
 from maseval.core.finding import Source
 from maseval.core.outcome import Outcome, RecordedReport, Simulation
-from maseval.report.checks import shown_verdicts
+from maseval.report.checks import ShownCheck, shown_verdicts
 from maseval.runs.recording import Recording
+
+# Simulations that agent or user ended; all others were cut off.
+_OWN_ENDS = (None, "agent_stop", "user_stop")
+_NOT_MADE = "failed without a call of the reference solution"
 
 
 class FailureReasons(NamedTuple):
     """The simulations of a run that failed, of so many with a verdict, by what was wrong.
 
     ``labels`` has who failed and how; ``checks`` counts for each kind the simulations in which one
-    that counts was not met. ``unexplained`` says why there are no labels, if so.
+    that counts was not met. ``unexplained`` says why there are no labels, if so. ``proven`` counts
+    the labels that are recomputed, and the limits at which a simulation was cut off.
     """
 
     failed: int
@@ -25,6 +31,7 @@ class FailureReasons(NamedTuple):
     labels: Mapping[str, int]
     checks: Mapping[str, int]
     unexplained: str | None = None
+    proven: Mapping[str, int] = MappingProxyType({})
 
 
 def failure_reasons(
@@ -39,7 +46,7 @@ def failure_reasons(
     Of these, ``passes`` are passes by the official number, and fail only for findings of this
     ``source``.
     """
-    labels, checks = Counter[str](), Counter[str]()
+    labels, checks, proven = Counter[str](), Counter[str](), Counter[str]()
     judged = [each for each in outcomes if each.passed is not None]
     failed = [each for each in judged if not each.passed]
     if recording is None:
@@ -60,14 +67,18 @@ def failure_reasons(
         report = recording.report(one)
         cause = None if unexplained else cause_in(run.examine(one, FINDINGS, report).findings)
         labels.update([] if cause is None else [cause.name])
-        checks.update(_unmet_checks(RecordedReport(report)))
+        proven.update([cause.name] if cause is not None and cause.grade == "proven" else [])
+        proven.update([f"cut off: {each.ended}"] if each.ended not in _OWN_ENDS else [])
+        unmet = _unmet_checks(RecordedReport(report))
+        checks.update({check["kind"] for check in unmet if check["counts"]})
+        proven.update([_NOT_MADE] if any(check["kind"] == "ACTION" for check in unmet) else [])
     run.save()
-    return FailureReasons(len(failed), len(judged), labels, checks, unexplained)
+    return FailureReasons(len(failed), len(judged), labels, checks, unexplained, proven)
 
 
-def _unmet_checks(report: RecordedReport) -> set[str]:
+def _unmet_checks(report: RecordedReport) -> list[ShownCheck]:
     every = [check for each in shown_verdicts(report, ()) for check in each.get("checks", ())]
-    return {check["kind"] for check in every if check["counts"] and not check["met"]}
+    return [check for check in every if not check["met"]]
 
 
 def side_by_side(counts: Iterable[Mapping[str, int]]) -> list[tuple[str, list[int]]]:
@@ -79,19 +90,29 @@ def side_by_side(counts: Iterable[Mapping[str, int]]) -> list[tuple[str, list[in
 
 
 class ToolUse(NamedTuple):
-    """The calls of each tool, and those that were answered with an error."""
+    """The calls of each tool, and those that were answered with an error.
+
+    So many ``simulations`` were looked at; ``refused`` are those with a call that was answered with
+    an error, ``repeated`` those with a call that repeats the one just before.
+    """
 
     calls: Mapping[str, int]
     errors: Mapping[str, int]
+    simulations: int = 0
+    refused: int = 0
+    repeated: int = 0
 
 
 def tool_use(recording: Recording, simulations: Collection[Simulation]) -> ToolUse:
     """Count the tool calls in these simulations of a run."""
     run, wanted = ExaminedRun(recording), [one for one in recording.recorded if one in simulations]
-    calls, errors = Counter[str](), Counter[str]()
+    calls, errors, refused, repeated = Counter[str](), Counter[str](), 0, 0
     for found in run.examine_all(wanted, CALLS):
-        for name, (made, failed) in (found.calls or {}).items():
+        own = (found.calls or {}).items()
+        for name, (made, failed, *_) in own:
             calls[name] += made
             errors[name] += failed
+        refused += any(failed for _, (_, failed, *_) in own)
+        repeated += any(again for _, (_, _, again) in own)
     run.save()
-    return ToolUse(calls, +errors)
+    return ToolUse(calls, +errors, len(wanted), refused, repeated)

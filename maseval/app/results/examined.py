@@ -22,7 +22,6 @@ from maseval.core.exceptions import MASEvalError
 from maseval.core.finding import Finding, read_findings
 from maseval.core.outcome import Outcome, RecordedReport, Simulation
 from maseval.core.report import Report, TaskExecutionStatus
-from maseval.core.storage.files import part_size
 from maseval.core.words import text_or_none
 from maseval.data.kept import KeptValues, place_for
 from maseval.report.conversation import conversation
@@ -47,6 +46,8 @@ CALLS: tuple[FindingPart, ...] = ("calls",)
 # Found together with the rest, because that needs the same worlds; too long to be kept.
 TIMELINE: tuple[FindingPart, ...] = ("timeline",)
 FILE = "findings.jsonl"
+# In bytes, from where on it is worth the start of other processes; and batches for each of them.
+_WORTH_SHARING, _BATCHES_FOR_EACH = 4 << 20, 4
 
 
 class SimulationFindings(NamedTuple):
@@ -54,7 +55,7 @@ class SimulationFindings(NamedTuple):
 
     ``verdict`` says how the recorded verdict differs from the recomputed one; there are no reasons
     for one that does not hold. ``obstacle`` says why it could not be recomputed. ``calls`` counts
-    the calls of each tool, and those that failed.
+    the calls of each tool, those that failed, and those that repeat the call just before.
     """
 
     line: Outcome | None = None
@@ -136,7 +137,7 @@ class ExaminedRun:
         log, size = self.folder.path / LOG, 0
         if lacking and log.is_file():
             size = log.stat().st_size * len(lacking) // len(self.folder.recorded)
-        if part_size(size, 1) >= size:
+        if size < _WORTH_SHARING:
             return
         from maseval.core.engine.processes import (  # most records are small
             ProcessEngine,
@@ -146,7 +147,7 @@ class ExaminedRun:
 
         if (cores := usable_cores()) < 2 or not may_fork():
             return
-        step = max(1, len(lacking) * part_size(size, cores) // size)
+        step = max(1, len(lacking) // (_BATCHES_FOR_EACH * cores))
 
         def find(some: Sequence[Simulation]) -> list[_New]:
             return [self._find_lacking(self._look_up(one, parts), one, parts) for one in some]
@@ -266,11 +267,14 @@ _New = tuple[dict[str, Any], str | None]
 
 def _count_calls(report: Report) -> dict[str, list[int]]:
     counts: dict[str, list[int]] = {}
+    before: object = None
     for message in conversation(RecordedReport(report)):
         for call in message.get("calls", ()):
-            count = counts.setdefault(call["name"], [0, 0])
+            count = counts.setdefault(call["name"], [0, 0, 0])
             count[0] += 1
             count[1] += bool(call["result"] and call["result"]["failed"])
+            count[2] += before == (made := (call["name"], call["arguments"]))
+            before = made
     return counts
 
 

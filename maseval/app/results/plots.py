@@ -1,4 +1,4 @@
-"""``maseval plots``: a run as SVG, PNG or PDF files."""
+"""``maseval report --format svg``: a run as SVG, PNG or PDF files."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -83,6 +83,11 @@ def drawings(
     if causes:
         drawn["failure_labels"] = label_bars(causes)
     return drawn
+
+
+def for_page(drawn: Mapping[str, str]) -> list[str]:
+    """Return drawings in the order of a page, which begins with the trials of each task."""
+    return [drawn[name] for name in sorted(drawn, key=lambda name: name != "trial_map")]
 
 
 def _by_group(found: Summary) -> Mapping[str, Summary]:

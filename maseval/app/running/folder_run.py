@@ -37,9 +37,9 @@ from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.engine.engines import ForkingEngine, SeveralNodes, WorkerEvent
 from maseval.core.engine.process import end_signals
-from maseval.core.exceptions import ConfigurationError, RunStoppedError
+from maseval.core.exceptions import ConfigurationError, MASEvalError, RunStoppedError
 from maseval.core.figures import money
-from maseval.core.outcome import Outcome, RecordedReport, Simulation
+from maseval.core.outcome import Outcome, RecordedReport, Simulation, total_cost
 from maseval.core.report import Report
 from maseval.core.storage.redaction import Secrets
 from maseval.core.task import Task
@@ -239,7 +239,9 @@ class RunWatch(BenchmarkCallback):
 
     def _check_budget(self) -> None:
         if (budget := self.run.budget) is not None:
-            cost, tokens = self.progress.cost or 0.0, self.progress.tokens
+            others = self.run.options.used_elsewhere
+            cost = (self.progress.cost or 0.0) + others[0]
+            tokens = self.progress.tokens + others[1]
             self._stop_if(budget.objection(cost, tokens, priced=self.run.knows_prices))
 
     def _stop_if(self, reason: str | None) -> None:
@@ -281,6 +283,19 @@ class FolderRun(ABC):
             return Prices.from_config(RunFolder.read(named).config.values)
         return Prices.of(self.options.prices)
 
+    @abstractmethod
+    def execute(self) -> RunResult:
+        """Run the simulations that are missing in the folder."""
+
+    def problems(self) -> Iterable[MASEvalError]:
+        """Return the errors with which the run would be refused."""
+        return ()
+
+    def check(self) -> None:
+        """Raise what would make every simulation fail."""
+        for problem in self.problems():
+            raise problem
+
     @property
     @abstractmethod
     def config(self) -> Mapping[str, object]:
@@ -304,6 +319,13 @@ class FolderRun(ABC):
         """Called before the first simulation, with the path; a run that forks off has another."""
         # All reports are in the folder; in memory only somebody's own callbacks could want them.
         benchmark.keep_reports = False
+
+    def outlook(self) -> tuple[int, int, tuple[float, int]]:
+        """Return how many simulations are planned, how many are missing, and what was used."""
+        planned, missing = RunConfig.of(self.config).planned, len(self.missing())
+        lines = lines_of(RunFolder.read(self.path)) if is_run_folder(self.path) else []
+        used = total_cost(each.cost for each in lines) or 0.0, sum(each.tokens for each in lines)
+        return len(planned), missing, used
 
     def missing(self) -> list[Simulation]:
         """Return the simulations that are still to be run, or to be evaluated again."""
@@ -348,10 +370,11 @@ class FolderRun(ABC):
         with early, self._open({**self.config, **notes}) as folder:
             self.begin(benchmark, folder.path)
             benchmark.stop_when_hopeless = True
+            watch = RunWatch(self, folder, benchmark)
+            before = list(benchmark.callbacks)
             if tracking:
                 tracking.start(folder.path)
                 benchmark.add_callback(tracking)
-            watch = RunWatch(self, folder, benchmark)
             benchmark.add_callback(watch)
 
             def run_parts(among: Collection[Simulation] | None, retry: bool) -> bool:
@@ -368,6 +391,7 @@ class FolderRun(ABC):
                 else:
                     run_rounds(folder, until, run_parts, retry_failed=options.retry_failed)
             result = watch.result()
+            benchmark.callbacks[:] = before  # it may be run again, into another folder
         return replace(result, notes=[*result.notes, *(tracking.finish() if tracking else ())])
 
     def _open(self, config: Mapping[str, object]) -> RunFolder:

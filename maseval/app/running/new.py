@@ -1,4 +1,4 @@
-"""``maseval new``: an agent, a domain or a benchmark to start from, with its test."""
+"""``maseval new``: an agent, a system of several, a domain or a benchmark to start from."""
 
 import difflib
 import keyword
@@ -15,14 +15,16 @@ from maseval.core.exceptions import ConfigurationError, OutputExistsError
 from maseval.core.storage.files import write_bytes
 
 # The names of the files of each kind, below the folder that is asked for.
+_MODULE = {"NAME.py": "{name}.py", "test_NAME.py": "test_{name}.py"}
 KINDS: Mapping[str, Mapping[str, str]] = {
-    "agent": {"NAME.py": "{name}.py", "test_NAME.py": "test_{name}.py"},
+    "agent": _MODULE,
+    "system": _MODULE,
     "domain": {
         "NAME.py": "{name}/{name}.py",
         "test_NAME.py": "{name}/test_{name}.py",
         **{file: f"{{name}}/{file}" for file in ("db.json", "policy.md", "tasks.json")},
     },
-    "benchmark": {"NAME.py": "{name}.py", "test_NAME.py": "test_{name}.py"},
+    "benchmark": _MODULE,
 }
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
@@ -35,7 +37,7 @@ class Skeleton(NamedTuple):
 
 
 def new(kind: str, name: str, folder: str | os.PathLike[str] = ".") -> Skeleton:
-    """Write the files of a new ``agent``, ``domain`` or ``benchmark``, all or none."""
+    """Write the files of a new one of ``KINDS``, all or none."""
     if kind not in KINDS:
         alike = difflib.get_close_matches(kind, KINDS, n=1)
         hint = f"did you mean {alike[0]!r}? " if alike else ""
@@ -73,8 +75,10 @@ def _class_name(name: str) -> str:
 
 
 def _commands(kind: str, module: Path, test: Path, *others: Path) -> list[str]:
+    rehearsal = f"maseval tau2 run --domain library --agent {module}:agent --rehearse gold"
     run = {
-        "agent": f"maseval tau2 run --domain library --agent {module}:agent --rehearse gold",
+        "agent": rehearsal,
+        "system": rehearsal,
         "domain": f"maseval tau2 run --domain {module}:DOMAIN --agent gold",
         "benchmark": f"maseval run {module}:{_class_name(module.stem)}",
     }

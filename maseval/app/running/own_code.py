@@ -144,8 +144,22 @@ def way_out(error: BaseException) -> str:
     return ""
 
 
+_importable = set[Path]()
+
+
 def _make_importable(folder: Path) -> None:
-    """Let the file import its neighbours, as it can when it is run by itself."""
-    place = str(folder.resolve())
-    if place not in sys.path:
-        sys.path.insert(0, place)
+    """Let the file import its neighbours, as it can when it is run by itself.
+
+    The neighbours of a file that this process loaded before may have the same names.
+    """
+    place = folder.resolve()
+    if place not in _importable and str(place) in sys.path:
+        return  # somebody else put it there
+    sys.path[:] = [str(place), *(each for each in sys.path if each != str(place))]
+    for name, module in list(sys.modules.items()):
+        file, top = Path(getattr(module, "__file__", None) or ""), place / name.partition(".")[0]
+        if any(file.is_relative_to(each) for each in _importable):
+            here = file == top.with_suffix(".py") or file.is_relative_to(top)
+            if not here and (top.is_dir() or top.with_suffix(".py").is_file()):
+                del sys.modules[name]
+    _importable.add(place)

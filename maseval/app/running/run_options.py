@@ -188,7 +188,8 @@ class OutputOptions:
 class FolderRunOptions(QuestionOptions, OutputOptions):
     """The options of every run: tasks, trials, concurrency, budget, and output.
 
-    ``cell`` has the level of each factor, by name, if the run is a cell of a grid.
+    ``cell`` has the level of each factor, by name, if the run is a cell of a grid. Its budget is
+    that of all cells, which have ``used_elsewhere`` so much money and so many tokens.
     """
 
     task_id: Sequence[str] = option(
@@ -276,6 +277,7 @@ class FolderRunOptions(QuestionOptions, OutputOptions):
     )
     display: Display | None = None
     cell: Mapping[str, str] | None = None
+    used_elsewhere: tuple[float, int] = (0.0, 0)
 
     def __post_init__(self) -> None:
         if self.concurrency < 1:

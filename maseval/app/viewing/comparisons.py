@@ -99,7 +99,11 @@ class _Desk:
         found = _await(work)
         if found is None:
             return {"waiting": work.progress}
-        return document_of(found, _notes(library, places[0].name))
+        # Every run has the tasks that are compared, but cells of a grid may have their own.
+        named = [each.name for each in (places if found.grid else places[:1])]
+        return document_of(
+            found, {k: v for name in named for k, v in _notes(library, name).items()}
+        )
 
     def find_reasons(self, library: Library, query: Query) -> Mapping[str, object]:
         """Answer with why simulations failed and which tools were used, or with how far it is."""
@@ -178,5 +182,5 @@ def _places(library: Library, query: Query) -> list[_Place]:
 
 
 def _notes(library: Library, name: str) -> Mapping[TaskKey, str]:
-    """Return what each task is about; every run has the tasks that are compared."""
+    """Return what each task of a run is about."""
     return {entry.key: entry.note for entry in library.run(name).entries()}

@@ -15,8 +15,7 @@ class MACSCommands(CommandGroup):
         "run": "maseval.cli.macs.commands:run",
         "rates": "maseval.cli.macs.commands:rates",
         "score": "maseval.cli.macs.commands:score",
-        "export": "maseval.cli.macs.commands:export",
-        "data": "maseval.cli.macs.commands:app",
+        "data": "maseval.cli.macs.commands:data",
     }
 
 

@@ -1,4 +1,4 @@
-"""``maseval macs run``, ``rates``, ``score``, ``export`` and ``data``."""
+"""``maseval macs run``, ``rates``, ``score`` and ``data``."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,11 +8,11 @@ from rich.table import Table
 
 from maseval import commands
 from maseval.benchmark.macs.app.options import MACSRunOptions
-from maseval.cli.command_line import FAILED, CommandGroup, PlainCommand, examples, with_examples
+from maseval.cli.command_line import FAILED, with_examples
 from maseval.cli.console import (
     Parts,
+    act_on_data,
     chosen_stream,
-    data_check_parts,
     here,
     indent,
     inert,
@@ -20,7 +20,6 @@ from maseval.cli.console import (
     number_columns,
     print_json,
     print_parts,
-    stderr,
     stdout,
     styled,
 )
@@ -33,6 +32,7 @@ from maseval.core.storage.files import write_bytes
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.macs.app.results import RunRates
+    from maseval.benchmark.macs.app.run import PreparedMACSRun
     from maseval.benchmark.macs.metrics import GoalRate
     from maseval.benchmark.macs.scoring import ResultsDocument
 
@@ -60,9 +60,15 @@ def run(given: dict[str, Any], context: typer.Context, as_json: AsJson = False) 
     The original's team of agents takes part, every agent played by --agent-model, unless --team
     names your own. Tools and user are played by models too; the judge is part of the number.
 
-    The run is for maseval show, report, compare and plots, like any other.
+    The run is for maseval show, report and compare, like any other.
     """
-    run_and_finish(lambda **every: commands.macs.run(**every), given, context, as_json=as_json)
+    run_and_finish(_prepare, given, context, as_json=as_json)
+
+
+def _prepare(**given: Any) -> "PreparedMACSRun":
+    from maseval.benchmark.macs.app.run import PreparedMACSRun  # help must not load it
+
+    return PreparedMACSRun.of_macs(MACSRunOptions(**given))
 
 
 _NAMES = {
@@ -175,57 +181,15 @@ def _result_parts(found: "ResultsDocument") -> Parts:
 
 
 @with_examples(
-    ("maseval macs export last", "a folder for each domain, in the run's folder"),
-    ("maseval macs export runs/mine --trial 2 --output theirs", "another trial, elsewhere"),
+    ("maseval macs data fetch", "fetch all files, once"),
+    ("maseval macs data verify", "compare every file with its checksum"),
+    ("ls $(maseval macs data path)", "look at them"),
 )
-def export(
-    run: RunName,
-    output: Path | None = option(
-        None, "Folder in which each domain gets one of its own.", "--output", "-o"
+def data(
+    action: str = argument(
+        ..., "fetch, verify or path.", autocompletion=lambda: ["fetch", "verify", "path"]
     ),
-    trial: int = option(0, "Which trial of every task."),
-    overwrite: Overwrite = False,
-) -> None:
-    """Write a run as conversations and results of the original, whose script judges them too."""
-    for written in commands.macs.export(run, output, trial=trial, overwrite=overwrite):
-        typer.echo(written.folder)
-        if written.unjudged:
-            stderr().print(
-                f"[yellow]{len(written.unjudged)} of {written.conversations} conversations have no "
-                f"verdict and no result: {inert(', '.join(written.unjudged))}[/yellow]"
-            )
-
-
-app = typer.Typer(
-    cls=CommandGroup,
-    help="The benchmark's data: fetch it, verify it, find it.",
-    epilog=examples(
-        ("maseval macs data fetch", "fetch all files, once"),
-        ("maseval macs data verify", "compare every file with its checksum"),
-        ("ls $(maseval macs data path)", "look at them"),
-    ),
-    no_args_is_help=True,
-)
-
-
-@app.command(cls=PlainCommand)
-def fetch(
     force: bool = flag("Fetch again what is already there.", "--force"),
 ) -> None:
-    """Fetch what is missing, from the first source that has the right files."""
-    typer.echo(commands.macs.data.fetch(force=force))
-
-
-@app.command(cls=PlainCommand)
-def path() -> None:
-    """Print the folder in which fetched files are kept."""
-    typer.echo(commands.macs.data.path())
-
-
-@app.command(cls=PlainCommand)
-def verify() -> None:
-    """Read every file again and compare it with its checksum."""
-    check = commands.macs.data.verify()
-    print_parts(data_check_parts(check, "maseval macs data fetch"), stdout())
-    if not check.complete:
-        raise typer.Exit(FAILED)
+    """Fetch the benchmark's files, verify them by their checksums, or print their folder."""
+    act_on_data(commands.macs.data, "maseval macs", action, {"force": force})

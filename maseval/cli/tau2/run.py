@@ -21,7 +21,7 @@ from maseval.cli.console import (
     shorten_line,
     stdout,
 )
-from maseval.cli.display import run_and_finish
+from maseval.cli.display import RunOfSet, run_and_finish
 from maseval.cli.options import AsJson, command_with, flag
 from maseval.core.words import count_of
 
@@ -86,19 +86,28 @@ def run(
     given["task_id" if given["task_id"] else "domain"] += context.args
     given["timeout"] = given["timeout"] or None
     if dry_run or show_prompts:
-        show_plan(commands.tau2.plan(**given), stdout(), as_json=as_json, whole=show_prompts)
+        plan = commands.tau2.plan(**given)
+        if one := RunOfSet.current(context):
+            one.prepared = plan
+        else:
+            show_plan(plan, stdout(), as_json=as_json, whole=show_prompts)
         return
-    result = run_and_finish(
-        lambda **every: commands.tau2.run(**every), given, context, as_json=as_json
-    )
+    result = run_and_finish(_prepare, given, context, as_json=as_json)
     overall = result.summary.overall
     # Gold knows every solution and is the same each time: a loss is never chance.
     if given["rehearse"] == "gold" and overall.passed < overall.verdicts and not allow_losses:
         raise typer.Exit(FAILED)
 
 
+def _prepare(**given: Any) -> "PreparedRun":
+    from maseval.benchmark.tau2.app.running.run import PreparedRun  # help must not load it
+
+    return PreparedRun.of(RunOptions(**given))
+
+
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.tau2.app.running.plan import Prompt, RunPlan
+    from maseval.benchmark.tau2.app.running.run import PreparedRun
 
 _FEW = 5
 _BEGINNING = 300
@@ -117,7 +126,7 @@ def show_plan(plan: "RunPlan", console: Console, *, as_json: bool, whole: bool) 
     if plan.models:
         console.print(_models(plan))
         known = plan.cost is not None
-        total = f"About {_about_money(plan.cost)} in all." if known else "The cost is not known."
+        total = f"About {about_money(plan.cost)} in all." if known else "The cost is not known."
         console.print(total)
         console.print(f"[dim]{inert(plan.basis)}[/dim]")
     for words in plan.warnings:
@@ -180,7 +189,7 @@ def _models(plan: "RunPlan") -> Table:
             inert(model.model),
             *(_about(number) for number in (model.calls, model.input_tokens, model.output_tokens)),
             _price(prices.get(model.model)),
-            _about_money(model.cost),
+            about_money(model.cost),
         )
     return table
 
@@ -194,7 +203,8 @@ def _about(number: int) -> str:
     return count(int(float(f"{number:.2g}")))
 
 
-def _about_money(cost: float | None) -> str:
+def about_money(cost: float | None) -> str:
+    """Format an estimate of money."""
     if cost is None:
         return "not known"
     rounded = float(f"{cost:.2g}")

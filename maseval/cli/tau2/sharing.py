@@ -1,4 +1,4 @@
-"""``maseval tau2 certify``, ``verify``, ``export`` and ``submit``: runs for others."""
+"""``maseval tau2 certify``, ``verify`` and ``submit``: runs for others."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,12 +21,10 @@ from maseval.cli.console import (
     shorten_line,
     stderr,
     stdout,
-    styled,
 )
 from maseval.cli.options import (
     AsJson,
     Overwrite,
-    RunName,
     RunOrFile,
     Scoring,
     argument,
@@ -34,7 +32,6 @@ from maseval.cli.options import (
     flag,
     option,
 )
-from maseval.core.words import count_of
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.tau2.app.sharing.submit import WrittenSubmission
@@ -113,30 +110,6 @@ def verify(
         console.print(holds if found.holds else "The certificate does not hold.", soft_wrap=True)
     if not found.holds:
         raise typer.Exit(FAILED)
-
-
-@with_examples(
-    ("maseval tau2 export last", "one file for each domain, in the run's folder"),
-    ("maseval tau2 export runs/mine --output retail.json", "into a file of your choice"),
-)
-def export(
-    run: RunName,
-    output: Path | None = option(
-        None, "The file, or for several domains the folder.", "--output", "-o"
-    ),
-    overwrite: Overwrite = False,
-) -> None:
-    """Write a run as results files of tau2-bench v0.2.0, which it loads and shows."""
-    for written in commands.tau2.export(run, output, overwrite=overwrite):
-        typer.echo(written.path)
-        for note in filter(None, (written.subset and written.subset.note, written.stopped)):
-            stderr().print(f"[yellow]{inert(note)}[/yellow]", soft_wrap=True)
-        if written.omitted:
-            words = (
-                f"{count_of(len(written.omitted), 'simulation')} of {written.domain} ended in a "
-                f"way that v0.2.0 cannot represent, listed in {written.omitted_path}"
-            )
-            print_parts([styled(words, "yellow")], stderr())
 
 
 @with_examples(

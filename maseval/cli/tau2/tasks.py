@@ -1,10 +1,10 @@
-"""``maseval tau2 tasks``, ``show``, ``data``, ``audit`` and ``errata``: the benchmark itself."""
+"""``maseval tau2 tasks``, ``data``, ``audit`` and ``errata``: the benchmark itself."""
 
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from itertools import groupby
-from typing import TYPE_CHECKING, Annotated
+from itertools import dropwhile, groupby
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
@@ -14,11 +14,11 @@ from maseval import commands
 from maseval.benchmark.tau2.app.running.options import DATA_VERSION
 from maseval.benchmark.tau2.data import VERSIONS_IN_WORDS, title_of
 from maseval.cli import completion
-from maseval.cli.command_line import FAILED, CommandGroup, PlainCommand, examples, with_examples
+from maseval.cli.command_line import FAILED, with_examples
 from maseval.cli.console import (
     Parts,
+    act_on_data,
     counting,
-    data_check_parts,
     indent,
     inert,
     number_columns,
@@ -35,7 +35,6 @@ from maseval.cli.options import (
     Split,
     TasksVersion,
     argument,
-    domain_option,
     flag,
     option,
 )
@@ -52,16 +51,38 @@ if TYPE_CHECKING:  # help must not load what makes these
     ("maseval tau2 tasks", "the base tasks of airline, retail and telecom"),
     ("maseval tau2 tasks --domain telecom --split small", "another set"),
     ("maseval tau2 tasks --domain airline --ids", "only ids, for scripts"),
+    ("maseval tau2 tasks retail/12", "a task: the user instructions, what is scored"),
+    ("maseval tau2 tasks telecom tools", "what the agent and the user can do"),
+    ("maseval tau2 tasks airline policy", "what the agent must obey"),
+    (
+        'maseval tau2 tasks banking_knowledge documents "out-of-network ATM"',
+        "search the knowledge base of banking_knowledge",
+    ),
 )
 def tasks(
-    named: list[str] | None = NAMED_DOMAINS,
+    named: list[str] | None = argument(
+        None,
+        "Domains, or your own: FILE.py:NAME; then a task, tools, policy, or documents and "
+        "what they should be about.",
+        metavar="DOMAIN... WHAT",
+        autocompletion=completion.tasks_of_domain,
+    ),
     domain: list[str] | None = ONLY_DOMAINS,
     split: Split = "base",
     data_version: TasksVersion = DATA_VERSION,
     ids: bool = flag("Print only domain/id, one per line.", "--ids"),
 ) -> None:
-    """List tasks: what they are about, and how they are judged."""
-    names = [*(named or ()), *(domain or ())]
+    """List tasks: what they are about, how they are judged; or show one, or a domain's tools."""
+    from maseval.benchmark.tau2.domains import domain_names  # help must not load it
+
+    known = {*domain_names()}
+    words = list(dropwhile(lambda word: word in known or ".py:" in word, named or ()))
+    names = [*(named or ())[: len(named or ()) - len(words)], *(domain or ())]
+    if words:
+        if len(names) > 1:
+            raise typer.BadParameter(f"{words[0]!r} is of one domain, and {len(names)} are named")
+        _show(words[0], words[1:], names[0] if names else None, data_version)
+        return
     chosen = {"domain": names} if names else {}
     found = commands.tau2.tasks(**chosen, split=split, data_version=data_version)
     if ids:
@@ -87,35 +108,11 @@ def tasks(
     stdout().print(f"{count_of(len(found), 'task')} of tau2-bench {data_version}")
 
 
-@with_examples(
-    ("maseval tau2 show retail/12", "a task: the user instructions, what is scored"),
-    ("maseval tau2 show tools --domain telecom", "what the agent and the user can do"),
-    ("maseval tau2 show policy --domain airline", "what the agent must obey"),
-    (
-        'maseval tau2 show banking_knowledge documents "out-of-network ATM"',
-        "search the knowledge base of banking_knowledge",
-    ),
-)
-def show(
-    what: str = argument(
-        ...,
-        "A task, 'tools', 'policy', or 'documents'.",
-        metavar="WHAT",
-        autocompletion=completion.tasks_of_domain,
-    ),
-    query: list[str] | None = argument(
-        None, "What the documents should be about; without it, all their titles."
-    ),
-    domain: str | None = domain_option("The domain, or your own: FILE.py:NAME."),
-    data_version: TasksVersion = DATA_VERSION,
-) -> None:
-    """Show a task, or a domain's tools, policy or documents."""
-    words = list(query or ())
-    if words and words[0] == "documents" and what != "documents":
-        what, domain, words = "documents", what, words[1:]
-    if words and what != "documents":
-        raise typer.BadParameter(f"{words[0]!r} is one argument too many after {what!r}")
-    sought = " ".join(words) or None
+def _show(what: str, query: list[str], domain: str | None, data_version: str) -> None:
+    """Print a task, or a domain's tools, policy or documents."""
+    if query and what != "documents":
+        raise typer.BadParameter(f"{query[0]!r} is one argument too many after {what!r}")
+    sought = " ".join(query) or None
     view = commands.tau2.show(what, domain, query=sought, data_version=data_version)
     console = stdout()
     if view.policy is not None:
@@ -164,54 +161,35 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-data = typer.Typer(
-    cls=CommandGroup,
-    help="The benchmark's data: fetch it, verify it, find it.",
-    epilog=examples(
-        ("maseval tau2 data fetch", "fetch all files, once"),
-        ("maseval tau2 data texts", "fetch the prompts of the original, once"),
-        ("maseval tau2 data verify", "compare every file with its checksum"),
-        ("ls $(maseval tau2 data path)", "look at them"),
-    ),
-    no_args_is_help=True,
+_ACTIONS = ("fetch", "texts", "verify", "path")
+
+
+@with_examples(
+    ("maseval tau2 data fetch", "fetch all files, once"),
+    ("maseval tau2 data texts", "fetch the prompts of the original, once"),
+    ("maseval tau2 data verify", "compare every file with its checksum"),
+    ("ls $(maseval tau2 data path)", "look at them"),
 )
-
-
-_Release = Annotated[
-    str, typer.Option("--data-version", help=f"Release of tau2-bench: {VERSIONS_IN_WORDS}.")
-]
-
-
-@data.command(cls=PlainCommand)
-def fetch(
-    domain: str | None = option(None, "Only this domain.", "--domain", "-d"),
+def data(
+    action: str = argument(
+        ..., "fetch, texts, verify or path.", autocompletion=lambda: list(_ACTIONS)
+    ),
+    domain: str | None = option(None, "Only this domain; for fetch.", "--domain", "-d"),
     force: bool = flag("Fetch again what is already there.", "--force"),
-    version: _Release = "0.2.0",
+    version: str | None = option(
+        None,
+        f"Release of tau2-bench, for fetch and texts: {VERSIONS_IN_WORDS}.",
+        "--data-version",
+        show_default="0.2.0",
+    ),
 ) -> None:
-    """Fetch what is missing, from the first source that has the right files."""
-    typer.echo(commands.tau2.data.fetch(domain, force=force, version=version))
-
-
-@data.command(cls=PlainCommand)
-def texts(version: _Release = "0.2.0") -> None:
-    """Fetch the prompts and descriptions of the original, and print their hash."""
-    found = commands.tau2.data.texts(version)
-    typer.echo(f"{title_of(found.version)} {found.sha256}")
-
-
-@data.command(cls=PlainCommand)
-def path() -> None:
-    """Print the folder in which fetched files are kept."""
-    typer.echo(commands.tau2.data.path())
-
-
-@data.command(cls=PlainCommand)
-def verify() -> None:
-    """Read every file again and compare it with its checksum."""
-    check = commands.tau2.data.verify()
-    print_parts(data_check_parts(check, "maseval tau2 data fetch"), stdout())
-    if not check.complete:
-        raise typer.Exit(FAILED)
+    """Fetch the benchmark's files or texts, verify them, or print the folder they are kept in."""
+    if action == "texts" and not domain and not force:
+        found = commands.tau2.data.texts(version or DATA_VERSION)
+        typer.echo(f"{title_of(found.version)} {found.sha256}")
+        return
+    given = {"domain": domain, "force": force, "version": version}
+    act_on_data(commands.tau2.data, "maseval tau2", action, given)
 
 
 _COLOURS = {"error": "red", "warning": "yellow", "info": "dim"}

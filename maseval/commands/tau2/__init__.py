@@ -1,4 +1,4 @@
-"""The commands of tau2 as functions: ``maseval tau2 score`` is ``tau2.score``."""
+"""The commands of tau2 as functions: ``maseval score`` is ``tau2.score``."""
 
 from maseval.core import lazy
 

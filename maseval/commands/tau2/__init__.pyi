@@ -1,3 +1,6 @@
+from maseval.app.results.conduct import comply as comply
+from maseval.app.results.conduct import users as users
+from maseval.app.results.explain import explain as explain
 from maseval.benchmark.tau2.agent_brief import AgentBrief as AgentBrief
 from maseval.benchmark.tau2.agent_brief import AgentModel as AgentModel
 from maseval.benchmark.tau2.agent_brief import MakeAgent as MakeAgent
@@ -6,13 +9,10 @@ from maseval.benchmark.tau2.app.results.audit import audit as audit
 from maseval.benchmark.tau2.app.results.audit import errata as errata
 from maseval.benchmark.tau2.app.results.certify import certify as certify
 from maseval.benchmark.tau2.app.results.certify import verify as verify
-from maseval.benchmark.tau2.app.results.comply import comply as comply
 from maseval.benchmark.tau2.app.results.comply import rule_book as rule_book
-from maseval.benchmark.tau2.app.results.explain import explain as explain
 from maseval.benchmark.tau2.app.results.score import score as score
 from maseval.benchmark.tau2.app.results.score import score_under as score_under
 from maseval.benchmark.tau2.app.results.show import show as show
-from maseval.benchmark.tau2.app.results.users import users as users
 from maseval.benchmark.tau2.app.running.branch import branch as branch
 from maseval.benchmark.tau2.app.running.mcp import mcp as mcp
 from maseval.benchmark.tau2.app.running.options import PlayOptions as PlayOptions

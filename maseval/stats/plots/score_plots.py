@@ -1,10 +1,12 @@
-"""Plots of scores: pass^k against k, cost against score, and the difference of two runs."""
+"""Plots of scores: pass^k against k, cost against score, differences, and effects of a grid."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import in_points, money, percent
-from maseval.stats.comparison import Comparison, Difference
+from maseval.stats.comparison import Comparison
+from maseval.stats.effects import Effects
 from maseval.stats.intervals import TOO_FEW, Interval
 from maseval.stats.plots import svg
 from maseval.stats.plots.svg import Figure, Scale
@@ -22,7 +24,8 @@ _CURVES_APART, _COSTS_APART = 16, 12
 
 _NO_BAR = f"Without a bar: {TOO_FEW}."
 
-_ROWS_LEFT, _ROWS_RIGHT, _ROWS_TOP, _ROW = 190, 520, 76, 26
+_ROWS_LEFT, _WIDER_LEFT, _ROWS_RIGHT, _ROWS_TOP, _ROW = 190, 270, 520, 76, 26
+_LETTER = 6.8
 
 
 def pass_curves(runs: Mapping[str, Summary], measure: Measure = "pass^k") -> str:
@@ -126,7 +129,7 @@ def _band_meaning(curves: Mapping[str, list[Estimate]]) -> str:
     return f"Band: {'; '.join(methods)}.{none}"
 
 
-def _drawn(found: Estimate | Difference) -> Interval | None:
+def _drawn(found: Estimate) -> Interval | None:
     return found.interval if found.interval is not None and found.interval.tells else None
 
 
@@ -212,27 +215,68 @@ def _cost_numbers(
     return parts
 
 
+class _Row(NamedTuple):
+    """A difference with its interval, in a row of a plot."""
+
+    name: str
+    value: float
+    interval: Interval
+    bold: bool
+
+    @property
+    def words(self) -> str:
+        low, high = in_points(self.interval.low), in_points(self.interval.high)
+        return f"{in_points(self.value)} ({low} to {high})"
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        span = self.interval
+        return (span.low, span.high) if span.tells else (self.value, self.value)
+
+
 def difference_plot(comparison: Comparison) -> str:
     """Draw a row for each pass^k of each group: the difference and its interval, beside 0."""
-    rows = [each for each in comparison.differences if each.measure == "pass^k"]
+    rows = [
+        _Row(
+            f"{each.group or 'all'} {each.name}",
+            each.difference,
+            each.interval,
+            each == comparison.main,
+        )
+        for each in comparison.differences
+        if each.measure == "pass^k"
+    ]
     if not rows:
         raise ConfigurationError("the comparison has no pass^k to draw; give runs with trials")
     first, second = (svg.shorten(name, 40) for name in comparison.names)
+    return _draw_rows("Difference in pass^k", f"{second} minus {first}", rows)
+
+
+def effects_plot(effects: Effects) -> str:
+    """Draw a row for each two levels of a factor, and for each interaction that is shown."""
+    rows = [
+        _Row(
+            ", ".join(f"{second} \u2212 {first}" for first, second in each.levels),
+            each.difference,
+            each.interval,
+            each.grade == "proven",
+        )
+        for each in (*effects.contrasts, *effects.interactions)
+    ]
+    words = "second level minus first, over all other factors; bold: proven"
+    return _draw_rows(f"Effects on {effects.measure}", words, rows, _WIDER_LEFT)
+
+
+def _draw_rows(title: str, words: str, rows: Sequence[_Row], left: int = _ROWS_LEFT) -> str:
     # The same reach to both sides, so that the line at 0 stands in the middle.
-    reach = max(0.05, *(abs(end) for row in rows for end in _ends(row))) * 1.08
-    across = Scale((-reach, reach), (_ROWS_LEFT, _ROWS_RIGHT))
+    reach = max(0.05, *(abs(end) for row in rows for end in row.ends)) * 1.08
+    across = Scale((-reach, reach), (left, _ROWS_RIGHT))
     bottom = _ROWS_TOP + len(rows) * _ROW
-    parts = [svg.text(24, 48, f"{second} minus {first}", size=11), *_zero_axis(across, bottom)]
+    parts = [svg.text(24, 48, words, size=11), *_zero_axis(across, bottom)]
     for number, row in enumerate(rows):
-        y = _ROWS_TOP + number * _ROW + _ROW / 2
-        parts += _difference_row(row, y, across, comparison.main == row)
-    described = [f"{_row_name(row)}: {_points_of(row)} percentage points" for row in rows]
-    return str(Figure(_WIDTH, bottom + 34, "Difference in pass^k", ". ".join(described), parts))
-
-
-def _ends(row: Difference) -> tuple[float, float]:
-    span = _drawn(row)
-    return (row.difference, row.difference) if span is None else (span.low, span.high)
+        parts += _draw_row(row, _ROWS_TOP + number * _ROW + _ROW / 2, across)
+    described = [f"{row.name}: {row.words} percentage points" for row in rows]
+    return str(Figure(_WIDTH, bottom + 34, title, ". ".join(described), parts))
 
 
 def _zero_axis(across: Scale, bottom: float) -> list[str]:
@@ -245,24 +289,17 @@ def _zero_axis(across: Scale, bottom: float) -> list[str]:
     return parts
 
 
-def _difference_row(row: Difference, y: float, across: Scale, main: bool) -> list[str]:
-    low, high = (across(end) for end in _ends(row))
-    name, words, kind = _row_name(row), _points_of(row), svg.series(0)
+def _draw_row(row: _Row, y: float, across: Scale) -> list[str]:
+    low, high = (across(end) for end in row.ends)
+    kind, tells = svg.series(0), row.interval.tells
     ends = [svg.line(x, y - 4, x, y + 4, kind, 1.5) for x in (low, high)]
-    whisker = [svg.line(low, y, high, y, kind, 2), *ends] if _drawn(row) else []
-    beside = words if whisker else f"{in_points(row.difference)}, {TOO_FEW}"
+    whisker = [svg.line(low, y, high, y, kind, 2), *ends] if tells else []
+    beside = row.words if tells else f"{in_points(row.value)}, {TOO_FEW}"
+    left = across.places[0] - 12
+    name = svg.shorten(row.name, int(left / _LETTER))
     return [
-        svg.text(_ROWS_LEFT - 12, y + 4, svg.shorten(name, 26), "ink", anchor="end", bold=main),
+        svg.text(left, y + 4, name, "ink", anchor="end", bold=row.bold),
         *whisker,
-        svg.marker(across(row.difference), y, 0, f"{name}: {words}"),
+        svg.marker(across(row.value), y, 0, f"{row.name}: {row.words}"),
         svg.text(_ROWS_RIGHT + 12, y + 4, beside, size=11),
     ]
-
-
-def _row_name(row: Difference) -> str:
-    return f"{row.group or 'all'} {row.name}"
-
-
-def _points_of(row: Difference) -> str:
-    low, high = in_points(row.interval.low), in_points(row.interval.high)
-    return f"{in_points(row.difference)} ({low} to {high})"

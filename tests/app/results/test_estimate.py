@@ -100,10 +100,10 @@ def test_what_is_compared_or_sent_says_so(chosen, whole, tmp_path):
 
 
 def test_what_is_scored_certified_or_exported_says_so(chosen, whole, tmp_path):
-    assert WORDS in printed("tau2", "score", chosen)
-    assert WORDS not in printed("tau2", "score", whole)
+    assert WORDS in printed("score", chosen)
+    assert WORDS not in printed("score", whole)
     certified = tau2.certify(chosen, partial=True).certificate
-    assert WORDS in printed("tau2", "comply", chosen)
+    assert WORDS in printed("comply", chosen)
     assert WORDS in certified.text() and certified.content["findings"][0]["kind"] == "estimate"
     assert WORDS in printed("tau2", "export", chosen, "--output", tmp_path / "results.json")
     assert "no verdict" in tau2.certify(tmp_path / "results.json").certificate.text()

@@ -41,7 +41,7 @@ def test_a_run_of_another_benchmark_is_refused_with_the_command_that_shows_it(bo
 
 
 def test_the_command_that_is_named_explains_the_task(bookings):
-    assert maseval("tau2", "explain", bookings, "pair").exit_code == 2
+    assert maseval("explain", bookings, "pair").exit_code == 2
     assert maseval("show", bookings, "pair").exit_code == 0
 
 

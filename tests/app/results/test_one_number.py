@@ -457,7 +457,7 @@ def test_every_text_shows_the_same_number_and_interval(source):
     if source.is_dir():
         assert f"{value} {in_terminal}" in maseval("runs", source.parent).stdout
     if in_score in places_of(source):
-        assert f"{value} {in_terminal}" in maseval("tau2", "score", source).stdout
+        assert f"{value} {in_terminal}" in maseval("score", source).stdout
 
 
 def test_what_a_results_file_lacks_is_missing_everywhere_and_no_error(exported, tmp_path):

@@ -12,7 +12,7 @@ from maseval.app.sharing.sync import _tracked_run
 from maseval.commands import compare, gate, report, run, show
 from maseval.runs import RunConfigError, RunFolder
 from maseval.stats import IncomparableRunsError
-from maseval.stats.comparison import ANYWAY
+from maseval.stats.settings import ANYWAY
 from tests.cli.commandline import maseval
 
 SHOP = '''

@@ -285,7 +285,10 @@ def test_a_baseline_whose_tasks_stopped_early_is_refused(tmp_path):
 def test_export_says_what_a_results_file_has_no_place_for(tmp_path):
     run = tau2.run(domain="library", agent="noop", question="pass^2", output=tmp_path).folder
 
-    assert "each task ran until its first failure" in maseval("tau2", "export", run).stderr
+    assert (
+        "each task ran until its first failure"
+        in maseval("export", run, "--format", "tau2-bench").stderr
+    )
 
 
 def test_edited_verdicts_decide_nothing_when_a_run_is_resumed(tmp_path):

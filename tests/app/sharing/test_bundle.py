@@ -58,7 +58,7 @@ def relisted(files, **changes):
 def test_what_is_no_file_is_refused_by_name_and_nothing_is_made(name, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
-    result = maseval("unbundle", name)
+    result = maseval("bundle", "--open", name)
 
     assert result.exit_code == 2
     assert f"{name} {'is ' if name == '.' else ''}{words}; name the archive" in result.stderr
@@ -177,7 +177,9 @@ def test_a_run_without_its_end_is_not_bundled_as_whole(run, tmp_path):
     # Without its seal, as after a kill: what is there can be bundled, and what is not is said.
     (cut / "seal.json").unlink()
     made = maseval("bundle", cut, "--output", tmp_path / "cut.zip")
-    opened = maseval("unbundle", tmp_path / "cut.zip", "-o", tmp_path / "opened", "--no-verify")
+    opened = maseval(
+        "bundle", "--open", tmp_path / "cut.zip", "-o", tmp_path / "opened", "--no-verify"
+    )
     planned = len(RunFolder.read(run).planned)
     for done in (made, opened):
         assert f"only {planned - 1} of {planned} planned simulations are recorded" in done.stderr
@@ -240,7 +242,7 @@ def test_a_certificate_that_does_not_hold_is_reported(archive, tmp_path):
 
     assert not found.holds
     assert found.certificate[0].startswith("numbers: certified")
-    assert maseval("unbundle", flattering, "--output", tmp_path / "again").exit_code == 1
+    assert maseval("bundle", "--open", flattering, "--output", tmp_path / "again").exit_code == 1
 
 
 def _canonical(value):
@@ -320,7 +322,7 @@ def test_a_run_of_any_benchmark_is_bundled_without_a_certificate(tmp_path):
     assert ran.exit_code == 0, ran.stderr
 
     done = maseval("bundle", tmp_path / "booking", "--output", tmp_path / "b.zip")
-    opened = maseval("unbundle", tmp_path / "b.zip", "--output", tmp_path / "opened")
+    opened = maseval("bundle", "--open", tmp_path / "b.zip", "--output", tmp_path / "opened")
 
     assert "this benchmark has none" in done.stderr
     assert opened.exit_code == 0

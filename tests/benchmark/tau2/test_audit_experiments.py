@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -149,6 +150,33 @@ class FaultyShopTools(ShopTools):
         return super().pay(order_id, card_id)
 
 
+class ChancyShopTools(ShopTools):
+    notes: list[str] = []  # noqa: RUF012  # the fault: one list for all worlds
+
+    @is_tool(ToolType.WRITE)
+    def pay(self, order_id: str, card_id: str) -> Order:
+        """Pay an order.
+
+        Args:
+            order_id: Its id.
+            card_id: The card.
+        """
+        self.db.orders[order_id].note = uuid4().hex
+        return super().pay(order_id, card_id)
+
+    @is_tool(ToolType.WRITE)
+    def cancel(self, order_id: str) -> Order:
+        """Cancel an order.
+
+        Args:
+            order_id: Its id.
+        """
+        self.notes.append("refund")
+        order = self.db.orders[order_id]
+        order.log = [*self.notes]
+        return order
+
+
 def step(name: str, **arguments: Any) -> dict[str, Any]:
     return {"name": name, "arguments": arguments}
 
@@ -164,12 +192,14 @@ def shop(tmp_path: Path) -> Callable[..., Domain]:
         told: str = "You are Ada. Do it.",
         toolkit: type[ShopTools] = ShopTools,
         more: tuple[dict[str, Any], ...] = (),
+        ticket: str | None = None,
         **criteria: Any,
     ) -> Domain:
         numbered = [{"action_id": str(n), **each} for n, each in enumerate(actions)]
         task = {
             "id": "one",
             "user_scenario": {"instructions": told},
+            "ticket": ticket,
             "evaluation_criteria": {"actions": numbered, **criteria},
         }
         (tmp_path / "db.json").write_text(json.dumps(DATA))
@@ -302,6 +332,37 @@ def test_tools_with_a_fault_are_found_by_trying_them(shop):
         "count_orders reads only",
         "pay fails as a whole",
     }
+
+
+@pytest.mark.parametrize(
+    ("action", "tool"), [(PAY, "pay"), (step("cancel", order_id="W100"), "cancel")]
+)
+def test_a_call_that_does_something_else_each_time_is_found(shop, action, tool):
+    findings = found(shop(action, toolkit=ChancyShopTools), "tool defect")
+
+    rules = {each.rule: each.severity for each in findings}
+    assert rules[f"{tool} does the same each time"] == "error"
+
+
+@pytest.mark.parametrize(
+    ("told", "count"),
+    [
+        ("Make sure to return BOTH orders.", 1),
+        ("Make sure to cancel both orders.", 0),
+        ("You return both orders if you can.", 0),
+    ],
+)
+def test_a_wish_for_both_of_which_the_gold_does_none_is_found(shop, told, count):
+    domain = shop(step("cancel", order_id="W100"), told=told)
+
+    assert len(found(domain, "wish is not carried out")) == count
+
+
+@pytest.mark.parametrize(("ticket", "count"), [("Ada wants 3 more.", 0), ("Ada wants more.", 1)])
+def test_a_number_that_only_the_user_is_told_is_found(shop, ticket, count):
+    domain = shop(step("raise", order_id="W100", by=3.0), told="You want 3 more.", ticket=ticket)
+
+    assert len(found(domain, "ticket leaves something out")) == count
 
 
 def test_one_task_is_audited_by_itself(shop):

@@ -6,6 +6,7 @@ import signal
 
 import pytest
 
+from maseval.benchmark.tau2.rescoring import remote
 from maseval.commands import tau2
 from maseval.core.exceptions import WorkerDiedError
 from tests.benchmark.tau2.app.doctored import CORPUS, doctored
@@ -16,6 +17,11 @@ from tests.interface.libraries import needing
 pytestmark = needing("ray")
 
 BOTH = ((), ("--engine", "ray", "--processes", "2"))
+
+
+@pytest.fixture(autouse=True)
+def every_file_is_large(monkeypatch):
+    monkeypatch.setattr(remote, "_WORTH_SHARING", 1)
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +75,7 @@ def in_json(scores):
 
 
 def test_the_command_prints_the_same(engine, files):
-    here, there = (maseval("tau2", "score", *map(str, files), "--json", *more) for more in BOTH)
+    here, there = (maseval("score", *map(str, files), "--json", *more) for more in BOTH)
 
     assert there.exit_code == here.exit_code == 1
     assert there.stdout == here.stdout
@@ -77,7 +83,7 @@ def test_the_command_prints_the_same(engine, files):
 
 
 def test_options_for_ray_ask_for_ray(files):
-    wrong = maseval("tau2", "score", str(files[0]), "--processes", "2", "--engine", "threads")
+    wrong = maseval("score", str(files[0]), "--processes", "2", "--engine", "threads")
 
     assert wrong.exit_code != 0
     assert "processes is 2, but engine is 'threads'" in wrong.stderr

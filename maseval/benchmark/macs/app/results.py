@@ -81,6 +81,17 @@ class ExportedDomain:
     conversations: int
     unjudged: list[str]
 
+    @property
+    def notes(self) -> list[str]:
+        """What must be said about it, if anything."""
+        if not self.unjudged:
+            return []
+        listed = ", ".join(self.unjudged)
+        return [
+            f"{len(self.unjudged)} of {self.conversations} conversations have no verdict and no "
+            f"result: {listed}"
+        ]
+
 
 def export(
     run: str | os.PathLike[str],

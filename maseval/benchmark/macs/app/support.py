@@ -1,8 +1,10 @@
 """MACS in the commands that take any run: failures are explained by the assertions."""
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 
-from maseval.app.benchmarks import BenchmarkSupport, OnProgress, RecordedOutcomes
+from maseval.app.benchmarks import BenchmarkSupport, ExportedPath, OnProgress, RecordedOutcomes
 from maseval.benchmark.macs.metrics import RecordedGoals, judge_problems
 from maseval.core.finding import Finding, Who
 from maseval.core.outcome import RecordedReport
@@ -51,6 +53,18 @@ class MACSSupport(BenchmarkSupport):
 
     def findings(self, report: Report) -> Sequence[Finding]:
         return [*filter(None, [cause_of_failure(report)])]
+
+    exports = "macs"
+
+    def export(
+        self, run: str | os.PathLike[str], output: Path | None, *, overwrite: bool
+    ) -> list[ExportedPath]:
+        from maseval.benchmark.macs.app.results import export
+
+        return [
+            ExportedPath(each.folder, each.notes)
+            for each in export(run, output, overwrite=overwrite)
+        ]
 
     def task_title(self, report: Report) -> str | None:
         scenario = " ".join(str(report["task"]["metadata"].get("scenario") or "").split())

@@ -58,7 +58,7 @@ _CENTS_TOLD = re.compile(
     r"(?<![\w.$:/#-])(\d{1,6}\.\d\d)(?![\w%]|\.\d| ?(?:gb|mb|gig|cm|mm|inch|lb|kg|l|ft|hours?)\b)",
     re.IGNORECASE,
 )
-_DIGITS = re.compile(r"\d\d|\$")
+_DIGITS = re.compile(r"\d\d|\$|\d (?:[Uu]|[Dd]o|[Bb])")
 _WORD = re.compile(r"[^\W\d_]+")
 # The most frequent words of English that are rare in other languages written in Latin letters.
 _ENGLISH = frozenset(

@@ -74,8 +74,8 @@ def test_absurd_numbers_are_refused_or_left_out(value, changed, home):
 
 def test_a_plan_that_cannot_be_is_refused_with_the_way_out(changed):
     path = changed(lambda document: document["info"].update(num_trials=10**7))
-    for command in ("score", "certify"):
-        found = maseval("tau2", command, path)
+    for command in (["score"], ["tau2", "certify"]):
+        found = maseval(*command, path)
         assert found.exit_code != 0
         assert "more than 200,000 simulations" in found.stderr
         assert "look at its num_trials" in found.stderr
@@ -118,7 +118,7 @@ def test_a_packed_file_that_unpacks_to_too_much_is_refused(tmp_path):
     assert bomb.stat().st_size < 1 << 20
 
     tracemalloc.start()
-    found = maseval("tau2", "score", bomb)
+    found = maseval("score", bomb)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 

@@ -1,4 +1,4 @@
-"""``maseval tau2 comply``: the number without breaches found, from runs and results files."""
+"""``maseval comply``: the number without breaches found, from runs and results files."""
 
 import json
 from copy import deepcopy
@@ -46,7 +46,7 @@ def test_a_pass_without_a_yes_does_not_count_without_breaches(file):
 
 
 def test_the_command_names_the_message_and_the_rule(file):
-    found = maseval("tau2", "comply", str(file), "--domain", "library")
+    found = maseval("comply", str(file), "--domain", "library")
     assert found.exit_code == 0
     assert "library, without breaches found: 1 verdict differs" in found.stdout
     assert "the official number" in found.stdout
@@ -54,7 +54,7 @@ def test_the_command_names_the_message_and_the_rule(file):
 
 
 def test_the_json_has_every_finding(file):
-    found = maseval("tau2", "comply", str(file), "--domain", "library", "--json")
+    found = maseval("comply", str(file), "--domain", "library", "--json")
     (run,) = json.loads(found.stdout)["files"]
     assert [each["pass^1"]["value"] for each in run["scores"]][:2] == [1.0, 0.5]
     assert "clean" not in found.stdout
@@ -79,7 +79,7 @@ def test_a_scripted_player_is_asked_about_the_state_alone(tmp_path):
     tau2.run(domain="library", agent="gold", output=tmp_path / "run")
     (found,) = tau2.comply([tmp_path / "run"])
     assert not found.rules
-    shown = " ".join(maseval("tau2", "comply", tmp_path / "run").stdout.split())
+    shown = " ".join(maseval("comply", tmp_path / "run").stdout.split())
     assert "a script, which does not talk, played the agent" in shown
     assert all(each.same for each in found.scores)
 
@@ -87,26 +87,26 @@ def test_a_scripted_player_is_asked_about_the_state_alone(tmp_path):
 def test_a_file_that_cannot_be_read_does_not_stop_the_others(file, tmp_path):
     broken = tmp_path / "broken.json"
     broken.write_text('{"simulations": ')
-    found = maseval("tau2", "comply", str(broken), str(file), "--domain", "library")
+    found = maseval("comply", str(broken), str(file), "--domain", "library")
     assert found.exit_code == 1
     assert "broken.json" in found.stderr and "1 verdict differs" in found.stdout
 
 
 def test_a_file_that_is_not_there_is_named_once(file, tmp_path):
     gone = tmp_path / "gone.json"
-    found = maseval("tau2", "comply", str(gone), str(file), "--domain", "library")
+    found = maseval("comply", str(gone), str(file), "--domain", "library")
     assert found.exit_code == 1 and found.stderr.count(str(gone)) == 1
 
 
 def test_without_a_file_the_command_says_what_to_name():
-    found = maseval("tau2", "comply")
+    found = maseval("comply")
     assert found.exit_code == 2 and "name a run or a results file" in found.stderr
 
 
 @pytest.mark.parametrize("columns", [60, 80, 160])
 def test_the_rules_of_a_domain_are_listed_with_their_whole_ids(columns, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(columns))
-    found = maseval("tau2", "comply", "--rules", "library")
+    found = maseval("comply", "--rules", "library")
     ids = [each.id for each in tau2.rule_book("library").rules]
     assert found.exit_code == 0 and [each for each in ids if each not in found.stdout] == []
 
@@ -117,14 +117,14 @@ def test_the_rules_of_an_own_domain_are_listed(tmp_path):
         "from maseval.benchmark.tau2.domains.library import LIBRARY\n"
         "desk = replace(LIBRARY, name='desk')\n"
     )
-    found = maseval("tau2", "comply", "--rules", f"{tmp_path / 'desk.py'}:desk")
+    found = maseval("comply", "--rules", f"{tmp_path / 'desk.py'}:desk")
     assert found.exit_code == 0 and "library.loan.renewable" in found.stdout
 
 
 @pytest.mark.parametrize("columns", [60, 80, 160])
 def test_numbers_are_named_in_a_terminal_of_any_width(file, columns, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(columns))
-    found = maseval("tau2", "comply", str(file), "--domain", "library")
+    found = maseval("comply", str(file), "--domain", "library")
     official = found.stdout.index(", the official number")
     assert official < found.stdout.index("100.0%") < found.stdout.index("without breaches found")
 
@@ -132,7 +132,7 @@ def test_numbers_are_named_in_a_terminal_of_any_width(file, columns, monkeypatch
 def test_what_is_wrong_with_a_file_is_said(file, tmp_path):
     cut = tmp_path / "cut.jsonl"
     cut.write_text(file.read_text()[:-200])
-    found = maseval("tau2", "comply", str(cut), "--domain", "library", "--json")
+    found = maseval("comply", str(cut), "--domain", "library", "--json")
     (run,) = json.loads(found.stdout)["files"]
     assert [note for note in run["notes"] if note.startswith("unreadable simulations: 1 part")]
     assert "unreadable simulations: 1 part" in found.stderr
@@ -144,7 +144,7 @@ def test_breaches_in_passes_come_first(file, tmp_path):
     failed = deepcopy(hasty) | {"id": "x", "trial": 0, "termination_reason": "max_steps"}
     path = tmp_path / "both.jsonl"
     path.write_text(json.dumps(failed) + "\n" + json.dumps(hasty) + "\n")
-    found = maseval("tau2", "comply", str(path), "--domain", "library").stdout
+    found = maseval("comply", str(path), "--domain", "library").stdout
     assert 0 < found.index("trial 1, passed") < found.index("trial 0, did not pass")
     checked = tau2.comply([path], domain="library")[0].to_dict()["simulations"]
     assert {each["trial"]: each["passed"] for each in checked} == {0: False, 1: True}

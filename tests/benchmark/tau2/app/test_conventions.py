@@ -106,12 +106,12 @@ def test_the_run_show_score_and_exported_file_give_both_numbers(broken_run, tmp_
     assert "metrics (errors left out): pass^1" in shown
     assert "leaderboard (errors counted as failures): pass^1" in shown
 
-    scored = maseval("tau2", "score", folder, "--json")
+    scored = maseval("score", folder, "--json")
     assert json.loads(scored.stdout)["files"][0]["conventions"]["airline"] == both
     assert words in scored.stderr
 
     exported = tmp_path / "airline.json"
-    maseval("tau2", "export", folder, "--output", exported)
-    scored = maseval("tau2", "score", exported, "--data-version", "1.0.1", "--json")
+    maseval("export", folder, "--format", "tau2-bench", "--output", exported)
+    scored = maseval("score", exported, "--data-version", "1.0.1", "--json")
     assert json.loads(scored.stdout)["files"][0]["conventions"]["airline"] == both
     assert words in maseval("show", exported, "--no-explain").output

@@ -91,7 +91,7 @@ def test_what_may_be_doctored_is_told_as_a_caution(case: Doctored, changed):
     path = changed(case.change)
     (found,) = tau2.score([path])
 
-    scored = maseval("tau2", "score", path, "--fail-on-disagreement")
+    scored = maseval("score", path, "--fail-on-disagreement")
     looked_at = show(path, explain=False)
     compared = compare(["library.json", path])
 
@@ -114,7 +114,7 @@ def test_the_range_of_a_part_of_a_split_holds_what_the_whole_has(changed):
 def test_where_tasks_are_missing_the_headline_is_the_range(changed):
     path = changed(unlisted_failures)
     (honestly,), (part,) = tau2.score(["library.json"]), tau2.score([path])
-    scored = maseval("tau2", "score", path).stdout
+    scored = maseval("score", path).stdout
     two, three = compare(["library.json", path]), compare(["library.json", path, "runs/library"])
     sound = compare(["library.json", path], metric="sound")
 
@@ -202,7 +202,7 @@ def test_a_doctored_file_is_found_out_by_every_command(case: Doctored, changed):
     path = changed(case.change)
     (honestly,) = tau2.score(["library.json"])
 
-    scored = maseval("tau2", "score", path, "--fail-on-disagreement")
+    scored = maseval("score", path, "--fail-on-disagreement")
     certified = maseval("tau2", "certify", path, "--json")
     (found,), view = tau2.score([path]), show(path, explain=False)
 
@@ -252,8 +252,8 @@ def test_a_certificate_is_about_the_whole_split_or_says_that_it_is_not(changed):
 
 
 def test_recorded_rewards_and_embedded_tasks_count_if_asked_for_and_are_marked(changed):
-    recorded = maseval("tau2", "score", changed(faked_rewards), "--as-recorded")
-    embedded = maseval("tau2", "score", changed(emptied_criteria), "--embedded-tasks")
+    recorded = maseval("score", changed(faked_rewards), "--as-recorded")
+    embedded = maseval("score", changed(emptied_criteria), "--embedded-tasks")
     compared = compare(
         ["library.json", changed(faked_rewards)], options=ScoringOptions(as_recorded=True)
     )
@@ -311,9 +311,9 @@ def test_an_explanation_leads_with_what_is_wrong_with_the_record(changed, honest
     path = changed(shuffled_task_ids)
     task = json.loads(path.read_text())["simulations"][0]["task_id"]
 
-    found = maseval("tau2", "explain", path, task, 0)
-    mended = maseval("tau2", "explain", path, task, 0, "--remap-tasks")
-    emptied = maseval("tau2", "explain", changed(emptied_criteria), failures(honest)[0]["task_id"])
+    found = maseval("explain", path, task, 0)
+    mended = maseval("explain", path, task, 0, "--remap-tasks")
+    emptied = maseval("explain", changed(emptied_criteria), failures(honest)[0]["task_id"])
 
     assert found.stdout.splitlines()[1] == "What is wrong with the record"
     assert "task ids shuffled" in found.stdout and "--remap-tasks" in found.stdout
@@ -324,8 +324,8 @@ def test_an_explanation_leads_with_what_is_wrong_with_the_record(changed, honest
 def test_a_file_with_a_foreign_domain_name_is_judged_as_the_domain_that_is_named(changed):
     path = changed(foreign_domain_name)
 
-    unnamed = maseval("tau2", "score", path)
-    named = maseval("tau2", "score", path, "--domain", "library")
+    unnamed = maseval("score", path)
+    named = maseval("score", path, "--domain", "library")
     certified = maseval("tau2", "certify", path, "--domain", "library")
     compared = compare(["library.json", path], options=ScoringOptions(domain="library"))
 
@@ -342,16 +342,16 @@ def test_a_file_with_a_foreign_domain_name_is_judged_as_the_domain_that_is_named
 def test_a_domain_that_stands_elsewhere_can_be_named(changed):
     path = changed(domain_elsewhere)
 
-    assert maseval("tau2", "score", path).exit_code == 2
-    assert maseval("tau2", "score", path, "--domain", "library").exit_code == 0
+    assert maseval("score", path).exit_code == 2
+    assert maseval("score", path, "--domain", "library").exit_code == 0
     assert maseval("tau2", "certify", path, "--domain", "library").exit_code == 0
 
 
 def test_one_unreadable_file_does_not_stop_the_others(home):
     (home / "broken.json").write_text('{"simulations": 3')
 
-    mixed = maseval("tau2", "score", "broken.json", "library.json", "nowhere.json", "--json")
-    alone = maseval("tau2", "score", "broken.json")
+    mixed = maseval("score", "broken.json", "library.json", "nowhere.json", "--json")
+    alone = maseval("score", "broken.json")
 
     told = last_json(mixed.stdout)
     assert mixed.exit_code == 1 and not told["agree"]
@@ -364,7 +364,7 @@ def test_a_file_that_is_cut_off_is_judged_as_far_as_it_goes(home):
     text = (home / "library.json").read_text()
     (home / "cut.json").write_text(text[: len(text) // 2])
 
-    scored = maseval("tau2", "score", "cut.json")
+    scored = maseval("score", "cut.json")
     certified = maseval("tau2", "certify", "cut.json")
 
     assert "unreadable simulations: 1 part of the file" in scored.stdout
@@ -380,8 +380,8 @@ def test_nothing_compared_is_no_agreement(home, honest):
     (home / "bare.json").write_text(json.dumps(bare))
     (home / "empty.json").write_text(json.dumps({**honest, "simulations": []}))
 
-    unrecorded = maseval("tau2", "score", "bare.json")
-    empty = maseval("tau2", "score", "empty.json", "--domain", "library")
+    unrecorded = maseval("score", "bare.json")
+    empty = maseval("score", "empty.json", "--domain", "library")
 
     assert unrecorded.exit_code == empty.exit_code == 1
     assert "confirmed" not in unrecorded.stdout

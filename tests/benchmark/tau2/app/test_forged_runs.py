@@ -18,8 +18,8 @@ from tests.noisy_runs import noisy_run
 from tests.report.reading import index_of, rows_of
 
 FOUND = (
-    "`maseval tau2 score` and `certify` name the cause; `show`, the report, the viewer and "
-    "`unbundle` mark every verdict that does not hold"
+    "`maseval score` and `certify` name the cause; `show`, the report, the viewer and "
+    "`bundle --open` mark every verdict that does not hold"
 )
 
 
@@ -164,7 +164,7 @@ def test_one_simulation_of_a_forged_run_is_marked(forged, honest):
 def test_a_forged_run_is_bundled_with_a_note_and_does_not_hold_when_it_is_opened(forged, tmp_path):
     made = bundle(forged("passed"), tmp_path / "forged.zip")
     found = unbundle(made.path, tmp_path / "opened")
-    told = maseval("unbundle", made.path, "--output", tmp_path / "again")
+    told = maseval("bundle", "--open", made.path, "--output", tmp_path / "again")
 
     assert any("do not hold" in note for note in made.manifest["notes"])
     assert found.certificate == [] and not found.holds

@@ -79,8 +79,8 @@ def folder(tmp_path, monkeypatch, request):
 def test_a_domain_in_a_file_is_run_listed_shown_and_audited(folder):
     ran = maseval("tau2", "run", "--domain", "shop.py:SHOP", "--agent", "gold", "--output", "r")
     listed = maseval("tau2", "tasks", "--domain", "shop.py:SHOP", "--ids")
-    tools = maseval("tau2", "show", "tools", "--domain", "shop.py:SHOP")
-    shown = maseval("tau2", "show", "another", "--domain", "shop.py:SHOP")
+    tools = maseval("tau2", "tasks", "tools", "--domain", "shop.py:SHOP")
+    shown = maseval("tau2", "tasks", "another", "--domain", "shop.py:SHOP")
     audited = maseval("tau2", "audit", "shop.py:SHOP")
 
     assert ran.exit_code == 0 and "2/2" in ran.stdout and "100.0%" in ran.stdout
@@ -113,10 +113,10 @@ def test_a_run_in_it_is_scored_by_its_file(folder):
 @pytest.mark.parametrize(
     "words",
     [
-        ["tau2", "score", "r"],
-        ["tau2", "explain", "r", "buys_one"],
+        ["score", "r"],
+        ["explain", "r", "buys_one"],
         ["tau2", "certify", "r"],
-        ["tau2", "export", "r"],
+        ["export", "r", "--format", "tau2-bench"],
         ["bundle", "r"],
     ],
 )
@@ -134,9 +134,9 @@ def test_a_file_that_has_moved_is_named_with_the_way_out(folder):
     for name in ("shop.py", "db.json", "policy.md", "tasks.json"):
         (folder / name).rename(folder / "new" / name)
 
-    lost = finished("tau2", "score", "r", folder=folder)
+    lost = finished("score", "r", folder=folder)
     finished("tau2", "tasks", "--domain", "new/shop.py:SHOP", folder=folder)
-    found = finished("tau2", "score", "r", folder=folder)
+    found = finished("score", "r", folder=folder)
 
     assert lost[0] == 2 and "shop.py, which is not there any more; name its file once" in lost[2]
     assert found[0] == 0
@@ -221,6 +221,6 @@ def test_a_name_in_a_file_loads_nothing(folder):
     exported = tau2.export("r")[0].path
     exported.write_text(exported.read_text().replace('"library"', '"evil.py:X"'))
 
-    maseval("tau2", "score", exported)
+    maseval("score", exported)
 
     assert log.is_file() and not (folder / "ran").exists()

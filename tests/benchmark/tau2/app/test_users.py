@@ -1,4 +1,4 @@
-"""``maseval tau2 users``: the simulated user's report, from runs and results files."""
+"""``maseval users``: the simulated user's report, from runs and results files."""
 
 import json
 
@@ -65,7 +65,7 @@ def test_each_user_model_has_its_own_numbers(folder):
 
 
 def test_the_command_says_what_it_looks_for_and_what_it_found(folder):
-    found = maseval("tau2", "users", str(folder / "hasty"))
+    found = maseval("users", str(folder / "hasty"))
 
     assert found.exit_code == 0
     assert found.stdout.startswith("Looked for: ") and LEFT in found.stdout
@@ -73,7 +73,7 @@ def test_the_command_says_what_it_looks_for_and_what_it_found(folder):
 
 
 def test_json_has_numbers_and_findings(folder):
-    found = maseval("tau2", "users", str(folder / "hasty"), "--json")
+    found = maseval("users", str(folder / "hasty"), "--json")
     (score,), (file,) = (json.loads(found.stdout)[key] for key in ("users", "files"))
 
     assert (score["model"], score["faulty"], score["share"]["value"]) == ("play/hasty", 1, 1.0)
@@ -83,7 +83,7 @@ def test_json_has_numbers_and_findings(folder):
 
 def test_a_file_that_cannot_be_read_does_not_stop_the_others(folder, tmp_path):
     (tmp_path / "broken.json").write_text("{")
-    found = maseval("tau2", "users", str(folder / "hasty"), str(tmp_path / "broken.json"))
+    found = maseval("users", str(folder / "hasty"), str(tmp_path / "broken.json"))
 
     assert found.exit_code == 1
     assert LEFT in found.stdout and "broken.json" in found.stderr
@@ -132,7 +132,7 @@ def test_the_viewer_counts_what_was_found(folder):
     labels = BenchmarkReader().complete_report(run, told)["labels"]
     entry = entry_of(RecordedReport({**told, "labels": labels}), 0)
     found = summarise([entry.to_outcome(0)])
-    notes = BenchmarkReader().overview(run, [entry], found, labelled=True).summary["notes"]
+    notes = BenchmarkReader().overview(run, [entry], found, labelled=True).summary["meaning"]
 
     assert any("play/hasty: a fault in 1 of 1 conversations" in each for each in notes)
 

@@ -27,8 +27,13 @@ from tests.benchmark.tau2.compliance.test_inventory import COPIED, inventory, wo
 
 pytestmark = [pytest.mark.data, pytest.mark.usefixtures("tau2_texts")]
 RULES = {rule.id: rule for rule in DOMAINS[DOMAIN].rules}
-# The reference solution replaces a card on the day on which it is closed, in the entry tier.
-GOLD_BREACHES = {("task_091", "banking.card_order.waiting")}
+# The reference solution does not close or freeze a card as its dispute says, and replaces another
+# one on the day on which it is closed, in the entry tier.
+GOLD_BREACHES = {
+    ("task_082", "banking.debit_dispute.action"),
+    ("task_083", "banking.debit_dispute.action"),
+    ("task_091", "banking.card_order.waiting"),
+}
 CLOSE, ORDER = "close_bank_account_7392", "order_debit_card_5739"
 HOSTILE: list[Any] = [None, "", 0, -1, 1e308, True, [], {}, [None], "01", "11/14/2025"]
 FIELDS = (

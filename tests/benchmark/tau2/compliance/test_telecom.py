@@ -172,8 +172,7 @@ def test_prices_in_an_offer_of_data(
         Say("assistant", offer) if step == Say("assistant", OFFER) else step
         for step in clean_steps(task)
     ]
-    broken = set() if is_right else {"telecom.refuel.price"}
-    assert names(compliance_of("telecom", task, steps)) == broken
+    assert ("telecom.refuel.price" in names(compliance_of("telecom", task, steps))) != is_right
 
 
 @pytest.mark.parametrize(

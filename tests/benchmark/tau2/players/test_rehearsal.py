@@ -61,6 +61,29 @@ def test_asked_without_tools_it_tells_its_plan_and_loses_no_turn(task, environme
     assert acted.tool_calls[0]["function"]["name"] == first
 
 
+def test_what_an_agent_has_no_tool_for_is_handed_over_until_somebody_has_it(task, environment):
+    model = make_model("gold", task, environment)
+    first, *_ = [each["name"] for each in task.evaluation_data["actions"]]
+    text = {"type": "object", "properties": {"request": {"type": "string"}}}
+    front, lacking, having = (
+        [{"type": "function", "function": {"name": name, "parameters": text}} for name in names]
+        for names in (["ask_a", "ask_b"], ["other"], [first])
+    )
+
+    def asked(tools, messages=ASKED):
+        answer = model.chat(messages, tools=tools)
+        called = [call["function"] for call in answer.tool_calls or ()]
+        return called[0] if called else answer.content
+
+    request = [{"role": "user", "content": json.loads(asked(front)["arguments"])["request"]}]
+    assert first in request[0]["content"]
+    assert asked(lacking, request) == "I have done what I can."
+    again = asked(front)
+    assert again["name"] == "ask_b"
+    request = [{"role": "user", "content": json.loads(again["arguments"])["request"]}]
+    assert asked(having, request)["name"] == first
+
+
 def test_mistakes_follow_the_seed(task, environment):
     def played(seed):
         model = make_model("noisy", task, environment, seed=seed, error_rate=1.0)

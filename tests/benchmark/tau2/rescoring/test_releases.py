@@ -123,8 +123,8 @@ def test_the_command_line_says_what_changes_and_why_in_each_file_and_in_all(chan
         changed(reworded("renew_loan", "place_hold"), "b.json"),
     ]
 
-    shown = maseval("tau2", "score", *files, "--under", "0.2.0,1.0.1")
-    told = maseval("tau2", "score", *files, "--under", "0.2.0,1.0.1", "--json")
+    shown = maseval("score", *files, "--under", "0.2.0,1.0.1")
+    told = maseval("score", *files, "--under", "0.2.0,1.0.1", "--json")
 
     assert shown.exit_code == 0
     assert shown.stdout.count("0.2.0: passed 11 of 12") == 2
@@ -147,7 +147,7 @@ def test_the_command_line_says_what_changes_and_why_in_each_file_and_in_all(chan
     ],
 )
 def test_what_cannot_be_compared_is_a_named_error(changed, given, words):
-    result = maseval("tau2", "score", changed(lambda document: None), *given)
+    result = maseval("score", changed(lambda document: None), *given)
 
     assert result.exit_code != 0 and words in " ".join(result.stderr.split())
 

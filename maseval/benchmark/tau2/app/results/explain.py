@@ -1,24 +1,17 @@
-"""``maseval tau2 explain``: the reasons for a verdict, and the diagnosis of every failure of a run.
+"""The reasons for a verdict of tau2, and the diagnosis of every failure of a run.
 
 A diagnosis is the cause of a failure, with the explanation where there is a verdict to explain.
 Reports, the viewer and ``maseval show`` get it by way of ``Tau2Support``.
 """
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from maseval.app.results.explained import Section, VerdictExplanation, misfit, sections_of
-from maseval.app.results.finding import (
-    open_recording,
-    trial_numbered,
-    trials_named,
-    warn_of_damage,
-)
+from maseval.app.results.finding import trial_numbered, trials_named
 from maseval.benchmark.tau2.app.results.comply import check_report
-from maseval.benchmark.tau2.app.results.recorded_setup import TAU2
 from maseval.benchmark.tau2.app.results.results_file_run import ResultsFileRun
 from maseval.benchmark.tau2.app.results.sources import ReadReport, read_report
 from maseval.benchmark.tau2.app.results.users import errata_of_report
@@ -81,26 +74,10 @@ class Explained:
         }
 
 
-def explain(
-    run: str | os.PathLike[str],
-    task: str,
-    trial: int | None = None,
-    *,
-    domain: str | None = None,
-    embedded_tasks: bool = False,
-    remap_tasks: bool = False,
-    data_version: str | None = None,
+def explain_trial(
+    recording: Recording, task: str, trial: int | None, options: ScoringOptions
 ) -> Explained:
-    """Explain a simulation of a run, or of a results file of tau2-bench.
-
-    Without ``trial`` it is the task's first trial that did not pass, or the first if all did.
-    ``domain`` is used whatever the file calls its own. A file's simulation is judged by the
-    benchmark's task, with ``embedded_tasks`` by the file's, and with ``remap_tasks`` by the one to
-    which its recorded checks belong. ``data_version`` names the release by which it is judged.
-    """
-    options = ScoringOptions(False, embedded_tasks, remap_tasks, domain, data_version)
-    recording = open_recording(run, options, TAU2)
-    warn_of_damage(recording)
+    """Explain a simulation of a run, or of a results file of tau2-bench."""
     chosen, found = _choose_trial(recording, task, trial)
     try:
         subject = score_case(
@@ -113,7 +90,7 @@ def explain(
     except NoJudgeError as error:
         raise ConfigurationError(
             f"{chosen}: every check passes, and the verdict depends on a judge model; "
-            "`maseval tau2 score` with --judge-model asks one"
+            "`maseval score` with --judge-model asks one"
         ) from error
     explanation, cause = explain_with_cause(subject)
     report = recording.report(chosen)

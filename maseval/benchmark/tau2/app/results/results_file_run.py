@@ -1,6 +1,6 @@
 """ResultsFileRun: a results file of tau2-bench as a run to look at, with recomputed verdicts.
 
-The numbers are those of ``maseval tau2 score``: planned is every task of the file times its number
+The numbers are those of ``maseval score``: planned is every task of the file times its number
 of trials. A simulation that is not in the file or cannot be judged has no verdict.
 Each is judged once, and its report is then stored on disk: the file may be larger than memory.
 """

@@ -1,4 +1,4 @@
-"""``maseval tau2 show``: a task, or a domain's tools or policy."""
+"""``maseval tau2 tasks``: a task, or a domain's tools or policy."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -6,11 +6,11 @@ is asked twice.
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from maseval.app.results.finding import (
     check_benchmark,
@@ -20,11 +20,9 @@ from maseval.app.results.finding import (
 from maseval.benchmark.tau2.app.results.recorded_setup import TAU2, RecordedSetup, memory_path
 from maseval.benchmark.tau2.rescoring.record import (
     RecordItem,
-    RecordPart,
     SimulationRecord,
     open_record,
 )
-from maseval.benchmark.tau2.rescoring.rescore import JudgePanel
 from maseval.benchmark.tau2.results import (
     Omitted,
     ResultsFormatError,
@@ -37,17 +35,12 @@ from maseval.benchmark.tau2.results.reports import Tau2Report
 from maseval.benchmark.tau2.scoring.case import Case, open_case
 from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge
 from maseval.benchmark.tau2.world.state.records import canonical_json
-from maseval.core.exceptions import ConfigurationError, MASEvalError
-from maseval.core.model import ModelAdapter, resolve_model
+from maseval.core.model import resolve_model
 from maseval.core.outcome import Simulation
 from maseval.core.recorded import whole_number
 from maseval.core.report import Report
 from maseval.runs import RunFolder
-from maseval.runs.config_file import is_run_folder
 from maseval.runs.recording import Recording
-
-ReadT = TypeVar("ReadT")
-Files = Sequence[str | os.PathLike[str]]
 
 _SETUP = ("agent", "user", "max_steps", "max_errors", "seed", "trials")
 
@@ -71,9 +64,7 @@ class SimulationSource:
             return open_record(read_results(self.path), domain, version=data_version)
         folder = self.folder
         found = open_record(folder.reports(), domain, version=data_version)
-        found.parts = lambda readers: (
-            RecordPart(each, domain, version=data_version) for each in folder.parts(readers)
-        )
+        found.size = folder.log.stat().st_size
         found.planned = list(self.folder.planned)
         config = self.folder.config.without_notes()
         found.subset = self.folder.config.subset
@@ -99,49 +90,9 @@ def open_source(file: str | os.PathLike[str]) -> SimulationSource:
     return SimulationSource(found.path, found)
 
 
-def files_below(name: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
-    """Return the results files below a folder that is not a run; anything else is itself."""
-    folder = Path(name)
-    if not folder.is_dir() or is_run_folder(folder) or (folder / RESULTS_NAME).exists():
-        return [name]
-    found = [path for path in sorted(folder.rglob("*.json*")) if _holds_simulations(path)]
-    return list(found) or [name]
-
-
-@dataclass(frozen=True)
-class UnreadableFile:
-    """A file among several that could not be read, and why."""
-
-    path: Path
-    error: Exception
-
-    def __str__(self) -> str:
-        path, words = str(self.path), str(self.error)
-        return words if words.startswith(path) else f"{path}: {words}"
-
-    def to_dict(self) -> dict[str, object]:
-        return {"path": str(self.path), "error": str(self.error)}
-
-
-class FilesRead(list[ReadT], Generic[ReadT]):
-    """The runs and files that were read, and in ``unreadable`` those that could not be."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.unreadable: list[UnreadableFile] = []
-
-    def add_files(self, files: Files, read: Callable[[str | os.PathLike[str]], ReadT]) -> None:
-        """Read every file, and every results file below a folder that is not a run.
-
-        If none can be read, the first error is raised.
-        """
-        for file in (each for name in files for each in files_below(name)):
-            try:
-                self.append(read(file))
-            except (MASEvalError, OSError) as error:
-                self.unreadable.append(UnreadableFile(Path(file), error))
-        if self.unreadable and not self:
-            raise self.unreadable[0].error
+def results_below(folder: Path) -> list[Path]:
+    """Return the results files in a folder and the folders below it."""
+    return [path for path in sorted(folder.rglob("*.json*")) if _holds_simulations(path)]
 
 
 def _holds_simulations(path: Path) -> bool:
@@ -195,34 +146,24 @@ def read_report(report: Report) -> ReadReport | Omitted:
     return last[1]
 
 
-def judge_models(model_ids: Sequence[str], base_url: str | None = None) -> list[ModelAdapter]:
-    """Return the models with these ids; raises for one that is named twice."""
-    if len(set(model_ids)) < len(model_ids):
-        raise ConfigurationError(
-            f"judge_model is {', '.join(model_ids)}; name each judge once, as one always agrees "
-            "with itself"
-        )
-    if not model_ids:
-        return []
+def judge_for(
+    source: SimulationSource, model_id: str | None, base_url: str | None = None
+) -> RememberingJudge | None:
+    """Return the judge of a run or file by its model; without one, that of ``own_judge``."""
+    if model_id is None:
+        return own_judge(source.folder)
     from maseval.benchmark.tau2.app.running.setup import ModelSpec  # all that can play
 
-    specs = [ModelSpec.of(each, None, base_url) for each in model_ids]
-    return [resolve_model(each.model_id, **each.options) for each in specs]
+    spec = ModelSpec.of(model_id, None, base_url)
+    model = resolve_model(spec.model_id, **spec.options)
+    return RememberingJudge(model, JudgeMemory(memory_path(source.path)))
 
 
-def panel_for(source: SimulationSource, models: Sequence[ModelAdapter]) -> JudgePanel | None:
-    """Return the judges of a run or file; without models, those of ``own_panel``."""
-    if not models:
-        return own_panel(source.folder)
-    memory = JudgeMemory(memory_path(source.path))
-    return JudgePanel([RememberingJudge(model, memory) for model in models])
-
-
-def own_panel(folder: Recording | None) -> JudgePanel | None:
+def own_judge(folder: Recording | None) -> RememberingJudge | None:
     """Return the judge that a run had, which answers from its kept replies alone."""
     if folder is None:
         return None
     memory = JudgeMemory(memory_path(folder.path))
     name = RecordedSetup.of(folder.config.values).judge
     known = [each for each in memory.models if f"/{name}".endswith(f"/{each}")]
-    return JudgePanel([RememberingJudge(known[0], memory)]) if known else None
+    return RememberingJudge(known[0], memory) if known else None

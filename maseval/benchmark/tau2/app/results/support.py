@@ -2,6 +2,7 @@
 
 import hashlib
 import marshal
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from maseval.app.benchmarks import (
     BenchmarkSupport,
+    ExportedPath,
     OnProgress,
     RecordedOutcomes,
     WorldTimeline,
@@ -22,22 +24,26 @@ from maseval.app.results.variants import (
     Variant,
 )
 from maseval.benchmark.tau2.app.results.conventions import conventions_of_lines
-from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup, memory_path
+from maseval.benchmark.tau2.app.results.recorded_setup import TAU2, RecordedSetup, memory_path
 from maseval.benchmark.tau2.data import title_of
 from maseval.benchmark.tau2.domains import DOMAINS, UnknownDomainError, domain_named
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.core.exceptions import MASEvalError
 from maseval.core.finding import Finding
-from maseval.core.outcome import Outcome, Simulation
+from maseval.core.outcome import Outcome, RecordedReport, Simulation
 from maseval.core.recorded import entries, mapping
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
+from maseval.core.words import count_of
 from maseval.data.kept import package_fingerprint
 from maseval.runs import RunFolder
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import VerdictChecker
 
-if TYPE_CHECKING:  # for pages
+if TYPE_CHECKING:  # for pages, and for commands that judge again
+    from maseval.app.results.files import FilesRead
+    from maseval.benchmark.tau2.app.results.explain import Explained
+    from maseval.benchmark.tau2.app.results.score import FileScore
     from maseval.report.index import TaskFindings
 
 
@@ -46,6 +52,11 @@ def reason_for_call(raw: Mapping[str, Any]) -> str:
     told = (raw.get("user_scenario") or {}).get("instructions") or {}
     reason = told.get("reason_for_call") if isinstance(told, Mapping) else told
     return " ".join(str(reason or raw.get("ticket") or "").split())
+
+
+def has_rules(domain: str) -> bool:
+    """Return True if the policy of a domain has rules; ours all have, and take time to load."""
+    return domain in DOMAINS or bool(domain_named(domain).rules)
 
 
 class Tau2Support(BenchmarkSupport):
@@ -74,6 +85,36 @@ class Tau2Support(BenchmarkSupport):
 
         found = diagnose(report)
         return None if found is None else found.explanation
+
+    def made(self, folder: Recording) -> bool:
+        return any(TAU2 in RecordedReport(report).benchmark for report in folder.reports())
+
+    def explain(
+        self, folder: Recording, task: str, trial: int | None, options: ScoringOptions
+    ) -> "Explained":
+        from maseval.benchmark.tau2.app.results.explain import explain_trial
+
+        return explain_trial(folder, task, trial, options)
+
+    def domains_without_rules(self, folder: Recording) -> list[str]:
+        return [name for name in super().domains_without_rules(folder) if not has_rules(name)]
+
+    def conduct_notes(self, folder: Recording) -> list[str]:
+        from maseval.benchmark.tau2.app.results.comply import conduct_notes
+
+        return conduct_notes(folder)
+
+    def user_faults(self) -> str:
+        from maseval.benchmark.tau2.review.causes.users import LOOKED_FOR
+
+        return LOOKED_FOR
+
+    def score(
+        self, files: Sequence[str | os.PathLike[str]], **options: Any
+    ) -> "FilesRead[FileScore]":
+        from maseval.benchmark.tau2.app.results.score import score
+
+        return score(files, **options)
 
     def findings_version(self, folder: Recording) -> object:
         fingerprint = package_fingerprint()
@@ -158,8 +199,7 @@ class Tau2Support(BenchmarkSupport):
     def variants(self, folder: Recording) -> Sequence[Variant]:
         for name in {one.domain for one in folder.planned}:
             with suppress(UnknownDomainError):
-                # Ours all have rules, and take a while to load.
-                if name in DOMAINS or domain_named(name).rules:
+                if has_rules(name):
                     return [WITHOUT_BREACHES, IF_UNDECIDED, SOUND]
         return [SOUND]
 
@@ -251,6 +291,29 @@ class Tau2Support(BenchmarkSupport):
         from maseval.benchmark.tau2.results import has_simulations
 
         return has_simulations(path)
+
+    exports = "tau2-bench"
+
+    def export(
+        self, run: str | os.PathLike[str], output: Path | None, *, overwrite: bool
+    ) -> list[ExportedPath]:
+        from maseval.benchmark.tau2.app.sharing.submit import export
+
+        found = []
+        for each in export(run, output, overwrite=overwrite):
+            notes = [*filter(None, (each.subset and each.subset.note, each.stopped))]
+            if each.omitted:
+                notes.append(
+                    f"{count_of(len(each.omitted), 'simulation')} of {each.domain} ended in a way "
+                    f"that v0.2.0 cannot represent, listed in {each.omitted_path}"
+                )
+            found.append(ExportedPath(each.path, notes))
+        return found
+
+    def results_below(self, folder: Path) -> list[Path]:
+        from maseval.benchmark.tau2.app.results.sources import results_below
+
+        return results_below(folder)
 
     def recording(self, path: Path, options: ScoringOptions) -> Recording:
         from maseval.benchmark.tau2.app.results.results_file_run import ResultsFileRun

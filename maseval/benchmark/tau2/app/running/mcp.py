@@ -5,6 +5,7 @@ It begins when the agent first reads what the customer says, since many MCP clie
 servers long before they need them, or only to see what there is.
 """
 
+import math
 import signal
 import time
 from collections.abc import Callable
@@ -43,8 +44,8 @@ INSTRUCTIONS = (
     "conversation is over. Follow this policy:\n\n{policy}"
 )
 
-# The seconds that a server stays reachable: after the last call of an agent that knows of the end,
-# and of one that does not, because it was busy when its time was up.
+# The seconds that a server stays reachable: after an interruption or the last call of an agent that
+# knows of the end, and of one that does not, because it was busy when its time was up.
 _LINGER_SECONDS = 2.0
 _ABSENCE_SECONDS = 60.0
 _TICK = 0.1
@@ -83,8 +84,10 @@ def _hold(
     finally:
         # The end comes last: a client may end this process as soon as it hears of it.
         conversation.end(how)
+    # Whoever interrupts the command wants it to end: the agent may stay away, or not know of it.
+    last = time.monotonic() + _LINGER_SECONDS if result.interrupted else math.inf
     with suppress(KeyboardInterrupt):
-        _wait_until(agent_is_gone)
+        _wait_until(lambda: agent_is_gone() or time.monotonic() > last)
     return result
 
 

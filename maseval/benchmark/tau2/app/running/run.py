@@ -123,11 +123,6 @@ class PreparedRun(FolderRun):
             **({ORIGIN: dict(self.origin)} if self.origin else {}),
         }
 
-    def check(self) -> None:
-        """Raise what would make every simulation fail."""
-        for problem in self.problems():
-            raise problem
-
     def problems(self) -> Iterator[MASEvalError]:
         """Yield the errors with which the run would be refused."""
         checks: list[Callable[[], None]] = [
@@ -217,7 +212,7 @@ def _notes_on_judges(result: RunResult) -> list[str]:
     if not waiting:
         return []
     return [
-        f"still to be judged: {count_of(waiting, 'simulation')}; `maseval tau2 score "
+        f"still to be judged: {count_of(waiting, 'simulation')}; `maseval score "
         f"{result.folder} "
         "--judge-model MODEL` does it"
     ]

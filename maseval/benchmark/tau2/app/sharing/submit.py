@@ -121,7 +121,7 @@ def _check_recomputed(entries: Sequence[SubmittedDomain]) -> list[BrokenRule]:
             "verdicts",
             f"{found.path}: not confirmed: "
             f"{count_of(len(found.disagreements), 'recorded verdict')}",
-            f"look at `maseval tau2 score {found.path}`",
+            f"look at `maseval score {found.path}`",
         )
         for found in score(list(paths))
         if found.disagreements

@@ -49,6 +49,8 @@ KINDS: Mapping[str, str] = {
     "order of writes is compared": "the same calls in another order fail",
     "order in a list is compared": "the same list in another order fails",
     "persona contradicts the database": "the user's instructions contradict the database",
+    "wish is not carried out": "the reference solution does not do what the user insists on",
+    "ticket leaves something out": "an agent that works alone is not told what a user is told",
     "unknown tool is named": "the policy or a document names a tool that neither side has",
     "tool defect": "a tool does not do what it says, in the benchmark's own world",
     "stored twice with different gold": "two tasks have the same request but different solutions",

@@ -40,6 +40,8 @@ _TASK_CHECKS = (
     knowledge.ids_nobody_can_know,
     knowledge.texts_in_no_answer,
     references.persona_contradictions,
+    references.wishes_not_done,
+    references.tickets_without_amounts,
     experiments.free_texts,
     experiments.order_of_writes,
     experiments.order_in_lists,

@@ -10,12 +10,16 @@ from maseval.benchmark.tau2.review.audit.audited import (
     Severity,
     TaskFinding,
 )
-from maseval.benchmark.tau2.review.audit.values import words_of
+from maseval.benchmark.tau2.review.audit.values import texts_in, words_of
 
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]*\w")
 _PHONE = re.compile(r"\b\d{3}-\d{3}-\d{4}\b")
 _TOOL_NAME = re.compile(r"\b[a-z]+(?:_[a-z0-9]+)+\b")
 _NUMBERED = re.compile(r"_\d{4}$")
+_MAKES_SURE = re.compile(r"\b[Mm]ake sure [^.!?\n]*")
+_BOTH = re.compile(
+    r"\b(cancel|return|exchange|book|open|close|order|change|modify)\b[^.]*\bboth\b", re.I
+)
 
 
 def persona_contradictions(task: AuditedTask) -> Iterator[TaskFinding]:
@@ -27,6 +31,33 @@ def persona_contradictions(task: AuditedTask) -> Iterator[TaskFinding]:
                 yield _contradiction(task, what, value, "no record has it", severity)
     for value, table in _unknown_ids(task):
         yield _contradiction(task, f"id in {table}", value, f"{table} has no such record")
+
+
+def wishes_not_done(task: AuditedTask) -> Iterator[TaskFinding]:
+    """Find a wish for both of two things of which the reference solution does none."""
+    named = " ".join(action.name for action in task.spec.actions)
+    for sentence in _MAKES_SURE.findall(task.scenario):
+        verb = _BOTH.search(sentence)
+        if verb and verb[1].lower() not in named:
+            text = f"the user is told {sentence.strip()!r}, and the gold has no such call"
+            yield task.finding("wish is not carried out", "warning", text)
+
+
+def tickets_without_amounts(task: AuditedTask) -> Iterator[TaskFinding]:
+    """Find a number of the reference solution that the user is told and the ticket leaves out."""
+    ticket = str(task.raw.get("ticket") or "")
+    told = "\n".join(text for _, text in texts_in(task.raw.get("user_scenario")))
+    for action in task.spec.actions if ticket else ():
+        for name, value in action.arguments.items():
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                continue
+            number = re.compile(rf"(?<![\w.]){value:g}(?:\.0+)?(?![\w.]*\d)")
+            if number.search(told) and not number.search(ticket):
+                text = (
+                    f"{action.name} has {name} {value:g}, which the user is told, and the ticket "
+                    "of an agent that works alone does not say"
+                )
+                yield task.finding("ticket leaves something out", "info", text)
 
 
 def _is_led_there(task: AuditedTask, pattern: re.Pattern[str], value: str) -> bool:

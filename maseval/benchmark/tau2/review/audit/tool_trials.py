@@ -1,9 +1,9 @@
 """Findings about the tools themselves, by trying them out in the benchmark's own world.
 
 A reading tool must leave the world as it is, and find records by their values. A writing tool that
-raises must leave the world as it was, must refuse what it does not offer, and must not do twice
-what can be done once. The calls that are varied are those of reference solutions, each right
-before it is made.
+raises must leave the world as it was, must refuse what it does not offer, must not do twice what
+can be done once, and must do the same in equal worlds. The calls that are varied are those of
+reference solutions, each right before it is made.
 """
 
 from collections import defaultdict
@@ -80,6 +80,7 @@ def _faults(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Iterator[_F
     for task in tasks[:_MOST_TRIALS]:
         yield from _reads_without_arguments(task)
     for trial in _trials(tasks):
+        yield from _by_chance(trial)
         if trial.type is ToolType.READ:
             yield from _fault_of_read(trial.call(), trial.changes(trial.after()))
         elif trial.type is ToolType.WRITE:
@@ -223,6 +224,17 @@ def _takes_anything(trial: _Trial) -> Iterator[_Fault]:
             text, refuses = f"takes {odd!r} for {name}", f"refuses a wrong {name}"
             happened = f"answered {(answer['content'] or '')[:80]!r}"
             yield _Fault(trial.tool, refuses, text, render_call(call), happened, "info")
+
+
+def _by_chance(trial: _Trial) -> Iterator[_Fault]:
+    """Make the same call in two equal worlds."""
+    one, other = trial.after(), trial.after()
+    if changes := differences(WorldSnapshot(one), WorldSnapshot(other)):
+        text = (
+            f"leads to another {changes[0].place} each time, by chance, the clock or another world"
+        )
+        tried, happened = render_call(trial.call()), _describe(changes[0])
+        yield _Fault(trial.tool, "does the same each time", text, tried, happened, "error")
 
 
 def _done_twice(trial: _Trial) -> Iterator[_Fault]:

@@ -13,7 +13,7 @@ from typing import Any
 from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.domains.releases import AnyVersion
-from maseval.benchmark.tau2.formats.message import Tau2ToolCall, render_call
+from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall, render_call
 from maseval.benchmark.tau2.review.policy.rules import INNER_TOOL, Answer, Broken, Kind, Rule
 from maseval.benchmark.tau2.review.talk import CallMoment, Talk
 from maseval.benchmark.tau2.review.words import OWNERS, record
@@ -255,17 +255,14 @@ def check_gold(setting: Setting, told: str, ticket: str | None = None) -> Policy
 @once(maxsize=4096)
 def _check_gold(key: GoldKey, told: str, ticket: str | None) -> PolicyResult:
     setting = key.setting
-    book, findings = _rule_book(setting.domain, True), _Findings()
-    world = setting._replace(solo=False).world()
-    talk = Talk([{"role": "user", "content": told}])
-    for number, action in enumerate(setting.task.actions):
+    findings = _Findings()
+    messages: list[Tau2Message] = [{"role": "user", "content": told}]
+    for action in setting.task.actions:
         call = action.call()
-        if call["requestor"] == "assistant":
-            tools = world.tools, world.user_tools
-            moment = CallMoment(call, number + 1, *tools, talk, ticket=ticket)
-            for rule in book.about(call):
-                findings.ask(rule, moment)
-        world.make(call)
+        messages.append({"role": call["requestor"], "content": None, "tool_calls": [call]})
+        messages.append({"role": "tool", "id": call["id"], "content": ""})
+    book = _rule_book(setting.domain, True)
+    _play(setting._replace(solo=False), Talk(messages), book, findings, words=True, ticket=ticket)
     return findings.result()
 
 

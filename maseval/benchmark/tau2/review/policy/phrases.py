@@ -276,9 +276,9 @@ ALL_OF_IT = re.compile(
 DATA = re.compile(
     r"\brefuel|\btop[ -]?up|\bmore data|\badd\w* (?:\S+ ){0,8}?(?:data|gb|gigs?)\b", re.I
 )
-MONEY = re.compile(r"\$|[Uu][Ss][Dd]|dollar|bucks")
 TELECOM_PRICE = re.compile(
-    r"\$(\d+(?:\.\d+)?)|\b(one|two|three|four|five) ?(?:dollars?|bucks|usd)\b",
+    r"\$(\d+(?:\.\d+)?)"
+    r"|\b(one|two|three|four|five|six|eight|ten|twelve) ?(?:(?:us )?dollars?|bucks|usd)\b",
     re.I,
 )
 EACH = re.compile(r"^\W{0,3}(?:/|per|a|each|for (?:each|every|one|1))? ?(?:gb|gig)", re.I)
@@ -291,16 +291,6 @@ OF_A_PLAN = re.compile(r"\bplans?\b|switch|upgrad|month", re.I)
 OF_A_BILL = re.compile(
     r"overdue|outstanding|past due|bill (?:of|for|amount|total)|amount due", re.I
 )
-OF_THE_DATA = re.compile(r"refuel|top[ -]?up|\bgb\b|\bgig|\bdata\b|\bit\b|\bthat\b", re.I)
-TELECOM_CLAUSE = re.compile(r"[.!?;,\n\u2014]+|\bbut\b|\bthough\b", re.I)
-REFUSES = re.compile(r"n't\b|\b(?:not|never mind|hold off|without)\b|^\s*no\b", re.I)
-WISHES = re.compile(
-    r"\b(?:yes|yeah|yep|sure|ok(?:ay)?|fine|please do|go ahead|go with|proceed|add|refuel|top up|"
-    r"willing|happy to|i'll take|do (?:it|that|so)|sounds good|confirm|agree|max(?:imum)?|"
-    r"gb|gigs?|gigabytes?)\b|\dgb\b",
-    re.I,
-)
-OTHER_WISH = re.compile(r"\bplans?\b|\bprices?\b|\bcosts?\b|how much|\bcharged?\b", re.I)
 A_PLACE = re.compile(
     r"\b(?:[Ii]'m|[Ii] am|[Ww]e're|[Ww]e are|now|currently|here|staying|flew|going|arrived) "
     r"(?:\w+ ){0,2}(?:in|to) (?:the )?(?!United|US|America|Airplane)[A-Z][a-z]{2,}"
@@ -317,7 +307,8 @@ COMPLAINS = re.compile(
     re.I,
 )
 PIN = re.compile(
-    r"\b(?:enter|input|type|try)\b(?![^.?!\n]{0,20}(?:wrong|incorrect))[^.?!\n]{0,40}\bp(?:in|uk)\b|"
+    r"\b(?:enter|input|type|try|put|pop|key|supply|provide|give)\b"
+    r"(?![^.?!\n]{0,20}(?:wrong|incorrect))[^.?!\n]{0,40}\bp(?:in|uk)\b|"
     r"\bunlock\b[^.?!\n]{0,40}\b(?:with|using|by entering)\b[^.?!\n]{0,20}\bp(?:in|uk)\b",
     re.I,
 )
@@ -327,14 +318,40 @@ TELECOM_NEGATED = re.compile(
     re.I,
 )
 ELSEWHERE = re.compile(
-    r"factory reset|reset (?:\w+ )?network settings|clear(?:ing)? (?:\S+ ){0,3}cache|safe mode|"
+    r"factory (?:reset|default|setting)|\bwip(?:e|ing) (?:the|your) (?:phone|device)|safe mode|"
+    r"reset (?:\w+ )?network settings|clear(?:ing)? (?:\S+ ){0,3}cache|"
     r"(?:software|system|firmware|ios|android|carrier settings) updates?\b|"
+    r"updat(?:e|ing) (?:the |your )?(?:phone|device|ios|android|software|operating system)\b|"
     r"\b(?:try|insert|test|put|swap)\b[^.?!\n]{0,40}(?:different|another) (?:phone|device|sim)\b|"
-    r"(?:un|re-?)install\w* (?:\S+ ){0,3}app\b|"
-    r"contact (?:\w+ ){0,2}(?:manufacturer|apple|samsung)|visit (?:\w+ ){0,3}store",
+    r"(?:un|re-?)install\w* (?:\S+ ){0,3}app\b|visit (?:\w+ ){0,3}store|"
+    r"\b(?:contact|visit|ask|call|see|at) (?:\w+ ){0,3}"
+    r"(?:manufacturer|apple|samsung|service cent(?:re|er)|repair shop)",
     re.I,
 )
-TELECOM_REPORTS = re.compile(r"I(?:'ve| have) ")
+TELECOM_REPORTS = re.compile(r"\b[Ii](?:'ve| have) |\bbeen ")
+
+
+def claim(verbs: str, thing: str, unless: str = "$^") -> re.Pattern[str]:
+    """Return a pattern for the report that something was done, in the active or passive voice."""
+    adverbs = "(?:now |just |also |already |successfully |gone ahead and ){0,3}"
+    return re.compile(
+        rf"(?:\bi(?:'ve| have) {adverbs}(?:{verbs})\b[^.?!]{{0,80}}\b(?:{thing})\b"
+        rf"|\b(?:{thing})\b[^.?!,;]{{0,40}} (?:ha(?:s|ve) {adverbs}been|(?:is|are) now)"
+        rf" {adverbs}(?:{verbs})\b)(?![^.?!]*(?:{unless}))",
+        re.I,
+    )
+
+
+TELECOM_CLAIMS = {
+    "refuel_data": claim("added|refuel+ed|applied", "gb|gigs?|gigabytes?|data to|more data"),
+    # "on your phone" is what the user did
+    "enable_roaming": claim("enabled|activated|turned on", "roaming", "phone|device|setting"),
+    "resume_line": claim("resumed|reactivated|restored|lifted|unsuspended", "line|suspension"),
+    "send_payment_request": claim("sent|issued", "payment request"),
+    "change of plan": claim("changed|switched|upgraded|moved", "plan"),
+}
+FIGURE = re.compile(r"(?<![\w.-])\d+(?:\.\d+)?(?![\w-])")
+USED = re.compile(r"\bus(?:e|ed|age)\b|consum", re.I)
 MMS = re.compile(
     r"\bmms\b|\b(?:send|receiv)\w*[^.?!]{0,30}(?:picture|photo|image|media)|"
     r"(?:picture|photo|media|group) (?:text|mess)",
@@ -356,4 +373,33 @@ TURNS_DOWN = re.compile(
     r"\bhold off|\bkeep it",
     re.I,
 )
+# The words for an action in a question whether to take it, and its report.
+BANK_ACTS = {
+    "open_bank_account_4821": re.compile(r"\bopen", re.I),
+    "close_bank_account_7392": re.compile(r"\bclos", re.I),
+    "transfer_funds_between_bank_accounts_7291": re.compile(r"\b(?:mov|transfer)", re.I),
+    "freeze_debit_card_3892": re.compile(r"\bfreez", re.I),
+    "unfreeze_debit_card_3893": re.compile(r"\bunfreez", re.I),
+    "close_debit_card_4721": re.compile(r"\bclos|\bcancel", re.I),
+    "order_debit_card_5739": re.compile(r"\border|\bnew card|\breplac|\breissu", re.I),
+    "close_credit_card_account_7834": re.compile(r"\bclos|\bcancel", re.I),
+    "pay_credit_card_from_checking_9182": re.compile(r"\bpay", re.I),
+    "submit_credit_limit_increase_request_7392": re.compile(r"\brequest|\blimit|\bincreas", re.I),
+    "order_replacement_credit_card_7291": re.compile(r"\breplac|\bnew card|\breissu", re.I),
+    "file_credit_card_transaction_dispute_4829": re.compile(r"\bdisput", re.I),
+    "file_debit_card_transaction_dispute_6281": re.compile(r"\bdisput", re.I),
+    "change_user_email": re.compile(r"e-?mail", re.I),
+}
+BANK_CLAIMS = {
+    ("open_bank_account_4821",): claim("opened", "account"),
+    ("freeze_debit_card_3892",): claim("frozen", "cards?"),
+    ("order_replacement_credit_card_7291", "order_debit_card_5739"): claim(
+        "ordered|dispatched|shipped", "replacement|new card|cards?"
+    ),
+    (
+        "file_credit_card_transaction_dispute_4829",
+        "file_debit_card_transaction_dispute_6281",
+        "submit_cash_back_dispute_0589",
+    ): claim("filed|submitted", "disputes?"),
+}
 US = re.compile(r",\s*[A-Z]{2}(?:\s+\d{5}(?:-\d{4})?)?\s*$")

@@ -6,12 +6,17 @@ from datetime import datetime
 from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
 from maseval.benchmark.tau2.domains.banking_knowledge.values import NOW, last_4_digits
 from maseval.benchmark.tau2.review.policy.banking_knowledge.credit_card_rules import CARD_TIERS
-from maseval.benchmark.tau2.review.policy.banking_knowledge.debit_card_rules import tier_of
+from maseval.benchmark.tau2.review.policy.banking_knowledge.debit_card_rules import (
+    CLOSE_CARD,
+    FREEZE,
+    tier_of,
+)
 from maseval.benchmark.tau2.review.policy.banking_knowledge.inner_calls import (
     BankCall,
     bank,
     days_since,
     figure,
+    inner_call,
     is_same,
     other_status,
     read_date,
@@ -45,6 +50,10 @@ _ACTION: Mapping[str, str] = {
         ),
         "keep_active",
     ),
+}
+_CARRIED_OUT_BY = {
+    "close_and_reissue": (CLOSE_CARD,),
+    "freeze_pending_investigation": (FREEZE, CLOSE_CARD),
 }
 _IN_PERSON = ("pin_purchase", "signature_purchase", "atm_withdrawal", "atm_deposit")
 _TYPES: Mapping[str, tuple[str, ...]] = {
@@ -247,3 +256,15 @@ def check_debit_provisional(call: BankCall) -> Iterator[Answer]:
     stands = age is not None and age <= 60 and (account or {}).get("status") == "OPEN"
     if given is False and due and stands:
         yield Broken(f"provisional credit is required for {category}")
+
+
+@bank.state("debit_dispute.action", f"{_DEBIT}: card action", DEBIT_DISPUTE)
+def check_card_action(call: BankCall) -> Iterator[Answer]:
+    """The card action of a dispute is carried out by a call of its own."""
+    card, action = call.row("debit_cards", "card_id"), call.text("card_action")
+    wanted = _CARRIED_OUT_BY.get(action)
+    if wanted is None or card is None or card.get("status") in ("FROZEN", "CLOSED"):
+        return
+    made = [inner_call(each.call) for each in call.moment.talk.calls if not each.failed]
+    if not any(name in wanted and call.text("card_id") == e.get("card_id") for name, e in made):
+        yield Broken(f"the dispute says {action}, and the card was left as it was")

@@ -3,7 +3,9 @@
 Here are those on dealing with a customer: whose records, what was read, transfers.
 """
 
+import re
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB, Row
@@ -35,12 +37,17 @@ from maseval.benchmark.tau2.review.policy.banking_knowledge.dispute_rules import
 from maseval.benchmark.tau2.review.policy.banking_knowledge.inner_calls import (
     BankCall,
     bank,
+    days_since,
     find_row,
     inner_call,
     is_same,
+    read_date,
+    rows_with,
 )
+from maseval.benchmark.tau2.review.policy.consent import Meaning, read_reply
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, rules_in
 from maseval.benchmark.tau2.review.talk import Talk
+from maseval.benchmark.tau2.review.words import MONTHS
 
 _IDENTITY = "Additional Instructions: Authenticating Users"
 GUIDELINES = "Guidelines"
@@ -247,6 +254,70 @@ def check_incident(call: BankCall) -> Iterator[Answer]:
     """Nobody is verified under the protocol of the payment incident."""
     if any(name == LOG for name, _, _ in call.earlier):
         yield Broken("the customer was verified, against this protocol")
+
+
+@bank.state("referral.window", "Credit card referral offers: weekly limit", _GIVE)
+def check_referrals(call: BankCall) -> Iterator[Answer]:
+    """No referral link is given to who has had two bonuses within a week."""
+    if call.text("discoverable_tool_name") != "get_referral_link":
+        return
+    for user in _verified_users(call.db):
+        rows = rows_with(call.db, "referrals", "referrer_id", user)
+        paid = [each for each in rows if each.get("referral_status") == "COMPLETE"]
+        recent = [e for e in paid if (days := days_since(e.get("date"))) is not None and days < 7]
+        if len(recent) > 1:
+            yield Broken(f"{len(recent)} referrals of the last 7 days were paid, and 2 are allowed")
+
+
+@bank.protocol("write.yes", f"{GUIDELINES}: 1; each internal procedure", *phrases.BANK_ACTS)
+def check_agreement(call: BankCall) -> Iterator[Answer]:
+    """Nothing is done for the customer to which the customer's last word was no."""
+    act = phrases.BANK_ACTS[call.name]
+    for question, reply in call.moment.exchanges():
+        if "?" in question.text and act.search(question.text):
+            if read_reply(reply.text, call.moment.call) is Meaning.NO:
+                yield Broken("the customer did not agree", {"reply": reply.text})
+            return
+
+
+@bank.protocol("identity.facts", _IDENTITY, LOG)
+def check_facts(call: BankCall) -> Iterator[Answer]:
+    """A customer is verified by two of birth date, email, phone number and address."""
+    user = call.row("users", "user_id")
+    if user is None:
+        return
+    said = call.moment.user_said.lower()
+    digits = phrases.SEPARATORS.sub("", said)
+    born, phone = read_date(user.get("date_of_birth")), str(user.get("phone_number"))
+    street = str(user.get("address")).lower().split()[:2]
+    facts = (
+        str(user.get("email")).lower() in said,
+        phrases.SEPARATORS.sub("", phone)[-10:] in digits,
+        born is not None and _is_date_told(born, said),
+        all(word.strip(",") in said for word in street),
+    )
+    if sum(facts) < 2:
+        yield Broken(f"the customer gave {sum(facts)} of the two facts that are needed")
+
+
+def _is_date_told(date: datetime, said: str) -> bool:
+    """Return True if the parts of a date stand in a text, in whatever order."""
+    day, month = (rf"\b0?{part}(?:st|nd|rd|th)?\b" for part in (date.day, date.month))
+    name = MONTHS[date.month - 1][:3]
+    months = name in said or re.search(month, said) is not None
+    return months and re.search(day, said) is not None and f"{date.year}"[2:] in said
+
+
+@bank.talk("claim.done", f"{GUIDELINES}: 1")
+def check_claims(talk: Talk) -> Iterator[Answer]:
+    """The agent reports no deed that nobody has done."""
+    for said in talk.agent:
+        made = talk.calls_before(said.message_index + 1)
+        done = {inner_call(each.call)[0] for each in made if not each.failed}
+        for tools, pattern in phrases.BANK_CLAIMS.items():
+            if not done.intersection(tools) and (found := pattern.search(said.text)):
+                text = f"the agent reports {tools[0]}, which was not done"
+                yield Broken(text, {"said": found[0]}, said.message_index)
 
 
 _CARDS = (debit_card_rules, credit_card_rules, dispute_rules)

@@ -18,7 +18,7 @@ from maseval.benchmark.tau2.domains.telecom.models import (
 from maseval.benchmark.tau2.domains.telecom.tools import TODAY
 from maseval.benchmark.tau2.domains.telecom.user_models import TelecomUserDB
 from maseval.benchmark.tau2.review.policy import phrases
-from maseval.benchmark.tau2.review.policy.consent import agrees
+from maseval.benchmark.tau2.review.policy.consent import Meaning, agrees, read_reply
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, policy_of
 from maseval.benchmark.tau2.review.talk import CallMoment
 from maseval.benchmark.tau2.review.words import sentences
@@ -93,7 +93,10 @@ def amount_of(moment: CallMoment) -> float | None:
 _REFUELING = "Data Refueling"
 MOST_GB = 2.0
 _MOST_NAMED = 5.0
-_NUMERALS = {"one": 1.0, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0, "a": 1.0, "half": 0.5}
+_NUMERALS = {
+    **{"a": 1.0, "half": 0.5, "one": 1.0, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0},
+    **{"six": 6.0, "eight": 8.0, "ten": 10.0, "twelve": 12.0},
+}
 
 
 @telecom.state("refuel.most", f"{_REFUELING}: the most that may be added", "refuel_data")
@@ -152,6 +155,11 @@ def _number(word: str) -> float:
     return _NUMERALS.get(word.lower()) or float(word)
 
 
+def read_price(found: re.Match[str]) -> float:
+    """Return the amount of a price that was found in a text."""
+    return _number(found[found.lastindex or 0])
+
+
 def asks_for_data_first(moment: CallMoment) -> bool:
     """Return True if the user spoke of adding data before the agent did."""
     if moment.ticket is not None:
@@ -208,8 +216,7 @@ def check_price(moment: CallMoment) -> Iterator[Answer]:
     told = [
         prices
         for each in moment.talk.agent_before(replies[-1].message_index)
-        if phrases.MONEY.search(each.text)
-        and (prices := list(_data_prices(each.text, plan, amount, others)))
+        if (prices := list(_data_prices(each.text, plan, amount, others)))
     ]
     if not told:
         yield Broken(f"no price was given before {amount:g} GB were added")
@@ -226,8 +233,11 @@ def _data_prices(
     """Yield the prices of data that a text names, and whether each is right."""
     unit = plan.data_refueling_price_per_gb
     monthly = [each.price_per_month for each in (plan, *others)]
+    is_about = False
     for sentence in sentences(text):
-        if not _is_about_data(sentence):
+        # "Want 2 GB more? 4 bucks."
+        is_about = _is_about_data(sentence) or (is_about and len(sentence.split()) < 5)
+        if not is_about:
             continue
         is_mixed = any(each.name in sentence for each in others)
         offers = gigabytes(sentence)
@@ -235,7 +245,7 @@ def _data_prices(
         each_gb = [unit] if phrases.EACH_GB.search(sentence) or not offers else []
         for found in phrases.TELECOM_PRICE.finditer(sentence):
             after = sentence[found.end() : found.end() + 12]
-            price = _number(found[1] or found[2])
+            price = read_price(found)
             if phrases.PER_MONTH.search(after) or (
                 price in monthly and phrases.OF_A_PLAN.search(sentence)
             ):
@@ -258,38 +268,19 @@ def _is_about_data(sentence: str) -> bool:
 @telecom.protocol("refuel.yes", "Data Refueling: steps", "refuel_data")
 def check_wish_for_data(moment: CallMoment) -> Iterator[Answer]:
     """The user wants the data before it is added and charged."""
-    replies = moment.user_texts
-    offers = [
-        each
-        for each in moment.agent_texts
-        if re.search(r"refuel|\bgb\b|more data|top[ -]?up", each.text, re.I)
+    replies = [
+        reply
+        for question, reply in moment.exchanges()
+        if phrases.OF_DATA.search(question.text) or phrases.OF_DATA.search(reply.text)
     ]
-    after = [each for each in replies if offers and each[0] > offers[0][0]]
-    spoken = after if offers else [each for each in replies if gigabytes(each.text)]
-    if not spoken:
-        why = "did not answer the offer" if offers else "was not asked"
-        yield Broken(f"the user {why} before data was added")
+    if not replies:
+        yield Broken("the user was not asked before data was added")
         return
-    last = spoken[-1]
-    wishes, refuses = _attitude(last.text)
-    if refuses and not wishes:
-        yield Broken("the user does not want the data", {"reply": last.text})
-    elif not wishes and not any(_attitude(each.text)[0] for each in spoken):
+    meanings = [read_reply(each.text, moment.call) for each in replies]
+    if meanings[0] is Meaning.NO:
+        yield Broken("the user does not want the data", {"reply": replies[0].text})
+    elif not any(
+        meaning in (Meaning.YES, Meaning.REQUEST) or gigabytes(reply.text)
+        for reply, meaning in zip(replies, meanings, strict=True)
+    ):
         yield CannotTell("the user's reply is neither a yes nor a no")
-
-
-def _attitude(text: str) -> tuple[bool, bool]:
-    """Return True if a reply wishes for data, and whether it refuses it."""
-    clauses = [each for each in phrases.TELECOM_CLAUSE.split(text) if each.strip()]
-    refuses = any(
-        phrases.REFUSES.search(each) and (phrases.OF_THE_DATA.search(each) or len(each.split()) < 4)
-        for each in clauses
-        if "plan" not in each.lower()
-    )
-    wishes = any(
-        phrases.WISHES.search(each)
-        and not phrases.REFUSES.search(each)
-        and (not phrases.OTHER_WISH.search(each) or gigabytes(each) or agrees(each))
-        for each in clauses
-    )
-    return wishes, refuses

@@ -13,6 +13,7 @@ from maseval.benchmark.tau2.review.policy.telecom.refuel_rules import (
     gigabytes,
     line_of,
     phone_of,
+    read_price,
     telecom,
 )
 from maseval.benchmark.tau2.review.policy.telecom.remedies import (
@@ -43,10 +44,11 @@ def text_from_user(moment: CallMoment) -> str:
 
 def says_travelling(moment: CallMoment) -> bool:
     """Return True if the user, or the ticket, speaks of a journey."""
-    return any(
-        phrases.TRAVELS.search(each) and not phrases.AT_HOME.search(each)
-        for each in sentences(text_from_user(moment))
-    )
+    return any(map(_travels, sentences(text_from_user(moment))))
+
+
+def _travels(sentence: str) -> bool:
+    return bool(phrases.TRAVELS.search(sentence)) and not phrases.AT_HOME.search(sentence)
 
 
 def identifying_calls(calls: list[CallMade]) -> list[CallMade]:
@@ -182,33 +184,11 @@ def check_line_read(moment: CallMoment) -> Iterator[Answer]:
 
 _READS = frozenset({"get_details_by_id", "get_bills_for_customer", "get_data_usage"})
 _STRANGE = (
-    *("factory reset", "network settings", " cache", "safe mode", "uninstall", "reinstall"),
-    *("re-install", "software update", "system update", "firmware update", "ios update"),
-    *("android update", "settings update", " store", "manufacturer", "apple", "samsung"),
-    *(
-        f"{which} {what}"
-        for which in ("another", "different")
-        for what in ("phone", "device", "sim")
-    ),
+    *("factory", "network settings", "cache", "safe mode", "install", "updat", "version", "store"),
+    *("manufacturer", "apple", "samsung", "another ", "different ", "wipe", "service cent"),
 )
-_I_HAVE = r"\bi(?:'ve| have) (?:now |just |also |already |successfully |gone ahead and )*"
-_CLAIMS = {
-    "refuel_data": re.compile(
-        _I_HAVE + r"(?:added|refuel+ed|applied)\b.*\b(?:gb|gigs?|gigabytes?|data to|more data)\b",
-        re.I,
-    ),
-    "enable_roaming": re.compile(_I_HAVE + r"(?:enabled|activated|turned on)\b.*\broaming", re.I),
-    "resume_line": re.compile(
-        _I_HAVE + r"(?:resumed|reactivated|restored|lifted|unsuspended)\b.*"
-        r"\b(?:line|service|suspension|account)\b",
-        re.I,
-    ),
-    "send_payment_request": re.compile(_I_HAVE + r"sent\b.*\bpayment request", re.I),
-    "suspend_line": re.compile(_I_HAVE + r"suspended\b.*\bline\b", re.I),
-    "change of plan": re.compile(
-        _I_HAVE + r"(?:changed|switched|upgraded|moved)\b.*\bplan\b", re.I
-    ),
-}
+_PLAN_PRICE = re.compile(r'"price_per_month": ([\d.]+)')
+_FIELD = re.compile(r'"(line_id|phone_number|data_used_gb|data_limit_gb)": "?([\w.-]+)')
 
 
 @telecom.protocol(
@@ -309,15 +289,74 @@ def _advice(
 @telecom.talk("claim.done", "introduction, 2nd paragraph; Change Plan", kind=Kind.DATA_FLOW)
 def check_claims(talk: Talk) -> Iterator[Answer]:
     """The agent says that it did what it did, and nothing else."""
-    done = {each.call["name"] for each in talk.calls if not each.failed}
-    open_claims = [each for each in _CLAIMS.items() if each[0] not in done]
     for said in talk.agent:
-        reports = (each for each in sentences(said.text) if phrases.TELECOM_REPORTS.search(each))
-        for sentence in reports if phrases.TELECOM_REPORTS.search(said.text) else ():
-            for tool, pattern in open_claims:
-                if pattern.search(sentence):
+        if phrases.TELECOM_REPORTS.search(said.text):
+            made = talk.calls_before(said.message_index + 1)
+            done = {each.call["name"] for each in made if not each.failed}
+            for tool, pattern in phrases.TELECOM_CLAIMS.items():
+                if tool not in done and (found := pattern.search(said.text)):
                     text = f"the agent reports {tool.replace('_', ' ')}, which was not done"
+                    yield Broken(text, {"said": found[0]}, said.message_index)
+
+
+@telecom.talk("plan.price", "introduction, 2nd paragraph; Change Plan", kind=Kind.DATA_FLOW)
+def check_plan_prices(talk: Talk) -> Iterator[Answer]:
+    """A price per month that the agent names was read or said before."""
+    for said in talk.agent if "month" in talk.agent_words else ():
+        for sentence in sentences(said.text):
+            for found in phrases.TELECOM_PRICE.finditer(sentence):
+                around = sentence[max(0, found.start() - 50) : found.end() + 12]
+                if "month" not in around.lower():
+                    continue
+                known = talk.known_before(said.message_index)
+                read = {float(each) for each in phrases.FIGURE.findall(known)}
+                price = read_price(found)
+                plans = [float(each) for each in _PLAN_PRICE.findall(known)]
+                if price not in {*read, *(one - other for one in plans for other in plans)}:
+                    text = f"nothing that was read says ${price:g} per month"
                     yield Broken(text, {"said": sentence}, said.message_index)
+                    return
+
+
+@telecom.talk(
+    "usage.line", "Data Refueling: the line of the number that the user gave", kind=Kind.DATA_FLOW
+)
+def check_usage(talk: Talk) -> Iterator[Answer]:
+    """The use of data that the agent tells is that of the user's line."""
+    numbers = _phone_numbers("\n".join(each.text for each in talk.user))
+    read: dict[str, dict[str, str]] = {}
+    for each in talk.calls:
+        fields = dict(_FIELD.findall(each.answer)) if '"data_used_gb"' in each.answer else {}
+        read.setdefault(fields.get("line_id", ""), {}).update(fields)
+    own = [each for each in read.values() if _digits(each.get("phone_number", "")) in numbers]
+    others = [each for each in read.values() if each and each not in own]
+    figures = {value for each in own for value in each.values()}
+    for said in talk.agent if own and others else ():
+        told = [each for each in sentences(said.text) if phrases.USED.search(each)]
+        told_figures = {each for sentence in told for each in phrases.FIGURE.findall(sentence)}
+        for other in others:
+            named = any(
+                name and name in said.text
+                for name in (other["line_id"], other.get("phone_number", "")[-4:])
+            )
+            if other["data_used_gb"] in told_figures - figures and not named:
+                text = f"{other['data_used_gb']} GB were used on {other['line_id']}, another line"
+                yield Broken(text, {"said": told[0]}, said.message_index)
+                return
+
+
+@telecom.talk("roaming.looked", "Data Roaming: 3rd sentence")
+def check_roaming_read(talk: Talk) -> Iterator[Answer]:
+    """The line of a user who travels is looked up before the agent speaks of roaming."""
+    if "roaming" not in talk.agent_words or any(
+        '"roaming_enabled"' in e.answer for e in talk.calls
+    ):
+        return
+    said = next(each for each in talk.agent if "roaming" in each.text.lower())
+    told = talk.user_before(said.message_index)
+    if any(map(_travels, (each for text in told for each in sentences(text.text)))):
+        text = "the user travels, and whether the line has roaming was not looked up"
+        yield Broken(text, message_index=said.message_index)
 
 
 @telecom.protocol(

@@ -1,4 +1,4 @@
-"""``maseval tau2 comply`` and ``users``: did the agent keep the policy, and the user its task?"""
+"""``maseval comply`` and ``users``: did the agent keep the policy, and the user its task?"""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Unpack
@@ -38,10 +38,10 @@ from maseval.cli.show import check_parts
 from maseval.core.scoring_options import ScoringKeywords
 
 if TYPE_CHECKING:  # help must not load what makes these
+    from maseval.app.results.conduct import CompliedRun, UsersOfRun, UsersOfRuns
+    from maseval.app.results.files import FilesRead
     from maseval.app.results.users import UserScore
-    from maseval.benchmark.tau2.app.results.comply import CompliedRun, RuleBook
-    from maseval.benchmark.tau2.app.results.sources import FilesRead
-    from maseval.benchmark.tau2.app.results.users import UsersOfRun, UsersOfRuns
+    from maseval.benchmark.tau2.app.results.comply import RuleBook
     from maseval.core.outcome import Simulation
 
 
@@ -50,11 +50,11 @@ _OUTCOMES = {True: "passed", False: "did not pass"}
 
 
 @with_examples(
-    ("maseval tau2 comply last", "pass^k without breaches found, and which rules were broken"),
-    ("maseval tau2 comply theirs.json", "a results file of tau2-bench, or several"),
-    ("maseval tau2 comply last --all", "every conversation in which something was found"),
-    ("maseval tau2 comply --rules airline", "the rules of a domain, and what they do not cover"),
-    ("maseval tau2 comply last --json", "for scripts"),
+    ("maseval comply last", "pass^k without breaches found, and which rules were broken"),
+    ("maseval comply theirs.json", "a results file of tau2-bench, or several"),
+    ("maseval comply last --all", "every conversation in which something was found"),
+    ("maseval comply --rules airline", "the rules of a domain, and what they do not cover"),
+    ("maseval comply last --json", "for scripts"),
 )
 @with_scoring_options()
 def comply(
@@ -85,7 +85,7 @@ def comply(
     if not files:
         raise typer.BadParameter("name a run or a results file, such as `last`, or --rules DOMAIN")
     with counting("checked") as count:
-        found = commands.tau2.comply(files, on_progress=count, **scoring)
+        found = commands.comply(files, on_progress=count, **scoring)
     for each in found:
         print_parts(_compliance_parts(each, every=every), chosen_stream(as_json))
     _finish(found, {}, as_json=as_json)
@@ -157,10 +157,10 @@ def _rule_parts(book: "RuleBook") -> Parts:
 
 
 @with_examples(
-    ("maseval tau2 users last", "faults of the simulated user, by kind and user model"),
-    ("maseval tau2 users theirs.json mine", "several runs and results files together"),
-    ("maseval tau2 users last --all", "every fault, with its message and words"),
-    ("maseval tau2 users last --json", "for scripts"),
+    ("maseval users last", "faults of the simulated user, by kind and user model"),
+    ("maseval users theirs.json mine", "several runs and results files together"),
+    ("maseval users last --all", "every fault, with its message and words"),
+    ("maseval users last --json", "for scripts"),
 )
 @with_scoring_options()
 def users(
@@ -175,10 +175,12 @@ def users(
     pass^1 is.
     """
     with counting("checked") as count:
-        found = commands.tau2.users(files, on_progress=count, **scoring)
+        found = commands.users(files, on_progress=count, **scoring)
     runs = (part for run in found for part in _user_parts(run, every=every))
     scores = _scores(found.scores) if found.scores else "No model played the user."
-    print_parts([indent(found.looked_for), *runs, scores], chosen_stream(as_json))
+    print_parts(
+        [*map(indent, filter(None, [found.looked_for])), *runs, scores], chosen_stream(as_json)
+    )
     kinds = {"looked_for": found.looked_for}
     _finish(found, {**kinds, "users": [each.to_dict() for each in found.scores]}, as_json=as_json)
 

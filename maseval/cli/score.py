@@ -1,4 +1,4 @@
-"""``maseval tau2 score`` and ``explain``: verdicts, judged again and explained."""
+"""``maseval score`` and ``explain``: verdicts, judged again and explained."""
 
 from typing import TYPE_CHECKING, Annotated, Unpack
 
@@ -24,7 +24,7 @@ from maseval.cli.options import (
     TASK_OF_RUN,
     AsJson,
     JudgeAddress,
-    JudgeModels,
+    JudgeModel,
     RunOrResultsFile,
     Scoring,
     argument,
@@ -47,8 +47,7 @@ if TYPE_CHECKING:  # help must not load what makes these
         ScoresUnder,
     )
     from maseval.benchmark.tau2.rescoring import ReleaseTotals
-    from maseval.benchmark.tau2.rescoring.rescore import JudgePanel
-    from maseval.stats.agreement import Agreement
+    from maseval.benchmark.tau2.scoring.judge import RememberingJudge
 
 
 _SHOWN = 12
@@ -56,24 +55,24 @@ _WAYS = {"up": "[green]up[/green]", "down": "[red]down[/red]", "open": "[yellow]
 
 
 @with_examples(
-    ("maseval tau2 score results.json", "a results file of tau2-bench, or several"),
+    ("maseval score results.json", "a results file of tau2-bench, or several"),
     (
-        "maseval tau2 score last --fail-on-disagreement",
+        "maseval score last --fail-on-disagreement",
         "a run of your own; exit code 1 if it differs",
     ),
-    ("maseval tau2 score theirs.json --domain airline", "a fork with another name for its domain"),
-    ("maseval tau2 score retail.json --judge-model gpt-4.1", "what 1.0.1 leaves to a judge"),
-    ("maseval tau2 score theirs.json --under 0.2.0,1.0.1", "what another release would say"),
-    ("maseval tau2 score theirs.json --sound", "also over sound tasks"),
-    ("maseval tau2 score runs/* --json", "for scripts"),
-    ("maseval tau2 score runs/* --engine ray --ray-address auto", "on a cluster"),
+    ("maseval score theirs.json --domain airline", "a fork with another name for its domain"),
+    ("maseval score retail.json --judge-model gpt-4.1", "what 1.0.1 leaves to a judge"),
+    ("maseval score theirs.json --under 0.2.0,1.0.1", "what another release would say"),
+    ("maseval score theirs.json --sound", "also over sound tasks"),
+    ("maseval score runs/* --json", "for scripts"),
+    ("maseval score runs/* --engine ray --ray-address auto", "on a cluster"),
 )
 @with_scoring_options()
 def score(
     files: list[str] = runs_argument("Results files, folders of them, or runs.", metavar="FILE"),
     strict: bool = flag("Count what the original could not replay as a disagreement.", "--strict"),
     sound: bool = flag("Also count over sound tasks, besides the official number.", "--sound"),
-    judge_model: JudgeModels = None,
+    judge_model: JudgeModel = None,
     base_url: JudgeAddress = None,
     fail_on_disagreement: bool = flag(
         "Exit code 1 if a verdict differs or anything is wrong.", "--fail-on-disagreement"
@@ -112,18 +111,18 @@ def score(
                 strict=strict,
                 embedded_tasks=scoring.get("embedded_tasks", False),
                 remap_tasks=scoring.get("remap_tasks", False),
-                judge_model=judge_model or (),
+                judge_model=judge_model,
                 base_url=base_url,
                 on_progress=count,
             )
         _finish_under(found, as_json)
         return
     with counting("judged") as count:
-        scores = commands.tau2.score(
+        scores = commands.score(
             files,
             strict=strict,
             sound=sound,
-            judge_model=judge_model or (),
+            judge_model=judge_model,
             base_url=base_url,
             engine=engine,
             ray_address=ray_address,
@@ -182,7 +181,7 @@ def _score_parts(score: "FileScore") -> Parts:
         yield f"  {number} not compared: {inert(reason)}"
     if score.not_replayable:
         yield f"  {score.not_replayable} cannot be replayed, and count as failures"
-    yield from _judge_parts(score.panel)
+    yield from _judge_parts(score.judge)
     if score.judged or score.open:
         yield from _pass_parts(score)
         version, source = score.found.version, score.found.record.version_from
@@ -193,22 +192,10 @@ def _score_parts(score: "FileScore") -> Parts:
         yield f"  and {len(score.disagreements) - _SHOWN} more; --json lists all"
 
 
-def _judge_parts(panel: "JudgePanel") -> Parts:
-    for judge in panel.judges:
+def _judge_parts(judge: "RememberingJudge | None") -> Parts:
+    if judge is not None:
         kept = f"{judge.remembered} known from {judge.memory.path.name}"
         yield inert(f"  judge {judge.model_id}: {judge.asked} asked, {kept}")
-    for each in panel.agreements:
-        yield inert(
-            f"  {each.first} and {each.second} agree on {_agreement(each.assertions)} of the "
-            f"assertions and {_agreement(each.verdicts)} of the verdicts"
-        )
-
-
-def _agreement(found: "Agreement") -> str:
-    if found.share is None:
-        return "0 of 0"
-    kappa = "undefined" if found.kappa is None else f"{found.kappa:.2f}"
-    return f"{found.equal} of {found.total} ({percent(found.share)}, Cohen's kappa {kappa})"
 
 
 def _pass_parts(score: "FileScore") -> Parts:
@@ -255,7 +242,7 @@ def _file_under_parts(file: "FileUnder") -> Parts:
         yield f"  {name}: {_passes(score, 'passed')}"
         if name in file.totals:
             yield from _change_parts(file, name)
-    yield from _judge_parts(next(iter(file.scores.values())).panel)
+    yield from _judge_parts(next(iter(file.scores.values())).judge)
     if early := file.found.ended_early:
         yield f"  early end: {early}, which neither side ended, fail under every release"
 
@@ -292,9 +279,9 @@ def _totals(totals: "ReleaseTotals") -> str:
 
 
 @with_examples(
-    ("maseval tau2 explain last retail/12", "the first trial that failed"),
-    ("maseval tau2 explain theirs.json 12 3", "trial 3 in a results file of tau2-bench"),
-    ("maseval tau2 explain last 12 --json", "for scripts"),
+    ("maseval explain last retail/12", "the first trial that failed"),
+    ("maseval explain theirs.json 12 3", "trial 3 in a results file of tau2-bench"),
+    ("maseval explain last 12 --json", "for scripts"),
 )
 def explain(
     run: RunOrResultsFile,
@@ -307,7 +294,7 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Explain a verdict: what decided it, who failed, and what would have changed it."""
-    found = commands.tau2.explain(
+    found = commands.explain(
         run,
         task,
         trial,

@@ -1,0 +1,139 @@
+"""Runs that are the cells of one grid: found in a folder, and side by side in tables.
+
+Each such run records in its configuration, under ``cell``, its level of every factor.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import NamedTuple
+
+from maseval.app.benchmarks import RecordedOutcomes
+from maseval.app.comparing.why import FailureReasons, ToolUse, side_by_side
+from maseval.core.exceptions import ConfigurationError
+from maseval.runs import default_root, list_runs
+from maseval.runs.config import cell_of
+from maseval.runs.config_file import is_run_folder
+from maseval.stats import Estimate, Summary
+from maseval.stats.effects import Effects, find_effects
+
+# The factor whose levels are shown side by side by what they fail of; the first if none is it.
+_SYSTEM = "system"
+
+
+def expand_grids(
+    runs: Sequence[str | os.PathLike[str]],
+) -> tuple[list[str | os.PathLike[str]], list[str]]:
+    """Put the cells of a grid in place of its folder; also say which have no verdict yet."""
+    found: list[str | os.PathLike[str]] = []
+    notes: list[str] = []
+    for run in runs:
+        folder = next((p for p in (Path(run), default_root() / run) if p.is_dir()), None)
+        if folder is None or is_run_folder(folder) or (folder / "results.json").is_file():
+            found.append(run)
+            continue
+        cells = [each for each in list_runs(folder) if cell_of(each.config or {})]
+        if not cells:
+            raise ConfigurationError(
+                f"{folder} is neither a run nor a grid: no run in it records its cell; name the "
+                "runs to compare"
+            )
+        for each in sorted(cells, key=lambda each: (each.started, each.name)):
+            if each.done and each.verdicts != 0:
+                found.append(each.path)
+            else:
+                notes.append(f"{each.name}: no verdict yet, left out")
+    return found, notes
+
+
+class GridCell(NamedTuple):
+    """One cell: its run, its levels, and its numbers on the tasks that it shares with others."""
+
+    run: str
+    levels: Mapping[str, str]
+    estimate: Estimate
+    tasks: int
+    passed: str
+    mean_cost: float | None
+    mean_seconds: float | None
+
+
+class ComparedGrid(NamedTuple):
+    """The cells of a grid, the effects of its factors, and the names of the factors."""
+
+    factors: Sequence[str]
+    cells: Sequence[GridCell]
+    effects: Effects
+
+    @property
+    def system(self) -> str:
+        return _SYSTEM if _SYSTEM in self.factors else self.factors[0]
+
+    def to_dict(self) -> dict[str, object]:
+        cells = [
+            {**each._asdict(), "levels": dict(each.levels), "estimate": each.estimate.to_dict()}
+            for each in self.cells
+        ]
+        return {"factors": list(self.factors), "cells": cells, "effects": self.effects.to_dict()}
+
+
+def compare_cells(
+    runs: Mapping[str, RecordedOutcomes], summaries: Mapping[str, Summary], k: int
+) -> ComparedGrid | None:
+    """Find the effects of a grid; None if the runs are not three cells or more of one."""
+    levels = {name: cell_of(run.config) for name, run in runs.items()}
+    factors = {tuple(sorted(each)) for each in levels.values()}
+    if len(runs) < 3 or len(factors) > 1 or factors == {()}:
+        return None
+    effects = find_effects(((levels[name], run.outcomes) for name, run in runs.items()), k=k)
+    if not effects.factors:  # the same cell over and over
+        return None
+    cells = []
+    for name, run in runs.items():
+        overall = summaries[name].overall
+        seconds = [each.seconds for each in run.outcomes if each.passed is not None]
+        cells.append(
+            GridCell(
+                name,
+                levels[name],
+                overall.estimate("pass^k", k),
+                overall.tasks,
+                f"{overall.passed}/{overall.done}",
+                overall.mean_cost,
+                fmean(seconds) if any(seconds) else None,
+            )
+        )
+    return ComparedGrid([*next(iter(levels.values()))], cells, effects)
+
+
+class SystemFacts(NamedTuple):
+    """What the simulations of each system do wrong: facts, with a count for each system."""
+
+    factor: str
+    systems: Sequence[str]
+    rows: Sequence[tuple[str, list[int]]]
+
+
+def facts_of(
+    grid: ComparedGrid, why: Mapping[str, FailureReasons], tools: Mapping[str, ToolUse]
+) -> SystemFacts | None:
+    """Count by system what is recomputed of failures, and refused and repeated calls."""
+    names = [*dict.fromkeys(each.levels[grid.system] for each in grid.cells)]
+    counts: dict[str, dict[str, int]] = {name: {} for name in names}
+    totals = {name: [0, 0] for name in names}
+    for each in grid.cells:
+        name, reasons, used = each.levels[grid.system], why.get(each.run), tools.get(each.run)
+        found = {**reasons.proven} if reasons else {}
+        if reasons:
+            totals[name][0] += reasons.failed
+            totals[name][1] += reasons.verdicts
+        if used:
+            found |= {"a call was refused": used.refused, "a call was repeated": used.repeated}
+        for fact, number in found.items():
+            counts[name][fact] = counts[name].get(fact, 0) + number
+    rows = [row for row in side_by_side(counts.values()) if any(row[1])]
+    if not rows:
+        return None
+    heads = [f"{name} ({totals[name][0]} of {totals[name][1]} failed)" for name in names]
+    return SystemFacts(grid.system, heads, rows)

@@ -1,0 +1,358 @@
+"""The runs of a file: prepared, then run one after the other, and summed up at the end.
+
+All cells of a grid have one budget. What one run ends with does not end the others, apart from
+Ctrl-C, after which the same command resumes all of them.
+"""
+
+import shlex
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.table import Table
+
+from maseval.app.comparing.plan import read_levels
+from maseval.app.running.folder_run import Budget, FolderRun
+from maseval.app.running.progress import RunStatus
+from maseval.cli.command_line import (
+    FAILED,
+    INCOMPLETE,
+    Ended,
+    InterruptedRun,
+    check_words,
+    invoke_words,
+    is_debugging,
+    print_error,
+)
+from maseval.cli.console import duration, here, inert, number_columns, print_json, stderr, stdout
+from maseval.cli.display import SET, RunOfSet
+from maseval.cli.results import consumption, estimate
+from maseval.cli.run_file import BENCHMARK, FileRun, command_words, read_run_file
+from maseval.cli.tau2.run import about_money
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.words import count_of
+from maseval.runs.config import RunConfig
+
+_TAU2 = "tau2"
+
+
+@dataclass(kw_only=True)
+class _Part(RunOfSet):
+    """One run of the file, and what is known about it so far."""
+
+    run: FileRun
+    folder: Path
+    words: list[str]
+    planned: int = 0
+    left: int = 0
+    used: tuple[float, int] = (0.0, 0)
+    estimate: float | None = None
+    ended: Ended | None = None
+
+    @property
+    def name(self) -> str:
+        return self.run.name or self.folder.name
+
+    @property
+    def is_tau2(self) -> bool:
+        return self.run.options.get(BENCHMARK) == _TAU2
+
+    @property
+    def failure(self) -> str | None:
+        """Why the run has not ended well; None if it has."""
+        if self.ended is None:
+            return "not run"
+        if not self.ended.code:
+            return None
+        return f"exit code {self.ended.code}: {self.ended.error or self._reason}"
+
+    @property
+    def _reason(self) -> str:
+        if self.result is None:
+            return "it ended without a result"
+        overall, lines = self.result.summary.overall, self.result.errors
+        lacking = overall.planned - overall.verdicts
+        reasons = [self.result.stopped, *(f"{each.status}: {each.error}" for each in lines[:1])]
+        reasons += [f"{lacking} of {overall.planned} simulations have no verdict"] * bool(lacking)
+        found = list(filter(None, reasons)) or [" ".join(map(str.strip, self.result.notes))]
+        return "; ".join(found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``--json`` prints of a run without numbers."""
+        cell = {"cell": dict(self.run.cell)} if self.run.cell else {}
+        folder = str(self.folder.absolute())
+        return {"folder": folder, "name": self.name, **cell, "error": self.failure}
+
+
+@dataclass
+class RunSet:
+    """The runs of one file; ``player`` is the scripted model of a rehearsal."""
+
+    path: Path
+    context: typer.Context
+    parts: list[_Part]
+    player: str | None
+    began: float = field(default_factory=time.monotonic)
+
+    @classmethod
+    def of(
+        cls, path: Path, runs: Sequence[FileRun], context: typer.Context, player: str | None = None
+    ) -> "RunSet":
+        """Check the options of all runs before the first one begins."""
+        parts = []
+        for run in runs:
+            with _named_in_errors(path, run):
+                words = command_words(run, path)
+                check_words(context, words)
+            # A rehearsal is no part of the experiment.
+            cell = run.cell if run.cell and player is None else None
+            parts.append(_Part(cell=cell, run=run, folder=run.folder(path), words=words))
+        return cls(path, context, parts, player)
+
+    @classmethod
+    def read(cls, path: Path, context: typer.Context) -> "RunSet":
+        """Read a file; what was typed counts for none of its runs."""
+        return cls.of(path, read_run_file(path, context), context)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of a grid; raise if the file has none, or if nothing has run yet."""
+        folder = self.parts[0].folder.parent
+        if not self.parts[0].run.cell:
+            raise ConfigurationError(
+                f"{self.path} has no [grid]; name a run, or the file of a grid"
+            )
+        if not folder.is_dir():
+            raise ConfigurationError(
+                f"no cell of {self.path} has run yet; state the pass rate (--rate 60), or run a "
+                f"pilot: maseval run {self.path} --trials 2 --num-tasks 10"
+            )
+        return folder
+
+    def compared_tasks(self, between: str) -> tuple[int, float]:
+        """Return the number of tasks of two levels, and in how many cells of a level each is."""
+        factor, *levels = read_levels(between, [each.run.cell for each in self.parts])
+        sides = [set[tuple[object, str, str]](), set[tuple[object, str, str]]()]
+        for part in self.parts:
+            cell = dict(part.run.cell)
+            if (level := cell.pop(factor, None)) in levels:
+                self._prepare(part)
+                if not isinstance(part.prepared, FolderRun):
+                    raise ConfigurationError(f"{part.name}: {part.failure}")
+                others = frozenset(cell.items())
+                planned = RunConfig.of(part.prepared.config).planned
+                sides[levels.index(level)] |= {(others, e.domain, e.task_id) for e in planned}
+        shared = sides[0] & sides[1]
+        tasks = {(domain, task) for _, domain, task in shared}
+        if not tasks:
+            raise ConfigurationError(f"no two cells of {self.path} differ in {factor} alone")
+        return len(tasks), len(shared) / len(tasks)
+
+    @property
+    def _as_json(self) -> bool:
+        return "json" in self.parts[0].run.options
+
+    @property
+    def _budget(self) -> Budget | None:
+        """The budget of a grid; runs of a set have one each."""
+        first = self.parts[0].run
+        given = first.options.get("budget") if first.cell else None
+        return None if given is None else Budget.of(str(given))
+
+    def show_plan(self) -> int:
+        """Print what would run, and about what it would cost."""
+        if len(self.parts) == 1 and self.parts[0].is_tau2:
+            part = self.parts[0]
+            part.ended = invoke_words(self.context, [*part.words, "--dry-run"])
+            self._print_error(part)
+            return part.ended.code
+        for part in self.parts:
+            self._prepare(part, *(["--dry-run"] if part.is_tau2 else []))
+        left = [each for each in self.parts if each.left]
+        known = all(each.estimate is not None for each in left)
+        cost = sum(each.estimate or 0.0 for each in left) if known else None
+        if self._as_json:
+            facts = ("planned", "left", "estimate")
+            runs = [each.to_dict() | {k: getattr(each, k) for k in facts} for each in self.parts]
+            print_json({"runs": runs, "cost": cost})
+        else:
+            table = Table("run", *number_columns("simulations", "left to run", "cost"))
+            for each in self.parts:
+                price = about_money(each.estimate if each.left else 0.0)
+                counts = (str(each.planned), str(each.left), price)
+                table.add_row(inert(each.name), *(("", "", "refused") if each.ended else counts))
+            table.add_section()
+            sums = [sum(getattr(e, name) for e in self.parts) for name in ("planned", "left")]
+            table.add_row("all", *map(str, sums), about_money(cost))
+            stdout().print(table)
+            self._print_failures([each for each in self.parts if each.ended])
+            stdout().print("Nothing was run: leave out --dry-run to start.")
+        return max((each.ended.code for each in self.parts if each.ended), default=0)
+
+    def execute(self) -> int:
+        """Run what is missing in each folder, and return the largest exit code."""
+        for part in self.parts:
+            self._prepare(part)
+            self._print_error(part)
+        for part in self.parts:
+            if part.ended is None and not self._run(part):
+                break
+        for part in self.parts if self._as_json else ():
+            if part.result is None:
+                print_json(part.to_dict())
+        if len(self.parts) > 1 and not self._as_json:
+            self._print_results()
+        codes = [INCOMPLETE if each.ended is None else each.ended.code for each in self.parts]
+        return min(max(codes), FAILED) if self.player else max(codes)
+
+    def _prepare(self, part: _Part, *more: str) -> None:
+        """Prepare a run, which finds what would make it fail, and how much there is to do."""
+        part.is_surveyed = True
+        with _named_in_errors(self.path, part.run):
+            part.ended = self._invoke(part, *more)
+        prepared, part.is_surveyed = part.prepared, False
+        if isinstance(prepared, FolderRun):
+            part.planned, part.left, part.used = prepared.outlook()
+        elif prepared is not None:
+            part.planned = prepared.trials * sum(map(len, prepared.tasks.values()))
+            part.left, part.estimate = prepared.left, prepared.cost
+            problem = next(iter(prepared.problems), None)
+            part.ended = Ended(FAILED, problem) if problem else part.ended
+        if not part.ended.code:
+            part.ended = None
+            if self.player and not part.is_tau2:
+                part.ended = Ended(0, "only prepared: no scripted model can play it")
+
+    def _invoke(self, part: _Part, *more: str) -> Ended:
+        self.context.meta[SET] = part
+        try:
+            return invoke_words(self.context, [*part.words, *more])
+        except (typer.Exit, typer.BadParameter):
+            raise
+        except Exception as error:  # of somebody's own code: the other runs go on
+            if is_debugging(self.context):
+                raise
+            return Ended(FAILED, f"{type(error).__name__}: {error}")
+
+    def _run(self, part: _Part) -> bool:
+        """Run one of them; returns False if it was interrupted."""
+        others = [each.used for each in self.parts if each is not part]
+        cost, tokens = sum(each[0] for each in others), sum(each[1] for each in others)
+        budget = self._budget
+        if budget is not None:
+            part.used_elsewhere = cost, tokens
+            now = cost + part.used[0], tokens + part.used[1]
+            if part.left and (reason := budget.objection(*now, priced=True)):
+                part.ended = Ended(INCOMPLETE, reason)
+                return True
+        part.head, part.prepared = self._head(part, cost), None
+        try:
+            part.ended = self._invoke(part)
+        except InterruptedRun as end:
+            part.ended = Ended(end.exit_code)
+        self._print_error(part)
+        if part.result is None:
+            return True
+        summary = part.result.summary
+        part.used, part.left = (summary.cost or 0.0, summary.tokens), part.result.resumable
+        if self.player is not None:
+            lost = self.player == "gold" and summary.overall.passed < summary.overall.verdicts
+            # No judge takes part in a rehearsal.
+            whole = summary.overall.verdicts + summary.unjudged == summary.overall.planned
+            part.ended = Ended(FAILED if lost else 0 if whole else INCOMPLETE)
+        return not part.result.interrupted
+
+    def _head(self, part: _Part, cost: float) -> Callable[[RunStatus], str] | None:
+        others = [each for each in self.parts if each is not part]
+        done, planned = sum(e.planned - e.left for e in others), sum(e.planned for e in others)
+        place = f"{part.name}, run {self.parts.index(part) + 1} of {len(self.parts)}"
+
+        def head(now: RunStatus) -> str:
+            used = consumption((now.cost or 0.0) + cost, 0)
+            whole = f"{now.done + done}/{now.planned + planned} done"
+            return f"{place}; all runs: {', '.join(filter(None, (whole, used)))}"
+
+        return head if others else None
+
+    def _print_error(self, part: _Part) -> None:
+        if part.ended is not None and part.ended.code and part.ended.error is not None:
+            named = f"{part.name}: " if len(self.parts) > 1 else ""
+            print_error(f"{named}{part.ended.error}")
+
+    def _print_results(self) -> None:
+        console, finished = stdout(), [each for each in self.parts if each.result is not None]
+        rows = [
+            (
+                inert(each.name),
+                f"{summary.overall.verdicts}/{summary.overall.planned}",
+                estimate(summary.overall.pass_hat.get(1)),
+                consumption(summary.cost, summary.tokens),
+            )
+            for each in finished
+            if each.result and (summary := each.result.summary)
+        ]
+        columns = ["verdicts", "pass^1", "cost"][: 3 if any(row[3] for row in rows) else 2]
+        table = Table("run", *number_columns(*columns, no_wrap=True))
+        for row in rows:
+            table.add_row(*row[: 1 + len(columns)])
+        if finished:
+            console.print(table)
+        self._print_failures(self.parts)
+        ran = sum(each.result.ran for each in finished if each.result)
+        words = f"{count_of(ran, 'simulation')} in {duration(time.monotonic() - self.began)}"
+        console.print(f"{words}, {len(finished)} of {count_of(len(self.parts), 'run')}")
+        if len(finished) > 1 and not self.player:
+            folders = (e.folder.parent if e.run.cell else e.folder for e in finished)
+            names = " ".join(shlex.quote(here(each)) for each in dict.fromkeys(folders))
+            console.print(f"maseval compare {inert(names)}", soft_wrap=True)
+
+    def _print_failures(self, parts: Sequence[_Part]) -> None:
+        for each in parts:
+            note = each.failure or (each.ended and each.ended.error)
+            if note:
+                words = f"[yellow]{inert(each.name)}: {inert(note)}[/yellow]"
+                stdout().print(words, soft_wrap=True)
+
+
+@contextmanager
+def _named_in_errors(path: Path, run: FileRun) -> Iterator[None]:
+    try:
+        yield
+    except Exception:
+        where = f"{path}, run {run.name}" if run.name else str(path)
+        stderr().print(f"[bold]{inert(where)}:[/bold]")
+        raise
+
+
+# What costs something, or means nothing where a scripted model plays.
+_LEFT_OUT = frozenset(
+    {
+        *("budget", "judge_model", "margin", "otel", "otel_endpoint", "question", "track"),
+        *("trials", "until", "user_args", "user_model", "view"),
+    }
+)
+_OF_MODELS = frozenset({"agent_args", "agent_model", "mode", "reasoning"})
+
+
+def rehearsed(run: FileRun, player: str, path: Path) -> FileRun:
+    """Return a run of tau2 with the scripted model; one of another benchmark as it is.
+
+    An agent without a model that could be replaced is replaced by the player itself. The folder is
+    another one, and what differs from an earlier rehearsal starts anew.
+    """
+    if run.options.get(BENCHMARK) != _TAU2:
+        return run
+    options = {name: value for name, value in run.options.items() if name not in _LEFT_OUT}
+    if ":" in str(options.get("agent", "")):
+        options["rehearse"] = player
+    else:
+        options = {name: value for name, value in options.items() if name not in _OF_MODELS}
+        options["agent"] = player
+    folder = run.folder(path).parent if run.cell else run.folder(path)
+    output = folder.with_name(f"{folder.name}-rehearsed-{player}")
+    options |= {"user": "scripted", "fork": True, "output": str(output)}
+    return run._replace(options=options)
