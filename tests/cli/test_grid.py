@@ -153,8 +153,9 @@ def test_a_signal_ends_the_whole_grid_and_the_same_command_resumes_it(tmp_path: 
     assert all(each["complete"] for each in result(file))
 
 
-def test_a_dry_run_prices_every_cell_and_writes_nothing(tmp_path: Path) -> None:
+def test_a_dry_run_prices_every_cell_and_writes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("genai_prices")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     models = '"openai/gpt-4.1", "openai/gpt-4.1-mini"'
     above = f'{LIBRARY}user = "scripted"\n'
     file = grid(f"agent_model = [{models}]", "trials = [1, 3]", above=above)
@@ -166,7 +167,8 @@ def test_a_dry_run_prices_every_cell_and_writes_nothing(tmp_path: Path) -> None:
     costs = [each["estimate"] for each in told["runs"]]
     assert [each["planned"] for each in told["runs"]] == [2, 6, 2, 6]
     assert costs[1] == pytest.approx(3 * costs[0], rel=1e-3) and costs[0] > 3 * costs[2] > 0
-    assert told["cost"] == pytest.approx(sum(costs))
+    assert told["cost"] == pytest.approx(sum(costs)) and found.exit_code == 0
+    assert all("would be refused" in each["note"] for each in told["runs"])  # without a key
     assert "gpt-4-1-mini-trials-3" in shown and "│ all" in shown and "Nothing was run" in shown
     assert not Path("runs").exists()
 
