@@ -201,10 +201,16 @@ def _gate_parts(found: "Gate", allow_undecidable: bool) -> Parts:
     ("maseval plan last --precision 4", "or to know its pass^1 to within 4 points"),
     ("maseval plan old new --difference 5", "two runs show how much systems differ by task"),
     ("maseval plan --tasks 50 --rate 60 --difference 10", "no run yet: stated rates"),
+    (
+        "maseval plan grid.toml --between system=react,team --difference 5",
+        "two levels of a grid, by the cells that have run; with --rate 60 before any has",
+    ),
 )
 def plan(
+    context: typer.Context,
     runs: list[str] | None = runs_argument(
-        "A pilot or earlier run, and a second one of another system on the same tasks.",
+        "A pilot or earlier run, and a second one of another system on the same tasks; or the "
+        "folder or FILE.toml of a grid.",
         default=None,
     ),
     difference: float | None = option(None, "The difference to show, in percentage points."),
@@ -218,10 +224,21 @@ def plan(
         "Rerun the baseline alongside the new run, trial by trial.", "--alongside"
     ),
     concurrency: int = option(1, "Simulations at once, for the time estimate.", "-j"),
+    between: str | None = option(
+        None, "Two levels of a factor of a grid: system=react,team.", "--between"
+    ),
     as_json: AsJson = False,
 ) -> None:
     """Say what a question costs before it is run: trials, simulations, money and time."""
     kind: BaselineKind | None = "alongside" if alongside else None
+    cells = 1.0
+    if runs and runs[0].endswith(".toml"):
+        from maseval.cli.run_set import RunSet  # loads what runs need
+
+        grid = RunSet.read(Path(runs[0]), context)
+        runs = [] if rate is not None else [str(grid.folder)]
+        if rate is not None:
+            tasks, cells = grid.compared_tasks(between or "")
     found = commands.plan(
         runs or (),
         tasks=tasks,
@@ -231,6 +248,8 @@ def plan(
         precision=None if precision is None else precision / 100,
         baseline=kind,
         concurrency=concurrency,
+        between=between,
+        cells=cells,
     )
     if as_json:
         print_json(found.to_dict())

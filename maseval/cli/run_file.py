@@ -39,13 +39,16 @@ class FileRun(NamedTuple):
     decided: frozenset[str] = frozenset()
 
     def folder(self, path: Path) -> Path:
-        """Return the run's folder, which is called like the file unless an option names one."""
+        """Return the run's folder, which is called like the file unless an option names one.
+
+        Cells have a folder in that of the grid.
+        """
         from maseval.runs import default_root  # help must be quick
 
         named = self.options.get("output")
-        if named is not None:
-            return Path(named, str(self.name)) if self.cell else Path(named)
-        return default_root() / "-".join(filter(None, (path.stem, self.name)))
+        if self.cell:
+            return Path(named or default_root() / path.stem, str(self.name))
+        return Path(named or default_root() / "-".join(filter(None, (path.stem, self.name))))
 
     def with_options(self, more: Mapping[str, Any]) -> "FileRun":
         """Return the run with what was typed, which counts for each run of a file."""

@@ -4,7 +4,9 @@ It has the ``names`` of the runs, their ``results`` as a table, every pair of th
 its difference, its interval and whether it is sure, and the ``tasks`` that all of them have, each
 with a cell for each run. ``differences`` is a table of every pass^k of two runs, by domain.
 ``reasons`` and ``tools`` count why simulations failed and what tools were used, with a number for
-each run; they are None while they are not known. The page adds nothing to these numbers.
+each run; they are None while they are not known. ``grid`` has the cells of a grid, the effects of
+its factors as a plot and as tables, and ``system_facts`` what each system does wrong. The page adds
+nothing to these numbers.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -54,6 +56,8 @@ def compared_document(
         "left_out": table.dropped,
         "differences": None,
         "plots": [],
+        "grid": None,
+        "system_facts": [],
         "reasons": None,
         "tools": None,
     }

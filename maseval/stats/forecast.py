@@ -11,7 +11,7 @@ normal law (Jennison & Turnbull 2000).
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import variance
 
 from maseval.core.exceptions import ConfigurationError
@@ -53,7 +53,8 @@ class TaskSet(Result):
     ``luck`` is the mean variance of one trial of a task, ``between`` that of the tasks' own rates,
     ``differing`` that of the true difference between two systems from task to task. ``trials`` are
     those that a finished baseline has of each task, None if it is to run alongside. ``cost`` and
-    ``seconds`` are those of one simulation.
+    ``seconds`` are those of one simulation. Of two levels of a grid's factor, a trial of a task is
+    one in each of so many ``cells`` of a level: on average, as not every task is in all of them.
     """
 
     tasks: int
@@ -65,6 +66,11 @@ class TaskSet(Result):
     cost: float | None = None
     seconds: float | None = None
     notes: tuple[str, ...] = ()
+    cells: float = 1.0
+
+    def in_cells(self, cells: float) -> "TaskSet":
+        """Return the tasks for levels that are compared in so many cells, whose luck evens out."""
+        return replace(self, luck=self.luck / cells, cells=cells)
 
 
 def stated_tasks(tasks: int, rate: float, spread: float | None = None) -> TaskSet:
@@ -182,7 +188,8 @@ def forecast(
         answers += design.on_difference(difference)
     if precision is not None:
         answers += design.on_precision(precision)
-    runs = "the new run alone; the baseline exists" if about.trials else "both runs"
+    both = "both runs" if about.cells == 1 else "the cells of both levels"
+    runs = "the new run alone; the baseline exists" if about.trials else both
     notes = [*about.notes, f"simulations, cost and time are those of {runs}"]
     if not about.differing:
         notes.append("on tasks like these: best case, if the systems differ equally on every task")
@@ -223,7 +230,7 @@ class _Design:
         return weighted_interval(counts, self.level).half_width
 
     def simulations(self, trials: int) -> int:
-        return self.about.tasks * trials * (1 if self.about.trials else 2)
+        return round(self.about.tasks * self.about.cells) * trials * (1 if self.about.trials else 2)
 
     def row(self, trials: int, difference: float | None) -> TrialsForecast:
         number, about = self.simulations(trials), self.about
@@ -332,5 +339,5 @@ class _Design:
         if trials > MOST_TRIALS:
             return f"not reachable: it would take {trials:,} trials of each task"
         trials = max(1, trials)
-        price = self._price(trials * self.about.tasks)
+        price = self._price(trials * round(self.about.tasks * self.about.cells))
         return f"{count_of(trials, 'trial')} per task of one run, {price}"

@@ -7,7 +7,8 @@ from playwright.sync_api import expect
 
 from maseval.commands import compare, report
 from maseval.report import write_report
-from tests.browser.runs import written_run
+from maseval.runs import RunFolder
+from tests.browser.runs import planned, written_run
 from tests.report.builders import CONVERSATION, said, simulated
 
 
@@ -152,3 +153,33 @@ def test_many_runs_stand_close_together_and_their_settings_come_last(visit, tmp_
     assert scrolled == 0 == page.evaluate("document.documentElement.scrollWidth - innerWidth")
     first = page.locator("table.compared tbody td").first
     assert first.evaluate("(cell) => getComputedStyle(cell, '::before').content") == '"1 "'
+
+
+def test_the_cells_of_a_grid_open_their_runs_and_each_other(visit, serve, tmp_path):
+    for system, model, rewards in (
+        *(("react", "small", "1100"), ("react", "large", "1110")),
+        *(("plan", "small", "0100"), ("plan", "large", "0110")),
+    ):
+        reports = [simulated(str(at), reward=float(each)) for at, each in enumerate(rewards)]
+        cell = {"system": system, "model": model}
+        with RunFolder.open(
+            tmp_path / f"{system}-{model}", {**planned(reports), "cell": cell}
+        ) as run:
+            for each in reports:
+                run.append(each)
+    expected = compare([tmp_path])
+    page = visit(serve(tmp_path).url).open(
+        "/compare?" + "&".join(f"run={each.run}" for each in expected.grid.cells)
+    )
+
+    expect(page.locator(".headline")).to_have_text(expected.headline)
+    cells = page.locator("table.grid-cells tbody td")
+    expect(cells).to_have_count(4)
+    expect(cells.first).to_contain_text("50.0")
+    expect(cells.first.get_by_role("link")).to_have_attribute("href", "/run/react-small")
+    expect(page.get_by_role("region", name="Effects")).to_contain_text("plan \u2212 react")
+
+    page.get_by_role("button", name="Compare react-small with another cell").click()
+    page.get_by_role("button", name="Compare plan-small with another cell").click()
+    expect(page).to_have_url(re.compile(r"/compare\?run=react-small&run=plan-small$"))
+    expect(page.locator(".headline")).to_contain_text("plan-small is 25 points worse")

@@ -41,7 +41,7 @@ def test_each_combination_of_levels_is_a_run_that_knows_its_cell() -> None:
     cells = result(file)
 
     expected = [(s, n) for s in ("gold", "careless") for n in (1, 2)]
-    assert names(cells) == [f"g-{system}-seed-{seed}" for system, seed in expected]
+    assert names(cells) == [f"{system}-seed-{seed}" for system, seed in expected]
     assert [each["cell"] for each in cells] == [{"system": s, "seed": str(n)} for s, n in expected]
     assert [each["overall"]["passed"] for each in cells[:2]] == [2, 2]
     folder = RunFolder.read(cells[3]["folder"])
@@ -57,11 +57,11 @@ def test_only_what_is_new_is_run_when_the_grid_grows_or_its_factors_change_place
 
     ran = dict(zip(names(cells), (each["ran"] for each in cells), strict=True))
     assert {name for name, number in ran.items() if not number} == {
-        "g-gold-seed-1",
-        "g-noop-seed-1",
+        "gold-seed-1",
+        "noop-seed-1",
     }
     assert len(ran) == 6 and sum(ran.values()) == 8
-    kept = RunFolder.read("runs/g-gold-seed-1").config.values
+    kept = RunFolder.read("runs/g/gold-seed-1").config.values
     assert list(cell_of(kept)) == ["seed", "system"]
 
 
@@ -72,7 +72,7 @@ def test_cells_can_be_left_out_and_kept_in_a_folder_of_ones_choice() -> None:
         'skip = [{system = "noop"}, {system = "careless", seed = 2}]',
     )
 
-    assert names(result(file)) == ["g-gold-seed-1", "g-gold-seed-2", "g-careless-seed-1"]
+    assert names(result(file)) == ["gold-seed-1", "gold-seed-2", "careless-seed-1"]
     chosen = result(file, "--output", "here", "--task-id", "1")
     assert {str(Path(each["folder"]).parent) for each in chosen} == {str(Path("here").absolute())}
     assert [each["overall"]["planned"] for each in chosen] == [1, 1, 1]
@@ -109,7 +109,7 @@ def test_a_cell_that_fails_is_named_at_the_end_and_the_others_are_run() -> None:
     assert found.exit_code == 2
     said = " ".join(found.stdout.split())
     assert "no: exit code 2: there is no file 'no.py'" in said
-    assert "2 of 3 runs maseval compare runs/g-crash runs/g-gold" in said
+    assert said.endswith("2 of 3 runs maseval compare runs/g")
     assert "run 3 of 3; all runs: 2/4 done | " in found.stderr
     assert "run 3 of 3; all runs: 4/4 done | " in found.stderr
     failed, crashed, gold = sorted(result(file, code=2), key=lambda each: "overall" in each)
@@ -143,13 +143,13 @@ def test_a_signal_ends_the_whole_grid_and_the_same_command_resumes_it(tmp_path: 
     file = grid("seed = [1, 2]", above=f"{LIBRARY}{options}concurrency = 1\n")
 
     process = started("run", file, folder=tmp_path)
-    wait_for_some(tmp_path / "runs" / "g-seed-1", 1)
+    wait_for_some(tmp_path / "runs" / "g" / "seed-1", 1)
     process.send_signal(signal.SIGINT)
     code, out, errors = ended(process)
 
     assert code == 3, errors
-    assert "g-seed-2" not in out and "seed-2: not run" in out
-    assert not Path("runs/g-seed-2").exists()
+    assert "seed-2: not run" in out
+    assert not Path("runs/g/seed-2").exists()
     assert all(each["complete"] for each in result(file))
 
 
@@ -187,9 +187,9 @@ def test_a_rehearsal_plays_every_cell_and_says_which_is_broken() -> None:
     assert found.exit_code == 1, found.stderr
     broken = [line for line in found.stdout.splitlines() if "exit code" in line]
     assert len(broken) == 1 and broken[0].startswith("deaf-gpt-4-1: exit code 1: ")
-    assert sorted(each.name for each in Path("runs").iterdir()) == [
-        f"g-{name}-gpt-4-1-rehearsed-gold" for name in ("deaf", "llm", "loop")
-    ]
+    assert [each.name for each in Path("runs").iterdir()] == ["g-rehearsed-gold"]
+    config = RunFolder.read("runs/g-rehearsed-gold/loop-gpt-4-1").config.values
+    assert config["agent"]["rehearse"] == "gold" and not cell_of(config)
     Path("deaf.py").write_text(LOOP, "utf-8")
     repaired = maseval("run", file, "--rehearse", "gold")
     assert repaired.exit_code == 0, repaired.stdout
@@ -203,6 +203,21 @@ def agent(brief):
     model = brief.chat_model()
     return DefaultTau2AgentAdapter(DefaultTau2Agent(brief.tools, brief.policy, model))
 """
+
+
+def test_the_trials_that_a_difference_takes_are_planned_before_and_after_a_pilot() -> None:
+    file = grid(f'system = ["noop", {CARELESS}]', "seed = [1, 2]", above=LIBRARY)
+    asked = ("plan", file, "--between", "system", "--difference", "10", "--json")
+
+    refused = maseval(*asked)
+    stated = json.loads(maseval(*asked, "--rate", "60").stdout)
+    result(file, "--trials", "2")
+    observed = json.loads(maseval(*asked).stdout)
+
+    assert refused.exit_code == 2 and "no cell of g.toml has run yet" in refused.stderr
+    for found in (stated, observed):
+        assert (found["about"]["tasks"], found["about"]["cells"]) == (2, 2.0)
+        assert found["rows"][0]["simulations"] == 8
 
 
 def test_files_of_two_systems_may_have_neighbours_of_the_same_name() -> None:
@@ -239,9 +254,9 @@ def test_a_benchmark_of_ones_own_has_its_systems_in_agent_data() -> None:
     cells = result(file)
 
     passed = {Path(each["folder"]).name: each["overall"]["passed"] for each in cells}
-    assert passed["g-hasty-trials-1"] < passed["g-calm-trials-1"]
-    assert passed["g-calm-trials-2"] == 2 * passed["g-calm-trials-1"]
-    assert RunFolder.read("runs/g-hasty-trials-1").config.values["agent"]["system"] == "hasty"
+    assert passed["hasty-trials-1"] < passed["calm-trials-1"]
+    assert passed["calm-trials-2"] == 2 * passed["calm-trials-1"]
+    assert RunFolder.read("runs/g/hasty-trials-1").config.values["agent"]["system"] == "hasty"
     rehearsed = maseval("run", file, "--rehearse", "gold")
     assert rehearsed.exit_code == 0 and "no scripted model can play it" in rehearsed.stdout
 
@@ -277,12 +292,25 @@ def test_tau2_and_macs_with_a_scripted_judge_are_cells_of_one_grid(
 
     cells = result(file)
 
-    assert names(cells) == ["g-plain-library", "g-mine-library", "g-mine-travel"]
+    assert names(cells) == ["plain-library", "mine-library", "mine-travel"]
     assert [each["overall"]["passed"] for each in cells] == [1, 0, 1]
     assert cells[2]["cell"] == {"system": "mine", "benchmark": "travel"}
     config = RunFolder.read(cells[2]["folder"]).config.values
     assert config["benchmark"] == "macs" and config["team"] == "mine.py:Mine"
     assert config["judge"]["model"] == "scripted/judge.json"
+
+
+def test_the_grid_of_the_page_prints_what_the_page_shows() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "running.md").read_text("utf-8")
+    _, _, after = page.partition('```toml title="grid.toml"\n')
+    content, _, rest = after.partition("```\n")
+    Path("grid.toml").write_text(content, "utf-8")
+    shown = rest.partition("```text\n")[2].partition("```")[0].splitlines()
+
+    printed = maseval("run", "grid.toml").stdout
+
+    same = [each for each in shown if "simulations in" not in each]
+    assert len(same) == 9 and set(same) <= set(printed.splitlines())
 
 
 @pytest.mark.parametrize(

@@ -160,15 +160,16 @@ def _of_grid(grid: ComparedGrid, facts: SystemFacts | None) -> list[Block]:
         cells_table(grid),
         factors_table(effects),
         contrasts_table(effects),
-        LinesBlock(
-            [
-                f"{each.sentence}: {each.grade}, {p_is(each.adjusted)}"
-                for each in effects.interactions
-            ]
-        ),
+        LinesBlock(interaction_lines(effects)),
         *facts_table(facts),
         LinesBlock([f"Missing cell: {each}" for each in effects.missing]),
         LinesBlock([*effects.notes, *dict.fromkeys(each.method for each in tested)], "aside"),
+    ]
+
+
+def interaction_lines(effects: Effects) -> list[str]:
+    return [
+        f"{each.sentence}: {each.grade}, {p_is(each.adjusted)}" for each in effects.interactions
     ]
 
 

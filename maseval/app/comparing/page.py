@@ -3,12 +3,21 @@
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from maseval.app.comparing.blocks import differences_table, lines_on_two
+from maseval.app.comparing.blocks import (
+    contrasts_table,
+    differences_table,
+    factors_table,
+    facts_table,
+    interaction_lines,
+    lines_on_two,
+)
+from maseval.app.comparing.cells import ComparedGrid
 from maseval.app.comparing.compare import RunComparison, summaries_for_plot
+from maseval.core.figures import duration, money
 from maseval.core.outcome import TaskKey
 from maseval.report.comparison import ComparedDocument, compared_document
 from maseval.report.results import drawing
-from maseval.stats import cost_and_score, difference_plot, pass_curves
+from maseval.stats import cost_and_score, difference_plot, effects_plot, pass_curves
 
 
 def document_of(
@@ -34,6 +43,7 @@ def document_of(
             *_costs(found),
         ],
         "plots": [drawing(plot) for plot in comparison_plots(found)],
+        "grid": found.grid and _grid(found.grid, list(found.runs)),
         **looked_into(found),
     }
 
@@ -43,6 +53,29 @@ def looked_into(found: RunComparison) -> dict[str, object]:
     return {
         "reasons": _reasons(found) if found.why else None,
         "tools": _tools(found) if found.tools else None,
+        "system_facts": [asdict(each) for each in facts_table(found.facts)],
+    }
+
+
+def _grid(grid: ComparedGrid, names: list[str]) -> dict[str, object]:
+    """Return the cells by their levels, and the tables on factors and their levels."""
+    effects = grid.effects
+    return {
+        "factors": list(grid.factors),
+        "cells": [
+            {
+                "run": names.index(each.run),
+                "levels": [each.levels[name] for name in grid.factors],
+                **each.estimate.in_brief(),
+                "cost": each.mean_cost and money(each.mean_cost),
+                "time": each.mean_seconds and duration(each.mean_seconds),
+            }
+            for each in grid.cells
+        ],
+        "plot": drawing(effects_plot(effects)) if effects.contrasts else None,
+        "tables": [asdict(factors_table(effects)), asdict(contrasts_table(effects))],
+        "interactions": interaction_lines(effects),
+        "notes": [*(f"Missing cell: {each}" for each in effects.missing), *effects.notes],
     }
 
 
@@ -83,7 +116,7 @@ def _costs(found: RunComparison) -> list[str]:
 def comparison_plots(found: RunComparison) -> list[str]:
     """Draw pass^k of all, the differences of two, and cost against score where costs are known."""
     named = summaries_for_plot(found.runs, found.table)
-    drawn = [pass_curves(named)]
+    drawn = [] if found.grid else [pass_curves(named)]
     if found.two is not None:
         drawn.append(difference_plot(found.two))
     if any(summary.overall.mean_cost for summary in found.summaries.values()):

@@ -1,16 +1,19 @@
 """``maseval plan``: what a question costs, from a pilot, an earlier run or stated rates."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from statistics import fmean
+from statistics import fmean, variance
 from typing import Literal
 
+from maseval.app.comparing.cells import expand_grids
 from maseval.app.comparing.compared_runs import refuse_first_failures
 from maseval.app.results.examined import RunFindings, examine_run
 from maseval.app.results.finding import open_recording
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import TaskKey
 from maseval.core.words import count_of
+from maseval.runs.config import cell_of
 from maseval.stats.forecast import (
     Forecast,
     TaskSet,
@@ -20,7 +23,7 @@ from maseval.stats.forecast import (
     stated_tasks,
 )
 from maseval.stats.planning import Pairs
-from maseval.stats.trials import by_task, mean_cost
+from maseval.stats.trials import Trials, by_task, mean_cost
 
 BaselineKind = Literal["finished", "alongside"]
 """The baseline is the earlier run, or is run again trial by trial beside the new one."""
@@ -36,6 +39,8 @@ def plan(
     precision: float | None = None,
     baseline: BaselineKind | None = None,
     concurrency: int = 1,
+    between: str | None = None,
+    cells: float = 1.0,
 ) -> Forecast:
     """Say what 1 to 8 trials would show and cost, and what a difference or a precision takes.
 
@@ -44,14 +49,20 @@ def plan(
     Without a run the number of ``tasks`` and their pass ``rate`` are stated, and how far the rates
     of single tasks ``spread``. Rates, ``difference`` and ``precision`` are shares: 0.05 is five
     points. Time is that of ``concurrency`` simulations at once.
+
+    ``between`` names two levels of a factor, ``system=react,team``: ``runs`` are then the folder of
+    a grid or its cells, and the trials those of each cell. Without a run, ``cells`` is in how many
+    combinations of the other factors the levels are compared.
     """
     if concurrency < 1:
         raise ConfigurationError(f"concurrency is {concurrency}; give at least 1")
-    if len(runs) > 2:
+    if between is not None and runs:
+        about = _observe_levels(runs, between)
+    elif len(runs) > 2:
         raise ConfigurationError(
             f"{count_of(len(runs), 'run')} given; give a pilot, and at most one to compare it with"
         )
-    if runs:
+    elif runs:
         if (rate, spread) != (None, None):
             raise ConfigurationError("rate and spread are those of the run; leave them out")
         about = _observe(runs, baseline or "finished", tasks)
@@ -63,7 +74,7 @@ def plan(
             )
         if baseline == "finished":
             raise ConfigurationError("a finished baseline needs a run; name one")
-        about = stated_tasks(tasks, rate, spread)
+        about = stated_tasks(tasks, rate, spread).in_cells(cells)
     if about.seconds is not None:
         about = replace(about, seconds=about.seconds / concurrency)
     return forecast(about, difference=difference, precision=precision)
@@ -111,6 +122,65 @@ def _observe(
         note = f"planned for {count_of(tasks, 'task')} like the {about.tasks} of the pilot"
         about = replace(about, tasks=tasks, notes=(*about.notes, note))
     return about
+
+
+def read_levels(between: str, known: Iterable[Mapping[str, str]]) -> tuple[str, str, str]:
+    """Return the factor and the two levels that ``system=react,team`` names; raise if it does not.
+
+    Of a factor with two levels the name is enough. ``known`` are the cells of the grid.
+    """
+    factor, _, named = between.partition("=")
+    levels = list(dict.fromkeys(each[factor] for each in known if factor in each))
+    wanted = [each.strip() for each in named.split(",")] if named else levels
+    if len(wanted) != 2 or not set(wanted) <= set(levels):
+        there = f"{factor} has {', '.join(levels)}" if levels else f"there is no factor {factor!r}"
+        raise ConfigurationError(
+            f"between is {between!r}, and {there}; name two of its levels: system=react,team"
+        )
+    return factor, wanted[0], wanted[1]
+
+
+def _observe_levels(runs: Sequence[str | os.PathLike[str]], between: str) -> TaskSet:
+    """Describe the tasks of a pilot grid, and how two levels of a factor differ.
+
+    They are paired within each combination of the other factors; what they differ by on a task is
+    the mean over the combinations that have it.
+    """
+    recordings = [open_recording(run) for run in expand_grids(runs)[0]]
+    cells = [cell_of(each.config.values) for each in recordings]
+    factor, *levels = read_levels(between, cells)
+    lines = [examine_run(each, ()).lines for each in recordings]
+    sides: list[dict[tuple[object, TaskKey], Trials]] = [{}, {}]
+    for cell, each in zip(cells, lines, strict=True):
+        if (level := cell.pop(factor, None)) in levels:
+            others, counted = frozenset(cell.items()), by_task(each).items()
+            sides[levels.index(level)] |= {(others, key): n for key, n in counted if n.total}
+    shared = [key for key in sides[0] if key in sides[1]]
+    if not shared:
+        raise ConfigurationError(f"no two cells differ in {factor} alone; run some that do first")
+    pairs = Pairs([sides[0][key] for key in shared], [sides[1][key] for key in shared])
+    by_key: dict[TaskKey, list[float]] = {}
+    pilot: dict[TaskKey, Trials] = {}
+    for (_, key), trials, difference in zip(shared, pairs.first, pairs.differences, strict=True):
+        by_key.setdefault(key, []).append(difference)
+        pilot[key] = Trials(*map(sum, zip(pilot.get(key, (0, 0)), trials, strict=True)))
+    about, number = observed_tasks([*pilot.values()]), len(shared) / len(by_key)
+    used = [line for each in lines for line in each if line.passed is not None]
+    noise = pairs.noise()
+    many = count_of(len({combination for combination, _ in shared}), "combination")
+    note = f"{levels[0]} and {levels[1]} are compared in {many} of the other factors; the trials "
+    about = replace(
+        about,
+        luck=(pairs.noise(1) or 0.0) / 2 or about.luck,
+        trials=None,
+        cost=mean_cost(used),
+        seconds=fmean(line.seconds for line in used) or None,
+        notes=(*about.notes, f"{note}are those of each cell"),
+    )
+    if noise is not None and len(by_key) > 1:
+        differing = variance([fmean(each) for each in by_key.values()]) - noise / number
+        about = replace(about, differing=max(0.0, differing))
+    return about.in_cells(number)
 
 
 def _notes(runs: Sequence[RunFindings]) -> Iterator[str]:

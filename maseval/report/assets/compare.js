@@ -12,8 +12,8 @@ import { add, folded, h, nameParts, scrollable } from "./dom.js";
 import { choice } from "./filters.js";
 import { resultsTable, runFacts } from "./overview.js";
 import { addressOfTrials, comparedName, passShare, showTrials, toDifference, trialsIn, trialsInAddress, trialsToOpen } from "./pair.js";
-import { badges } from "./simulation.js";
-import { count, counted, inPoints } from "./text.js";
+import { foldedBadges } from "./simulation.js";
+import { between, count, counted, inPoints, percent } from "./text.js";
 import { themeButton } from "./theme.js";
 
 const FEW_RUNS = 4;
@@ -71,22 +71,68 @@ function byRun(first, kind, rows) {
 
 function resultsCard() {
   const { results, headline, cautions, notes, left_out: leftOut, differences } = compared;
+  const listed = () => resultsTable(results, ({ name }) => runLink(compared.names.indexOf(name)));
   return card(
     "Results",
     noteList(cautions),
     headline && h("p", { class: "headline" }, headline),
-    resultsTable(results, ({ name }) => runLink(compared.names.indexOf(name))),
-    differences && differencesOfTwo(differences),
+    compared.grid && cellsTable(compared.grid),
+    compared.grid ? folded("All cells as a list", () => listed()) : listed(),
+    differences && tableOf("Differences", differences),
     noteList(notes),
     leftOut.length > 0 && folded(`Left out: ${count.format(leftOut.length)}`, () => noteList(leftOut)),
   );
 }
 
-function differencesOfTwo({ columns, rows }) {
+/** A table of the terminal; the rows in bold are sure. */
+function tableOf(title, { columns, rows, bold = [] }) {
   const heads = columns.map((name) => h("th", { scope: "col" }, name));
-  const row = ([name, ...values]) =>
-    h("tr", {}, h("th", { scope: "row" }, name), values.map((value, at) => h("td", { class: "number", "data-name": columns[at + 1] }, value)));
-  return scrollable("Differences", h("table", { class: "results" }, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, rows.map(row))));
+  const row = ([name, ...values], at) =>
+    h("tr", { class: bold.includes(at) && "total" }, h("th", { scope: "row" }, name), values.map((value, column) => h("td", { class: "number", "data-name": columns[column + 1] }, value)));
+  return scrollable(title, h("table", { class: "results" }, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, rows.map(row))));
+}
+
+let chosenCell;
+
+/** Chooses a cell to be compared with the next one that is chosen. */
+function chooseCell({ currentTarget: button }, run) {
+  if (chosenCell !== undefined && chosenCell !== run) return void location.assign(comparedFrom.compare([chosenCell, run]));
+  chosenCell = chosenCell === run ? undefined : run;
+  return button.setAttribute("aria-pressed", chosenCell === run);
+}
+
+/** The cells of a grid: the levels of the first factor by those of all others. */
+function cellsTable({ factors, cells }) {
+  const across = ({ levels }) => levels.slice(1).join(" · ");
+  const [rows, columns] = [cells.map(({ levels }) => levels[0]), cells.map(across)].map((names) => [...new Set(names)]);
+  const draw = (first, second) => {
+    const found = cells.find((each) => each.levels[0] === first && across(each) === second);
+    if (!found) return h("td", { class: "number", "data-name": second }, "–");
+    const { run, value, cost, time } = found;
+    const name = compared.names[run];
+    const page = comparedFrom.page?.(run);
+    const shown = h("strong", {}, percent(value));
+    const button = comparedFrom.compare && h("button", { type: "button", "aria-pressed": "false", "aria-label": `Compare ${name} with another cell`, title: "Compare with another cell: choose two", click: (event) => chooseCell(event, run) }, "⇄");
+    const cell = h("td", { class: "number heat good", "data-name": second, title: name }, button, " ", page ? h("a", { href: page, "aria-label": `${name}: ${percent(value)}` }, shown) : shown, " ", between(found), h("small", {}, [cost, time].filter(Boolean).join(" · ")));
+    cell.style.setProperty("--share", value || 0);
+    return cell;
+  };
+  const heads = [factors.join(" × "), ...columns].map((name) => h("th", { scope: "col" }, h("span", {}, name)));
+  const lines = rows.map((first) => h("tr", {}, h("th", { scope: "row" }, first), columns.map((second) => draw(first, second))));
+  return scrollable("Cells", h("table", { class: "by-run grid-cells" }, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, lines)));
+}
+
+/** What each factor does: as a picture, and as tables. */
+function effectsCard({ plot, tables, interactions, notes }) {
+  const [factors, contrasts] = tables;
+  return card(
+    "Effects",
+    plot && h("div", { class: "plots" }, drawn(plot)),
+    noteList(interactions),
+    tableOf("Factors", factors),
+    folded(contrasts.title, () => tableOf("Levels", contrasts)),
+    noteList(notes),
+  );
 }
 
 /** What a pair of runs is found to differ by, in one line. */
@@ -97,7 +143,7 @@ function pairWords({ first, second, points, interval, p, adjusted, sure }) {
 /** Every run against every other, the best first: which differences are sure. */
 function sureCard() {
   const { names, pairs: found } = compared;
-  if (names.length < 3) return null;
+  if (names.length < 3 || found.length === 0) return null;
   const scores = names.map(() => 0);
   for (const { first, second, difference } of found) {
     scores[first] -= difference;
@@ -108,6 +154,7 @@ function sureCard() {
   const cell = (run, other) => {
     if (run === other) return h("td", { class: "same" });
     const pair = pairOf.get(`${Math.min(run, other)} ${Math.max(run, other)}`);
+    if (!pair) return h("td", { class: "same" }); // cells with different tasks
     const difference = run === pair.second ? pair.difference : -pair.difference;
     const words = pairWords(pair);
     const kind = !pair.sure ? "unsure" : difference < 0 ? "worse" : "better";
@@ -152,8 +199,8 @@ function toolsCard(tools) {
 }
 
 /** What takes longer to find: drawn when it is there. */
-function lookedInto({ reasons, tools }) {
-  return [reasons?.rows.length > 0 && reasonsCard(reasons), tools?.length > 0 && toolsCard(tools)];
+function lookedInto({ reasons, tools, system_facts: facts = [] }) {
+  return [facts.map((table) => card("What each system does wrong", h("p", { class: "totals" }, table.title), tableOf("Facts", table))), reasons?.rows.length > 0 && reasonsCard(reasons), tools?.length > 0 && toolsCard(tools)];
 }
 
 async function addReasons(place) {
@@ -184,14 +231,14 @@ function comparedRow(task) {
   return h(
     "tr",
     {},
-    h("th", { scope: "row" }, h("a", { href: addressOfTrials(names, task, trialsToOpen(task)), class: "id" }, comparedName(task)), badges(task), task.note && h("span", { class: "note", title: task.note }, task.note)),
+    h("th", { scope: "row" }, h("a", { href: addressOfTrials(names, task, trialsToOpen(task)), class: "id" }, comparedName(task)), foldedBadges(task), task.note && h("span", { class: "note", title: task.note }, task.note)),
     cells,
     names.length === 2 && h("td", { class: change < 0 ? "number worse" : "number better", "data-name": "change" }, change ? inPoints(change, 0) : ""),
   );
 }
 
 function runsDiffer(task) {
-  const shares = task.cells.map((_, run) => passShare(task, run));
+  const shares = task.cells.map((_, run) => passShare(task, run)).filter((share) => share !== undefined);
   return shares.some((share) => share !== shares[0]);
 }
 
@@ -294,6 +341,7 @@ export async function comparePage(container, source, title, above) {
   const later = h("div", { class: "looked-into" });
   add(container, [
     resultsCard(),
+    compared.grid && effectsCard(compared.grid),
     sureCard(),
     plots.length > 0 && card("Plots", scrollable("Drawings", h("div", { class: "plots" }, plots.map(drawn)))),
     tasksCard(),

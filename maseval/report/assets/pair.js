@@ -29,16 +29,18 @@ export function comparedName({ domain, id }) {
   return simulationName(domain, id, "");
 }
 
-/** The runs of a task that differ most: the best and the worst, in the order of the table. */
+/** The runs of a task that differ most: the best and the worst of those that have it, in the order of the table. */
 function mostDifferent(task) {
-  const shares = task.cells.map((_, run) => passShare(task, run) ?? 0);
-  const best = shares.indexOf(Math.max(...shares));
-  const worst = shares.indexOf(Math.min(...shares));
-  return best === worst ? [0, 1] : [best, worst].sort((a, b) => a - b);
+  const runs = task.cells.map((_, run) => run).filter((run) => trialsIn(task, run).length > 0);
+  const share = (run) => passShare(task, run) ?? 0;
+  const best = runs.reduce((a, b) => (share(b) > share(a) ? b : a));
+  const worst = runs.reduce((a, b) => (share(b) < share(a) ? b : a));
+  return best === worst ? runs.slice(0, 2) : [best, worst].sort((a, b) => a - b);
 }
 
 /** A trial of each of these runs: where they differ, one that passed and one that failed. */
-export function trialsToOpen(task, runs = mostDifferent(task)) {
+export function trialsToOpen(task, wanted = mostDifferent(task)) {
+  const runs = wanted.every((run) => trialsIn(task, run).length > 0) ? wanted : mostDifferent(task);
   const shares = runs.map((run) => passShare(task, run) ?? 0);
   return runs.map((run, at) => {
     const kind = shares[at] > Math.min(...shares) ? "pass" : "fail";

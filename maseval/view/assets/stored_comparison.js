@@ -74,6 +74,8 @@ function restricted(whole, chosen) {
       `p-values of ${pairs[0].measure}, ${pairs.length} comparisons, Holm-corrected`,
     ],
     plots: [],
+    grid: null, // effects are those of the whole grid
+    system_facts: [],
     reasons: whole.reasons && { ...whole.reasons, failed: own(whole.reasons.failed), verdicts: own(whole.reasons.verdicts), rows: whole.reasons.rows.map((row) => ({ ...row, counts: own(row.counts) })).filter(({ counts }) => counts.some(Boolean)), unexplained: aboutThese(whole.reasons.unexplained) },
     tools: whole.tools && mostUsedFirst(whole.tools.map((tool) => ({ ...tool, calls: own(tool.calls), errors: own(tool.errors) }))),
   };

@@ -1,5 +1,6 @@
 """``maseval plan``: what a question costs, from runs and from stated rates."""
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,42 @@ def test_a_pilot_that_stopped_by_itself_is_named_or_refused(tmp_path: Path) -> N
     assert any(note.startswith(f"{wide}: Stopped early") for note in plan([wide]).notes)
     with pytest.raises(ConfigurationError, match="short stop at their first failure"):
         plan([short])
+
+
+def test_two_levels_of_a_factor_are_two_runs_alongside(runs: dict[str, Path]) -> None:
+    grid = tau2_grid(runs["noop"].parent / "one", seeds=(300,))
+    alike = ("trials", "simulations", "detectable", "detectable_like", "half_width")
+
+    asked = plan([grid], between="system=noisy,noop", difference=0.1)
+    two = plan([runs["noisy"], runs["noop"]], baseline="alongside", difference=0.1)
+
+    for one, other in zip(asked.rows, two.rows, strict=True):
+        assert all(getattr(one, name) == pytest.approx(getattr(other, name)) for name in alike)
+    assert asked.answers[0].partition(",")[0] == "a difference of 10.0 points"
+
+
+def test_more_cells_of_a_level_take_fewer_trials_in_each(runs: dict[str, Path]) -> None:
+    one, three = (
+        plan([tau2_grid(runs["noop"].parent / str(len(seeds)), seeds)], between="system")
+        for seeds in ((1,), (1, 2, 3))
+    )
+
+    assert [each.rows[0].simulations for each in (one, three)] == [24, 72]
+    assert three.about.tasks == 12 and three.rows[0].detectable < one.rows[0].detectable
+    assert "noisy and noop are compared in 3 combinations of the other factors" in three.notes[0]
+    stated = plan(tasks=12, rate=0.6, cells=3.0).rows[0]
+    assert stated.simulations == 72
+    assert stated.detectable == pytest.approx(plan(tasks=12, rate=0.6).rows[2].detectable)
+    with pytest.raises(ConfigurationError, match="system has noisy, noop; name two of its levels"):
+        plan([runs["noop"].parent / "3"], between="system=noisy,gold")
+
+
+def tau2_grid(folder: Path, seeds: tuple[int, ...]) -> Path:
+    for agent, seed in product(("noisy", "noop"), seeds):
+        cell = {"system": agent, "seed": str(seed)}
+        output = folder / f"{agent}-{seed}"
+        tau2.run(domain="library", agent=agent, trials=2, seed=seed, cell=cell, output=output)
+    return folder
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from tests.report.reading import index_of, rows_of
 
 FOUND = (
     "`maseval score` and `certify` name the cause; `show`, the report, the viewer and "
-    "`unbundle` mark every verdict that does not hold"
+    "`bundle --open` mark every verdict that does not hold"
 )
 
 

@@ -29,6 +29,7 @@ from maseval.benchmark.tau2.review.words import (
     record,
     speaks_of_a_transfer,
     spellings,
+    telling_values,
     wants_a_human,
 )
 
@@ -50,6 +51,11 @@ def explicit_yes(domain: str, place: str, tools: Collection[str]) -> Rule:
             yield _objection(consent, moment)
         elif done_since(consent.reply.message_index, moment):
             yield Broken("the same was already done after this yes")
+        elif phrases.OTHER_PAYMENT.search(consent.reply.text) and _pays_as_proposed(
+            consent, moment
+        ):
+            reply = {"reply": consent.reply.text}
+            yield Broken("the user wanted to pay in another way than the one proposed", reply)
 
     return require_yes
 
@@ -75,6 +81,20 @@ def _objection(consent: Consent, moment: CallMoment) -> Answer:
     if meaning is Meaning.REQUEST and name is not None and mentions(consent.question.text, name):
         return CannotTell("the user demanded what the agent described without asking")
     return Broken("the agent did not ask for a yes before the call", values)
+
+
+def _pays_as_proposed(consent: Consent, moment: CallMoment) -> bool:
+    """Return True if a call uses the payment of the proposal, or has none to choose."""
+    used = [each for each in telling_values(moment.arguments) if phrases.PAYMENT_ID.match(each)]
+    known = moment.talk.known_before(moment.message_index)
+    for each in used:
+        found = re.search(
+            rf'"{re.escape(each)}": {{[^{{}}]{{0,200}}"last_four": "(\d{{4}})"', known
+        )
+        forms = [each, found[1]] if found else [each]
+        if not any(mentions(consent.question.text, form) for form in forms):
+            return False
+    return True
 
 
 class Detail(NamedTuple):
@@ -252,13 +272,13 @@ def declines(question: Utterance, reply: Utterance, moment: CallMoment) -> bool:
     """Return True if a reply to a question about a call is a no, or puts the answer off."""
     if is_unclear(question, reply, moment):
         return phrases.PUTS_OFF.search(reply.text) is not None
-    return read_reply(reply.text, moment.call) is Meaning.NO
+    return read_reply(reply.text, moment.call["name"]) is Meaning.NO
 
 
 def is_unclear(question: Utterance, reply: Utterance, moment: CallMoment) -> bool:
     """Return True if a reply to one question is neither a clear yes nor a clear no."""
     one = question.text.count("?") < 2
-    return one and read_reply(reply.text, moment.call) is Meaning.UNCLEAR
+    return one and read_reply(reply.text, moment.call["name"]) is Meaning.UNCLEAR
 
 
 def transfer_is_wanted(domain: str, place: str) -> Rule:
