@@ -275,7 +275,7 @@ def check_agreement(call: BankCall) -> Iterator[Answer]:
     act = phrases.BANK_ACTS[call.name]
     for question, reply in call.moment.exchanges():
         if "?" in question.text and act.search(question.text):
-            if read_reply(reply.text, call.moment.call) is Meaning.NO:
+            if read_reply(reply.text, call.moment.call["name"]) is Meaning.NO:
                 yield Broken("the customer did not agree", {"reply": reply.text})
             return
 

@@ -276,7 +276,7 @@ def check_wish_for_data(moment: CallMoment) -> Iterator[Answer]:
     if not replies:
         yield Broken("the user was not asked before data was added")
         return
-    meanings = [read_reply(each.text, moment.call) for each in replies]
+    meanings = [read_reply(each.text, moment.call["name"]) for each in replies]
     if meanings[0] is Meaning.NO:
         yield Broken("the user does not want the data", {"reply": replies[0].text})
     elif not any(
