@@ -5,7 +5,6 @@ options. ``system`` is the agent under the name that it has in an experiment: th
 team of MACS, ``agent_data["system"]`` of a benchmark of one's own.
 """
 
-import hashlib
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
@@ -17,7 +16,6 @@ from maseval.app.running.folder_run import as_file_name
 from maseval.core.exceptions import ConfigurationError
 
 BENCHMARK, GRID, NAME, SKIP, SYSTEM = "benchmark", "grid", "name", "skip", "system"
-_LONGEST_NAME = 100
 # Where a factor is an option of another name; of benchmarks of one's own, an entry of agent_data.
 _OPTIONS = {"tau2": {SYSTEM: "agent"}, "macs": {SYSTEM: "team"}}
 _AGENT_DATA = {SYSTEM: "system", "agent_model": "model_id"}
@@ -78,8 +76,7 @@ def cells_of(
     if not kept:
         raise ConfigurationError(f"{SKIP} leaves out every cell of [{GRID}]; leave out fewer")
     options = _Options(shared, [_benchmark_of(levels, shared) for levels in kept], options_of)
-    cells = [options.cell(levels) for levels in kept]
-    return _with_unique_names(cells)
+    return [options.cell(levels) for levels in kept]
 
 
 def _levels(factor: str, given: object) -> list[Level]:
@@ -229,19 +226,3 @@ def _place_in_name(factor: str) -> tuple[int, str]:
     return {SYSTEM: 0, "agent": 0, "agent_model": 1, "domain": 3, BENCHMARK: 4}.get(
         factor, 2
     ), factor
-
-
-def _with_unique_names(cells: Sequence[Cell]) -> list[Cell]:
-    names = [each.name for each in cells]
-    return [
-        each._replace(name=_unique_name(each))
-        if len(each.name) > _LONGEST_NAME or names.count(each.name) > 1
-        else each
-        for each in cells
-    ]
-
-
-def _unique_name(cell: Cell) -> str:
-    """Add a hash of the levels, which other cells do not change."""
-    ordered = sorted(cell.levels.items())
-    return f"{cell.name[:_LONGEST_NAME]}-{hashlib.sha256(repr(ordered).encode()).hexdigest()[:6]}"

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from maseval.benchmark.tau2.formats.message import spoken_text
+from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.consent import (
     Consent,
     Meaning,
@@ -22,7 +23,7 @@ from maseval.benchmark.tau2.review.policy.rules import (
     talk_rule,
 )
 from maseval.benchmark.tau2.review.talk import CallMoment, Talk
-from maseval.benchmark.tau2.review.words import mentions, record, spellings
+from maseval.benchmark.tau2.review.words import mentions, record, spellings, telling_values
 
 TRANSFER_TOOL = "transfer_to_human_agents"
 _JOINS = ("_", "-", ".")
@@ -42,6 +43,11 @@ def explicit_yes(domain: str, place: str, tools: Collection[str]) -> Rule:
             yield _objection(consent, moment)
         elif done_since(consent.reply.message_index, moment):
             yield Broken("the same was already done after this yes")
+        elif phrases.OTHER_PAYMENT.search(consent.reply.text) and _pays_as_proposed(
+            consent, moment
+        ):
+            reply = {"reply": consent.reply.text}
+            yield Broken("the user wanted to pay in another way than the one proposed", reply)
 
     return require_yes
 
@@ -67,6 +73,20 @@ def _objection(consent: Consent, moment: CallMoment) -> Answer:
     if meaning is Meaning.REQUEST and name is not None and mentions(consent.question.text, name):
         return CannotTell("the user demanded what the agent described without asking")
     return Broken("the agent did not ask for a yes before the call", values)
+
+
+def _pays_as_proposed(consent: Consent, moment: CallMoment) -> bool:
+    """Return True if a call uses the payment of the proposal, or has none to choose."""
+    used = [each for each in telling_values(moment.arguments) if phrases.PAYMENT_ID.match(each)]
+    known = moment.talk.known_before(moment.message_index)
+    for each in used:
+        found = re.search(
+            rf'"{re.escape(each)}": {{[^{{}}]{{0,200}}"last_four": "(\d{{4}})"', known
+        )
+        forms = [each, found[1]] if found else [each]
+        if not any(mentions(consent.question.text, form) for form in forms):
+            return False
+    return True
 
 
 class Detail(NamedTuple):
