@@ -12,6 +12,7 @@ from maseval.benchmark.tau2.review.policy.consent import (
     Topic,
     done_since,
     find_consent,
+    read_reply,
 )
 from maseval.benchmark.tau2.review.policy.rules import (
     Answer,
@@ -22,8 +23,15 @@ from maseval.benchmark.tau2.review.policy.rules import (
     rule,
     talk_rule,
 )
-from maseval.benchmark.tau2.review.talk import CallMoment, Talk
-from maseval.benchmark.tau2.review.words import mentions, record, spellings, telling_values
+from maseval.benchmark.tau2.review.talk import CallMoment, Talk, Utterance
+from maseval.benchmark.tau2.review.words import (
+    mentions,
+    record,
+    speaks_of_a_transfer,
+    spellings,
+    telling_values,
+    wants_a_human,
+)
 
 TRANSFER_TOOL = "transfer_to_human_agents"
 _JOINS = ("_", "-", ".")
@@ -258,3 +266,32 @@ def nothing_after_a_transfer(domain: str, place: str, tools: Collection[str]) ->
 
 def _hands_over(tool: str) -> bool:
     return tool == TRANSFER_TOOL
+
+
+def declines(question: Utterance, reply: Utterance, moment: CallMoment) -> bool:
+    """Return True if a reply to a question about a call is a no, or puts the answer off."""
+    if is_unclear(question, reply, moment):
+        return phrases.PUTS_OFF.search(reply.text) is not None
+    return read_reply(reply.text, moment.call["name"]) is Meaning.NO
+
+
+def is_unclear(question: Utterance, reply: Utterance, moment: CallMoment) -> bool:
+    """Return True if a reply to one question is neither a clear yes nor a clear no."""
+    one = question.text.count("?") < 2
+    return one and read_reply(reply.text, moment.call["name"]) is Meaning.UNCLEAR
+
+
+def transfer_is_wanted(domain: str, place: str) -> Rule:
+    """Return the rule that nobody is transferred who does not want it."""
+
+    @rule(f"{domain}.transfer.wish", Kind.PROTOCOL, place=place, tools={TRANSFER_TOOL})
+    def require_wish(moment: CallMoment) -> Iterator[Answer]:
+        """Nobody is transferred to a human against the user's last word on it."""
+        for question, reply in moment.exchanges():
+            refused = phrases.NO_TRANSFER.search(reply.text)
+            if refused or speaks_of_a_transfer(question.text) or wants_a_human(reply.text):
+                if refused or declines(question, reply, moment):
+                    yield Broken("the user did not want a transfer", {"reply": reply.text})
+                return
+
+    return require_wish
