@@ -18,6 +18,19 @@ function speaker(message) {
   return message.speaker ? `${who} (${message.speaker})` : who;
 }
 
+/** The lane of each agent of a team, by which its messages are coloured. */
+function lanesOf(messages) {
+  const names = messages.flatMap(({ speaker, aside = [] }) => [...aside.map((each) => each.speaker), speaker]);
+  return new Map([...new Set(names.filter(Boolean))].map((name, place) => [name, `lane lane-${place % 6}`]));
+}
+
+/** What the agents of a team said among themselves. */
+function amongAgents(aside, lanes) {
+  const line = (said) =>
+    h("li", { class: lanes.get(said.speaker) }, h("strong", {}, said.who === "user" ? `to ${said.speaker}` : said.speaker), words(said), (said.calls ?? []).map((call) => toolCall(call)));
+  return h("li", { class: "among" }, h("ol", { "aria-label": "Among the agents" }, aside.map(line)));
+}
+
 function valueOf(value) {
   if (value === undefined) return h("i", {}, "(none)");
   const text = JSON.stringify(value);
@@ -106,12 +119,12 @@ function modelCall({ model }) {
 /**
  * One message; `link` gives the address of a message by its number. `moment` is the world after it,
  * `wrong` the fields that are wrong in the end, `lost` why the verdict was decided here, `fault` what is
- * wrong with it, and `travel` shows the databases after it.
+ * wrong with it, `travel` shows the databases after it, and `lane` are the classes of its agent in a team.
  */
-export function drawMessage(said, link, { moment, wrong = new Set(), lost, fault, travel } = {}) {
+export function drawMessage(said, link, { moment, wrong = new Set(), lost, fault, travel, lane = "" } = {}) {
   return h(
     "li",
-    { class: `message ${SPEAKERS[said.who] ? said.who : "other"} ${lost ? "lost-here" : ""}`, id: link && decodeURIComponent(link(said.index).split("#")[1]), "data-message": String(said.index), tabindex: "-1" },
+    { class: `message ${SPEAKERS[said.who] ? said.who : "other"} ${lost ? "lost-here" : ""} ${lane}`, id: link && decodeURIComponent(link(said.index).split("#")[1]), "data-message": String(said.index), tabindex: "-1" },
     lost && h("p", { class: "lost-mark" }, lost),
     fault?.table,
     h(
@@ -151,7 +164,8 @@ export function conversationSection(detail, link, { lost, travel } = {}) {
   const moments = new Map((timeline?.messages ?? []).map((moment) => [moment.index, moment]));
   const wrong = new Set((explanation?.fields ?? []).map(({ place }) => place));
   const decided = lost && messages.findLast(({ index }) => index <= lost.message);
+  const lanes = lanesOf(messages);
   const here = (said) => said === decided && { lost: lost.words, fault: faultAt(said, detail) };
-  const draw = (said) => drawMessage(said, link, { moment: moments.get(said.index), wrong, travel, ...here(said) });
+  const draw = (said) => [said.aside && amongAgents(said.aside, lanes), drawMessage(said, link, { moment: moments.get(said.index), wrong, travel, lane: lanes.get(said.speaker), ...here(said) })];
   return [h("div", { class: "talk-tools" }, rawSwitch()), h("ol", { class: "conversation" }, messages.map(draw))];
 }

@@ -48,6 +48,18 @@ function usageSection({ usage }) {
   return scrollable("Usage", h("table", { class: "used" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, lines)));
 }
 
+const WORK = { requests: "model requests", calls: "tool calls", handovers: "took over", input_tokens: "input tokens", output_tokens: "output tokens", seconds: "seconds" };
+
+/** The part of each agent of a team, and whose message decided the verdict. */
+function teamSection({ team, messages }, link, { lost } = {}) {
+  if (!team) return null;
+  const decider = lost && messages?.findLast(({ index }) => index <= lost.message)?.speaker;
+  const head = ["agent", ...Object.values(WORK)].map((name) => h("th", { scope: "col" }, name));
+  const cells = (each) => Object.entries(WORK).map(([key, name]) => h("td", { class: "number", "data-name": name }, each[key] == null ? "–" : count.format(each[key])));
+  const lines = team.map((each) => h("tr", {}, h("th", { scope: "row" }, each.agent, each.agent === decider && [" ", h("span", { class: "tag bad" }, "decided")]), cells(each)));
+  return scrollable("Team", h("table", { class: "used" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, lines)));
+}
+
 // Each makes one section from the details, or nothing. To show something more, add it here and
 // its part to the details.
 const SECTIONS = [
@@ -59,6 +71,7 @@ const SECTIONS = [
   ["State", stateSection],
   ["Policy", policySection],
   ["Task", taskSection],
+  ["Team", teamSection],
   ["Usage", usageSection],
   ["Record", ({ record }) => record && pairs(record)],
 ];
