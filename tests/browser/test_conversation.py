@@ -225,3 +225,23 @@ def test_the_policy_is_the_one_that_was_recorded_or_the_page_says_that_it_is_not
         expect(section.get_by_role("note")).to_have_count(0)
     expect(read("2").get_by_role("note")).to_contain_text("Not the text that the agent was given")
     expect(read("3").get_by_role("note")).to_contain_text("does not say which policy")
+
+
+def test_a_model_call_has_its_parts_in_tabs_and_says_which_turn_it_was(visit, tmp_path):
+    talk = [said("user", "Hi", second=1), said("assistant", "Hello", second=5, cost=0.5)]
+    logged = {"timestamp": "2025-01-01T10:00:02", "generation_params": {"temperature": 0.5}}
+    asked = simulated("1", messages=talk)
+    asked["traces"]["models"] = {"agent_model": {"model_id": "lab/one", "logs": [logged]}}
+    visited = visit(write_report([asked], tmp_path / "report.html"))
+    page = visited.open("#retail/1/0")
+    visited.wait_for_simulation().get_by_text("Model call").click()
+
+    expect(page.locator("summary", has_text="Model call")).to_contain_text("turn 1 of 1")
+    shown = page.get_by_role("tabpanel")
+    expect(shown).to_contain_text("temperature")
+    page.get_by_role("tab", name="Request").press("ArrowRight")
+    expect(shown).to_have_text("Hello")
+    page.get_by_role("tab", name="Usage").click()
+    expect(shown).to_contain_text("$0.50")
+    page.get_by_role("tab", name="Raw").click()
+    expect(shown).to_contain_text("2025-01-01T10:00:02")

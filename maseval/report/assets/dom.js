@@ -88,6 +88,30 @@ export function columnHead(name) {
   return name ? h("th", { scope: "col" }, name) : h("td");
 }
 
+/** Parts of one thing, of which one is shown: names, and what draws each. */
+export function tabs(label, parts) {
+  const shown = h("div", { role: "tabpanel", tabindex: "0" });
+  const show = (at) => {
+    buttons.forEach((button, place) => {
+      button.setAttribute("aria-selected", String(place === at));
+      button.tabIndex = place === at ? 0 : -1;
+    });
+    shown.setAttribute("aria-label", parts[at][0]);
+    shown.replaceChildren();
+    add(shown, [parts[at][1]()]);
+  };
+  const keydown = ({ key, target }) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[key];
+    const next = step && (buttons.indexOf(target) + step + parts.length) % parts.length;
+    if (next == null) return;
+    show(next);
+    buttons[next].focus();
+  };
+  const buttons = parts.map(([name], at) => h("button", { type: "button", role: "tab", click: () => show(at) }, name));
+  show(0);
+  return h("div", { class: "tabs" }, h("div", { role: "tablist", "aria-label": label, keydown }, buttons), shown);
+}
+
 /** Names and values, side by side. */
 export function pairs(list, show = (value) => value) {
   return h("dl", { class: "pairs" }, list.map(([name, value]) => [h("dt", {}, name), h("dd", {}, show(value))]));

@@ -74,10 +74,12 @@ function headline() {
   const facts = new Map(index.facts);
   const who = facts.get("Agent")?.split(",")[0] ?? facts.get("Model of agent") ?? index.title;
   const tasks = all.counts[counts.indexOf("tasks")] ?? index.tasks.length;
+  const [verdicts, planned] = ["verdicts", "simulations"].map((name) => all.counts[counts.indexOf(name)]);
+  const missing = verdicts < planned && `; ${count.format(verdicts)} of ${counted(planned, "simulation")} have a verdict`;
   const failed = simulations.filter(({ outcome }) => outcome === "fail").length;
   const [[label, number] = []] = labelling() ? [] : reasons();
   const most = label && [`; ${count.format(number)} of its ${counted(failed, "failure")}: `, h("b", {}, label)];
-  return [h("b", {}, who), " passes ", h("b", {}, percent(rate.value)), ` of ${counted(tasks, "task")}`, between(rate) && ` (95% CI ${between(rate)})`, most, "."];
+  return [h("b", {}, who), " passes ", h("b", {}, percent(rate.value)), ` of ${counted(tasks, "task")}`, between(rate) && ` (95% CI ${between(rate)})`, missing, most, "."];
 }
 
 /** What the numbers mean, and those beside the official one. */

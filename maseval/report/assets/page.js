@@ -3,6 +3,7 @@
 import { showMessage } from "./conversation.js";
 import { detailOf, linkTo, load, nameOf, OUTCOMES, simulations } from "./data.js";
 import { add, h } from "./dom.js";
+import { saveSimulation } from "./download.js";
 import { drawOverview } from "./overview.js";
 import { drawRemarks, refreshRemarks } from "./remarks.js";
 import { banner, drawSimulation } from "./simulation.js";
@@ -71,6 +72,10 @@ function panelBar() {
     button("↑", "Previous simulation (k)", () => go(neighbour(-1))),
     button("↓", "Next simulation (j)", () => go(neighbour(1))),
     besideButton(button),
+    !reading.other && [
+      button("Save", "Save this simulation as a JSON file", async () => saveSimulation(nameOf(reading.one), await detailOf(reading.one))),
+      button("Print", "Print this simulation", () => print()),
+    ],
     h("span", { class: "spread" }),
     button("✕", "Close (Esc)", close),
   );
