@@ -339,8 +339,11 @@ def print_simulation(view: "SimulationView", console: Console, *, full: bool = F
     if query := view.task.get("query"):
         words = str(query) if full else shorten_line(str(query), 400)
         console.print(f"{styled(f'User instructions: {words}', 'dim')}\n")
+    limit = None if full else _RESULT_LENGTH
     for message in view.messages:
-        print_parts(_message_parts(message, None if full else _RESULT_LENGTH), console)
+        for aside in message.get("aside") or ():
+            print_parts(_message_parts(aside, limit, margin=4), console)
+        print_parts(_message_parts(message, limit), console)
     print_verdict(view, console)
 
 
@@ -364,6 +367,7 @@ def print_verdict(view: "SimulationView", console: Console) -> None:
         print_parts(section_parts(sections), console)
         console.rule()
     print_parts(unexplained_parts(view.unexplained), console)
+    print_parts(_team_parts(view), console)
     print_parts(_outcome_parts(view), console)
 
 
@@ -373,22 +377,52 @@ def unexplained_parts(why: str | None) -> Parts:
         yield styled(f"Note: {why}", "yellow")
 
 
-def _message_parts(message: Mapping[str, Any], limit: int | None) -> Parts:
+def _message_parts(message: Mapping[str, Any], limit: int | None, margin: int = 0) -> Parts:
+    """Yield a message; one with a margin was said among the agents of a team."""
     who, colour = _WHO.get(message["who"], (str(message["who"]).capitalize(), "yellow"))
     when = f" [dim]{message['seconds']:.1f} s[/dim]" if "seconds" in message else ""
+    number = f"[dim]#{message['index']}[/dim] "
     if speaker := message.get("speaker"):
         who = f"{who} ({speaker})"
-    yield f"[dim]#{message['index']}[/dim] [bold {colour}]{inert(who)}[/]{when}"
+    if margin:
+        who = f"{'to ' if message['who'] == 'user' else ''}{speaker}"
+        when, number, colour = "", "", "blue"
+    yield indent(f"{number}[bold {colour}]{inert(who)}[/]{when}", margin)
     if words := message.get("text"):
-        yield indent(inert(words), 2)
+        yield indent(inert(words if not margin else _limit(words, limit)), margin + 2)
     for call in message.get("calls") or ():
         writes = " [yellow](writes)[/yellow]" if call.get("writes") else ""
         arguments = inert(_limit(call["arguments"], limit))
-        yield indent(f"→ {styled(call['name'], 'bold')} {arguments}{writes}", 2)
+        yield indent(f"→ {styled(call['name'], 'bold')} {arguments}{writes}", margin + 2)
         if (result := call.get("result")) is not None:
             colour = "red" if result["failed"] else "dim"
-            yield indent(styled(f"← {_limit(result['text'], limit)}", colour), 4)
+            yield indent(styled(f"← {_limit(result['text'], limit)}", colour), margin + 4)
     yield ""
+
+
+def _team_parts(view: "SimulationView") -> Parts:
+    """Yield the part of each agent of a team."""
+    if not view.team:
+        return
+    table = Table("agent", *_WORK.values())
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for each in view.team:
+        values = (getattr(each, name) for name in _WORK)
+        table.add_row(inert(each.agent), *("" if one is None else f"{one:,}" for one in values))
+    yield table
+    if view.decider:
+        yield f"The message that decided was {inert(view.decider)}'s."
+
+
+_WORK = {
+    "requests": "model requests",
+    "calls": "tool calls",
+    "handovers": "took over",
+    "input_tokens": "input tokens",
+    "output_tokens": "output tokens",
+    "seconds": "seconds",
+}
 
 
 def _limit(text: str, limit: int | None) -> str:

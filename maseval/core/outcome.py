@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Literal, NamedTuple, NotRequired, TypedDict
 
+from maseval.core import teamwork
 from maseval.core.answer_cache import ANSWERS, ANSWERS_FROM_CACHE
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.recorded import (
-    LoggedCall,
     Part,
     Recorded,
     RecordedMessage,
@@ -263,14 +263,6 @@ class ComponentUsage(NamedTuple):
         return (self.input_tokens or 0) + (self.output_tokens or 0)
 
 
-class RecordedEvent(NamedTuple):
-    """A message, or a request to a model: whose it is, and when it was."""
-
-    time: str
-    agent: str
-    entry: RecordedMessage | LoggedCall
-
-
 class RecordedAttempt(Recorded):
     """One attempt at a repetition."""
 
@@ -330,21 +322,40 @@ class RecordedReport(RecordedAttempt):
         )
         return ", ".join(dict.fromkeys(filter(None, found))) or None
 
-    def events(self) -> list[RecordedEvent]:
+    @cached_property
+    def team(self) -> list[str]:
+        """The names of the agents that took part, if they are several."""
+        spoken = [each.agent for each in self.simulation.messages if each.role == "assistant"]
+        own = [event.agent for event in teamwork.own_events(self.traced_agents)]
+        names = [*dict.fromkeys(filter(None, [*self.traced_agents, *own, *spoken]))]
+        return names if len(names) > 1 else []
+
+    def events(self) -> list[teamwork.RecordedEvent]:
         """Return who did what, in order of time: agents that work in parallel side by side.
 
-        An entry without a time stands after the one before it. Where the environment recorded the
-        conversation, the messages of an agent that works alone are those.
+        An entry without a time stands after the one before it. What agents recorded themselves is
+        left out where the environment recorded it as well.
         """
-        spoken = _events("user", self.simulation.messages)
-        if not spoken or len(self.traced_agents) > 1:
-            for name, trace in self.traced_agents.items():
-                spoken += _events(name, trace.messages)
-                for member, said in trace.members.items():
-                    spoken += _events(member, said)
+        spoken = teamwork.events_of(teamwork.USER, self.simulation.messages)
+        if not spoken or self.team:
+            spoken = [
+                *teamwork.unrecorded(teamwork.own_events(self.traced_agents), spoken),
+                *spoken,
+            ]
         for name, trace in self.traced_models.items():
-            spoken += _events(name, trace.logs)
+            spoken += teamwork.events_of(name, trace.logs)
         return sorted(spoken, key=lambda event: event.time)
+
+    def work(self) -> list[teamwork.AgentWork]:
+        """Return the part of each agent of a team; nothing for a single agent."""
+        own = {
+            each.component.removeprefix("agents:"): (each.input_tokens, each.output_tokens)
+            for each in self.usage
+            if each.attempt is None and each.component.startswith("agents:")
+        }
+        return teamwork.work_of(
+            self.team, self.events(), teamwork.own_events(self.traced_agents), own
+        )
 
     @property
     def task(self) -> TaskKey:
@@ -458,28 +469,22 @@ class RecordedReport(RecordedAttempt):
         every = [units for _, _, record in self._used if (units := record.get("units"))]
         return int(sum(number(mapping(units).get(unit)) or 0 for units in every))
 
-    def conversations(self) -> list[tuple[str | None, list[RecordedMessage]]]:
-        """Return the simulation's messages where there is one, else those of each agent.
+    def said(self) -> list[tuple[str | None, RecordedMessage]]:
+        """Return the messages of the simulation, or of all agents; of several with their names."""
+        spoken = teamwork.events_of(teamwork.USER, self.simulation.messages)
+        own = [] if spoken else teamwork.own_events(self.traced_agents)
+        spoken += sorted(own, key=lambda event: event.time) if self.team else own
+        return [
+            (agent if agent in self.team else None, message)
+            for _, agent, message in spoken
+            if isinstance(message, RecordedMessage)
+        ]
 
-        Each has its agent's name, where there are several agents.
-        """
-        if self.simulation.messages:
-            return [(None, self.simulation.messages)]
-        several = len(self.traced_agents) > 1
-        traced = self.traced_agents.items()
-        return [(name if several else None, agent.messages) for name, agent in traced]
-
-
-def _events(name: str, entries: Iterable[RecordedMessage | LoggedCall]) -> list[RecordedEvent]:
-    """Return the entries of one record; a tool's answer belongs to the caller before it."""
-    events: list[RecordedEvent] = []
-    for entry in entries:
-        last = events[-1] if events else RecordedEvent("", name, entry)
-        within = getattr(entry, "agent_within", None)
-        is_answer = entry.raw.get("role") == "tool"
-        agent = entry.agent or within or (last.agent if is_answer else name)
-        events.append(RecordedEvent(str(entry.timestamp or last.time), agent, entry))
-    return events
+    def decider(self, message: int | None) -> str | None:
+        """Return the agent of a team whose message it is, such as that which decided."""
+        return dict(enumerate(who for who, _ in self.said())).get(
+            -1 if message is None else message
+        )
 
 
 def parse_report(report: object, name: str = "this") -> RecordedReport:

@@ -2,6 +2,7 @@
 
 from maseval.frames.frame import TABLES, Column, Frame, TableForm
 from maseval.frames.tables import (
+    agents,
     checks,
     findings,
     messages,
@@ -17,6 +18,7 @@ __all__ = [
     "Column",
     "Frame",
     "TableForm",
+    "agents",
     "checks",
     "findings",
     "messages",

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from maseval.app.benchmarks import support_by_name
+from maseval.app.results.explained import cause_in
 from maseval.app.results.results import run_summary
 from maseval.app.results.variants import variant_scores
 from maseval.core.finding import Finding
@@ -138,7 +139,7 @@ def simulation_rows(report: RecordedReport, source: OpenedSource) -> Rows:
         "seconds": report.seconds,
         "seed": report.seed,
         "attempts": 1 + len(report.attempts),
-        "messages": sum(len(recorded) for _, recorded in report.conversations()),
+        "messages": len(report.said()),
         "tool_calls": len(calls),
         "tool_errors": sum(bool(call["result"] and call["result"]["failed"]) for call in calls),
         "agent": _join(agent.name for agent in report.agents.values()),
@@ -182,24 +183,31 @@ def _join(names: Iterable[str | None]) -> str | None:
 
 
 def message_rows(report: RecordedReport, source: OpenedSource) -> Rows:
-    for speaker, messages in report.conversations():
-        for position, message in enumerate(messages):
-            answer = message.role == "tool"
-            yield {
-                "position": position,
-                "speaker": speaker,
-                "role": message.role,
-                "content": message.content,
-                "tool_calls": len(message.calls),
-                "tool_call_id": message.call_id if answer else None,
-                "failed": bool(message.error) if answer else None,
-                "at": message.timestamp,
-                "cost": message.cost,
-                "input_tokens": message.input_tokens,
-                "output_tokens": message.output_tokens,
-                "reasoning_tokens": number(message.usage.get("reasoning_tokens")),
-                "reasoning": message.reasoning,
-            }
+    for position, (speaker, message) in enumerate(report.said()):
+        answer = message.role == "tool"
+        yield {
+            "position": position,
+            "speaker": speaker,
+            "role": message.role,
+            "content": message.content,
+            "tool_calls": len(message.calls),
+            "tool_call_id": message.call_id if answer else None,
+            "failed": bool(message.error) if answer else None,
+            "at": message.timestamp,
+            "cost": message.cost,
+            "input_tokens": message.input_tokens,
+            "output_tokens": message.output_tokens,
+            "reasoning_tokens": number(message.usage.get("reasoning_tokens")),
+            "reasoning": message.reasoning,
+        }
+
+
+def agent_rows(report: RecordedReport, source: OpenedSource) -> Rows:
+    """Yield the part of each agent of a team."""
+    cause = cause_in(source.findings(report)) if report.team else None
+    decided = cause and report.decider(cause.message)
+    for each in report.work():
+        yield {**each._asdict(), "decided": each.agent == decided if decided else None}
 
 
 def tool_call_rows(report: RecordedReport, source: OpenedSource) -> Rows:

@@ -56,13 +56,14 @@ def _by_report(rows_of: _RowsOfReport) -> _RowsOfSource:
 runs = _table("runs", rows.run_rows)
 simulations = _table("simulations", _by_report(rows.simulation_rows))
 messages = _table("messages", _by_report(rows.message_rows))
+agents = _table("agents", _by_report(rows.agent_rows))
 tool_calls = _table("tool_calls", _by_report(rows.tool_call_rows))
 checks = _table("checks", _by_report(rows.check_rows))
 findings = _table("findings", _by_report(rows.finding_rows))
 scores = _table("scores", rows.score_rows)
 remarks = _table("remarks", rows.remark_rows)
 
-_FRAMES = (runs, simulations, messages, tool_calls, checks, findings, scores, remarks)
+_FRAMES = (runs, simulations, messages, agents, tool_calls, checks, findings, scores, remarks)
 
 
 def frame_named(

@@ -32,7 +32,8 @@ class ShownMessage(TypedDict):
 
     ``seconds`` count from the first message, ``took`` from the one before; ``tokens`` are those
     that its model read and wrote, and ``thought`` is what it thought before. ``model`` says what is
-    recorded of the request: pairs of a name and a text, the model first.
+    recorded of the request: pairs of a name and a text, the model first. ``aside`` is what the
+    agents of a team said among themselves before it.
     """
 
     index: int
@@ -47,36 +48,59 @@ class ShownMessage(TypedDict):
     took: NotRequired[float]
     failed: NotRequired[bool]
     model: NotRequired[list[tuple[str, str]]]
+    aside: NotRequired[list["ShownMessage"]]
 
 
 def conversation(report: RecordedReport) -> list[ShownMessage]:
-    """Return the simulation's messages where there is one, else those of each agent."""
-    messages: list[ShownMessage] = []
-    for speaker, recorded in report.conversations():
-        shown = _with_answers(recorded, report.tool_types, speaker)
-        _add_requests(report, recorded, shown)
-        messages += shown
+    """Return the simulation's messages where there is one, else those of all agents."""
+    said = report.said()
+    messages = _with_answers(said, report.tool_types)
+    _add_requests(report, [message for _, message in said], messages)
+    if report.team and report.simulation.messages:
+        _add_asides(report, messages)
     return messages
 
 
-_SIDES = {"assistant": "agent", "user": "user"}
+def _add_asides(report: RecordedReport, messages: Sequence[ShownMessage]) -> None:
+    """Add before each message what the agents of a team said among themselves until then."""
+    known = {id(message) for _, message in report.said()}
+    among = [
+        (agent, message, time)
+        for time, agent, message in report.events()
+        if isinstance(message, RecordedMessage) and message.role != "system"
+        if id(message) not in known
+    ]
+    asides = _with_answers([each[:2] for each in among], report.tool_types)
+    for message in messages:
+        until = str(report.simulation.messages[message["index"]].timestamp or "")
+        own = [each for each in asides if among[each["index"]][2] <= until]
+        asides = asides[len(own) :]
+        if own:
+            message["aside"] = own
 
 
 def _add_requests(
     report: RecordedReport, recorded: Sequence[RecordedMessage], shown: Sequence[ShownMessage]
 ) -> None:
-    """Add to each message the calls of its side's model since the message before."""
+    """Add to each message the calls of its speaker's model since the message before."""
     logged = [
-        (name.partition("_")[0], model.model_id or name, call, str(call.timestamp))
+        (call.agent or name.partition("_")[0], model.model_id or name, call, str(call.timestamp))
         for name, model in report.traced_models.items()
         for call in model.logs
         if call.timestamp
     ]
+    agents = ("agent", *report.traced_agents, *report.team)
+    roles = {"user": "user", **dict.fromkeys(agents, "assistant")}
     for message in shown if logged else ():
-        index, side = message["index"], _SIDES.get(message["who"])
+        index, speaker = message["index"], message.get("speaker")
         began = str(recorded[index - 1].timestamp or "") if index else ""
         ended = str(recorded[index].timestamp or "")
-        calls = [each for each in logged if each[0] == side and began <= each[3] <= ended]
+        calls = [
+            each
+            for each in logged
+            if roles.get(each[0]) == message["who"] and speaker in (None, each[0])
+            if began <= each[3] <= ended
+        ]
         if calls:
             message["model"] = _request(calls[-1][1], calls[-1][2], len(calls))
 
@@ -101,15 +125,15 @@ _Waiting = list[tuple[object, ShownCall]]
 
 
 def _with_answers(
-    recorded: Sequence[RecordedMessage], types: Shape, speaker: str | None
+    said: Sequence[tuple[str | None, RecordedMessage]], types: Shape
 ) -> list[ShownMessage]:
     """Return the messages in order, with each tool's answer beside the call it answers."""
-    moments = [_moment(message) for message in recorded]
+    moments = [_moment(message) for _, message in said]
     messages: list[ShownMessage] = []
-    waiting: _Waiting = []
-    for index, message in enumerate(recorded):
+    waiting: dict[str | None, _Waiting] = {}
+    for index, (speaker, message) in enumerate(said):
         took = _seconds(moments[index - 1], moments[index]) if index else None
-        if message.role == "tool" and (call := _answered_call(message, waiting)):
+        if message.role == "tool" and (call := _answered_call(message, waiting.get(speaker, []))):
             call["result"] = _result(message, took)
             continue
         shown = _message(index, message, _seconds(moments[0], moments[index]), took)
@@ -119,7 +143,7 @@ def _with_answers(
             shown["calls"] = [_call(call, message.role, types) for call in message.calls]
         if message.role != "tool":
             ids = (call.id for call in message.calls)
-            waiting = list(zip(ids, shown.get("calls", ()), strict=True))
+            waiting[speaker] = list(zip(ids, shown.get("calls", ()), strict=True))
         messages.append(shown)
     return messages
 

@@ -144,6 +144,7 @@ _PARTS: dict[str, Callable[[RecordedReport, list[ShownMessage]], object]] = {
     "messages": lambda _, messages: messages,
     "answer": lambda report, messages: None if messages else text_or_none(report.final_answer),
     "usage": lambda report, _: usage_rows(report),
+    "team": lambda report, _: [each._asdict() for each in report.work()],
     "record": lambda report, _: _record(report),
 }
 

@@ -24,7 +24,7 @@ def success_rates(
     Those of a ``subset`` are named an estimate.
     """
     if not outcomes:
-        return {"rows": [], "notes": [_MEANING]}
+        return {"rows": [], "meaning": [_MEANING]}
     found = summarise(outcomes)
     domains = found.domains if len(found.groups) > 1 else []
     rows = [
@@ -37,39 +37,45 @@ def success_rates(
         }
         for name, group in [*((each.group, each) for each in domains), ("all", found.overall)]
     ]
-    notes = [subset and subset.note, _MEANING, found.interval_in_words, found.overall.shortfall]
-    return {"rows": rows, "notes": list(filter(None, notes))}
+    notes = filter(None, [subset and subset.note, found.overall.shortfall])
+    meaning = filter(None, [_MEANING, found.interval_in_words])
+    return {"rows": rows, "notes": [*notes], "meaning": [*meaning]}
 
 
 _COUNTS = ("tasks", "simulations", "verdicts")
 
 
 class _Summary(Recorded):
-    """``doubt`` says why the numbers are doubtful."""
+    """``beside`` are rows that stand beside the official ones, and ``meaning`` explains numbers.
+
+    ``doubt`` says why they are doubtful.
+    """
 
     rows = Part(list_of(mapping))
+    beside = Part(list_of(mapping))
     notes = Part(list_of(str))
+    meaning = Part(list_of(str))
 
 
 def summary_table(given: Shape) -> dict[str, object]:
     """Return a summary as columns and rows; each key that is not a count is a measure."""
     summary = _Summary(given)
-    rows = summary.rows
-    counts = [key for key in _COUNTS if any(key in row for row in rows)]
+    every = [*summary.rows, *summary.beside]
+    counts = [key for key in _COUNTS if any(key in row for row in every)]
     known = {"name", *counts}
-    measures = list(dict.fromkeys(key for row in rows for key in row if key not in known))
+    measures = list(dict.fromkeys(key for row in every for key in row if key not in known))
+
+    def row_of(row: Shape) -> dict[str, object]:
+        parts = {"counts": counts, "measures": measures}
+        return {"name": row.get("name")} | {k: [*map(row.get, v)] for k, v in parts.items()}
+
     return {
         "counts": counts,
         "measures": measures,
-        "rows": [
-            {
-                "name": row.get("name"),
-                "counts": [row.get(key) for key in counts],
-                "measures": [row.get(key) for key in measures],
-            }
-            for row in rows
-        ],
+        "rows": [*map(row_of, summary.rows)],
+        "beside": [*map(row_of, summary.beside)],
         "notes": summary.notes,
+        "meaning": summary.meaning,
         **({"doubt": given["doubt"]} if given.get("doubt") else {}),
     }
 

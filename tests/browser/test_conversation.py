@@ -11,7 +11,7 @@ from maseval.commands import tau2
 from maseval.report import write_report
 from tests.browser.hostile import ALIVE
 from tests.browser.waiting import eventually
-from tests.report.builders import said, simulated
+from tests.report.builders import answered, call, said, simulated
 from tests.report.reading import index_of, packets_of
 
 
@@ -56,6 +56,28 @@ def test_the_verdict_is_a_line_that_leads_to_the_deciding_message(failed):
     expect(decided).to_be_focused()
     expect(decided.locator(".lost-mark")).to_contain_text("Lost here")
     expect(panel.locator(".lost-here")).to_have_count(1)
+
+
+def test_where_it_was_lost_the_wrong_argument_stands_beside_the_expected_one(visit, tmp_path):
+    wanted = {"order_id": "#W1", "items": ["1", "2"], "payment": {"id": "card_9"}, "a": 1, "b": 2}
+    given = {**wanted, "payment": {"id": "card_7"}, "long": [*range(20)]}
+    talk = [said("user", "Pay."), said("assistant", None, call("pay", **given)), answered("no")]
+    action = {
+        "requestor": "assistant",
+        "name": "pay",
+        "arguments": {**wanted, "long": [*range(20)]},
+    }
+    check = {"action": action, "action_match": False}
+    explanation = {"label": {"name": "agent: invented value"}, "message": 1}
+    lost = simulated("1", reward=0.0, messages=talk, explanation=explanation)
+    lost["eval"][0]["reward_info"]["action_checks"] = [check]
+    visited = visit(write_report([lost], tmp_path / "report.html"))
+    visited.open("#retail/1/0")
+    here = visited.wait_for_simulation().locator(".lost-here")
+
+    expect(here.locator(".fault tbody tr")).to_have_count(1)
+    expect(here.locator(".fault tbody tr > *")).to_have_text(["payment.id", '"card_9"', '"card_7"'])
+    expect(here.locator(".call .given mark")).to_have_text('"id": "card_7"')
 
 
 def test_the_conversation_comes_before_what_the_verdict_rests_on(failed):

@@ -35,7 +35,7 @@ def run(tmp_path):
         finished,
         tmp_path / "report.html",
         title="A run",
-        plots=[label_bars({LABEL: 1}), trial_map(outcomes)],
+        plots=[trial_map(outcomes), label_bars({LABEL: 1})],
         findings={("retail", "2"): [("doing nothing passes", "an idle agent gets the reward")]},
     )
 
@@ -88,7 +88,7 @@ def test_an_address_with_two_trials_opens_both(visit, run):
 
 @pytest.mark.parametrize(
     ("title", "name", "cells"),
-    [("Labels", LABEL, 1), ("Termination", "max_steps", 1), ("Outcome", "passed", 2)],
+    [("Why it failed", LABEL, 1), ("Termination", "max_steps", 1), ("Outcome", "passed", 2)],
 )
 def test_a_bar_narrows_the_table_to_what_it_counts_and_back(visit, run, title, name, cells):
     page = visit(run).open()
@@ -99,6 +99,39 @@ def test_a_bar_narrows_the_table_to_what_it_counts_and_back(visit, run, title, n
     expect_status(page, f"{cells} of 4 simulations")
     bar.click()
     expect_status(page, "4 of 4 simulations")
+
+
+def test_the_page_begins_with_a_sentence_and_one_picture(visit, run):
+    page = visit(run).open()
+
+    sentence = "lab/agent-1 passes 50.0 % of 3 tasks (95% CI 6.7 – 93.3); 1 of its 2 failures: "  # noqa: RUF001
+    expect(page.locator(".headline")).to_have_text(f"{sentence}{LABEL}.")
+    expect(page.locator(".plots svg.maseval-plot")).to_have_count(1)
+    first, second = (page.locator(name).bounding_box()["y"] for name in (".plots", ".results"))
+    assert first < second
+    expect(page.locator(".why table th")).to_have_text([LABEL])
+
+
+def test_numbers_beside_the_official_one_are_folded(visit, tmp_path):
+    rates = {"name": "retail", "tasks": 1, "pass^1": {"value": 1.0}}
+    beside = {"name": "over sound tasks", "tasks": 1, "pass^1": {"value": 0.5}}
+    summary = {"rows": [rates], "beside": [beside], "meaning": ["How it is computed."]}
+    page = visit(write_report([simulated()], tmp_path / "r.html", summary=summary)).open()
+
+    row = page.get_by_role("row", name="over sound tasks")
+    expect(row).to_have_count(0)
+    page.get_by_text("What does this number mean?").click()
+    expect(row).to_contain_text("50.0")
+    expect(page.get_by_text("How it is computed.")).to_be_visible()
+
+
+def test_a_long_id_is_short_in_the_table_and_whole_on_hover(visit, tmp_path):
+    long = "[mms_issue]airplane_mode_on|data_mode_off|bad_vpn[PERSONA:Hard]"
+    page = visit(write_report([simulated(long)], tmp_path / "r.html")).open()
+
+    name = page.locator(".tasks .id")
+    expect(name).to_have_text("mms_issue: airplane_mode_on +2, Hard")
+    expect(name).to_have_attribute("title", long)
 
 
 def test_a_square_of_the_plot_opens_its_simulation(visit, run):
@@ -114,6 +147,7 @@ def test_a_square_of_the_plot_opens_its_simulation(visit, run):
 
 def test_a_bar_of_the_plot_filters_by_its_label(visit, run):
     page = visit(run).open()
+    page.get_by_text("More plots").click()
     page.locator(f'.plots [data-label="{LABEL}"]').click()
     expect_status(page, "1 of 4 simulations")
 
@@ -158,7 +192,10 @@ def test_a_search_in_the_address_is_carried_out(visit, run):
 def test_a_task_with_an_audit_finding_has_a_badge(visit, run):
     page = visit(run).open()
 
-    badge = page.locator(".tag.finding")
+    mark, badge = page.locator(".findings summary"), page.locator(".tag.finding")
+    expect(mark).to_have_text("⚠ 1")
+    expect(badge).to_have_count(0)
+    mark.click()
     expect(badge).to_have_text("doing nothing passes")
     expect(badge).to_have_attribute("data-hint", "an idle agent gets the reward")
 

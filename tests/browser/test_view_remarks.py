@@ -32,13 +32,13 @@ def test_a_verdict_is_disagreed_with_and_a_message_remarked_on(visit, serve, run
     page.keyboard.press("Enter")
 
     reader = page.locator(".part.reader")
-    expect(reader.locator(".remark.disagree")).to_contain_text("The verdict is wrong")
-    expect(reader.get_by_role("button", name="Edit: The verdict is wrong")).to_be_focused()
-    page.keyboard.press("Enter")
     expect(page.get_by_role("textbox", name="Why")).to_be_focused()
+    assert not read_remarks(run)  # nothing is saved before the reader says so
     page.keyboard.type(HOSTILE)
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
+    expect(reader.locator(".remark.disagree")).to_contain_text("The verdict is wrong")
+    expect(reader.get_by_role("button", name="Edit: The verdict is wrong")).to_be_focused()
     expect(reader.locator(".remark")).to_contain_text("<img src=")
     expect(page.locator("img")).to_have_count(0)
     expect(page.locator(".notes")).to_contain_text("Readers disagree with 1 of 1 verdict")
@@ -67,6 +67,7 @@ def test_two_open_pages_do_not_overwrite_each_other(visit, serve, run):
     one.get_by_role("button", name="Agree", exact=True).click()
     expect(one.locator(".remark.agree")).to_be_visible()
     other.get_by_role("button", name="Disagree").click()
+    other.get_by_role("button", name="Save").click()
 
     expect(other.locator(".part.reader .problem")).to_contain_text("someone else has changed")
     late.noise.clear()  # the browser notes every answer that refuses something

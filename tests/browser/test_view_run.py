@@ -254,7 +254,7 @@ def test_how_far_labelling_has_come_is_said_until_it_is_done(
     page = visit(serve(tmp_path).url).open("/run/hurried")
     asked = []
     page.on("request", lambda request: asked.append(request.url))
-    labels = page.locator(".counts", has_text="Labels")
+    labels = page.locator(".counts", has_text="Why it failed")
     expect(labels).to_contain_text("labelling 0 of 24")
 
     found.release(3)

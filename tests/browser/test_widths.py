@@ -122,5 +122,6 @@ def test_badges_of_a_task_do_not_cover_its_trials(visit, tmp_path):
         findings={("retail", "0"): badges},
     )
     page = visit(path, viewport={"width": 900, "height": 820}).open()
+    page.locator(".findings summary").click()
     last = page.locator("table.tasks .tag.finding").last.bounding_box()
     assert last["x"] + last["width"] <= page.locator("table.tasks .cell").first.bounding_box()["x"]

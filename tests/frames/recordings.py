@@ -1,12 +1,21 @@
 """Runs, files of reports and results files for the tests of frames; none needs data or a key."""
 
 from functools import partial
+from pathlib import Path
 
 from examples.booking import BookingBenchmark, load_tasks
 from maseval.commands import tau2
 from maseval.core.callbacks import FileResultLogger
 
 library_run = partial(tau2.run, domain="library", agent="noisy", agent_args={"error_rate": 0.3})
+
+TEAM = Path(__file__).parents[2] / "examples" / "systems" / "team.py"
+
+
+def team_run(output, **options):
+    """One task that a team of three fails, as its writer pays the wrong fine."""
+    chosen = {"task_id": ["owes_too_much_for_a_hold"], "rehearse": "noisy", "seed": 3}
+    return tau2.run(domain="library", agent=f"{TEAM}:agent", output=output, **chosen | options)
 
 
 def booking_reports(folder, **options):

@@ -12,7 +12,7 @@ from maseval.core.outcome import RecordedReport
 from maseval.frames.frame import TABLES
 from maseval.frames.tables import frame_named
 from maseval.runs import Remark, RunFolder, change_note, change_tags, keep_remark
-from tests.frames.recordings import booking_reports, library_run
+from tests.frames.recordings import booking_reports, library_run, team_run
 
 
 @pytest.fixture(scope="module")
@@ -39,10 +39,16 @@ def saved(tmp_path_factory):
     return booking_reports(tmp_path_factory.mktemp("saved"))
 
 
+@pytest.fixture(scope="module")
+def team(tmp_path_factory):
+    pytest.importorskip("openai")  # a rehearsal is asked for by its protocol
+    return team_run(tmp_path_factory.mktemp("team") / "run").folder
+
+
 @pytest.mark.parametrize("table", TABLES)
-def test_every_row_has_the_declared_columns_with_the_declared_types(table, run, saved):
+def test_every_row_has_the_declared_columns_with_the_declared_types(table, run, saved, team):
     types = {"text": str, "integer": int, "number": float, "boolean": bool, "time": datetime}
-    frame = frame_named(table, run, saved)
+    frame = frame_named(table, run, saved, team)
 
     rows = list(frame)
 
@@ -54,8 +60,8 @@ def test_every_row_has_the_declared_columns_with_the_declared_types(table, run, 
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_what_makes_the_rows_gives_no_more_than_is_declared(table, run, saved):
-    frame = frame_named(table, run, saved)
+def test_what_makes_the_rows_gives_no_more_than_is_declared(table, run, saved, team):
+    frame = frame_named(table, run, saved, team)
 
     assert all(set(row) == {column.name for column in frame.columns} for row in frame._read())
 
@@ -318,3 +324,21 @@ def test_a_run_of_macs_has_its_agents_and_its_assertions(tmp_path, monkeypatch, 
     assert {check["met"] for check in checks} == {True, False}
     assert "travel_agent" in speakers
     assert row["agent_model"] == "scripted/agent.json"
+
+
+def test_the_part_of_each_agent_of_a_team_is_a_row(team, run):
+    rows = {row["agent"]: row for row in frames.agents(team)}
+
+    counts = {name: (row["requests"], row["calls"], row["handovers"]) for name, row in rows.items()}
+    assert counts == {"supervisor": (4, 3, 3), "reader": (5, 3, 2), "writer": (3, 2, 1)}
+    assert [name for name, row in rows.items() if row["decided"]] == ["writer"]
+    (simulation,) = frames.simulations(team)
+    for side in ("input_tokens", "output_tokens"):
+        assert sum(row[side] for row in rows.values()) == simulation[side] > 0
+    assert 0 < sum(row["seconds"] for row in rows.values()) <= simulation["seconds"]
+    calls = [(row["speaker"], row["tool"]) for row in frames.tool_calls(team)]
+    assert calls == [
+        *(("reader", tool) for tool in ("get_member", "get_account", "search_catalogue")),
+        *(("writer", tool) for tool in ("pay_fine", "place_hold")),
+    ]
+    assert list(frames.agents(run)) == [], "an agent that works alone is no team"

@@ -85,6 +85,11 @@ def drawings(
     return drawn
 
 
+def for_page(drawn: Mapping[str, str]) -> list[str]:
+    """Return drawings in the order of a page, which begins with the trials of each task."""
+    return [drawn[name] for name in sorted(drawn, key=lambda name: name != "trial_map")]
+
+
 def _by_group(found: Summary) -> Mapping[str, Summary]:
     """Return the summary of each domain, and that of all together if there are several."""
     *domains, last = found.groups

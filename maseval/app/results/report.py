@@ -11,7 +11,7 @@ from maseval.app.comparing.page import document_of
 from maseval.app.results.examined import REASONS, RunFindings, examine_run
 from maseval.app.results.explained import complete_report
 from maseval.app.results.finding import holds_reports, open_recording, warn_of_damage
-from maseval.app.results.plots import drawings
+from maseval.app.results.plots import drawings, for_page
 from maseval.app.results.recording import (
     beside,
     facts_of,
@@ -121,7 +121,8 @@ def _timelines(sources: Sequence["_Source"]) -> TimelineOf:
 
 def _title(opened: Sequence[Recording]) -> str:
     names = list(map(name_of, opened))
-    return " and ".join(names) if len(names) < 4 else count_of(len(names), "run")
+    listed = ", ".join(names[:-1]) + " and " * (len(names) > 1) + names[-1]
+    return listed if len(names) < 4 else count_of(len(names), "run")
 
 
 def _facts(sources: Sequence["_Source"]) -> Iterator[tuple[str, str]]:
@@ -155,7 +156,7 @@ def _summarise(source: _Source) -> tuple[dict[str, Any], list[str]]:
     notes = [*filter(None, [obstacle, unreadable]), *summary["notes"]]
     summary["notes"] = [each for each in notes if not doubt or each not in doubt["reasons"]]
     summary["doubt"] = doubt
-    return summary, list(drawings(folder, found.causes, lines).values())
+    return summary, for_page(drawings(folder, None, lines))
 
 
 def page_summary(
@@ -180,8 +181,8 @@ def page_summary(
     if findings:
         scores = variant_scores(lines, findings, support.variants(run), run.planned)
         users = users_note(lines, findings, support.user_model(run.config.values))
-        summary["rows"] += variant_rows(scores)
-        summary["notes"] += [*variant_notes(scores), *filter(None, [users])]
+        summary["beside"] = variant_rows(scores)
+        summary["meaning"] += [*variant_notes(scores), *filter(None, [users])]
     return summary
 
 

@@ -81,7 +81,8 @@ class RunSummary:
     in runs with one. The cost does not have that of the ``unpriced`` simulations.
 
     With a ``subset`` they are an estimate of what a run of all tasks would have. ``answer`` is that
-    to the question the run was to answer, and stands before all of them.
+    to the question the run was to answer, and stands before all of them. ``method`` says how the
+    numbers are computed, and nothing else if it ``is_usual``.
     """
 
     domains: Sequence[DomainScore]
@@ -89,6 +90,7 @@ class RunSummary:
     cost: float | None
     tokens: int
     method: str
+    is_usual: bool = True
     conventions: Sequence[ConventionScore] = ()
     subset: ChosenSubset | None = None
     answers: int = 0
@@ -127,7 +129,7 @@ class RunSummary:
         }
 
     def for_report(self) -> dict[str, Any]:
-        """Return rows and notes in the form that the HTML report takes."""
+        """Return rows, notes and what the numbers mean, as the HTML report takes them."""
         rows = [
             {
                 "name": f"{score.name}, {self.subset}" if self.subset else score.name,
@@ -138,8 +140,10 @@ class RunSummary:
             }
             for score in self.rows
         ]
-        notes = [self.answer, self.method, *conventions_in_words(self.conventions)]
-        return {"rows": rows, "notes": list(filter(None, notes))}
+        # How numbers are computed can wait for a question, unless there is more to say.
+        meaning = [self.method] * self.is_usual + conventions_in_words(self.conventions)
+        notes = filter(None, [self.answer, None if self.is_usual else self.method])
+        return {"rows": rows, "notes": [*notes], "meaning": meaning}
 
 
 @dataclass(frozen=True)
@@ -216,6 +220,17 @@ def run_summary(
     order = {domain: place for place, domain in enumerate(names)}
     domains = sorted(found.domains, key=lambda each: order.get(each.group or "", len(order)))
     overall, method = found.overall, METHOD.format(found.interval_in_words)
+    remarks = (
+        subset and subset.note,
+        UNANSWERED if config and config.is_unanswered else None,
+        method,
+        ONLY_FIRST.format(k) if k else None,
+        overall.without_value,
+        overall.shortfall,
+        words_on_cache(lines),
+        words_on_code(line.code for line in lines),
+    )
+    said = [*filter(None, remarks)]
     return RunSummary(
         [
             _score(group, [line for line in lines if line.domain == group.group])
@@ -227,21 +242,8 @@ def run_summary(
         unpriced=sum(line.cost is None and line.tokens > 0 for line in lines),
         answers=sum(line.answers for line in lines),
         cached_answers=sum(line.cached_answers for line in lines),
-        method=" ".join(
-            filter(
-                None,
-                (
-                    subset and subset.note,
-                    UNANSWERED if config and config.is_unanswered else None,
-                    method,
-                    f"{ONLY_FIRST.format(k)}" if k else None,
-                    overall.without_value,
-                    overall.shortfall,
-                    words_on_cache(lines),
-                    words_on_code(line.code for line in lines),
-                ),
-            )
-        ),
+        method=" ".join(said),
+        is_usual=said == [method],
         conventions=conventions,
         subset=subset,
         answer=None if stopped is None else stopped.note,

@@ -16,7 +16,7 @@ from maseval.app.results.examined import (
     RunFindings,
     examine_run,
 )
-from maseval.app.results.explained import Section, VerdictExplanation, sections_of
+from maseval.app.results.explained import Section, VerdictExplanation, cause_in, sections_of
 from maseval.app.results.finding import open_recording, trial_numbered, trials_named, warn_of_damage
 from maseval.app.results.recording import notes_on
 from maseval.app.results.results import RunSummary, run_summary
@@ -27,8 +27,9 @@ from maseval.core.outcome import Outcome, RecordedReport, Simulation
 from maseval.core.recorded import Shape
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.storage.redaction import redact
+from maseval.core.teamwork import AgentWork
 from maseval.report.checks import shown_verdicts, state_changes
-from maseval.report.conversation import conversation
+from maseval.report.conversation import ShownMessage, conversation
 from maseval.runs import Annotations, Remark
 from maseval.runs.annotations import annotations_or_problem, remarks_by_simulation
 from maseval.runs.live import WorkerHistory
@@ -97,13 +98,14 @@ class SimulationView:
     and what is known of the task, and ``explanation`` why the verdict is what it is; ``title`` is
     what the task is about. ``misstatement`` says how the recorded verdict differs from the
     recomputed one, if it does, and ``doubt`` why the verdict is not to be believed: for that
-    reason, or because the task is not that of the conversation.
+    reason, or because the task is not that of the conversation. ``team`` has the part of each of
+    several agents, and ``decider`` is the one whose message decided a failure.
     """
 
     line: Outcome
     trials: Sequence[Outcome]
     task: Shape
-    messages: Sequence[Shape]
+    messages: Sequence[ShownMessage]
     verdicts: Sequence[Shape]
     changes: Sequence[Shape]
     error: Shape | None
@@ -114,6 +116,8 @@ class SimulationView:
     misstatement: str | None = None
     doubt: str | None = None
     remarks: Sequence[Remark] = ()
+    team: Sequence[AgentWork] = ()
+    decider: str | None = None
 
     @property
     def sections(self) -> list[Section]:
@@ -132,6 +136,8 @@ class SimulationView:
                 "remarks": [each.to_dict() for each in self.remarks],
                 "verdicts": self.verdicts,
                 "changes": self.changes,
+                "team": [each._asdict() for each in self.team],
+                "decider": self.decider,
                 "messages": self.messages,
             }
         )
@@ -257,8 +263,9 @@ def _simulation_view(
     lines = [line for one in recorded if (line := run.examine(one, LINE).line) is not None]
     run.save()
     doubt = doubt_in(report) if verdict is None else verdict.doubt
+    cause = cause_in(found.findings)
     return SimulationView(
-        line=RecordedReport(report).outcome,
+        line=parsed.outcome,
         trials=lines,
         task=report["task"],
         messages=messages,
@@ -272,4 +279,6 @@ def _simulation_view(
         misstatement=None if verdict is None else verdict.text,
         doubt=None if doubt is None else doubt.text,
         remarks=remarks_by_simulation(folder.path)[0].get(chosen, ()),
+        team=parsed.work(),
+        decider=None if cause is None else parsed.decider(cause.message),
     )

@@ -370,10 +370,11 @@ class FolderRun(ABC):
         with early, self._open({**self.config, **notes}) as folder:
             self.begin(benchmark, folder.path)
             benchmark.stop_when_hopeless = True
+            watch = RunWatch(self, folder, benchmark)
+            before = list(benchmark.callbacks)
             if tracking:
                 tracking.start(folder.path)
                 benchmark.add_callback(tracking)
-            watch = RunWatch(self, folder, benchmark)
             benchmark.add_callback(watch)
 
             def run_parts(among: Collection[Simulation] | None, retry: bool) -> bool:
@@ -390,6 +391,7 @@ class FolderRun(ABC):
                 else:
                     run_rounds(folder, until, run_parts, retry_failed=options.retry_failed)
             result = watch.result()
+            benchmark.callbacks[:] = before  # it may be run again, into another folder
         return replace(result, notes=[*result.notes, *(tracking.finish() if tracking else ())])
 
     def _open(self, config: Mapping[str, object]) -> RunFolder:

@@ -15,7 +15,7 @@ from maseval.app.results.examined import (
     examine_run,
 )
 from maseval.app.results.explained import complete_report
-from maseval.app.results.plots import drawings
+from maseval.app.results.plots import drawings, for_page
 from maseval.app.results.recording import facts_of
 from maseval.app.results.report import page_summary
 from maseval.core.exceptions import ConfigurationError
@@ -76,7 +76,7 @@ class BenchmarkReader(RunReader):
         place = {one: number for number, one in enumerate(run.planned)}
         lines = list(map(Entry.to_outcome, known)) if marks else []
         lines.sort(key=lambda line: place.get(line.simulation, len(place)))
-        return list(drawings(run, None, lines, marks=marks, found=found).values())
+        return for_page(drawings(run, None, lines, marks=marks, found=found))
 
     def begin_check(self, run: Recording) -> RunCheck | None:
         checking = self._examine(run).begin_check()

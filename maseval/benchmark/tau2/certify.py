@@ -23,8 +23,9 @@ from maseval.benchmark.tau2.rescoring.record import (
     open_record,
 )
 from maseval.benchmark.tau2.rescoring.remote import score_with_engine
-from maseval.benchmark.tau2.rescoring.rescore import JudgePanel, RescoredRecord, rescore_record
+from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, rescore_record
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, RescoredSimulation
+from maseval.benchmark.tau2.scoring.judge import RememberingJudge
 from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.engine.engines import MappingEngine
 from maseval.core.engine.worker_setup import check_data
@@ -212,7 +213,7 @@ def certify(
     data_dir: AnyPath | None = None,
     partial: bool = False,
     version: AnyVersion = None,
-    panel: JudgePanel | None = None,
+    judge: RememberingJudge | None = None,
     engine: MappingEngine | None = None,
 ) -> Certificate:
     """Score every simulation again and certify the numbers.
@@ -227,7 +228,7 @@ def certify(
             split is, and those that are not listed have no verdict.
         version: The release by whose tasks and rules it is judged; without it v0.2.0, or the
             release that reports were run by.
-        panel: The judge of natural-language assertions; without one, a source with rewards that
+        judge: The judge of natural-language assertions; without one, a source with rewards that
             depend on them cannot be certified.
         engine: Where a large file is scored; without one, or with a ``data_dir``, in this process.
     """
@@ -243,7 +244,7 @@ def certify(
         whole,
         whole_split=planned and not partial,
         data_dir=data_dir,
-        panel=panel,
+        judge=judge,
         assessed=score_with_engine(engine, check_data) if engine and is_divided else None,
         examine=_look_at,
         on_note=seen.add,
@@ -260,7 +261,7 @@ def certify(
                 "scoring": f"tau2-bench {title_of(found.version)}",
                 "evaluation_type": "all",
                 "modes": sorted(seen.modes),
-                **({"judges": judges} if (judges := found.panel.names) else {}),
+                **({"judges": [found.model.model_id]} if found.model else {}),
                 **({"texts": sorted(seen.texts)} if seen.texts else {}),
                 **({"code": words} if (words := words_on_code(seen.code)) else {}),
                 "tasks": _LISTED if found.split is None else found.split[0],

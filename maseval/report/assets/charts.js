@@ -37,18 +37,42 @@ function countsOf(title, filter, found, classOf = () => "", note = "") {
     const pick = h("button", { type: "button", class: "pick", title: "Show these only", click: () => choose(filter, name) }, OUTCOMES[name]?.word ?? name);
     return h("tr", { class: "choice", click: ({ target }) => target !== pick && choose(filter, name) }, h("th", { scope: "row" }, pick), h("td", {}, bar), h("td", { class: "number" }, count.format(number)));
   });
-  return h("section", { class: "counts" }, h("h3", {}, title, note && h("small", {}, ` ${note}`)), h("table", {}, h("tbody", {}, rows)));
+  return h("section", { class: "card counts" }, h("h2", {}, title, note && h("small", {}, ` ${note}`)), h("table", {}, h("tbody", {}, rows)));
 }
 
+// What is said of a simulation beside why it failed, each on a scale of its own.
+const ASIDES = [
+  ["Policy", /^agent: (broke the policy|policy |matter of form$)/],
+  ["Soundness of tasks", /^task: (sound: |left out$)/],
+  ["Record", /^record: /],
+];
+const isAside = (label) => ASIDES.some(([, pattern]) => pattern.test(label));
+
+/** The label that says why a simulation failed; nothing for one that passed or was not judged. */
+function reasonOf({ outcome, labels }) {
+  return outcome === "fail" || outcome === "error" ? labels.find((label) => !isAside(label)) : undefined;
+}
+
+/** Why simulations failed, the most frequent reason first. */
+export function reasons() {
+  return tally(reasonOf);
+}
+
+/** Why it failed, over the whole width. */
+export function whyItFailed() {
+  const found = reasons();
+  return (found.size > 0 || labelling()) && countsOf("Why it failed", "label", found, undefined, labelling());
+}
+
+/** What else can be counted, each in a small card. */
 export function distributions() {
-  const labels = tally((simulation) => simulation.labels);
-  return h(
-    "div",
-    { class: "distributions" },
+  const others = (wanted) => tally((simulation) => simulation.labels.filter((label) => label !== reasonOf(simulation) && wanted(label)));
+  const labelled = [...ASIDES.map(([title, pattern]) => [title, others((label) => pattern.test(label))]), ["Other labels", others((label) => !isAside(label))]];
+  return [
     countsOf("Outcome", "outcome", tally((simulation) => simulation.outcome), (name) => name),
     countsOf("Termination", "ended", tally((simulation) => simulation.ended)),
-    (labels.size > 0 || labelling()) && countsOf("Labels", "label", labels, undefined, labelling()),
-  );
+    labelled.map(([title, found]) => found.size > 0 && countsOf(title, "label", found)),
+  ];
 }
 
 /** A drawing, element by element; its style is the page's. Marks of simulations and labels lead to them. */

@@ -12,7 +12,7 @@ import { add, folded, h, nameParts, scrollable } from "./dom.js";
 import { choice } from "./filters.js";
 import { resultsTable, runFacts } from "./overview.js";
 import { addressOfTrials, comparedName, passShare, showTrials, toDifference, trialsIn, trialsInAddress, trialsToOpen } from "./pair.js";
-import { badges } from "./simulation.js";
+import { foldedBadges } from "./simulation.js";
 import { between, count, counted, inPoints, percent } from "./text.js";
 import { themeButton } from "./theme.js";
 
@@ -231,7 +231,7 @@ function comparedRow(task) {
   return h(
     "tr",
     {},
-    h("th", { scope: "row" }, h("a", { href: addressOfTrials(names, task, trialsToOpen(task)), class: "id" }, comparedName(task)), badges(task), task.note && h("span", { class: "note", title: task.note }, task.note)),
+    h("th", { scope: "row" }, h("a", { href: addressOfTrials(names, task, trialsToOpen(task)), class: "id" }, comparedName(task)), foldedBadges(task), task.note && h("span", { class: "note", title: task.note }, task.note)),
     cells,
     names.length === 2 && h("td", { class: change < 0 ? "number worse" : "number better", "data-name": "change" }, change ? inPoints(change, 0) : ""),
   );

@@ -2,6 +2,7 @@
 // beside its call, and a mark where the verdict was decided.
 
 import { code, folded, h, pairs, prose } from "./dom.js";
+import { faultAt, markedArguments } from "./fault.js";
 import { markdown, rawSwitch } from "./markdown.js";
 import { term } from "./terms.js";
 import { counted, duration, money } from "./text.js";
@@ -15,6 +16,19 @@ const LONG_TALK_LINES = 22;
 function speaker(message) {
   const who = SPEAKERS[message.who] ?? message.who;
   return message.speaker ? `${who} (${message.speaker})` : who;
+}
+
+/** The lane of each agent of a team, by which its messages are coloured. */
+function lanesOf(messages) {
+  const names = messages.flatMap(({ speaker, aside = [] }) => [...aside.map((each) => each.speaker), speaker]);
+  return new Map([...new Set(names.filter(Boolean))].map((name, place) => [name, `lane lane-${place % 6}`]));
+}
+
+/** What the agents of a team said among themselves. */
+function amongAgents(aside, lanes) {
+  const line = (said) =>
+    h("li", { class: lanes.get(said.speaker) }, h("strong", {}, said.who === "user" ? `to ${said.speaker}` : said.speaker), words(said), (said.calls ?? []).map((call) => toolCall(call)));
+  return h("li", { class: "among" }, h("ol", { "aria-label": "Among the agents" }, aside.map(line)));
 }
 
 function valueOf(value) {
@@ -49,7 +63,7 @@ function changedFields(changed, wrong) {
   );
 }
 
-function toolCall(call, changed, wrong) {
+function toolCall(call, changed, wrong, fault = []) {
   const marks = [
     call.writes && term("write", undefined, { class: "tag write" }),
     call.result?.failed && h("span", { class: "tag bad" }, "error"),
@@ -60,7 +74,7 @@ function toolCall(call, changed, wrong) {
     "div",
     { class: `call ${call.result?.failed ? "bad" : ""}` },
     h("div", { class: "call-head" }, h("code", { class: "tool" }, call.name), marks),
-    call.arguments !== "{}" && h("div", { class: "given" }, code(call.arguments)),
+    call.arguments !== "{}" && h("div", { class: "given" }, fault.length > 0 ? markedArguments(call.arguments, fault) : code(call.arguments)),
     call.result && h("div", { class: "answer" }, call.result.text ? code(call.result.text) : h("i", {}, "(empty)")),
     changed?.length > 0 && changedFields(changed, wrong),
   );
@@ -104,14 +118,15 @@ function modelCall({ model }) {
 
 /**
  * One message; `link` gives the address of a message by its number. `moment` is the world after it,
- * `wrong` the fields that are wrong in the end, `lost` why the verdict was decided here, and
- * `travel` shows the databases after it.
+ * `wrong` the fields that are wrong in the end, `lost` why the verdict was decided here, `fault` what is
+ * wrong with it, `travel` shows the databases after it, and `lane` are the classes of its agent in a team.
  */
-export function drawMessage(said, link, { moment, wrong = new Set(), lost, travel } = {}) {
+export function drawMessage(said, link, { moment, wrong = new Set(), lost, fault, travel, lane = "" } = {}) {
   return h(
     "li",
-    { class: `message ${SPEAKERS[said.who] ? said.who : "other"} ${lost ? "lost-here" : ""}`, id: `message-${said.index}`, "data-message": String(said.index), tabindex: "-1" },
+    { class: `message ${SPEAKERS[said.who] ? said.who : "other"} ${lost ? "lost-here" : ""} ${lane}`, id: `message-${said.index}`, "data-message": String(said.index), tabindex: "-1" },
     lost && h("p", { class: "lost-mark" }, lost),
+    fault?.table,
     h(
       "div",
       { class: "message-head" },
@@ -121,7 +136,7 @@ export function drawMessage(said, link, { moment, wrong = new Set(), lost, trave
     ),
     said.thought && folded(["Reasoning", h("small", {}, counted(said.thought.length, "character"))], () => prose(said.thought)),
     words(said),
-    (said.calls ?? []).map((call, place) => toolCall(call, moment?.calls[place]?.changed, wrong)),
+    (said.calls ?? []).map((call, place) => toolCall(call, moment?.calls[place]?.changed, wrong, fault?.byCall[place])),
     said.failed && h("span", { class: "tag bad" }, "error"),
     !said.text && !said.calls && h("i", {}, "(empty message)"),
     modelCall(said),
@@ -143,11 +158,14 @@ export function toMessage(number) {
 }
 
 /** The conversation; `lost` has the number of the message that decided, and why. */
-export function conversationSection({ messages, answer, timeline, explanation }, link, { lost, travel } = {}) {
+export function conversationSection(detail, link, { lost, travel } = {}) {
+  const { messages, answer, timeline, explanation } = detail;
   if (!messages) return answer && [h("h4", {}, "Final answer"), markdown(answer)];
   const moments = new Map((timeline?.messages ?? []).map((moment) => [moment.index, moment]));
   const wrong = new Set((explanation?.fields ?? []).map(({ place }) => place));
   const decided = lost && messages.findLast(({ index }) => index <= lost.message);
-  const draw = (said) => drawMessage(said, link, { moment: moments.get(said.index), wrong, lost: said === decided && lost.words, travel });
+  const lanes = lanesOf(messages);
+  const here = (said) => said === decided && { lost: lost.words, fault: faultAt(said, detail) };
+  const draw = (said) => [said.aside && amongAgents(said.aside, lanes), drawMessage(said, link, { moment: moments.get(said.index), wrong, travel, lane: lanes.get(said.speaker), ...here(said) })];
   return [h("div", { class: "talk-tools" }, rawSwitch()), h("ol", { class: "conversation" }, messages.map(draw))];
 }

@@ -1,7 +1,7 @@
 // The run, its results and its plots: the part of the page above the table of tasks.
 
-import { distributions, drawn, intervalBar } from "./charts.js";
-import { index, readPlots, simulations } from "./data.js";
+import { distributions, drawn, intervalBar, reasons, whyItFailed } from "./charts.js";
+import { index, labelling, readPlots, simulations } from "./data.js";
 import { add, folded, h, pairs, scrollable } from "./dom.js";
 import { readersNote } from "./remarks.js";
 import { term } from "./terms.js";
@@ -24,7 +24,7 @@ const MANY_MEASURES = 6;
 
 /** A row for each of `rows`; `drawName` draws its name. */
 export function resultsTable({ counts, measures, rows }, drawName = ({ name }) => name ?? "") {
-  const head = ["", ...counts, ...measures].map((name) => h("th", { scope: "col" }, name && term(name)));
+  const head = [h("td"), ...[...counts, ...measures].map((name) => h("th", { scope: "col" }, term(name)))];
   const body = rows.map((row) =>
     h(
       "tr",
@@ -64,14 +64,37 @@ function nothingYet({ planned, state }) {
   return h("p", {}, `None of ${counted(planned, "planned simulation")} has finished. ${waiting}`);
 }
 
+/** The run in a sentence: how much it passes, and why most of what failed did. */
+function headline() {
+  const { counts, measures, rows } = index.results;
+  const all = rows.at(-1);
+  const at = measures.findIndex((name) => /^(pass\^1|success)$/.test(name));
+  const rate = all?.measures[at];
+  if (rate?.value == null) return null;
+  const facts = new Map(index.facts);
+  const who = facts.get("Agent")?.split(",")[0] ?? facts.get("Model of agent") ?? index.title;
+  const tasks = all.counts[counts.indexOf("tasks")] ?? index.tasks.length;
+  const failed = simulations.filter(({ outcome }) => outcome === "fail").length;
+  const [[label, number] = []] = labelling() ? [] : reasons();
+  const most = label && [`; ${count.format(number)} of its ${counted(failed, "failure")}: `, h("b", {}, label)];
+  return [h("b", {}, who), " passes ", h("b", {}, percent(rate.value)), ` of ${counted(tasks, "task")}`, between(rate) && ` (95% CI ${between(rate)})`, most, "."];
+}
+
+/** What the numbers mean, and those beside the official one. */
+function meaning() {
+  const { beside = [], meaning: notes = [] } = index.results;
+  const list = h("ul", { class: "notes" }, notes.map((words) => h("li", {}, words)));
+  return (beside.length > 0 || notes.length > 0) && folded("What does this number mean?", () => [beside.length > 0 && resultsTable({ ...index.results, rows: beside }), list]);
+}
+
 function results() {
-  const title = h("h2", { id: "results" }, "Results");
+  const title = h("h2", { id: "results" }, index.results.rows.length > 1 ? "Results by domain" : "Results");
   if (index.live && !simulations.length) return [title, nothingYet(index.live)];
   return [
     title,
     resultsTable(index.results),
     h("ul", { class: "notes" }, [...(index.results.cautions ?? []), ...index.results.notes].map((words) => h("li", {}, words)), readersNote()),
-    distributions(),
+    meaning(),
   ];
 }
 
@@ -104,33 +127,49 @@ function renew(part, inside) {
   add(part, inside);
 }
 
+/** One picture, with the others folded below it; those that somebody asked for stay as they are. */
+function pictures() {
+  const place = h("div", { class: "plots" });
+  const show = (plots) => {
+    const [first, ...rest] = plots.map(drawn);
+    place.replaceChildren();
+    add(place, [first && scrollable("Picture", first), rest.length > 0 && folded("More plots", () => h("div", { class: "more-plots" }, rest))]);
+  };
+  const draw = async () => show(await readPlots());
+  const ask = h("button", { type: "button", click: () => draw().catch((error) => (ask.textContent = error.message)) }, `Draw the trials of each task (${counted(index.marks ?? 0, "mark")})`);
+  const update = () => {
+    if (place.contains(document.activeElement) || place.querySelector("details[open], [data-simulation]")) return;
+    show(index.plots);
+    if (index.marks) place.append(ask);
+  };
+  return { place, update };
+}
+
 /** The parts in their order, with something `below` the title; `update` shows what is new. */
 export function drawOverview(button, below) {
-  const total = h("p", { class: "totals" }, totals());
-  const doubt = h("section", { "aria-label": "Doubt", class: "doubt" }, index.results.doubt && doubtInside(index.results.doubt));
-  const facts = h("section", { "aria-label": "Run", class: "card about" }, runFacts(index.facts));
-  const card = h("section", { "aria-labelledby": "results", class: "card about" }, results());
-  const plots = h("div", { class: "plots" }, index.plots.map(drawn));
-  const draw = async () => plots.replaceChildren(...(await readPlots()).map(drawn));
-  const ask = h("button", { type: "button", click: () => draw().then(() => ask.remove(), (error) => (ask.textContent = error.message)) }, `Draw the trials of each task (${counted(index.marks ?? 0, "mark")})`);
-  if (index.marks) plots.append(ask);
-  const drawings = h("section", { "aria-labelledby": "plots", class: "card about" }, h("h2", { id: "plots" }, "Plots"), scrollable("Drawings", plots));
-  const show = () => {
-    doubt.hidden = !index.results.doubt;
-    facts.hidden = index.facts.length === 0;
-    drawings.hidden = index.plots.length === 0;
-  };
+  const total = h("p", { class: "totals" });
+  const doubt = h("section", { "aria-label": "Doubt", class: "doubt" });
+  const sentence = h("p", { class: "headline" });
+  const facts = h("div", {});
+  const { place, update: draw } = pictures();
+  const lead = h("section", { "aria-label": "Run", class: "card about" }, sentence, h("div", { class: "lead" }, place, facts));
+  const card = h("section", { "aria-labelledby": "results", class: "card about" });
+  const why = h("div", { class: "about why" });
+  const small = h("div", { class: "about distributions" });
   const update = () => {
     total.textContent = totals();
-    doubt.replaceChildren();
-    if (index.results.doubt) add(doubt, doubtInside(index.results.doubt));
+    const { doubt: reasons } = index.results;
+    doubt.hidden = !reasons;
+    for (const [part, inside] of [[doubt, reasons && doubtInside(reasons)], [sentence, headline()], [why, whyItFailed()], [small, simulations.length > 0 && distributions()]]) {
+      part.replaceChildren();
+      add(part, [inside]);
+    }
     renew(facts, runFacts(index.facts));
     renew(card, results());
-    // What somebody asked for stays as it was drawn.
-    if (!index.marks) plots.replaceChildren(...index.plots.map(drawn));
-    show();
+    draw();
+    lead.hidden = index.facts.length === 0 && !place.children.length && !sentence.children.length;
   };
-  show();
+  update();
   const header = h("header", { class: "top" }, h("div", {}, h("h1", {}, index.title), total), button);
-  return { parts: [header, doubt, below, card, drawings, facts], update };
+  return { parts: [header, doubt, below, lead, card, why, small], update };
 }

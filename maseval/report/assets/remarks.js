@@ -110,8 +110,11 @@ function remarkBlock(simulation, message = null) {
   };
   const question = () => {
     const problem = h("p", { class: "problem", role: "alert" });
-    const answer = (opinion, words) => h("button", { type: "button", click: () => judge(opinion, problem) }, words);
-    return h("div", { class: "opinions", role: "group", "aria-label": "Is this verdict right?" }, "Is this verdict right?", answer("agree", "Agree"), answer("disagree", "Disagree"), problem);
+    const agree = h("button", { type: "button", click: () => judge("agree", problem) }, "Agree");
+    // Who disagrees is asked why before anything is saved.
+    const disagree = h("button", { type: "button", click: () => begin(box, { ...blank, opinion: "disagree" }) }, "Disagree");
+    const box = h("div", { class: "opinions", role: "group", "aria-label": "Is this verdict right?" }, "Is this verdict right?", agree, disagree, problem);
+    return box;
   };
   const draw = (focused = false) => {
     const own = remarksOn(simulation).filter((each) => each.message === message);

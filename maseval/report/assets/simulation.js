@@ -16,6 +16,13 @@ export function badges({ findings = [] }) {
   return findings.map(({ name, text }) => term(name, text, { class: "tag finding" }));
 }
 
+/** The same as one mark with their number, which unfolds. */
+export function foldedBadges(task) {
+  const { findings = [] } = task;
+  const names = findings.map(({ name }) => name).join("; ");
+  return findings.length > 0 && h("div", { class: "findings", "data-hint": names }, folded(`⚠ ${findings.length}`, () => badges(task)));
+}
+
 function taskSection({ task }) {
   return task && task.map(([name, words]) => folded(name, () => (isJSON(words) ? code(words) : markdown(words))));
 }
@@ -29,7 +36,7 @@ function policySection({ policies, policy }) {
   return [!given && h("p", { class: policy ? "doubt" : "note", role: "note" }, why), folded(given ? "The policy that the agent was given" : "The policy of the domain, as its release has it", () => markdown(text))];
 }
 
-const HEADS = ["", "input tokens", "cached input tokens", "output tokens", "cost"];
+const HEADS = ["used by", "input tokens", "cached input tokens", "output tokens", "cost"];
 
 function usageSection({ usage }) {
   if (!usage) return null;
@@ -39,6 +46,18 @@ function usageSection({ usage }) {
   );
   const head = HEADS.map((name) => h("th", { scope: "col" }, name));
   return scrollable("Usage", h("table", { class: "used" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, lines)));
+}
+
+const WORK = { requests: "model requests", calls: "tool calls", handovers: "took over", input_tokens: "input tokens", output_tokens: "output tokens", seconds: "seconds" };
+
+/** The part of each agent of a team, and whose message decided the verdict. */
+function teamSection({ team, messages }, link, { lost } = {}) {
+  if (!team) return null;
+  const decider = lost && messages?.findLast(({ index }) => index <= lost.message)?.speaker;
+  const head = ["agent", ...Object.values(WORK)].map((name) => h("th", { scope: "col" }, name));
+  const cells = (each) => Object.entries(WORK).map(([key, name]) => h("td", { class: "number", "data-name": name }, each[key] == null ? "–" : count.format(each[key])));
+  const lines = team.map((each) => h("tr", {}, h("th", { scope: "row" }, each.agent, each.agent === decider && [" ", h("span", { class: "tag bad" }, "decided")]), cells(each)));
+  return scrollable("Team", h("table", { class: "used" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, lines)));
 }
 
 // Each makes one section from the details, or nothing. To show something more, add it here and
@@ -52,6 +71,7 @@ const SECTIONS = [
   ["State", stateSection],
   ["Policy", policySection],
   ["Task", taskSection],
+  ["Team", teamSection],
   ["Usage", usageSection],
   ["Record", ({ record }) => record && pairs(record)],
 ];

@@ -5,9 +5,9 @@ import { index, linkTo, named, OUTCOMES, simulationName, simulations, taskOf, tr
 import { h } from "./dom.js";
 import { downloads } from "./download.js";
 import { choice, filterBar, matches, matchesPlan, search, showFilters } from "./filters.js";
-import { badges } from "./simulation.js";
+import { foldedBadges } from "./simulation.js";
 import { term } from "./terms.js";
-import { count, counted, visible } from "./text.js";
+import { count, counted, shortId, visible } from "./text.js";
 import { onFilters, writeAddress } from "./view.js";
 
 const cells = new Map();
@@ -124,7 +124,7 @@ function drawRow({ task: place, trials }) {
     "tr",
     {},
     h("td", { class: "domain" }, task.domain),
-    h("th", { scope: "row", class: "task" }, h("div", {}, h("span", { class: "id" }, task.id), badges(task), task.note && h("span", { class: "note", title: task.note }, task.note))),
+    h("th", { scope: "row", class: "task" }, h("div", {}, h("span", { class: "id", title: task.id }, shortId(task.id)), foldedBadges(task), task.note && h("span", { class: "note", title: task.note }, task.note))),
     h("td", {}, drawCells(place, trials)),
     h("td", { class: "number" }, trials.length ? `${passed}/${trials.length}` : "–"),
   );

@@ -90,6 +90,18 @@ export function indented(text) {
   return out;
 }
 
+const LONG_ID = 34;
+
+/** A long id in short: of `[mms_issue]apn_off|vpn_on|no_sim[PERSONA:Hard]`, `mms_issue: apn_off +2, Hard`. */
+export function shortId(id) {
+  if (id.length <= LONG_ID) return id;
+  const [, kind, list, ending] = /^(?:\[([^\]]*)\])?([^[\]]*)(?:\[([^\]]*)\])?$/.exec(id) ?? [];
+  if (!list?.includes("|") && !kind) return `${id.slice(0, LONG_ID)}…`;
+  const [first, ...rest] = list.split("|");
+  const last = ending?.split(":").at(-1);
+  return `${kind ? `${kind}: ` : ""}${first}${rest.length ? ` +${rest.length}` : ""}${last && last !== "None" ? `, ${last}` : ""}`;
+}
+
 export const count = new Intl.NumberFormat("en");
 
 /** A count of something, in the singular where there is one. */

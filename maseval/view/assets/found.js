@@ -41,8 +41,8 @@ function hitItem({ run, domain, task, trial, message, where, excerpt }, words) {
 }
 
 function summaryOf({ took_ms, total, more, unread }) {
-  const parts = [`${counted(total, "hit")}${more ? " or more" : ""} in ${duration(took_ms / 1000)}`];
-  if (unread > 0) parts.push(`${(unread / 1e6).toFixed(1)} MB of new conversations are still being read`);
+  const parts = [total || !unread ? `${counted(total, "hit")}${more ? " or more" : ""} in ${duration(took_ms / 1000)}` : "No hit so far"];
+  if (unread > 0) parts.push(`${(unread / 1e6).toFixed(1)} MB of conversations are still being read`);
   return parts.join(" · ");
 }
 

@@ -7,7 +7,8 @@ from maseval.benchmark.macs.default_benchmark import team_of
 from maseval.benchmark.macs.scoring import conversation_text
 from maseval.benchmark.macs.templates import load_templates
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import LoggedCall, RecordedReport
+from maseval.core.outcome import RecordedReport
+from maseval.core.recorded import LoggedCall
 from maseval.core.scripted import ScriptedModelAdapter
 from tests.benchmark.macs.team import SCRIPT, TEAM, Played, a_task, agent, played, verdict
 

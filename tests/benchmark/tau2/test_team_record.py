@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from maseval import AgentAdapter, ScriptedModelAdapter, TaskContext
 from maseval.benchmark.tau2.benchmark import Tau2Benchmark
 from maseval.core.messages import MessageHistory
-from maseval.core.outcome import LoggedCall, RecordedReport
+from maseval.core.outcome import RecordedReport
+from maseval.core.recorded import LoggedCall
 from tests.benchmark.tau2.rooms import Live, conversation, room_domain, room_task
 
 

@@ -194,11 +194,11 @@ def test_report_and_viewer_have_the_same_rows_notes_and_labels(run, tmp_path):
     _label(viewed)
     index, shown = viewed.index(), index_of(page)
 
-    names = [row["name"] for row in shown["results"]["rows"]]
-    assert names[0] == "desk" and names[-1] == "over sound tasks"
+    assert [row["name"] for row in shown["results"]["rows"]] == ["desk"]
+    assert shown["results"]["beside"][-1]["name"] == "over sound tasks"
     assert index["results"] == shown["results"]
-    assert "over sound tasks" not in [row["name"] for row in before["rows"]]
-    notes = " ".join(shown["results"]["notes"])
+    assert before["beside"] == []
+    notes = " ".join(shown["results"]["meaning"])
     assert "over sound tasks: 1 task left out, 1 verdict differs. These are additional" in notes
     labels = [each for row in rows_of(shown) for each in row["labels"]]
     assert labels.count("task: left out") == labels.count("task: sound: failed") == 1
