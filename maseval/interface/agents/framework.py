@@ -166,7 +166,12 @@ class FrameworkAgentAdapter(AgentAdapter):
         teller = self._teller
         if teller is not self:
             return teller.gather_usage()
-        return sum((one.gather_usage() for one in self.members.values()), super().gather_usage())
+        used = super().gather_usage()
+        for one in self.members.values():
+            if self._cost_calculator is not None:
+                one.use_prices(self._cost_calculator, self._assumed_model_id)
+            used += one.gather_usage()
+        return used
 
     def run(self, query: str) -> Any:
         self._worked, self._previous = True, None

@@ -290,7 +290,7 @@ class Transcript(MessageHistory):
             for call in event.tool_calls
             if not hasattr(call, "tool_output")
         ]
-        metadata: dict[str, object] = {"agent": event.current_agent_name}
+        metadata: dict[str, object] = {"agent": _caller(event.current_agent_name)}
         if calls:
             self.add_tool_call(calls, message["content"], metadata=metadata)
         else:

@@ -208,6 +208,10 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
             used.append(self._without_delegated(tokens_of(self._run_context.usage)))
         return sum(used) or Usage()
 
+    def counts_in(self, usage: object) -> bool:
+        """Return True if the SDK counts the tokens of all turns there."""
+        return self._run_context is not None and self._run_context.usage is usage
+
     def _resolve_model_id(self) -> str | None:
         return _model_id(getattr(self.run_config, "model", None) or self.agent.model)
 
@@ -358,7 +362,8 @@ def _add_results(
 
 def _origin(item: Any) -> tuple[bool, str]:
     """Return True if an item is a tool's result, and the name of its agent."""
-    return item.type in ("tool_call_output_item", "handoff_output_item"), item.agent.name
+    name = member_name(item.agent) or item.agent.name
+    return item.type in ("tool_call_output_item", "handoff_output_item"), name
 
 
 def _tool_calls(items: Iterable[InputItem]) -> list[ToolCall]:
@@ -515,7 +520,8 @@ def _hooks_class() -> type[Any]:
         async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:
             if (work := _work_of(agent)) is not None:
                 work.answer(response)
-                if (leader := running_adapter()) is not None:
+                leader = running_adapter()
+                if isinstance(leader, OpenAIAgentsAdapter) and leader.counts_in(context.usage):
                     leader.delegated_usage.append(work.usage[-1])
             await self._forward("on_llm_end", context, agent, response)
 

@@ -79,8 +79,8 @@ class ModelMessage(Protocol):
 class PydanticAIAgentAdapter(FrameworkAgentAdapter):
     """An ``Agent`` of Pydantic AI.
 
-    The work of an agent that is run by a tool belongs to its own adapter, if it has one. Otherwise
-    it counts here, if the tool passes on its count: ``await other.run(..., usage=ctx.usage)``.
+    The work of an agent that is run by a tool belongs to its own adapter, if it has one; otherwise
+    to this one.
 
     Args:
         agent_instance: The agent.
