@@ -31,7 +31,7 @@ from maseval.cli.command_line import (
 from maseval.cli.console import duration, here, inert, number_columns, print_json, stderr, stdout
 from maseval.cli.display import SET, RunOfSet
 from maseval.cli.results import consumption, estimate
-from maseval.cli.run_file import BENCHMARK, FileRun, command_words, read_run_file
+from maseval.cli.run_file import BENCHMARK, FileRun, command_words
 from maseval.cli.tau2.run import about_money
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.words import count_of
@@ -113,11 +113,6 @@ class RunSet:
             cell = run.cell if run.cell and player is None else None
             parts.append(_Part(cell=cell, run=run, folder=run.folder(path), words=words))
         return cls(path, context, parts, player)
-
-    @classmethod
-    def read(cls, path: Path, context: typer.Context) -> "RunSet":
-        """Read a file; what was typed counts for none of its runs."""
-        return cls.of(path, read_run_file(path, context), context)
 
     @property
     def folder(self) -> Path:
