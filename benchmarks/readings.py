@@ -73,7 +73,7 @@ def _row(name: str, found: Sequence[Compared]) -> tuple[object, ...]:
     first, named = (
         f"{total[key]} ({total[key] / total['read']:.0%})" for key in ("first", "named")
     )
-    bounds = f"{interval.low:.0%} to {interval.high:.0%}"
+    bounds = f"{100 * interval.low:.0f}-{interval.high:.0%}"
     return name, total["read"], first, bounds, named, total["open"], total["agent"]
 
 

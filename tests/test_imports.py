@@ -123,7 +123,7 @@ EXCEPTIONS = {
 # What benchmarks, reports and runs may use of the statistics.
 ARITHMETIC = {
     *("trials", "intervals", "sign_flip", "boundaries", "trial_noise"),
-    *("result", "agreement", "summary", "comparison"),
+    *("result", "summary", "comparison"),
 }
 
 

@@ -32,7 +32,7 @@ _FRAMES_PER_SECOND = 4
 _TICK = 0.2
 
 
-@dataclass
+@dataclass(kw_only=True)
 class RunOfSet:
     """One of several runs that belong together: what it gets from them, and what became of it.
 
@@ -48,20 +48,12 @@ class RunOfSet:
 
     @staticmethod
     def current(context: typer.Context) -> "RunOfSet | None":
-        found = context.meta.get(_SET)
+        found = context.meta.get(SET)
         return found if isinstance(found, RunOfSet) else None
 
-    @contextmanager
-    def open(self, context: typer.Context) -> Iterator[None]:
-        """Let the commands that are invoked meanwhile be this run."""
-        context.meta[_SET] = self
-        try:
-            yield
-        finally:
-            del context.meta[_SET]
 
-
-_SET = "maseval.set"
+SET = "maseval.set"
+"""Where the context has the run that a command is invoked for."""
 
 
 def run_and_finish(
@@ -94,16 +86,10 @@ def run_and_finish(
     if one is not None:
         one.result = result
     console, debug = chosen_stream(as_json), is_debugging(context)
-    alone = one is None or one.head is None
-    finish(
-        result,
-        console,
-        as_json=as_json,
-        debug=debug,
-        watching=watching,
-        with_scores=alone,
-        with_next=alone,
-    )
+    if one is None or one.head is None:
+        finish(result, console, as_json=as_json, debug=debug, watching=watching)
+    else:  # nobody waits at a page between two runs
+        finish(result, console, as_json=as_json, debug=debug, with_scores=False, with_next=False)
     return result
 
 

@@ -147,12 +147,12 @@ def with_scoring_options(**declared: Any) -> Callable[[_Command], _Command]:
     return declare
 
 
-JudgeModels = Annotated[
-    list[str] | None,
+JudgeModel = Annotated[
+    str | None,
     typer.Option(
         "--judge-model",
-        help="Model that judges natural-language assertions; given twice, agreement is reported. "
-        "Replies are kept with the run or next to the file.",
+        help="Model that judges natural-language assertions; its replies are kept with the run or "
+        "next to the file.",
     ),
 ]
 JudgeAddress = Annotated[

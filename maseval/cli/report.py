@@ -63,11 +63,10 @@ def report(
     title: str | None = option(None, "Title of the page."),
     explain: Explain = True,
     compare: bool = flag("Compare the runs, two or more, on one page.", "--compare"),
-    against: list[str] | None = option(None, "A run or file to compare with the first."),
     **scoring: Unpack[ScoringKeywords],
 ) -> None:
     """Write a run, or several compared, as one HTML file that opens without server or network."""
-    first, *others = [*runs, *(against or [])]
+    first, *others = runs
     if compare and not others:
         raise typer.BadParameter(f"1 run, {first}, cannot be compared; name two or more")
     if form != "html":
@@ -134,7 +133,6 @@ def export(
         "The file (extension added if missing), - for standard output, or the "
         "folder for several tables.",
         "--output",
-        "--out",
         "-o",
         show_default="TABLE.FORM here",
     ),
@@ -205,7 +203,6 @@ def bundle(
         None,
         "The archive; with --open, the folder to make.",
         "--output",
-        "--out",
         "-o",
         show_default="NAME.maseval.zip here; its name below the runs",
     ),
@@ -217,7 +214,7 @@ def bundle(
     overwrite: bool = flag("Replace an existing file.", "--overwrite", "--force"),
     as_json: AsJson = False,
 ) -> None:
-    """Write a run as one archive that others can check and open with --open.
+    """Write a run as one archive that others can check, or --open such an archive as a run.
 
     It holds the configuration, the log, the certificate, the report, the fingerprint of the data
     and the versions of all packages. The same run always gives the same bytes.

@@ -6,17 +6,16 @@ Ctrl-C, after which the same command resumes all of them.
 
 import shlex
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 from rich.table import Table
 
 from maseval.app.comparing.plan import read_levels
-from maseval.app.results.results import RunResult
 from maseval.app.running.folder_run import Budget, FolderRun
 from maseval.app.running.progress import RunStatus
 from maseval.cli.command_line import (
@@ -30,22 +29,19 @@ from maseval.cli.command_line import (
     print_error,
 )
 from maseval.cli.console import duration, here, inert, number_columns, print_json, stderr, stdout
-from maseval.cli.display import RunOfSet
+from maseval.cli.display import SET, RunOfSet
 from maseval.cli.results import consumption, estimate
-from maseval.cli.run_file import BENCHMARK, FileRun, command_words, read_run_file
+from maseval.cli.run_file import BENCHMARK, FileRun, command_words
 from maseval.cli.tau2.run import about_money
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.words import count_of
 from maseval.runs.config import RunConfig
 
-if TYPE_CHECKING:
-    from maseval.benchmark.tau2.app.running.plan import RunPlan
-
 _TAU2 = "tau2"
 
 
-@dataclass
-class _Part:
+@dataclass(kw_only=True)
+class _Part(RunOfSet):
     """One run of the file, and what is known about it so far."""
 
     run: FileRun
@@ -55,8 +51,8 @@ class _Part:
     left: int = 0
     used: tuple[float, int] = (0.0, 0)
     estimate: float | None = None
+    note: str | None = None
     ended: Ended | None = None
-    result: RunResult | None = None
 
     @property
     def name(self) -> str:
@@ -89,12 +85,8 @@ class _Part:
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints of a run without numbers."""
         cell = {"cell": dict(self.run.cell)} if self.run.cell else {}
-        return {
-            "folder": str(self.folder.absolute()),
-            "name": self.name,
-            **cell,
-            "error": self.failure,
-        }
+        folder = str(self.folder.absolute())
+        return {"folder": folder, "name": self.name, **cell, "error": self.failure}
 
 
 @dataclass
@@ -113,16 +105,14 @@ class RunSet:
     ) -> "RunSet":
         """Check the options of all runs before the first one begins."""
         parts = []
-        for each in runs:
-            with _named_in_errors(path, each):
-                parts.append(_Part(each, each.folder(path), command_words(each, path)))
-                check_words(context, parts[-1].words)
+        for run in runs:
+            with _named_in_errors(path, run):
+                words = command_words(run, path)
+                check_words(context, words)
+            # A rehearsal is no part of the experiment.
+            cell = run.cell if run.cell and player is None else None
+            parts.append(_Part(cell=cell, run=run, folder=run.folder(path), words=words))
         return cls(path, context, parts, player)
-
-    @classmethod
-    def read(cls, path: Path, context: typer.Context) -> "RunSet":
-        """Read a file; what was typed counts for none of its runs."""
-        return cls.of(path, read_run_file(path, context), context)
 
     @property
     def folder(self) -> Path:
@@ -146,10 +136,11 @@ class RunSet:
         for part in self.parts:
             cell = dict(part.run.cell)
             if (level := cell.pop(factor, None)) in levels:
-                prepared = self._prepare(part)
-                if not isinstance(prepared, FolderRun):
+                self._prepare(part)
+                if not isinstance(part.prepared, FolderRun):
                     raise ConfigurationError(f"{part.name}: {part.failure}")
-                others, planned = frozenset(cell.items()), RunConfig.of(prepared.config).planned
+                others = frozenset(cell.items())
+                planned = RunConfig.of(part.prepared.config).planned
                 sides[levels.index(level)] |= {(others, e.domain, e.task_id) for e in planned}
         shared = sides[0] & sides[1]
         tasks = {(domain, task) for _, domain, task in shared}
@@ -171,14 +162,17 @@ class RunSet:
     def show_plan(self) -> int:
         """Print what would run, and about what it would cost."""
         if len(self.parts) == 1 and self.parts[0].is_tau2:
-            return invoke_words(self.context, [*self.parts[0].words, "--dry-run"]).code
+            part = self.parts[0]
+            part.ended = invoke_words(self.context, [*part.words, "--dry-run"])
+            self._print_error(part)
+            return part.ended.code
         for part in self.parts:
             self._prepare(part, *(["--dry-run"] if part.is_tau2 else []))
         left = [each for each in self.parts if each.left]
         known = all(each.estimate is not None for each in left)
         cost = sum(each.estimate or 0.0 for each in left) if known else None
         if self._as_json:
-            facts = ("planned", "left", "estimate")
+            facts = ("planned", "left", "estimate", "note")
             runs = [each.to_dict() | {k: getattr(each, k) for k in facts} for each in self.parts]
             print_json({"runs": runs, "cost": cost})
         else:
@@ -191,7 +185,7 @@ class RunSet:
             sums = [sum(getattr(e, name) for e in self.parts) for name in ("planned", "left")]
             table.add_row("all", *map(str, sums), about_money(cost))
             stdout().print(table)
-            self._print_failures([each for each in self.parts if each.ended])
+            self._print_failures([each for each in self.parts if each.ended or each.note])
             stdout().print("Nothing was run: leave out --dry-run to start.")
         return max((each.ended.code for each in self.parts if each.ended), default=0)
 
@@ -211,68 +205,61 @@ class RunSet:
         codes = [INCOMPLETE if each.ended is None else each.ended.code for each in self.parts]
         return min(max(codes), FAILED) if self.player else max(codes)
 
-    def _prepare(self, part: _Part, *more: str) -> "FolderRun | RunPlan | None":
+    def _prepare(self, part: _Part, *more: str) -> None:
         """Prepare a run, which finds what would make it fail, and how much there is to do."""
-        one = RunOfSet(self._cell(part), is_surveyed=True)
+        part.is_surveyed = True
         with _named_in_errors(self.path, part.run):
-            part.ended = self._invoke(part, one, *more)
-        prepared = one.prepared
+            part.ended = self._invoke(part, *more)
+        prepared, part.is_surveyed = part.prepared, False
         if isinstance(prepared, FolderRun):
             part.planned, part.left, part.used = prepared.outlook()
         elif prepared is not None:
             part.planned = prepared.trials * sum(map(len, prepared.tasks.values()))
             part.left, part.estimate = prepared.left, prepared.cost
-            problem = next(iter(prepared.problems), None)
-            part.ended = Ended(FAILED, problem) if problem else part.ended
+            part.note = f"would be refused: {prepared.problems[0]}" if prepared.problems else None
         if not part.ended.code:
             part.ended = None
             if self.player and not part.is_tau2:
-                part.ended = Ended(0, "only prepared: no scripted model can play it")
-        return prepared
+                part.ended, part.note = Ended(0), "only prepared: no scripted model can play it"
 
-    def _invoke(self, part: _Part, one: RunOfSet, *more: str) -> Ended:
-        with one.open(self.context):
-            try:
-                return invoke_words(self.context, [*part.words, *more])
-            except (typer.Exit, typer.BadParameter):
+    def _invoke(self, part: _Part, *more: str) -> Ended:
+        self.context.meta[SET] = part
+        try:
+            return invoke_words(self.context, [*part.words, *more])
+        except (typer.Exit, typer.BadParameter):
+            raise
+        except Exception as error:  # of somebody's own code: the other runs go on
+            if is_debugging(self.context):
                 raise
-            except Exception as error:  # of somebody's own code: the other runs go on
-                if is_debugging(self.context):
-                    raise
-                return Ended(FAILED, f"{type(error).__name__}: {error}")
+            return Ended(FAILED, f"{type(error).__name__}: {error}")
 
     def _run(self, part: _Part) -> bool:
         """Run one of them; returns False if it was interrupted."""
         others = [each.used for each in self.parts if each is not part]
         cost, tokens = sum(each[0] for each in others), sum(each[1] for each in others)
         budget = self._budget
-        if budget is not None and part.left:
+        if budget is not None:
+            part.used_elsewhere = cost, tokens
             now = cost + part.used[0], tokens + part.used[1]
-            if reason := budget.objection(*now, priced=True):
+            if part.left and (reason := budget.objection(*now, priced=True)):
                 part.ended = Ended(INCOMPLETE, reason)
                 return True
-        one = RunOfSet(self._cell(part), head=self._head(part, cost))
-        if budget is not None:
-            one = replace(one, used_elsewhere=(cost, tokens))
+        part.head, part.prepared = self._head(part, cost), None
         try:
-            part.ended = self._invoke(part, one)
+            part.ended = self._invoke(part)
         except InterruptedRun as end:
             part.ended = Ended(end.exit_code)
         self._print_error(part)
-        if one.result is None:
+        if part.result is None:
             return True
-        part.result, summary = one.result, one.result.summary
-        part.used, part.left = (summary.cost or 0.0, summary.tokens), one.result.resumable
+        summary = part.result.summary
+        part.used, part.left = (summary.cost or 0.0, summary.tokens), part.result.resumable
         if self.player is not None:
             lost = self.player == "gold" and summary.overall.passed < summary.overall.verdicts
             # No judge takes part in a rehearsal.
             whole = summary.overall.verdicts + summary.unjudged == summary.overall.planned
             part.ended = Ended(FAILED if lost else 0 if whole else INCOMPLETE)
-        return not one.result.interrupted
-
-    def _cell(self, part: _Part) -> Mapping[str, str] | None:
-        """Return the levels to record; a rehearsal is no part of the experiment."""
-        return part.run.cell if part.run.cell and self.player is None else None
+        return not part.result.interrupted
 
     def _head(self, part: _Part, cost: float) -> Callable[[RunStatus], str] | None:
         others = [each for each in self.parts if each is not part]
@@ -320,8 +307,7 @@ class RunSet:
 
     def _print_failures(self, parts: Sequence[_Part]) -> None:
         for each in parts:
-            note = each.failure or (each.ended and each.ended.error)
-            if note:
+            if note := each.note or each.failure:
                 words = f"[yellow]{inert(each.name)}: {inert(note)}[/yellow]"
                 stdout().print(words, soft_wrap=True)
 

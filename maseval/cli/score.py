@@ -24,7 +24,7 @@ from maseval.cli.options import (
     TASK_OF_RUN,
     AsJson,
     JudgeAddress,
-    JudgeModels,
+    JudgeModel,
     RunOrResultsFile,
     Scoring,
     argument,
@@ -47,8 +47,7 @@ if TYPE_CHECKING:  # help must not load what makes these
         ScoresUnder,
     )
     from maseval.benchmark.tau2.rescoring import ReleaseTotals
-    from maseval.benchmark.tau2.rescoring.rescore import JudgePanel
-    from maseval.stats.agreement import Agreement
+    from maseval.benchmark.tau2.scoring.judge import RememberingJudge
 
 
 _SHOWN = 12
@@ -73,7 +72,7 @@ def score(
     files: list[str] = runs_argument("Results files, folders of them, or runs.", metavar="FILE"),
     strict: bool = flag("Count what the original could not replay as a disagreement.", "--strict"),
     sound: bool = flag("Also count over sound tasks, besides the official number.", "--sound"),
-    judge_model: JudgeModels = None,
+    judge_model: JudgeModel = None,
     base_url: JudgeAddress = None,
     fail_on_disagreement: bool = flag(
         "Exit code 1 if a verdict differs or anything is wrong.", "--fail-on-disagreement"
@@ -112,7 +111,7 @@ def score(
                 strict=strict,
                 embedded_tasks=scoring.get("embedded_tasks", False),
                 remap_tasks=scoring.get("remap_tasks", False),
-                judge_model=judge_model or (),
+                judge_model=judge_model,
                 base_url=base_url,
                 on_progress=count,
             )
@@ -123,7 +122,7 @@ def score(
             files,
             strict=strict,
             sound=sound,
-            judge_model=judge_model or (),
+            judge_model=judge_model,
             base_url=base_url,
             engine=engine,
             ray_address=ray_address,
@@ -182,7 +181,7 @@ def _score_parts(score: "FileScore") -> Parts:
         yield f"  {number} not compared: {inert(reason)}"
     if score.not_replayable:
         yield f"  {score.not_replayable} cannot be replayed, and count as failures"
-    yield from _judge_parts(score.panel)
+    yield from _judge_parts(score.judge)
     if score.judged or score.open:
         yield from _pass_parts(score)
         version, source = score.found.version, score.found.record.version_from
@@ -193,22 +192,10 @@ def _score_parts(score: "FileScore") -> Parts:
         yield f"  and {len(score.disagreements) - _SHOWN} more; --json lists all"
 
 
-def _judge_parts(panel: "JudgePanel") -> Parts:
-    for judge in panel.judges:
+def _judge_parts(judge: "RememberingJudge | None") -> Parts:
+    if judge is not None:
         kept = f"{judge.remembered} known from {judge.memory.path.name}"
         yield inert(f"  judge {judge.model_id}: {judge.asked} asked, {kept}")
-    for each in panel.agreements:
-        yield inert(
-            f"  {each.first} and {each.second} agree on {_agreement(each.assertions)} of the "
-            f"assertions and {_agreement(each.verdicts)} of the verdicts"
-        )
-
-
-def _agreement(found: "Agreement") -> str:
-    if found.share is None:
-        return "0 of 0"
-    kappa = "undefined" if found.kappa is None else f"{found.kappa:.2f}"
-    return f"{found.equal} of {found.total} ({percent(found.share)}, Cohen's kappa {kappa})"
 
 
 def _pass_parts(score: "FileScore") -> Parts:
@@ -255,7 +242,7 @@ def _file_under_parts(file: "FileUnder") -> Parts:
         yield f"  {name}: {_passes(score, 'passed')}"
         if name in file.totals:
             yield from _change_parts(file, name)
-    yield from _judge_parts(next(iter(file.scores.values())).panel)
+    yield from _judge_parts(next(iter(file.scores.values())).judge)
     if early := file.found.ended_early:
         yield f"  early end: {early}, which neither side ended, fail under every release"
 

@@ -2,7 +2,6 @@
 
 import sys
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -144,7 +143,6 @@ def replay_server(
     script: Path | None = option(None, "Play this JSON list of replies instead."),
     host: Host = "127.0.0.1",
     port: Port = 8765,
-    verbose: bool = flag("Print a line for every request.", "--verbose", "-v"),
 ) -> None:
     """Serve recorded answers of a model over OpenAI's protocol, or record them.
 
@@ -160,7 +158,7 @@ def replay_server(
         script=script,
         host=host,
         port=port,
-        on_request=partial(_report_request, verbose=verbose),
+        on_request=_report_request,
     )
     _serve(server)
     if server.misses:
@@ -176,12 +174,11 @@ def _say_address(url: str) -> None:
     _say(f"OPENAI_BASE_URL={inert(url)} OPENAI_API_KEY=no-key-needed")
 
 
-def _report_request(served: "Served", *, verbose: bool) -> None:
-    """Print a request; without ``verbose`` only if it got no answer."""
-    if verbose or served.words:
-        words = f": {inert(served.words)}" if served.words else ""
+def _report_request(served: "Served") -> None:
+    """Print a request that got no answer."""
+    if served.words:
         asked = f"{inert(served.model)}, {count_of(served.messages, 'message')}"
-        _say(f"[{_COLOURS[served.outcome]}]{served.outcome}[/] {asked}{words}")
+        _say(f"[{_COLOURS[served.outcome]}]{served.outcome}[/] {asked}: {inert(served.words)}")
 
 
 def _serve(server: "ReplayServer | ScriptServer") -> None:
@@ -239,7 +236,6 @@ def chaos_server(
     host: Host = "127.0.0.1",
     port: Port = 8767,
     listed: bool = flag("List the faults, and exit.", "--list"),
-    quiet: bool = flag("Do not print a line for every spoiled request.", "--quiet", "-q"),
 ) -> None:
     """Serve a model that misbehaves, over OpenAI's protocol, to see how an agent copes.
 
@@ -257,7 +253,7 @@ def chaos_server(
         key_env=key_env,
         host=host,
         port=port,
-        on_request=(lambda played: None) if quiet else _report_fault,
+        on_request=_report_fault,
     )
     _serve_faults(server)
 

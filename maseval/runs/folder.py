@@ -16,7 +16,6 @@ from maseval.core.outcome import Score, Simulation
 from maseval.core.recorded import mapping
 from maseval.core.report import NO_VERDICT_STATUSES, RERUN_STATUSES, Report, TaskExecutionStatus
 from maseval.core.storage import strict_json
-from maseval.core.storage.files import part_size
 from maseval.core.storage.records import RecordWriter, drop_rescued, mend, rescued_files, seal_json
 from maseval.core.storage.redaction import Secrets, redact
 from maseval.core.tracing import now
@@ -42,7 +41,6 @@ from maseval.runs.log import (
     ContentKeys,
     DamagedRecord,
     LogContents,
-    ReportsPart,
     SessionEnd,
     config_record,
     contents_of,
@@ -263,14 +261,6 @@ class RunFolder:
         places = self._contents.places
         ordered = [one for one in self.planned if one in places]
         return [*ordered, *sorted(places.keys() - self.planned)]
-
-    def parts(self, readers: int) -> Iterator[ReportsPart]:
-        """Yield the reports in parts for several readers; none if the log is read as one."""
-        found = [self._contents.places[one] for one in self._ordered]
-        size = self.log.stat().st_size
-        step = max(1, len(found) * part_size(size, readers) // max(1, size))
-        for first in range(0, len(found), step) if step < len(found) else ():
-            yield ReportsPart(self.log, found, first, first + step, self._contents.shared)
 
     def report(self, simulation: Simulation) -> Report:
         """Return the report on one simulation."""

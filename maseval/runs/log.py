@@ -12,7 +12,7 @@ the traces of a report hold several times is written once (``report_line``).
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -395,30 +395,6 @@ def _line_at(file: IO[bytes], offset: int) -> bytes:
     while (more := file.read(_PIECE)) and not (end := more.find(b"\n") + 1):
         line += more
     return line + more[:end] if more else line
-
-
-class ReportsPart:
-    """The reports at some places of a log, for a reader in another process.
-
-    ``start`` and ``end`` are their positions among all; ``end`` is None for the last ones.
-    """
-
-    def __init__(
-        self,
-        log: Path,
-        places: Sequence[ReportPlace],
-        first: int,
-        last: int,
-        shared: Mapping[str, object],
-    ) -> None:
-        self._log, self._places, self._shared = log, places[first:last], shared
-        self.start, self.end = first, last if last < len(places) else None
-
-    def __str__(self) -> str:
-        return f"{self._log}, from report {self.start:,} on"
-
-    def __iter__(self) -> Iterator[Report]:
-        return (report_in(self._log, place, self._shared) for place in self._places)
 
 
 def report_at(path: Path, offset: int, shared: Mapping[str, object]) -> Report:

@@ -16,7 +16,7 @@ def run(tmp_path_factory):
 def test_tables_are_written_and_named(run, tmp_path):
     done = maseval(
         *("export", run, "--format", "csv", "--table", "runs", "--table", "checks"),
-        *("--out", tmp_path / "tables"),
+        *("--output", tmp_path / "tables"),
     )
 
     assert done.exit_code == 0

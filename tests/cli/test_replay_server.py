@@ -81,14 +81,6 @@ def test_a_miss_is_shown_and_makes_it_fail(answers, tmp_path):
     assert (code, errors) == (1, "")
 
 
-def test_verbose_shows_every_request(answers, tmp_path):
-    with running("answers", "--verbose", folder=tmp_path) as server:
-        ask(server.url, asking("two"))
-        code, out, _ = server.end()
-
-    assert out.splitlines()[0] == "played m, 1 message" and code == 0
-
-
 def test_recording_adds_answers_with_the_key_of_the_variable(answers, tmp_path, upstream):
     options = ("answers", "--record", "--upstream", upstream.url, "--key-env", "MY_SECRET")
     with running(*options, folder=tmp_path, MY_SECRET="CANARY-12345678") as server:

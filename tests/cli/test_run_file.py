@@ -95,6 +95,24 @@ def test_a_set_of_runs_is_run_and_resumed_as_a_whole() -> None:
     assert "maseval compare runs/pair-gold runs/pair-noisy" in maseval("run", "pair.toml").stdout
 
 
+def test_one_instance_of_a_benchmark_is_counted_in_each_run_by_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    code = "from examples.booking import BookingBenchmark, load_tasks\nSHOP = BookingBenchmark()\n"
+    Path("one_shop.py").write_text(code, "utf-8")
+    monkeypatch.syspath_prepend(".")
+    runs = '[[run]]\nname = "a"\n[[run]]\nname = "b"\nnum_tasks = 1\n'
+    Path("two.toml").write_text(f'benchmark = "one_shop:SHOP"\nnum_tasks = 3\n{runs}', "utf-8")
+
+    found = maseval("run", "two.toml", "--json")
+
+    assert [json.loads(line)["ran"] for line in found.stdout.splitlines()] == [3, 1]
+    assert "3/3 done" in found.stderr and "1/1 done" in found.stderr
+    import one_shop
+
+    assert one_shop.SHOP.callbacks == []
+
+
 def test_what_is_typed_counts_for_every_run_of_a_set() -> None:
     Path("pair.toml").write_text(SET, "utf-8")
 

@@ -8,7 +8,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "frames.md"
 
 
 def test_the_page_lists_the_columns_as_they_are_declared():
-    assert f"\n{markdown_table()}\n" in PAGE.read_text(encoding="utf-8")
+    assert f"\n{columns_as_text()}\n" in PAGE.read_text(encoding="utf-8")
 
 
 def test_no_table_has_two_columns_of_a_name():
@@ -28,7 +28,7 @@ def test_every_table_begins_with_what_its_rows_are_joined_by():
         assert tuple(column.name for column in table.columns[:4]) == keys
 
 
-def markdown_table() -> str:
+def columns_as_text() -> str:
     lines = []
     keys = TABLES["simulations"].columns[:4]
     tables = {"every table but `runs` and `scores`": keys} | {
@@ -36,7 +36,8 @@ def markdown_table() -> str:
         for table in TABLES.values()
     }
     for name, columns in tables.items():
-        lines += [f"| {name} | type | meaning |", "|---|---|---|"]
-        lines += [f"| `{each.name}` | {each.type} | {each.meaning} |" for each in columns]
-        lines.append("")
+        width = max(len(each.name) for each in columns)
+        lines += [f"**{name}**", "", "```text"]
+        lines += [f"{each.name:{width}}  {each.type:7}  {each.meaning}" for each in columns]
+        lines += ["```", ""]
     return "\n".join(lines).rstrip()

@@ -22,7 +22,6 @@ from maseval.core.exceptions import MASEvalError
 from maseval.core.finding import Finding, read_findings
 from maseval.core.outcome import Outcome, RecordedReport, Simulation
 from maseval.core.report import Report, TaskExecutionStatus
-from maseval.core.storage.files import part_size
 from maseval.core.words import text_or_none
 from maseval.data.kept import KeptValues, place_for
 from maseval.report.conversation import conversation
@@ -47,6 +46,8 @@ CALLS: tuple[FindingPart, ...] = ("calls",)
 # Found together with the rest, because that needs the same worlds; too long to be kept.
 TIMELINE: tuple[FindingPart, ...] = ("timeline",)
 FILE = "findings.jsonl"
+# In bytes, from where on it is worth the start of other processes; and batches for each of them.
+_WORTH_SHARING, _BATCHES_FOR_EACH = 4 << 20, 4
 
 
 class SimulationFindings(NamedTuple):
@@ -136,7 +137,7 @@ class ExaminedRun:
         log, size = self.folder.path / LOG, 0
         if lacking and log.is_file():
             size = log.stat().st_size * len(lacking) // len(self.folder.recorded)
-        if part_size(size, 1) >= size:
+        if size < _WORTH_SHARING:
             return
         from maseval.core.engine.processes import (  # most records are small
             ProcessEngine,
@@ -146,7 +147,7 @@ class ExaminedRun:
 
         if (cores := usable_cores()) < 2 or not may_fork():
             return
-        step = max(1, len(lacking) * part_size(size, cores) // size)
+        step = max(1, len(lacking) // (_BATCHES_FOR_EACH * cores))
 
         def find(some: Sequence[Simulation]) -> list[_New]:
             return [self._find_lacking(self._look_up(one, parts), one, parts) for one in some]

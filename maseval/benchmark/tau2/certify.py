@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from statistics import fmean
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, TypedDict
 
 from maseval.benchmark.tau2.data import title_of, version_titled
 from maseval.benchmark.tau2.data_loader import data_fingerprint, load_domain_config
@@ -23,8 +23,9 @@ from maseval.benchmark.tau2.rescoring.record import (
     open_record,
 )
 from maseval.benchmark.tau2.rescoring.remote import score_with_engine
-from maseval.benchmark.tau2.rescoring.rescore import JudgePanel, RescoredRecord, rescore_record
+from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, rescore_record
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, RescoredSimulation
+from maseval.benchmark.tau2.scoring.judge import RememberingJudge
 from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.engine.engines import MappingEngine
 from maseval.core.engine.worker_setup import check_data
@@ -212,7 +213,7 @@ def certify(
     data_dir: AnyPath | None = None,
     partial: bool = False,
     version: AnyVersion = None,
-    panel: JudgePanel | None = None,
+    judge: RememberingJudge | None = None,
     engine: MappingEngine | None = None,
 ) -> Certificate:
     """Score every simulation again and certify the numbers.
@@ -227,7 +228,7 @@ def certify(
             split is, and those that are not listed have no verdict.
         version: The release by whose tasks and rules it is judged; without it v0.2.0, or the
             release that reports were run by.
-        panel: The judge of natural-language assertions; without one, a source with rewards that
+        judge: The judge of natural-language assertions; without one, a source with rewards that
             depend on them cannot be certified.
         engine: Where a large file is scored; without one, or with a ``data_dir``, in this process.
     """
@@ -243,10 +244,9 @@ def certify(
         whole,
         whole_split=planned and not partial,
         data_dir=data_dir,
-        panel=panel,
+        judge=judge,
         assessed=score_with_engine(engine, check_data) if engine and is_divided else None,
-        examine=_look_at,
-        on_note=seen.add,
+        on_item=seen.add,
     )
     wrong = record_findings(found)  # first: it refuses a plan that is too large to be listed
     judged = [each for each in found.simulations if each.reward is not None]
@@ -260,7 +260,7 @@ def certify(
                 "scoring": f"tau2-bench {title_of(found.version)}",
                 "evaluation_type": "all",
                 "modes": sorted(seen.modes),
-                **({"judges": judges} if (judges := found.panel.names) else {}),
+                **({"judges": [found.model.model_id]} if found.model else {}),
                 **({"texts": sorted(seen.texts)} if seen.texts else {}),
                 **({"code": words} if (words := words_on_code(seen.code)) else {}),
                 "tasks": _LISTED if found.split is None else found.split[0],
@@ -300,27 +300,8 @@ def verify(
     ]
 
 
-class _Note(NamedTuple):
-    """The part of a certificate about one simulation, besides its verdict; ``text`` is hashed."""
-
-    text: bytes
-    modes: list[str]
-    texts: str | None
-    code: str | None
-
-
-def _look_at(item: RecordItem, judged: RescoredSimulation) -> _Note:
-    modes = {"lenient order ids": item.lenient, "solo": item.solo}
-    return _Note(
-        canonical_json((judged.identity.where, item.simulation)).encode(),
-        [mode for mode, is_used in modes.items() if is_used],
-        item.texts,
-        item.code,
-    )
-
-
 class _Seen:
-    """The notes on all simulations, added up in the order of the record."""
+    """The part of a certificate about the simulations besides their verdicts, in their order."""
 
     def __init__(self) -> None:
         self.hash = hashlib.sha256()
@@ -328,11 +309,12 @@ class _Seen:
         self.texts: set[str] = set()
         self.code: list[str | None] = []
 
-    def add(self, note: _Note) -> None:
-        self.hash.update(note.text)
-        self.modes.update(note.modes)
-        self.texts |= {note.texts} if note.texts else set()
-        self.code.append(note.code)
+    def add(self, item: RecordItem, judged: RescoredSimulation) -> None:
+        self.hash.update(canonical_json((judged.identity.where, item.simulation)).encode())
+        modes = {"lenient order ids": item.lenient, "solo": item.solo}
+        self.modes |= {mode for mode, is_used in modes.items() if is_used}
+        self.texts |= {item.texts} if item.texts else set()
+        self.code.append(item.code)
 
 
 def _count_omitted(found: RescoredRecord) -> dict[str, int]:

@@ -49,22 +49,6 @@ class FileState(NamedTuple):
         return cls(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
 
 
-# In bytes: from where on it is worth dividing a file, and the size of a part: much more than one
-# record has, and so little that all readers stay busy to the end.
-_WORTH_DIVIDING, _SMALLEST_PART, _LARGEST_PART = 4 << 20, 1 << 20, 2 << 20
-_PARTS_FOR_EACH = 4
-
-
-def part_size(size: int, readers: int) -> int:
-    """Return how much of a file each of several readers should get at a time; all, if it is small.
-
-    ``size`` is that of the file in bytes.
-    """
-    if size < _WORTH_DIVIDING:
-        return size
-    return min(max(_SMALLEST_PART, size // (_PARTS_FOR_EACH * readers)), _LARGEST_PART)
-
-
 @contextmanager
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """Yield a file to write that becomes ``path`` at the end; an error changes nothing."""

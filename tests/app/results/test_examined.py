@@ -11,7 +11,6 @@ from maseval.benchmark.tau2.app.results.support import Tau2Support
 from maseval.commands import compare, report, show, tau2
 from maseval.core.engine import processes
 from maseval.core.engine.processes import may_fork
-from maseval.core.storage import files as storage_files
 from maseval.data.kept import place_for
 from maseval.frames import findings
 from maseval.runs import RunFolder
@@ -67,8 +66,7 @@ def divide(monkeypatch):
         pytest.skip("children begin with what this process has")
 
     def patch():
-        monkeypatch.setattr(storage_files, "_WORTH_DIVIDING", 1)
-        monkeypatch.setattr(storage_files, "_SMALLEST_PART", 1)
+        monkeypatch.setattr(examined, "_WORTH_SHARING", 1)
         monkeypatch.setattr(processes, "usable_cores", lambda: 2)
 
     return patch

@@ -73,7 +73,7 @@ def test_any_number_of_runs_is_compared(runs, tmp_path):
     third = tau2.run(domain="library", agent="gold", output=tmp_path / "gold").folder
 
     result = maseval("report", "--compare", *runs, third, "-o", tmp_path / "a.html")
-    again = maseval("report", runs[0], "--against", runs[1], "--against", third)
+    again = maseval("report", *runs, third)
 
     assert (result.exit_code, again.exit_code) == (0, 0)
     compared = index_of(tmp_path / "a.html")["compared"]
@@ -95,7 +95,7 @@ def test_one_run_is_not_compared(runs):
 
 
 def test_the_comparison_stands_beside_the_first_run(runs):
-    result = maseval("report", runs[0], "--against", runs[1], "--no-explain")
+    result = maseval("report", *runs, "--no-explain")
 
     assert result.exit_code == 0
     assert (runs[0] / "comparison.html").is_file()

@@ -6,6 +6,7 @@ import signal
 
 import pytest
 
+from maseval.benchmark.tau2.rescoring import remote
 from maseval.commands import tau2
 from maseval.core.exceptions import WorkerDiedError
 from tests.benchmark.tau2.app.doctored import CORPUS, doctored
@@ -16,6 +17,11 @@ from tests.interface.libraries import needing
 pytestmark = needing("ray")
 
 BOTH = ((), ("--engine", "ray", "--processes", "2"))
+
+
+@pytest.fixture(autouse=True)
+def every_file_is_large(monkeypatch):
+    monkeypatch.setattr(remote, "_WORTH_SHARING", 1)
 
 
 @pytest.fixture(scope="module")

@@ -282,7 +282,7 @@ def judgements(found: RescoredRecord) -> Iterator[Finding]:
             "not recomputed",
             f"{found.unjudged} of {len(found.simulations)} verdicts depend on a judge model; they "
             "count neither as passed nor as failed",
-            None if found.panel.judges else "--judge-model asks one",
+            None if found.model else "--judge-model asks one",
         )
 
 

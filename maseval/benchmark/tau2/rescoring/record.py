@@ -6,11 +6,11 @@ simulations, to be compared with the benchmark's own. None of it is believed.
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, cast
 
 from maseval.benchmark.tau2.data_loader import load_raw_tasks, split_names
 from maseval.benchmark.tau2.domains import Domain, UnknownDomainError, domain_named
@@ -30,7 +30,7 @@ from maseval.benchmark.tau2.results import (
     simulation_of,
 )
 from maseval.benchmark.tau2.results.layout import is_trial
-from maseval.benchmark.tau2.results.reading import recorded_domain, split_results
+from maseval.benchmark.tau2.results.reading import recorded_domain
 from maseval.benchmark.tau2.results.reports import Tau2Report
 from maseval.benchmark.tau2.texts.original import format_texts_config
 from maseval.benchmark.tau2.world.state.records import canonical_json
@@ -158,8 +158,8 @@ class SimulationRecord:
     stopped: str | None = None
     stops_at_failure: int = 0
     models: set[str] = field(default_factory=set)
-    parts: Callable[[int], Iterator["RecordPart"]] | None = None
-    """Yields the same simulations in parts for so many readers, in order; or none at all."""
+    size: int = 0
+    """In bytes, as far as it is known."""
 
     @property
     def has_plan(self) -> bool:
@@ -173,37 +173,6 @@ class SimulationRecord:
     def expected(self) -> int:
         """The number of simulations that there should be; 0 if it has no plan."""
         return len(self.planned) or len(self.tasks) * (self.num_trials or 0)
-
-
-class PartSource(Protocol):
-    """Simulations or reports from ``start`` to ``end``, which is None at the end of the record.
-
-    Both may change while they are gone through.
-    """
-
-    start: int
-    end: int | None
-
-    def __iter__(self) -> Iterator[Any]: ...
-
-
-@dataclass(frozen=True)
-class RecordPart:
-    """Some simulations of a record, in a form that another process can open.
-
-    Where one part ended, the next one must have begun.
-    """
-
-    source: PartSource
-    domain: str | Domain | None = None
-    solo: bool = False
-    version: str | None = None
-
-    def __str__(self) -> str:
-        return str(self.source)
-
-    def open(self) -> SimulationRecord:
-        return open_record(self.source, self.domain, self.solo, self.version)
 
 
 def open_record(
@@ -223,7 +192,7 @@ def open_record(
         source = read_results(source)
     if isinstance(source, ResultsFile):
         whole = _of_file(source, chosen, solo)
-        whole.parts = partial(_parts_of_file, source, domain, solo, version)
+        whole.size = source.size
     else:
         whole = SimulationRecord(iter(()))
         whole.items = (item for each in source if (item := _item(each, chosen, solo, whole)))
@@ -231,13 +200,6 @@ def open_record(
         whole.version, whole.version_from = release_named(version).name, BY_OPTION
     whole.items = (_in_release(item, whole.version) for item in whole.items)
     return whole
-
-
-def _parts_of_file(
-    file: ResultsFile, domain: str | Domain | None, solo: bool, version: AnyVersion, readers: int
-) -> Iterator[RecordPart]:
-    name = None if version is None else release_named(version).name
-    return (RecordPart(each, domain, solo, name) for each in split_results(file, readers))
 
 
 def _in_release(item: RecordItem, version: str | None) -> RecordItem:

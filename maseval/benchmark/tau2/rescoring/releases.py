@@ -15,8 +15,9 @@ from maseval.benchmark.tau2.rescoring.record import (
     SimulationRecord,
     open_record,
 )
-from maseval.benchmark.tau2.rescoring.rescore import JudgePanel, RescoredRecord, RescoringResult
+from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, RescoringResult
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK
+from maseval.benchmark.tau2.scoring.judge import RememberingJudge
 from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.exceptions import ConfigurationError
@@ -328,7 +329,7 @@ def score_under(
     *,
     domain: str | Domain | None = None,
     options: ScoringOptions | None = None,
-    panel: JudgePanel | None = None,
+    judge: RememberingJudge | None = None,
     on_progress: Callable[[int], object] | None = None,
 ) -> ScoredUnder:
     """Judge the same conversations under several releases; the first is what changes are from.
@@ -340,7 +341,7 @@ def score_under(
         domain: The domain, whatever the simulations call theirs.
         options: How simulations are scored. Releases that can replay leniently do unless
             ``strict``.
-        panel: The judges of natural-language assertions.
+        judge: The judge of natural-language assertions.
         on_progress: Gets how many simulations are done.
     """
     names = list(dict.fromkeys(release_named(version).name for version in versions))
@@ -355,7 +356,7 @@ def score_under(
         once = [*source] if isinstance(source, Iterator) else source
         wholes = {name: open_record(once, domain, version=name) for name in names}
     found = ScoredUnder(
-        {name: RescoredRecord(whole, options, panel=panel) for name, whole in wholes.items()},
+        {name: RescoredRecord(whole, options, judge=judge) for name, whole in wholes.items()},
         {name: [] for name in names[1:]},
     )
     for number, items in enumerate(zip(*(w.items for w in wholes.values()), strict=True), 1):

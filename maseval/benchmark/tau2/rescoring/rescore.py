@@ -8,15 +8,14 @@ the others, and comes with the range that these leave open.
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
-from itertools import chain, repeat
+from itertools import repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import release_named
-from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.benchmark.tau2.rescoring.record import (
     RecordItem,
     SimulationRecord,
@@ -33,12 +32,10 @@ from maseval.benchmark.tau2.rescoring.verdict import (
     rescore_simulation,
 )
 from maseval.benchmark.tau2.scoring.judge import RememberingJudge
-from maseval.core.model import ModelAdapter
 from maseval.core.outcome import Outcome, Score, Simulation, is_successful
 from maseval.core.recorded import whole_number
 from maseval.core.scoring_options import ScoringOptions
 from maseval.data.store import AnyPath
-from maseval.stats.agreement import Agreement, agreement
 from maseval.stats.summary import (
     MISSING,
     Estimate,
@@ -47,74 +44,6 @@ from maseval.stats.summary import (
     summarise,
     with_gaps,
 )
-
-
-@dataclass(frozen=True)
-class JudgesAgreement:
-    """The agreement of two judges, on single assertions and on whole simulations."""
-
-    first: str
-    second: str
-    assertions: Agreement
-    verdicts: Agreement
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "first": self.first,
-            "second": self.second,
-            "assertions": self.assertions.to_dict(),
-            "verdicts": self.verdicts.to_dict(),
-        }
-
-
-@dataclass
-class JudgePanel:
-    """One judge or more, and the verdicts that each of them led to."""
-
-    judges: Sequence[RememberingJudge]
-    _verdicts: list[Sequence[RewardInfo | None]] = field(default_factory=list)
-
-    def add(self, verdicts: Sequence[RewardInfo | None]) -> None:
-        """Note the verdicts on one simulation, one of each judge; None if one could not be read."""
-        self._verdicts.append(verdicts)
-
-    @property
-    def names(self) -> list[str]:
-        return [each.model_id for each in self.judges]
-
-    @property
-    def agreements(self) -> list[JudgesAgreement]:
-        """The first judge beside each of the others."""
-        return [self._agreement(number) for number in range(1, len(self.judges))]
-
-    def _agreement(self, number: int) -> JudgesAgreement:
-        rows = ((row[0], row[number]) for row in self._verdicts)
-        both = [(one, other) for one, other in rows if one is not None and other is not None]
-        answers = (zip(_answers(one), _answers(other), strict=False) for one, other in both)
-        outcomes = ((is_successful(a["reward"]), is_successful(b["reward"])) for a, b in both)
-        return JudgesAgreement(
-            self.names[0],
-            self.names[number],
-            agreement(chain.from_iterable(answers)),
-            agreement(outcomes),
-        )
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the JSON form; empty without a judge."""
-        if not self.judges:
-            return {}
-        return {
-            "judges": [
-                {"model": each.model_id, "asked": each.asked, "remembered": each.remembered}
-                for each in self.judges
-            ],
-            "judges_agree": [each.to_dict() for each in self.agreements],
-        }
-
-
-def _answers(verdict: RewardInfo) -> list[bool]:
-    return [each["met"] for each in verdict["nl_assertions"] or ()]
-
 
 NO_RECORDED_VERDICT = "no recorded verdict"
 
@@ -140,7 +69,7 @@ class RescoredRecord:
         *,
         whole_split: bool = False,
         data_dir: AnyPath | None = None,
-        panel: JudgePanel | None = None,
+        judge: RememberingJudge | None = None,
     ) -> None:
         self.record = record
         self.options = options or ScoringOptions()
@@ -148,7 +77,7 @@ class RescoredRecord:
         self.domains: dict[str, Domain] = {}
         self._whole_split = whole_split
         self.data_dir = None if data_dir is None else Path(data_dir)
-        self.panel = panel or JudgePanel(())
+        self.model = judge
         self._known: dict[str, KnownTasks] = {}
         self._versions: dict[str, str | None] = {}
         self._unnumbered: Counter[tuple[str, str]] = Counter()
@@ -198,16 +127,8 @@ class RescoredRecord:
         return RescoringResult(found, new, task)
 
     def _verdict(self, item: RecordItem, task: Mapping[str, Any] | None) -> NewVerdict:
-        def by(judge: ModelAdapter | None) -> NewVerdict:
-            return rescore_simulation(
-                item, task, strict=self.options.strict, data_dir=self.data_dir, nl_model=judge
-            )
-
-        first, *others = self.panel.judges or (None,)
-        found = by(first)
-        if found.asks_judge and others:
-            self.panel.add([found.judged, *(by(each).judged for each in others)])
-        return found
+        strict, model = self.options.strict, self.model
+        return rescore_simulation(item, task, strict=strict, data_dir=self.data_dir, nl_model=model)
 
     def known_tasks(self, domain: Domain) -> KnownTasks:
         self.domains[domain.name] = domain
@@ -409,16 +330,10 @@ class RescoredRecord:
         return self.problems[NEEDS_JUDGE]
 
 
-Assessed = tuple[RecordItem, RescoredSimulation | None, Any]
-"""An item, and if it was assessed elsewhere, what was found there and what else was noted of it."""
-Examine = Callable[[RecordItem, RescoredSimulation], Any]
-"""Notes what else is to be known of an item."""
-ScoreElsewhere = Callable[[RescoredRecord, Examine], Iterator[Assessed]]
-"""Goes through the items of a record, and assesses and examines some or all of them."""
-
-
-def note_nothing(item: RecordItem, judged: RescoredSimulation) -> None:
-    """Note nothing of an item but its verdict."""
+Assessed = tuple[RecordItem, RescoredSimulation | None]
+"""An item, and what was found of it, if it was assessed elsewhere."""
+ScoreElsewhere = Callable[[RescoredRecord], Iterator[Assessed]]
+"""Goes through the items of a record, and assesses some or all of them."""
 
 
 def rescore_record(
@@ -427,27 +342,22 @@ def rescore_record(
     *,
     whole_split: bool = False,
     data_dir: AnyPath | None = None,
-    panel: JudgePanel | None = None,
+    judge: RememberingJudge | None = None,
     on_progress: Callable[[int], object] | None = None,
     assessed: ScoreElsewhere | None = None,
-    examine: Examine = note_nothing,
-    on_note: Callable[[Any], object] = bool,
+    on_item: Callable[[RecordItem, RescoredSimulation], object] | None = None,
 ) -> RescoredRecord:
     """Judge every simulation of a record; ``on_progress`` gets how many are done.
 
-    ``panel`` are the judges of natural-language assertions, the first of whom decides. ``assessed``
-    yields all items in order; those that it has assessed elsewhere are not judged here. ``examine``
-    is a function of a module, as it may be applied elsewhere; ``on_note`` gets what it returns.
+    ``judge`` decides natural-language assertions. ``assessed`` yields all items in order; those
+    that it has assessed elsewhere are not judged here. ``on_item`` gets each with its new verdict.
     """
-    found = RescoredRecord(record, options, whole_split=whole_split, data_dir=data_dir, panel=panel)
-    here = zip(record.items, repeat(None), repeat(None))
-    through = assessed(found, examine) if assessed else here
-    for number, (item, judged, note) in enumerate(through, 1):
-        if judged is None:
-            note = examine(item, found.add(item))
-        else:
-            found.place(item, judged)
-        on_note(note)
+    found = RescoredRecord(record, options, whole_split=whole_split, data_dir=data_dir, judge=judge)
+    through = assessed(found) if assessed else zip(record.items, repeat(None))
+    for number, (item, judged) in enumerate(through, 1):
+        placed = found.add(item) if judged is None else found.place(item, judged)
+        if on_item is not None:
+            on_item(item, placed)
         if on_progress is not None:
             on_progress(number)
     return found

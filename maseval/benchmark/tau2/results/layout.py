@@ -15,7 +15,7 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import zip_longest
 from json.decoder import JSONDecodeError
@@ -63,17 +63,15 @@ class JsonStream:
     must be taken, by ``value``, ``skip``, ``members`` or ``elements``, before the next key.
     """
 
-    def __init__(
-        self, file: Readable, *, chunk: int = CHUNK, longest: int = LONGEST_VALUE, start: int = 0
-    ) -> None:
+    def __init__(self, file: Readable, *, chunk: int = CHUNK, longest: int = LONGEST_VALUE) -> None:
         self._file = file
         self._longest = longest
         self._chunk = chunk
         self._decode = codecs.getincrementaldecoder("utf-8")().decode
         self._text = ""
         self._at = 0
-        self._bytes_before = start  # in the file, before the first character of _text
-        self._bytes_read = start
+        self._bytes_before = 0  # in the file, before the first character of _text
+        self._bytes_read = 0
         self._ended = False
 
     @property
@@ -125,40 +123,21 @@ class JsonStream:
             case _:
                 self.value()
 
-    def elements(self, end: int | None = None) -> Generator[Any, None, bool]:
-        """Yield the elements of the array that comes next, as ``more_elements``."""
+    def elements(self) -> Iterator[Any]:
+        """Yield the elements of the array that comes next."""
         self._take("[")
-        return self._took("]") or (yield from self.more_elements(end))
-
-    def more_elements(self, end: int | None = None) -> Generator[Any, None, bool]:
-        """Yield elements, beginning with the one that comes next, up to the end of the array.
-
-        Ends before the first that begins at or after the byte ``end``. Returns whether the array
-        is over.
-        """
-        while not self.is_past(end):
+        if self._took("]"):
+            return
+        while True:
             yield self.value()
             if self._took("]"):
-                return True
+                return
             self._take(",")
-        return False
-
-    def is_past(self, end: int | None) -> bool:
-        """Return True if the next value begins at or after the byte ``end``."""
-        self.peek()
-        # Counting bytes takes time, and most of a text is far from the end.
-        return end is not None and self._bytes_read >= end and self.offset >= end
 
     def members(self) -> Iterator[str]:
         """Yield the keys of the object that comes next; the caller takes each value."""
         self._take("{")
         if not self._took("}"):
-            yield from self._more_members()
-
-    def members_left(self) -> Iterator[str]:
-        """Yield the other keys of an object, one of whose values was just taken."""
-        if not self._took("}"):
-            self._take(",")
             yield from self._more_members()
 
     def _more_members(self) -> Iterator[str]:
@@ -241,17 +220,12 @@ class JsonStream:
 
 
 class JsonFile(JsonStream):
-    """A JSON file, compressed with gzip or not, as a stream to be used in a ``with`` block.
+    """A JSON file, compressed with gzip or not, as a stream to be used in a ``with`` block."""
 
-    One that is not compressed can be read from the byte ``start`` on, where a value begins.
-    """
-
-    def __init__(self, path: Path, start: int = 0) -> None:
+    def __init__(self, path: Path) -> None:
         self._raw = path.open("rb")
-        self.packed = self._raw.peek(len(_GZIP)).startswith(_GZIP)
-        self._raw.seek(start)
-        file = gzip.GzipFile(fileobj=self._raw) if self.packed else self._raw
-        super().__init__(file, start=start)
+        packed = self._raw.peek(len(_GZIP)).startswith(_GZIP)
+        super().__init__(gzip.GzipFile(fileobj=self._raw) if packed else self._raw)
 
     def __enter__(self) -> Self:
         return self

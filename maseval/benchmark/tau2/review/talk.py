@@ -31,7 +31,7 @@ _PLAIN = str.maketrans(
         **dict.fromkeys("\u201c\u201d", '"'),
         **dict.fromkeys("\u200b\ufeff\ufe0f", ""),
         **dict.fromkeys("\u20ac\u00a3", "$"),
-        "\u2026": "...",
+        **{"\u2026": "...", "\u2192": "->"},
     }
 )
 _MARKS = re.compile(r"\*\*|__|`|(?<![\w*])\*(?=[$\w])|(?<=[\w.!?)$])\*(?![\w*$])")

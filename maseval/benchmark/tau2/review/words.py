@@ -66,7 +66,8 @@ _ASKS = _words(
         "go ahead",
         "would you like",
     ),
-    *("shall i", "should i", "do you want", r"yes/no", r"yes or no", r"reply\W+yes"),
+    *("shall i", "should i", "do you want", r"yes/no", r"yes or no", r"reply\W+yes", r"y/n\b"),
+    r"do you (?:agree|consent|accept|approve)\b",
     *(r"if you(?:'d| would) like me to", r"may i (?:proceed|go|book|cancel|make|process|change)"),
     *(
         r"want me to\b",
@@ -74,10 +75,16 @@ _ASKS = _words(
         r"is that (?:ok|okay|fine)",
     ),
     r"(?:does|do|would|is|are) (?:that|this|these|it|everything|the details?)(?: all)? "
-    r"(?:sound|look (?:good|right|correct|ok)|work for you|suit|correct|right|acceptable)\b",
+    r"(?:sound|look (?:good|right|correct|ok)|work\b|suit|correct|right|acceptable)\b",
     r"are you (?:ok|okay|happy|fine|comfortable|ready|sure)\b",
     r"(?<![^\s])(?:add|book|cancel|continue|change|make|send|process|do|agreed?|accept) "
     r"(?:it|this|that|them|the \w{2,20})\?",
+)
+# "..., ok?", "Swap?": a few words that are no question for a choice, for help or for a transfer.
+_SHORT_QUESTION = re.compile(
+    r"(?:^|[.,;:!)-] ?)(?!wh|how|any|else|human|transfer|is there)(?:[\w']{1,12} ){0,2}"
+    r"(?!human|colleague|agent)[\w']{1,12}\?\W*$",
+    re.IGNORECASE,
 )
 # "How would you like to proceed?" asks for a choice, and a yes is no answer to it.
 _LEAVES_OPEN = _words(
@@ -113,7 +120,9 @@ _WANTS_A_HUMAN = _words("transfer", r"human\b", "supervisor", "real person", "re
 def asks(text: str) -> bool:
     """Return True if a text asks for a confirmation; offers of further help are none."""
     about = (each for each in sentences(text) if not closes(each))
-    return any(_ASKS.search(_LEAVES_OPEN.sub("", each)) for each in about)
+    return any(
+        _SHORT_QUESTION.search(each) or _ASKS.search(_LEAVES_OPEN.sub("", each)) for each in about
+    )
 
 
 def closes(text: str) -> bool:
@@ -188,7 +197,7 @@ def means(text: str, call: Tau2ToolCall) -> bool:
 
     One alone may be chance, as the name of its record.
     """
-    return says_the_like(text, call) or sum(mentions(text, e) for e in own_values(call)) > 1
+    return says_the_like(text, call["name"]) or sum(mentions(text, e) for e in own_values(call)) > 1
 
 
 def other_ids(text: str, call: Tau2ToolCall) -> bool:
@@ -215,16 +224,16 @@ def _shape(value: str) -> str:
     return re.sub(r"\d", "0", value.lstrip("#"))
 
 
-def says_the_like(text: str, call: Tau2ToolCall) -> bool:
+def says_the_like(text: str, tool: str) -> bool:
     """Return True if a text says what a tool's name says, in these or in other words."""
-    patterns, lower = _topic(call["name"]), text.lower()
+    patterns, lower = _topic(tool), text.lower()
     return bool(patterns) and all(each.search(lower) for each in patterns)
 
 
-def says_part_of_it(text: str, call: Tau2ToolCall) -> bool:
+def says_part_of_it(text: str, tool: str) -> bool:
     """Return True if a text has one of the words of a tool's name, or another for it."""
     lower = text.lower()
-    return any(each.search(lower) for each in _topic(call["name"]))
+    return any(each.search(lower) for each in _topic(tool))
 
 
 def reports_it_done(sentence: str, call: Tau2ToolCall) -> bool:
@@ -244,7 +253,10 @@ def record(call: Tau2ToolCall) -> str | None:
 
 @lru_cache(maxsize=256)
 def _topic(tool: str) -> list[re.Pattern[str]]:
-    return [re.compile(rf"\b(?:{said_as(word)})") for word in topic_words(tool)]
+    # "Bicycle -> the blue one": an arrow stands for the verb.
+    arrow = {"modify": "|->", "exchange": "|->"}
+    words = topic_words(tool)
+    return [re.compile(rf"\b(?:{said_as(word)}){arrow.get(word, '')}") for word in words]
 
 
 @lru_cache(maxsize=256)

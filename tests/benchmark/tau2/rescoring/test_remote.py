@@ -1,6 +1,5 @@
-"""Records scored in parts, which other processes read: equal to one process, whatever is odd."""
+"""Records scored by other processes: equal to one process, whatever is odd."""
 
-import gzip
 import json
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,11 +8,10 @@ from typing import Any
 import pytest
 
 from maseval.benchmark.tau2.certify import certify
-from maseval.benchmark.tau2.results import read_results, reading
-from maseval.benchmark.tau2.results.reading import split_results
+from maseval.benchmark.tau2.rescoring import remote
+from maseval.benchmark.tau2.results import read_results
 from maseval.commands import tau2
 from maseval.core.engine.engines import MappedBatch
-from maseval.core.storage import files as storage_files
 from tests.benchmark.tau2.app.doctored import CORPUS, doctored
 
 
@@ -32,7 +30,7 @@ class InTurn:
         self, function: Any, batches: Iterable[Sequence[Any]]
     ) -> Iterator[MappedBatch[Any, Any]]:
         for batch in batches:
-            function, values = pickle.loads(pickle.dumps((function, batch)))
+            values = pickle.loads(pickle.dumps(batch))
             try:
                 result = pickle.loads(pickle.dumps(function(values)))
             except Exception:
@@ -43,10 +41,8 @@ class InTurn:
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
-    monkeypatch.setattr(storage_files, "_WORTH_DIVIDING", 1)
-    monkeypatch.setattr(storage_files, "_SMALLEST_PART", 1)
-    monkeypatch.setattr(reading, "_WINDOW", 1 << 14)
-    monkeypatch.setattr(reading, "_FILES", 7)
+    monkeypatch.setattr(remote, "_WORTH_SHARING", 1)
+    monkeypatch.setattr(remote, "_AT_ONCE", 4)
 
 
 @pytest.fixture(scope="module")
@@ -67,12 +63,6 @@ def scored(file, **more):
     return json.dumps([each.to_dict() for each in tau2.score([file], **more)])
 
 
-def divided(file):
-    """Score in parts, and tell how many of them counted and how many did not."""
-    engine = InTurn()
-    return scored(file, engine=engine), engine.applied
-
-
 def test_a_certificate_is_the_same_in_parts(run, document, tmp_path):
     odd = tmp_path / "odd.json"
     document = json.loads(json.dumps(document))
@@ -91,7 +81,8 @@ def test_a_certificate_is_the_same_in_parts(run, document, tmp_path):
 
 def test_a_run_and_its_file_are_scored_in_parts(run):
     for file in (run, run.parent / "library.json"):
-        found, applied = divided(file)
+        engine = InTurn()
+        found, applied = scored(file, engine=engine), engine.applied
         assert found == scored(file, engine="threads")
         assert len(applied) > 4
         assert all(applied)
@@ -104,45 +95,6 @@ def test_doctored_files_have_the_same_faults(change, document, tmp_path):
 
     ways = {"remap_tasks": True, "strict": True} if "id" in change.change.__name__ else {}
     assert scored(file, engine=InTurn(), **ways) == scored(file, engine="threads", **ways)
-
-
-def test_every_simulation_is_in_one_part_wherever_these_begin(document, tmp_path):
-    file = tmp_path / "results.json"
-    document = json.loads(json.dumps(document))
-    document["simulations"][3]["messages"][0]["content"] = "Käse für 5 € \U0001f9c0 {"
-    del document["simulations"][20:]
-    for text in (
-        json.dumps(document),
-        json.dumps(document, indent=2, ensure_ascii=False),
-        json.dumps(dict(reversed(document.items()))),
-        "".join(json.dumps({"simulation": each}) + "\n" for each in document["simulations"]),
-    ):
-        file.write_text(text)
-        for readers in (1, 3, 40):
-            whole, at, found = read_results(file), 0, []
-            for part in split_results(whole, readers):
-                found += [each["id"] for each in part]
-                assert part.start == at
-                at = part.end
-                if at is None:
-                    break
-            assert found == [each["id"] for each in whole]
-
-
-def test_what_only_looks_like_a_simulation_is_noticed(document, tmp_path):
-    file = tmp_path / "results.json"
-    document = json.loads(json.dumps(document))
-    alike = {**document["simulations"][0], "messages": []}
-    for each in document["simulations"]:
-        each["seen_before"] = [alike] * 20
-    file.write_text(json.dumps(document))
-    number = len(document["simulations"])
-
-    found, applied = divided(file)
-
-    assert found == scored(file, engine="threads")
-    assert len(applied) < len(list(split_results(read_results(file), 2)))  # the rest was read here
-    assert json.loads(found)[0]["simulations"] == number
 
 
 def damaged_texts(document):
@@ -171,29 +123,14 @@ def outcome(file, **more):
         return f"{type(error).__name__}: {error}"
 
 
-def test_a_packed_file_is_read_as_one(document, tmp_path):
-    file = tmp_path / "results.json.gz"
-    file.write_bytes(gzip.compress(json.dumps(document).encode()))
-
-    found, applied = divided(file)
-
-    assert applied == []
-    assert found == scored(file, engine="threads")
-
-
-def test_a_file_that_another_machine_has_otherwise_is_scored_here(run):
-    file = run.parent / "library.json"
-
-    class Elsewhere(InTurn):
+def test_what_fails_elsewhere_is_scored_here(run):
+    class Failing(InTurn):
         def mapped(self, function, batches):
-            every = list(batches)
-            for (part,) in every:
-                part.source._state = (1, 1)
-            return super().mapped(function, every)
+            return super().mapped(lambda values: function(values) / 0, batches)
 
-    engine = Elsewhere()
-    assert scored(file, engine=engine) == scored(file, engine="threads")
-    assert engine.applied[0] is False
+    engine = Failing()
+    assert scored(run, engine=engine) == scored(run, engine="threads")
+    assert engine.applied and not any(engine.applied)
 
 
 def test_processes_find_the_same(run):

@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from maseval.benchmark.tau2.app.results.sources import SimulationSource, open_source, own_panel
+from maseval.benchmark.tau2.app.results.sources import SimulationSource, open_source, own_judge
 from maseval.benchmark.tau2.certify import Certificate, CertificateError
 from maseval.benchmark.tau2.certify import certify as certify_source
 from maseval.benchmark.tau2.certify import verify as verify_source
@@ -45,8 +45,8 @@ def certify(
     if target is not None and target.exists() and not overwrite:
         raise OutputExistsError(f"{target} already exists; choose another file, or overwrite it")
     found, simulations = _open_certifiable(source, domain, data_version)
-    panel = own_panel(found.folder)
-    certificate = certify_source(simulations, partial=partial, panel=panel, engine=_all_cores())
+    judge = own_judge(found.folder)
+    certificate = certify_source(simulations, partial=partial, judge=judge, engine=_all_cores())
     if sign is not None:
         certificate = certificate.with_signature(signature(certificate.signed_text, Path(sign)))
     if target is not None:
@@ -115,8 +115,8 @@ def verify(
     if key is not None:
         _check_signature(given, Path(key))
     found, simulations = _open_certifiable(source, domain, given.version)
-    panel = own_panel(found.folder)
-    differences = verify_source(given, simulations, panel=panel, engine=_all_cores())
+    judge = own_judge(found.folder)
+    differences = verify_source(given, simulations, judge=judge, engine=_all_cores())
     return Verification(name, found.path, differences, signed=key is not None)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from maseval.app.benchmarks import OnProgress, RecordedOutcomes
 from maseval.app.results.examined import examine_run
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup, RecordedSide
-from maseval.benchmark.tau2.app.results.sources import own_panel, read_report
+from maseval.benchmark.tau2.app.results.sources import own_judge, read_report
 from maseval.benchmark.tau2.data_loader import data_fingerprint
 from maseval.benchmark.tau2.domains import UnknownDomainError
 from maseval.benchmark.tau2.domains.releases import release_named
@@ -160,7 +160,7 @@ def outcomes_of_run(
 
 def verdict_checker(folder: Recording) -> VerdictChecker:
     """Return a function that compares the verdict of a run's report with the recomputed one."""
-    scored = RescoredRecord(SimulationRecord(iter(())), panel=own_panel(folder))
+    scored = RescoredRecord(SimulationRecord(iter(())), judge=own_judge(folder))
 
     def check(report: Report) -> Misstatement | None:
         parsed, read = parse_report(report), read_report(report)

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Unpack
 
-from maseval.app.results.files import Files, FilesRead
+from maseval.app.results.questions import Files, FilesRead
 from maseval.app.results.variants import (
     SOUND,
     ConventionScore,
@@ -25,9 +25,8 @@ from maseval.app.running.options import chosen_engine
 from maseval.benchmark.tau2.app.results.conventions import conventions_of_recount
 from maseval.benchmark.tau2.app.results.sources import (
     SimulationSource,
-    judge_models,
+    judge_for,
     open_source,
-    panel_for,
 )
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.rescoring.findings import record_findings
@@ -37,6 +36,7 @@ from maseval.benchmark.tau2.rescoring.remote import score_with_engine
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, ScoreElsewhere, rescore_record
 from maseval.benchmark.tau2.rescoring.verdict import NEEDS_JUDGE
 from maseval.benchmark.tau2.run_metrics import LEFT_OUT
+from maseval.benchmark.tau2.scoring.judge import RememberingJudge
 from maseval.core.engine.engines import (
     PROCESSES,
     AnyEngine,
@@ -88,7 +88,7 @@ class FileScore:
         self.agreeing = sum(each.agrees for each in found.simulations)
         self.not_replayable = sum(each.fault is not None for each in found.simulations)
         self.marks = found.options.marks
-        self.panel = found.panel
+        self.judge = found.model
 
     @property
     def skipped(self) -> Mapping[str, int]:
@@ -159,7 +159,7 @@ class FileScore:
             "verdicts": self.verdicts,
             "passed": self.passes,
             "needs_judge": self.open,
-            **self.panel.to_dict(),
+            **_judge_in_json(self.judge),
             "not_replayable": self.not_replayable,
             "skipped": dict(self.skipped),
             "disagreements": [asdict(one) for one in self.disagreements],
@@ -168,6 +168,13 @@ class FileScore:
             "conventions": conventions_in_json(self.conventions),
             "scores": [each.to_dict() for each in self.beside],
         }
+
+
+def _judge_in_json(judge: RememberingJudge | None) -> dict[str, object]:
+    if judge is None:
+        return {}
+    used = {"model": judge.model_id, "asked": judge.asked, "remembered": judge.remembered}
+    return {"judges": [used]}
 
 
 class FileUnder:
@@ -198,7 +205,7 @@ class FileUnder:
             "findings": [each.to_dict() for each in self.findings],
             "releases": {name: _numbers(each) for name, each in self.scores.items()},
             "totals": {name: each.to_dict() for name, each in self.totals.items()},
-            **next(iter(self.found.recounts.values())).panel.to_dict(),
+            **_judge_in_json(next(iter(self.found.recounts.values())).model),
             "changes": {
                 name: [each.to_dict() for each in self.changes(name)] for name in self.totals
             },
@@ -235,7 +242,7 @@ def score(
     *,
     strict: bool = False,
     sound: bool = False,
-    judge_model: Sequence[str] = (),
+    judge_model: str | None = None,
     base_url: str | None = None,
     engine: AnyEngine = PROCESSES,
     ray_address: str | None = None,
@@ -252,13 +259,12 @@ def score(
         strict: A conversation that cannot be replayed raises what the original raises, and is
             shown as a disagreement; without it the reward is 0.
         sound: Also count over sound tasks, beside the official number.
-        judge_model: Models that judge natural-language assertions, where the reward depends on
-            them. The first decides; with several, their agreement is reported. Replies are kept
-            with the run or beside the file, and nothing is asked twice.
-        base_url: The address of an OpenAI-compatible server for the judges.
+        judge_model: Model that judges natural-language assertions, where the reward depends on
+            them. Replies are kept with the run or beside the file, and nothing is asked twice.
+        base_url: The address of an OpenAI-compatible server for the judge.
         engine: Where: ``processes`` of this machine, which read large files in parts; ``threads``
             for this process alone; or ``ray``, where all machines of the cluster must have the
-            files. Judges are asked in this process.
+            files. A judge is asked in this process.
         ray_address: For ``ray``: ``local``, ``auto`` or ``ray://HOST:PORT``.
         processes: How many judge at once; by default one for each core.
         on_progress: Gets the number of simulations judged so far of the file at hand.
@@ -267,14 +273,14 @@ def score(
             files by v0.2.0.
     """
     options = ScoringOptions(strict=strict, **scoring)
-    models, scores = judge_models(judge_model, base_url), FilesRead[FileScore]()
+    scores = FilesRead[FileScore]()
     with _assessor(chosen_engine(engine, ray_address, processes)) as assess:
 
         def judge(source: SimulationSource) -> FileScore:
             found = rescore_record(
                 source.simulations(options.domain, options.data_version),
                 options,
-                panel=panel_for(source, models),
+                judge=judge_for(source, judge_model, base_url),
                 on_progress=on_progress,
                 assessed=assess,
             )
@@ -323,7 +329,7 @@ def score_under(
     strict: bool = False,
     embedded_tasks: bool = False,
     remap_tasks: bool = False,
-    judge_model: Sequence[str] = (),
+    judge_model: str | None = None,
     base_url: str | None = None,
     on_progress: Callable[[int], object] | None = None,
 ) -> ScoresUnder:
@@ -338,14 +344,14 @@ def score_under(
         embedded_tasks: Judge by the tasks in the file: only the rules are those of the releases.
     """
     options = ScoringOptions(False, embedded_tasks, remap_tasks, domain, strict=strict)
-    models, scores = judge_models(judge_model, base_url), ScoresUnder()
+    scores = ScoresUnder()
 
     def judge(source: SimulationSource) -> FileUnder:
         found = score_one_under(
             lambda version: source.simulations(options.domain, version),
             versions,
             options=options,
-            panel=panel_for(source, models),
+            judge=judge_for(source, judge_model, base_url),
             on_progress=on_progress,
         )
         return FileUnder(source.path, found)

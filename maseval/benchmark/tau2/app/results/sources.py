@@ -6,7 +6,7 @@ is asked twice.
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,11 +20,9 @@ from maseval.app.results.finding import (
 from maseval.benchmark.tau2.app.results.recorded_setup import TAU2, RecordedSetup, memory_path
 from maseval.benchmark.tau2.rescoring.record import (
     RecordItem,
-    RecordPart,
     SimulationRecord,
     open_record,
 )
-from maseval.benchmark.tau2.rescoring.rescore import JudgePanel
 from maseval.benchmark.tau2.results import (
     Omitted,
     ResultsFormatError,
@@ -37,8 +35,7 @@ from maseval.benchmark.tau2.results.reports import Tau2Report
 from maseval.benchmark.tau2.scoring.case import Case, open_case
 from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge
 from maseval.benchmark.tau2.world.state.records import canonical_json
-from maseval.core.exceptions import ConfigurationError
-from maseval.core.model import ModelAdapter, resolve_model
+from maseval.core.model import resolve_model
 from maseval.core.outcome import Simulation
 from maseval.core.recorded import whole_number
 from maseval.core.report import Report
@@ -67,9 +64,7 @@ class SimulationSource:
             return open_record(read_results(self.path), domain, version=data_version)
         folder = self.folder
         found = open_record(folder.reports(), domain, version=data_version)
-        found.parts = lambda readers: (
-            RecordPart(each, domain, version=data_version) for each in folder.parts(readers)
-        )
+        found.size = folder.log.stat().st_size
         found.planned = list(self.folder.planned)
         config = self.folder.config.without_notes()
         found.subset = self.folder.config.subset
@@ -151,34 +146,24 @@ def read_report(report: Report) -> ReadReport | Omitted:
     return last[1]
 
 
-def judge_models(model_ids: Sequence[str], base_url: str | None = None) -> list[ModelAdapter]:
-    """Return the models with these ids; raises for one that is named twice."""
-    if len(set(model_ids)) < len(model_ids):
-        raise ConfigurationError(
-            f"judge_model is {', '.join(model_ids)}; name each judge once, as one always agrees "
-            "with itself"
-        )
-    if not model_ids:
-        return []
+def judge_for(
+    source: SimulationSource, model_id: str | None, base_url: str | None = None
+) -> RememberingJudge | None:
+    """Return the judge of a run or file by its model; without one, that of ``own_judge``."""
+    if model_id is None:
+        return own_judge(source.folder)
     from maseval.benchmark.tau2.app.running.setup import ModelSpec  # all that can play
 
-    specs = [ModelSpec.of(each, None, base_url) for each in model_ids]
-    return [resolve_model(each.model_id, **each.options) for each in specs]
+    spec = ModelSpec.of(model_id, None, base_url)
+    model = resolve_model(spec.model_id, **spec.options)
+    return RememberingJudge(model, JudgeMemory(memory_path(source.path)))
 
 
-def panel_for(source: SimulationSource, models: Sequence[ModelAdapter]) -> JudgePanel | None:
-    """Return the judges of a run or file; without models, those of ``own_panel``."""
-    if not models:
-        return own_panel(source.folder)
-    memory = JudgeMemory(memory_path(source.path))
-    return JudgePanel([RememberingJudge(model, memory) for model in models])
-
-
-def own_panel(folder: Recording | None) -> JudgePanel | None:
+def own_judge(folder: Recording | None) -> RememberingJudge | None:
     """Return the judge that a run had, which answers from its kept replies alone."""
     if folder is None:
         return None
     memory = JudgeMemory(memory_path(folder.path))
     name = RecordedSetup.of(folder.config.values).judge
     known = [each for each in memory.models if f"/{name}".endswith(f"/{each}")]
-    return JudgePanel([RememberingJudge(known[0], memory)]) if known else None
+    return RememberingJudge(known[0], memory) if known else None

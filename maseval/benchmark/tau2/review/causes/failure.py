@@ -161,7 +161,7 @@ def same_call(one: Tau2ToolCall, other: Tau2ToolCall) -> bool:
 
 def agrees_to(text: str, call: Tau2ToolCall) -> bool:
     """Return True if a reply to the offer of a call is a yes, or an order to make it."""
-    return read_reply(normalise(text), call) in (Meaning.YES, Meaning.REQUEST)
+    return read_reply(normalise(text), call["name"]) in (Meaning.YES, Meaning.REQUEST)
 
 
 def offers(text: str, reply: str, call: Tau2ToolCall, *, alone: bool) -> bool:
@@ -174,7 +174,9 @@ def offers(text: str, reply: str, call: Tau2ToolCall, *, alone: bool) -> bool:
     if not asked or words.speaks_of_a_transfer(asked[-1]):
         return False
     exchange = f"{text}\n{reply}"
-    meant = words.means(exchange, call) or (alone and words.says_part_of_it(asked[-1], call))
+    meant = words.means(exchange, call) or (
+        alone and words.says_part_of_it(asked[-1], call["name"])
+    )
     return meant and not words.other_ids(exchange, call)
 
 
@@ -341,7 +343,7 @@ class Failure(Conversation):
         """Return the agent's last text that refuses a call."""
         for said in reversed(self.talk.agent):
             refused = [each for each in words.sentences(said.text) if words.refusal(each)]
-            if any(words.says_part_of_it(each, call) for each in refused):
+            if any(words.says_part_of_it(each, call["name"]) for each in refused):
                 return said
         return None
 

@@ -5,12 +5,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from maseval.benchmark.tau2.formats.message import spoken_text
+from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.consent import (
     Consent,
     Meaning,
     Topic,
     done_since,
     find_consent,
+    read_reply,
 )
 from maseval.benchmark.tau2.review.policy.rules import (
     Answer,
@@ -21,8 +23,15 @@ from maseval.benchmark.tau2.review.policy.rules import (
     rule,
     talk_rule,
 )
-from maseval.benchmark.tau2.review.talk import CallMoment, Talk
-from maseval.benchmark.tau2.review.words import mentions, record, spellings
+from maseval.benchmark.tau2.review.talk import CallMoment, Talk, Utterance
+from maseval.benchmark.tau2.review.words import (
+    mentions,
+    record,
+    speaks_of_a_transfer,
+    spellings,
+    telling_values,
+    wants_a_human,
+)
 
 TRANSFER_TOOL = "transfer_to_human_agents"
 _JOINS = ("_", "-", ".")
@@ -42,6 +51,11 @@ def explicit_yes(domain: str, place: str, tools: Collection[str]) -> Rule:
             yield _objection(consent, moment)
         elif done_since(consent.reply.message_index, moment):
             yield Broken("the same was already done after this yes")
+        elif phrases.OTHER_PAYMENT.search(consent.reply.text) and _pays_as_proposed(
+            consent, moment
+        ):
+            reply = {"reply": consent.reply.text}
+            yield Broken("the user wanted to pay in another way than the one proposed", reply)
 
     return require_yes
 
@@ -67,6 +81,20 @@ def _objection(consent: Consent, moment: CallMoment) -> Answer:
     if meaning is Meaning.REQUEST and name is not None and mentions(consent.question.text, name):
         return CannotTell("the user demanded what the agent described without asking")
     return Broken("the agent did not ask for a yes before the call", values)
+
+
+def _pays_as_proposed(consent: Consent, moment: CallMoment) -> bool:
+    """Return True if a call uses the payment of the proposal, or has none to choose."""
+    used = [each for each in telling_values(moment.arguments) if phrases.PAYMENT_ID.match(each)]
+    known = moment.talk.known_before(moment.message_index)
+    for each in used:
+        found = re.search(
+            rf'"{re.escape(each)}": {{[^{{}}]{{0,200}}"last_four": "(\d{{4}})"', known
+        )
+        forms = [each, found[1]] if found else [each]
+        if not any(mentions(consent.question.text, form) for form in forms):
+            return False
+    return True
 
 
 class Detail(NamedTuple):
@@ -238,3 +266,32 @@ def nothing_after_a_transfer(domain: str, place: str, tools: Collection[str]) ->
 
 def _hands_over(tool: str) -> bool:
     return tool == TRANSFER_TOOL
+
+
+def declines(question: Utterance, reply: Utterance, moment: CallMoment) -> bool:
+    """Return True if a reply to a question about a call is a no, or puts the answer off."""
+    if is_unclear(question, reply, moment):
+        return phrases.PUTS_OFF.search(reply.text) is not None
+    return read_reply(reply.text, moment.call["name"]) is Meaning.NO
+
+
+def is_unclear(question: Utterance, reply: Utterance, moment: CallMoment) -> bool:
+    """Return True if a reply to one question is neither a clear yes nor a clear no."""
+    one = question.text.count("?") < 2
+    return one and read_reply(reply.text, moment.call["name"]) is Meaning.UNCLEAR
+
+
+def transfer_is_wanted(domain: str, place: str) -> Rule:
+    """Return the rule that nobody is transferred who does not want it."""
+
+    @rule(f"{domain}.transfer.wish", Kind.PROTOCOL, place=place, tools={TRANSFER_TOOL})
+    def require_wish(moment: CallMoment) -> Iterator[Answer]:
+        """Nobody is transferred to a human against the user's last word on it."""
+        for question, reply in moment.exchanges():
+            refused = phrases.NO_TRANSFER.search(reply.text)
+            if refused or speaks_of_a_transfer(question.text) or wants_a_human(reply.text):
+                if refused or declines(question, reply, moment):
+                    yield Broken("the user did not want a transfer", {"reply": reply.text})
+                return
+
+    return require_wish

@@ -21,6 +21,7 @@ from maseval.benchmark.tau2.review.words import (
     mentions,
     record,
     said_as,
+    says_part_of_it,
     says_the_like,
     sentences,
     telling_values,
@@ -49,56 +50,47 @@ class Topic(Enum):
 
 # Verbs that may stand for any action.
 _ANY_VERB = {"do", "make", "process", "charge", "finalize", "finalise"}
-# One of these stands in every text that takes something back, which is quickly seen.
-_AGAINST = (
-    *("wait", "hold o", "stop", "n't", "never", "forget", "mind", "thought", "think"),
-    *("rather", "before", "leave", "keep"),
-)
 
 
-def read_reply(text: str, call: Tau2ToolCall) -> Meaning:
-    """Say what a reply means for a call that was proposed; its last word on the matter counts."""
-    agreed = -1
+@lru_cache(maxsize=4096)
+def read_reply(text: str, tool: str) -> Meaning:
+    """Say what a reply means for a call of a tool that was proposed; its last word on it counts."""
+    agreed = 0 if phrases.SHORT_YES.match(text) else -1
     for start, clause in _clauses(text):
         for found in phrases.YES.finditer(clause):
             if not phrases.TURNED.search(clause[: found.start()]):
                 agreed = start + found.start()
                 break
-    back = _last_refusal(text, call)
-    if back > agreed:
+    back = _last_refusal(text, tool)
+    if back >= 0 and back >= agreed:
         if agreed >= 0 and _depends(text, back):
             return Meaning.CONDITION
-        return Meaning.UNCLEAR if _last_order(text, call) > back else Meaning.NO
+        return Meaning.UNCLEAR if _last_order(text, tool) > back else Meaning.NO
     if agreed >= 0:
         return Meaning.CONDITION if _depends(text, agreed) else Meaning.YES
-    if _last_order(text, call) >= 0:
+    if _last_order(text, tool) >= 0:
         return Meaning.REQUEST
     return Meaning.QUESTION if text.rstrip().endswith("?") else Meaning.UNCLEAR
 
 
 def agrees(text: str) -> bool:
     """Return True if a text says yes, to whatever was asked, and takes nothing back."""
-    return read_reply(text, _ANYTHING) is Meaning.YES
+    return read_reply(text, "") is Meaning.YES
 
 
-_ANYTHING: Tau2ToolCall = {"id": "", "name": "", "arguments": {}, "requestor": "assistant"}
-
-
-def _last_refusal(text: str, call: Tau2ToolCall) -> int:
+def _last_refusal(text: str, tool: str) -> int:
     """Return where the last words against a call begin, or -1."""
-    lower = text.lower()
-    if not any(word in lower for word in _AGAINST) and not phrases.NO.search(lower):
-        return -1
-    refusals = (found for found in phrases.TAKES_BACK.finditer(text) if _is_about(found, call))
+    refusals = [found for found in phrases.TAKES_BACK.finditer(text) if _is_about(found, tool)]
+    refusals += [*phrases.DEFERS.finditer(text), *phrases.ASKS_SOMEBODY.finditer(text)]
     return max((found.start() for found in refusals), default=-1)
 
 
-def _is_about(refusal: re.Match[str], call: Tau2ToolCall) -> bool:
+def _is_about(refusal: re.Match[str], tool: str) -> bool:
     """Return True if a refusal is about a call: "do not change it" is no word against a booking."""
     verbs = [verb.lower() for verb in refusal.groups() if verb]
     if not verbs or verbs[0] in _ANY_VERB:
         return True
-    topic = topic_words(call["name"])
+    topic = topic_words(tool)
     return not topic or re.match(said_as(topic[0]), verbs[0]) is not None
 
 
@@ -116,16 +108,16 @@ def _depends(text: str, agreed: int) -> bool:
     return phrases.CONDITION.search(sentence) is not None
 
 
-def _last_order(text: str, call: Tau2ToolCall) -> int:
+def _last_order(text: str, tool: str) -> int:
     """Return where the last order to do what a call does begins, or -1."""
-    return max((start for start, clause in _clauses(text) if _orders(clause, call)), default=-1)
+    return max((start for start, clause in _clauses(text) if _orders(clause, tool)), default=-1)
 
 
-def _orders(clause: str, call: Tau2ToolCall) -> bool:
+def _orders(clause: str, tool: str) -> bool:
     """Return True if a clause tells the agent to do what a call does."""
     if clause.rstrip().endswith("?") or phrases.TURNED.search(clause):
         return False
-    return says_the_like(clause, call) or phrases.BIDS.search(clause) is not None
+    return says_the_like(clause, tool) or phrases.BIDS.search(clause) is not None
 
 
 def topic_of(text: str, moment: CallMoment) -> Topic:
@@ -133,16 +125,23 @@ def topic_of(text: str, moment: CallMoment) -> Topic:
     call, name = moment.call, record(moment.call)
     if name is not None and not mentions(text, name) and _names_another(text, name, moment):
         return Topic.OTHER
-    if says_the_like(text, call) or _names_values(text, call):
+    if says_the_like(text, call["name"]) or _names_values(text, call):
+        return Topic.THIS
+    named = name is not None and mentions(text, name) and not phrases.OTHER_ACTION.search(text)
+    refunds = call["name"].startswith("cancel") and phrases.REFUND.search(text) is not None
+    if named and (refunds or says_part_of_it(text, call["name"])):
         return Topic.THIS
     return Topic.OPEN
 
 
 def _names_values(text: str, call: Tau2ToolCall) -> bool:
-    """Return True if a text has two values of a call; ids are the same in many calls."""
+    """Return True if a text has two values of a call, or one that hardly another call has.
+
+    Ids of records and payments are the same in many calls.
+    """
     own = {k: v for k, v in call["arguments"].items() if not k.endswith("_id")}
-    values = set(telling_values(own))
-    return len(values) > 1 and sum(mentions(text, value) for value in values) > 1
+    named = [value for value in set(telling_values(own)) if mentions(text, value)]
+    return len(named) > 1 or any(phrases.TELLING_ID.fullmatch(value) for value in named)
 
 
 def _names_another(text: str, name: str, moment: CallMoment) -> bool:
@@ -220,7 +219,7 @@ def _consent(question: Utterance, reply: Utterance, moment: CallMoment) -> Conse
     described = topic is Topic.THIS or any(
         _topic_said(said, moment) is Topic.THIS for said in reversed(before)
     )
-    meaning = read_reply(reply.text, moment.call)
+    meaning = read_reply(reply.text, moment.call["name"])
     return Consent(question, reply, meaning, topic, _expects_a_yes(question.text), described)
 
 

@@ -22,7 +22,10 @@ YES = re.compile(
     r"|definitely|certainly|of course|by all means|perfect|exactly|indeed|affirmative|agreed"
     r"|approved|confirmed|correct(?! (?:the|my|it|this|that)\b)|accurate|go ahead|go for it"
     r"|do (?:it|so|that)|please do(?! not|n't)|proceed(?:ing)?"
-    r"|i(?:'d| would)? (?:also )?(?:like to )?(?:confirm|accept|approve|authori[sz]e|agree|consent)"
+    r"|i(?:'d| would)? (?:also |do |hereby |fully |gladly )?(?:like to )?"
+    r"(?:confirm|accept|approve|authori[sz]e|agree|consent)|i do(?=\W*$)|acceptable|all good|ready"
+    r"|make it happen|you got it|i (?:guess|suppose|think) so|please go on"
+    r"|you(?: do)? have my (?:approval|consent|permission|ok|okay|go-ahead)|you choose|lgtm"
     r"|(?:that|it|this|which)(?:'s| is| all is)? (?:right|fine|good|great|okay|it\b|what i want)"
     r"|(?:that|this|it|which|everything|all|these|those|option)(?: all| really| both)? works?"
     r"|works for me"
@@ -30,7 +33,15 @@ YES = re.compile(
     r"|sounds like a plan|let's (?:do|go|proceed|make|finali[sz]e|book|use)|make it so"
     r"|i(?:'m| am) (?:\w+ )?(?:fine|ok|okay|good|happy|comfortable|ready) (?:with|to)"
     r"|you (?:can|may) (?:now |please )?(?:go|proceed|cancel|book|make|process|use|start))\b"
-    r"|^\W*fine\b|\U0001f44d|\u2705",
+    r"|^\W*fine\b"
+    r"|\U0001f44d|\U0001f44c|\U0001f197|[\u2705\u2714]",
+    re.IGNORECASE,
+)
+# The whole of a reply.
+SHORT_YES = re.compile(
+    r"^\W{0,4}(?:y|ya|yah|yay|yess|aye|k|kk|go|deal|ship it|send it|roger|great|wonderful|super"
+    r"|excellent|(?:that|it) would be (?:great|fine|lovely|perfect|wonderful)|please|pls)\b"
+    r"[\s,.!:)]{0,4}(?:pls|please|th[ax]\w{0,8}(?: you)?)?[\s.!:)]{0,4}$",
     re.IGNORECASE,
 )
 # Before a yes in its clause: then it is none.
@@ -41,25 +52,53 @@ TURNED = re.compile(
     re.IGNORECASE,
 )
 TAKES_BACK = re.compile(
-    r"(?:^|[.!?,;\u2014-]\s*)(?:but |and |oh,? |um,? |please |actually,? |hmm,? )*"
-    r"(?:wait(?! for)\b|hold (?:on|off)\b|stop\b(?! ?over))"
+    r"(?:^|[.!?,;\u2014-]\s*)"
+    r"(?:(?:but|and|ok|okay|yes|yeah|sure) )?(?:(?:oh|um|please|actually|hmm),? )?"
+    r"(?:wait(?! for)\b|(?:hold|hang) (?:on|off)\b|stop\b(?! ?over))"
     r"|(?:^|[.!?]\s+|actually,? )no\b(?=\s*(?:[,.!;]|$|thank|don't|wait|not\b|i ))"
     r"|\bplease (?:don't|do not)\W*$"
-    r"|\bnever ?mind\b|\bforget (?:it|about it)\b|\bnot yet\b|\bchanged my mind\b"
-    r"|\bon second thought|\blet me think\b|\bneed (?:some )?(?:time )?to think\b"
+    r"|\bnever ?mind\b|\bforget (?:it|about it)\b|\bchanged my mind\b|\bon second thought"
     rf"|\b(?:don't|do not|not)(?: want)?(?: you)?(?: to)? {ACT}"
     rf"|\b(?:i'd|i would|i'll) rather (?:not {ACT}|wait\b|leave it|keep it)"
     rf"|\bbefore (?:you|we|i)(?: can)? {ACT}"
     r"|\bleave (?:it|that|everything) (?:as|alone)|\bkeep (?:it|everything) (?:as|the way)",
     re.IGNORECASE,
 )
-NO = re.compile(r"not?\b")
+DEFERS = re.compile(
+    r"\bnot (?:yet|today|right now|just now|for now|at the moment|so fast|now(?! that))\b"
+    r"|\b(?:let|permit|allow) me (?:to )?(?:\w+ )?(?:think|consider|reflect|sleep on|get back)\b"
+    r"|\b(?:need|have|want|like|wish|going|gotta|got)(?: (?:some )?time)? to (?:\w+ )?"
+    r"(?:think|consider|reflect|sleep on)\b"
+    r"|\b(?:get back to you|think (?:about it|it over|on it)|sleep on it|maybe later|still deciding"
+    r"|(?<!wait )another (?:time|day)|(?:just|give me|gimme|need|wait|one|another) (?:a )?"
+    r"(?:bit more )?(?:sec|second|moment|minute|min|time)(?! (?:ago|thing))"
+    r"|(?:until|till|decide|do (?:it|this)) (?:tomorrow|later|i)|brb)\b"
+    r"|^\W{0,4}(?:nope|nah|negative|no way|not really|i don't think so|pass|skip it|later)\b"
+    r"|\b(?:absolutely|of course|certainly|definitely|surely) not\b|\bsays no\b",
+    re.IGNORECASE,
+)
+ASKS_SOMEBODY = re.compile(
+    r"\b(?:ask|check|consult|discuss|talk|speak|spoke|run|clear|decid)\w{0,6} (?:\w+ ){0,4}"
+    r"(?:my|our|the) (?:\w+ )?(?:wife|husband|partner|spouse|boss|son|daughter|mom|mum|dad|mother"
+    r"|father|brother|sister|friends?|family|room ?mate|manager|colleagues?|kids?|girlfriend"
+    r"|boyfriend|fianc\w{1,3}|team|calendar|schedule|budget|bank)\b",
+    re.IGNORECASE,
+)
+# A yes with another card than the one that was proposed, and so no yes to the proposal.
+OTHER_PAYMENT = re.compile(
+    r"\b(?:use|charge|take|with|on|to|via) (?:my |the |a |an )?(?:other|another|different|second) "
+    r"(?:\w+ )?(?:card|one|method|payment|account)\b(?![^.!?]*\?)",
+    re.I,
+)
 CONDITION = re.compile(
     r"\b(?:only if|as long as|so long as|provided (?:that|it|you|there|the)\b|assuming"
     r"|unless|on (?:the )?condition"
     r"|(?<!even )(?<!m\u00eame )if (?:it|that|this|there|you|the|i|so)\b)",
     re.IGNORECASE,
 )
+OTHER_ACTION = re.compile(r"\b(?:cancel|book|return|exchang)", re.I)
+TELLING_ID = re.compile(r"\d{8,12}|[A-Z]{3}\d{3}")
+PAYMENT_ID = re.compile(r"(?:credit_card|gift_card|certificate|paypal|debit_card)_\d")
 CHOICE = re.compile(r"\b(?:which|what|how many|whose)\b[^.!?\n]{0,200}\?", re.IGNORECASE)
 # "Let's proceed with it" is no question.
 EXPECTS = re.compile(
@@ -217,6 +256,21 @@ PRODUCT_TIME = re.compile(r"\bbattery|\blife\b|\bcharg|\bplay", re.IGNORECASE)
 DELIVERY = re.compile(r"\b(?:arriv|deliver|ship)", re.IGNORECASE)
 REFUND = re.compile(r"\brefund|\bcredit|\bmoney", re.IGNORECASE)
 
+# In a reply that is no clear yes: it is put off, or a no.
+PUTS_OFF = re.compile(
+    r"n't\b|\b(?:no+|nope|nah|n|not|dont|never|nvm|without|wait|hold|hang on|moment|minute|sec"
+    r"|second|first|later|think|decide|consider|consult\w*|asking|ask my|check\w* with|talk to"
+    r"|postpone|defer|until|till|before|tomorrow|overnight|sleep on|another (?:day|time)|more time"
+    r"|next (?:week|month)|skip|pass|leave it|brb|refrain|refuse[ds]?|decline|withheld|reserv\w+"
+    r"|abeyance|pricey|expensive)\b",
+    re.I,
+)
+NO_TRANSFER = re.compile(
+    r"(?:n't|\b(?:no|not|without|rather not|stop))\b[^.?!,;\n]{0,25}\b"
+    r"(?:transfer|pass me|hand me|connect me|human|agents?\b|someone else|bother)",
+    re.I,
+)
+
 # Telecom
 NUMBER = re.compile(r"(?<!\d)\(?\d{3}\)?[\s.-]{0,2}\d{3}[\s.-]?\d{4}(?!\d)")
 ALL_LINES = re.compile(r"\b(?:all|both|every|each)\b[^.?!]{0,20}\blines?\b", re.I)
@@ -227,7 +281,7 @@ TRAVELS = re.compile(
 )
 AT_HOME = re.compile(r"\bat home\b|\bhome (?:network|area|country)\b|\bnot (?:\w+ )?travel", re.I)
 GB = re.compile(
-    r"(?<![\w.$])(\d+(?:\.\d+)?|one|two|three|four|five|half|a)[ -]*"
+    r"(?<![\w.$])(\d+(?:\.\d+)?|one|two|three|four|five|half|a|single)[ -]*"
     r"(?:(?:more|additional|extra|full|whole|a) )?(?:gb|gigs?|gigabytes?)\b",
     re.IGNORECASE,
 )
@@ -242,7 +296,9 @@ TELECOM_PRICE = re.compile(
     r"|\b(one|two|three|four|five|six|eight|ten|twelve) ?(?:(?:us )?dollars?|bucks|usd)\b",
     re.I,
 )
-EACH = re.compile(r"^\W{0,3}(?:/|per|a|each|for (?:each|every|one|1))? ?(?:gb|gig)", re.I)
+EACH = re.compile(
+    r"^\W{0,3}(?:each\b|apiece|(?:/|per|a|each|for (?:each|every|one|1))? ?(?:gb|gig))", re.I
+)
 EACH_GB = re.compile(r"(?:/|\bper|\beach|\bevery|\ba) ?(?:gb|gig)|\brate\b", re.I)
 IF_NEEDED = re.compile(r"\bwilling\b|\bif (?:it is |it's )?(?:necessary|needed|required)", re.I)
 PER_MONTH = re.compile(r"^\W{0,3}(?:/ ?|per |a |each )?month", re.I)
@@ -270,7 +326,7 @@ COMPLAINS = re.compile(
 PIN = re.compile(
     r"\b(?:enter|input|type|try|put|pop|key|supply|provide|give)\b"
     r"(?![^.?!\n]{0,20}(?:wrong|incorrect))[^.?!\n]{0,40}\bp(?:in|uk)\b|"
-    r"\bunlock\b[^.?!\n]{0,40}\b(?:with|using|by entering)\b[^.?!\n]{0,20}\bp(?:in|uk)\b",
+    r"\bunlock\b[^.?!\n]{0,40}\b(?:with|using|by)\b[^.?!\n]{0,20}\bp(?:in|uk)\b",
     re.I,
 )
 TELECOM_NEGATED = re.compile(
@@ -283,22 +339,23 @@ ELSEWHERE = re.compile(
     r"reset (?:\w+ )?network settings|clear(?:ing)? (?:\S+ ){0,3}cache|"
     r"(?:software|system|firmware|ios|android|carrier settings) updates?\b|"
     r"updat(?:e|ing) (?:the |your )?(?:phone|device|ios|android|software|operating system)\b|"
-    r"\b(?:try|insert|test|put|swap)\b[^.?!\n]{0,40}(?:different|another) (?:phone|device|sim)\b|"
+    r"\b(?:try|insert|test|put|pop|swap)\b[^.?!\n]{0,40}"
+    r"(?:different|another|friend's) (?:phone|device|sim)\b|install the (?:latest|newest) update|"
     r"(?:un|re-?)install\w* (?:\S+ ){0,3}app\b|visit (?:\w+ ){0,3}store|"
     r"\b(?:contact|visit|ask|call|see|at) (?:\w+ ){0,3}"
     r"(?:manufacturer|apple|samsung|service cent(?:re|er)|repair shop)",
     re.I,
 )
-TELECOM_REPORTS = re.compile(r"\b[Ii](?:'ve| have) |\bbeen ")
+TELECOM_REPORTS = re.compile(r"\b(?:I|[Ww]e)(?:'ve| have) |\bbeen |\bnow ")
 
 
 def claim(verbs: str, thing: str, unless: str = "$^") -> re.Pattern[str]:
     """Return a pattern for the report that something was done, in the active or passive voice."""
     adverbs = "(?:now |just |also |already |successfully |gone ahead and ){0,3}"
     return re.compile(
-        rf"(?:\bi(?:'ve| have) {adverbs}(?:{verbs})\b[^.?!]{{0,80}}\b(?:{thing})\b"
+        rf"(?:\b(?:i|we)(?:'ve| have) {adverbs}(?:{verbs})\b[^.?!]{{0,80}}\b(?:{thing})\b"
         rf"|\b(?:{thing})\b[^.?!,;]{{0,40}} (?:ha(?:s|ve) {adverbs}been|(?:is|are) now)"
-        rf" {adverbs}(?:{verbs})\b)(?![^.?!]*(?:{unless}))",
+        rf" {adverbs}(?:{verbs})\b)(?![^.?!]{{0,80}}(?:{unless}))",
         re.I,
     )
 

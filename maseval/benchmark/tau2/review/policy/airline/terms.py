@@ -16,6 +16,7 @@ from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.airline.journeys import (
     BAGGAGES,
     BOOK,
+    CANCEL,
     CHANGES,
     FLIGHTS,
     TOP,
@@ -31,7 +32,7 @@ from maseval.benchmark.tau2.review.policy.airline.journeys import (
     text_of,
 )
 from maseval.benchmark.tau2.review.policy.confirming import names, spell_date, spell_payment
-from maseval.benchmark.tau2.review.policy.consent import find_consent
+from maseval.benchmark.tau2.review.policy.consent import Consent, find_consent
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
 from maseval.benchmark.tau2.review.talk import CallMoment
 from maseval.benchmark.tau2.review.words import sentences
@@ -88,7 +89,8 @@ _CLAIMS = {
     "book_reservation": "total|charge[ds]?|cost|pay|price",
     "cancel_reservation": "refund(?:ed)?",
     "update_reservation_baggages": "total|charge[ds]?|cost|pay|fee",
-    "update_reservation_flights": "refund(?:ed)?|difference|additional|charge[ds]?|due|pay",
+    "update_reservation_flights": "refund(?:ed)?|diff(?:erence)?|additional|charge[ds]?|due|pay"
+    "|extra",
 }
 _TOTAL = "total"
 
@@ -117,12 +119,15 @@ def agreed_price(moment: CallMoment) -> Iterator[Answer]:
     parts = {number_of(each.get("amount")) for each in entries(moment.arguments, "payment_methods")}
     if not told or (parts and parts <= sums):
         return
-    if any(abs(moved) - each in sums for each in (0, *_extras(moment))):
+    named = _amounts(_labelled(moment.call["name"]), text)
+    extras = _extras(moment, consent, set() if named else told)
+    if any(abs(moved) - each in sums for each in (0, *extras)):
         return
     facts = _facts(moment)
     claims = _claims(moment.call["name"], text) - facts
     if not claims and not sums & _new_prices(moment) and not _adds_up(sums, abs(moved)):
         claims = _claims(_TOTAL, text) - facts
+    claims = claims or named
     if not claims:
         return
     if any(each in text for each in _other_reservations(moment)):
@@ -131,6 +136,14 @@ def agreed_price(moment: CallMoment) -> Iterator[Answer]:
     verb = "refunded" if moved < 0 else "charged"
     wrong = ", ".join(f"${each:,.2f}" for each in sorted(claims))
     yield Broken(f"${abs(moved):,.2f} is {verb}, but the user was told {wrong}")
+
+
+@cache
+def _labelled(tool: str) -> re.Pattern[str]:
+    """Return the pattern of an amount that is named as what a call moves, as in a list."""
+    words = {FLIGHTS: "(?:price|fare|cost) diff(?:erence)?", CANCEL: "(?:total )?refund"}
+    name, amount = words.get(tool, "(?:grand )?total"), phrases.AMOUNT.pattern
+    return re.compile(rf"\b{name}(?: amount)?[ :|=-]{{1,4}}{amount}", re.IGNORECASE)
 
 
 def _claims(tool: str, text: str) -> set[float]:
@@ -159,9 +172,15 @@ def _tells_prices_per_head(text: str) -> bool:
     )
 
 
-def _extras(moment: CallMoment) -> set[float]:
-    """Return what insurance and bags of a booking cost, which the user may have added to it."""
-    arguments, people = moment.arguments, _people(moment)
+def _extras(moment: CallMoment, consent: Consent, told: set[float]) -> set[float]:
+    """Return what insurance and bags of a booking cost if they were added to what was proposed.
+
+    They were if the proposal gives their price apart, or the reply speaks of them.
+    """
+    arguments, people, reply = moment.arguments, _people(moment), consent.reply.text
+    spoken = phrases.INSURANCE.search(reply) or phrases.BAG.search(reply)
+    if not spoken and not told & {float(INSURANCE_PRICE), float(BAGGAGE_PRICE)}:
+        return set()
     insured = INSURANCE_PRICE * people if arguments.get("insurance") == "yes" else 0
     bags = BAGGAGE_PRICE * (number_of(arguments.get("nonfree_baggages")) or 0)
     return {float(each) for each in (insured, bags, insured + bags) if each}

@@ -44,7 +44,11 @@ from maseval.benchmark.tau2.review.policy.banking_knowledge.inner_calls import (
     read_date,
     rows_with,
 )
-from maseval.benchmark.tau2.review.policy.consent import Meaning, read_reply
+from maseval.benchmark.tau2.review.policy.confirming import (
+    declines,
+    is_unclear,
+    transfer_is_wanted,
+)
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, rules_in
 from maseval.benchmark.tau2.review.talk import Talk
 from maseval.benchmark.tau2.review.words import MONTHS
@@ -69,6 +73,7 @@ _READS = frozenset(
         "get_atm_deposit_images_8473",
     }
 )
+_NUMBER = re.compile(r"\d{1,4}")
 _CODE = "9K2X7M4P1N8Q3R5T6A"
 _DAY = "2025-11-14"
 _LOGGED = {
@@ -275,8 +280,10 @@ def check_agreement(call: BankCall) -> Iterator[Answer]:
     act = phrases.BANK_ACTS[call.name]
     for question, reply in call.moment.exchanges():
         if "?" in question.text and act.search(question.text):
-            if read_reply(reply.text, call.moment.call) is Meaning.NO:
+            if declines(question, reply, call.moment):
                 yield Broken("the customer did not agree", {"reply": reply.text})
+            elif is_unclear(question, reply, call.moment):
+                yield CannotTell("the customer's reply is neither a yes nor a no")
             return
 
 
@@ -302,10 +309,9 @@ def check_facts(call: BankCall) -> Iterator[Answer]:
 
 def _is_date_told(date: datetime, said: str) -> bool:
     """Return True if the parts of a date stand in a text, in whatever order."""
-    day, month = (rf"\b0?{part}(?:st|nd|rd|th)?\b" for part in (date.day, date.month))
-    name = MONTHS[date.month - 1][:3]
-    months = name in said or re.search(month, said) is not None
-    return months and re.search(day, said) is not None and f"{date.year}"[2:] in said
+    numbers = {int(each) for each in _NUMBER.findall(said)}
+    month = date.month in numbers or MONTHS[date.month - 1][:3] in said
+    return month and date.day in numbers and not numbers.isdisjoint((date.year, date.year % 100))
 
 
 @bank.talk("claim.done", f"{GUIDELINES}: 1")
@@ -321,4 +327,7 @@ def check_claims(talk: Talk) -> Iterator[Answer]:
 
 
 _CARDS = (debit_card_rules, credit_card_rules, dispute_rules)
-RULES = rules_in(*map(vars, (account_rules, *_CARDS)), globals())
+RULES = (
+    *rules_in(*map(vars, (account_rules, *_CARDS)), globals()),
+    transfer_is_wanted("banking", f"{GUIDELINES}: 5"),
+)

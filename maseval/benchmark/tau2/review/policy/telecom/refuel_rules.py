@@ -18,7 +18,8 @@ from maseval.benchmark.tau2.domains.telecom.models import (
 from maseval.benchmark.tau2.domains.telecom.tools import TODAY
 from maseval.benchmark.tau2.domains.telecom.user_models import TelecomUserDB
 from maseval.benchmark.tau2.review.policy import phrases
-from maseval.benchmark.tau2.review.policy.consent import Meaning, agrees, read_reply
+from maseval.benchmark.tau2.review.policy.confirming import declines
+from maseval.benchmark.tau2.review.policy.consent import agrees
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, policy_of
 from maseval.benchmark.tau2.review.talk import CallMoment
 from maseval.benchmark.tau2.review.words import sentences
@@ -94,7 +95,16 @@ _REFUELING = "Data Refueling"
 MOST_GB = 2.0
 _MOST_NAMED = 5.0
 _NUMERALS = {
-    **{"a": 1.0, "half": 0.5, "one": 1.0, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0},
+    **{
+        "a": 1.0,
+        "half": 0.5,
+        "single": 1.0,
+        "one": 1.0,
+        "two": 2.0,
+        "three": 3.0,
+        "four": 4.0,
+        "five": 5.0,
+    },
     **{"six": 6.0, "eight": 8.0, "ten": 10.0, "twelve": 12.0},
 }
 
@@ -269,18 +279,13 @@ def _is_about_data(sentence: str) -> bool:
 def check_wish_for_data(moment: CallMoment) -> Iterator[Answer]:
     """The user wants the data before it is added and charged."""
     replies = [
-        reply
+        (question, reply)
         for question, reply in moment.exchanges()
         if phrases.OF_DATA.search(question.text) or phrases.OF_DATA.search(reply.text)
     ]
     if not replies:
         yield Broken("the user was not asked before data was added")
-        return
-    meanings = [read_reply(each.text, moment.call) for each in replies]
-    if meanings[0] is Meaning.NO:
-        yield Broken("the user does not want the data", {"reply": replies[0].text})
-    elif not any(
-        meaning in (Meaning.YES, Meaning.REQUEST) or gigabytes(reply.text)
-        for reply, meaning in zip(replies, meanings, strict=True)
-    ):
+    elif declines(*replies[0], moment) and not gigabytes(replies[0][1].text):
+        yield Broken("the user does not want the data", {"reply": replies[0][1].text})
+    elif not any(gigabytes(reply.text) or agrees(reply.text) for _, reply in replies):
         yield CannotTell("the user's reply is neither a yes nor a no")
