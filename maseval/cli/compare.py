@@ -33,6 +33,7 @@ from maseval.cli.options import (
     runs_argument,
     with_scoring_options,
 )
+from maseval.cli.run_file import read_run_file
 from maseval.core.figures import between, in_percent, in_points, money, p_is, percent
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.words import count_of
@@ -220,9 +221,7 @@ def plan(
     tasks: int | None = option(None, "Number of tasks, if no run is given."),
     rate: float | None = option(None, "The pass rate, in percent."),
     spread: float | None = option(None, "Standard deviation of the pass rates of single tasks."),
-    alongside: bool = flag(
-        "Rerun the baseline alongside the new run, trial by trial.", "--alongside"
-    ),
+    alongside: bool = flag("Plan for a baseline that is run again, too.", "--alongside"),
     concurrency: int = option(1, "Simulations at once, for the time estimate.", "-j"),
     between: str | None = option(
         None, "Two levels of a factor of a grid: system=react,team.", "--between"
@@ -235,7 +234,8 @@ def plan(
     if runs and runs[0].endswith(".toml"):
         from maseval.cli.run_set import RunSet  # loads what runs need
 
-        grid = RunSet.read(Path(runs[0]), context)
+        path = Path(runs[0])
+        grid = RunSet.of(path, read_run_file(path, context), context)
         runs = [] if rate is not None else [str(grid.folder)]
         if rate is not None:
             tasks, cells = grid.compared_tasks(between or "")

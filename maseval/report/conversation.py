@@ -33,8 +33,8 @@ class ShownMessage(TypedDict):
 
     ``seconds`` count from the first message, ``took`` from the one before; ``tokens`` are those
     that its model read and wrote, and ``thought`` is what it thought before. ``model`` says what is
-    recorded of the request: pairs of a name and a text, the model first, the raw record last. ``aside`` is what the
-    agents of a team said among themselves before it.
+    recorded of the request: pairs of a name and a text, the model first, the raw record last.
+    ``aside`` is what the agents of a team said among themselves before it.
     """
 
     index: int

@@ -391,33 +391,20 @@ TURNS_DOWN = re.compile(
     r"\bhold off|\bkeep it",
     re.I,
 )
-# The words for an action in a question whether to take it, and its report.
+# The words for an action in a question whether to take it, by the first word of its tool.
 BANK_ACTS = {
-    "open_bank_account_4821": re.compile(r"\bopen", re.I),
-    "close_bank_account_7392": re.compile(r"\bclos", re.I),
-    "transfer_funds_between_bank_accounts_7291": re.compile(r"\b(?:mov|transfer)", re.I),
-    "freeze_debit_card_3892": re.compile(r"\bfreez", re.I),
-    "unfreeze_debit_card_3893": re.compile(r"\bunfreez", re.I),
-    "close_debit_card_4721": re.compile(r"\bclos|\bcancel", re.I),
-    "order_debit_card_5739": re.compile(r"\border|\bnew card|\breplac|\breissu", re.I),
-    "close_credit_card_account_7834": re.compile(r"\bclos|\bcancel", re.I),
-    "pay_credit_card_from_checking_9182": re.compile(r"\bpay", re.I),
-    "submit_credit_limit_increase_request_7392": re.compile(r"\brequest|\blimit|\bincreas", re.I),
-    "order_replacement_credit_card_7291": re.compile(r"\breplac|\bnew card|\breissu", re.I),
-    "file_credit_card_transaction_dispute_4829": re.compile(r"\bdisput", re.I),
-    "file_debit_card_transaction_dispute_6281": re.compile(r"\bdisput", re.I),
-    "change_user_email": re.compile(r"e-?mail", re.I),
+    **{"open": re.compile(r"\bopen", re.I), "close": re.compile(r"\bclos|\bcancel", re.I)},
+    **{"freeze": re.compile(r"\bfreez", re.I), "unfreeze": re.compile(r"\bunfreez", re.I)},
+    **{"transfer": re.compile(r"\b(?:mov|transfer)", re.I), "pay": re.compile(r"\bpay", re.I)},
+    **{"file": re.compile(r"\bdisput", re.I), "change": re.compile(r"e-?mail|\bpin\b", re.I)},
+    "order": re.compile(r"\border|\bnew card|\breplac|\breissu", re.I),
+    "submit": re.compile(r"\brequest|\blimit|\bincreas", re.I),
 }
+# The reports of actions, by words in the names of the tools that take them.
 BANK_CLAIMS = {
-    ("open_bank_account_4821",): claim("opened", "account"),
-    ("freeze_debit_card_3892",): claim("frozen", "cards?"),
-    ("order_replacement_credit_card_7291", "order_debit_card_5739"): claim(
-        "ordered|dispatched|shipped", "replacement|new card|cards?"
-    ),
-    (
-        "file_credit_card_transaction_dispute_4829",
-        "file_debit_card_transaction_dispute_6281",
-        "submit_cash_back_dispute_0589",
-    ): claim("filed|submitted", "disputes?"),
+    "open_bank": claim("opened", "account"),
+    "freeze_debit": claim("frozen", "cards?"),
+    "order_": claim("ordered|dispatched|shipped", "replacement|new card|cards?"),
+    "dispute": claim("filed|submitted", "disputes?"),
 }
 US = re.compile(r",\s*[A-Z]{2}(?:\s+\d{5}(?:-\d{4})?)?\s*$")

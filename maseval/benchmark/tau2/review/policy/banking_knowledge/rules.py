@@ -274,12 +274,17 @@ def check_referrals(call: BankCall) -> Iterator[Answer]:
             yield Broken(f"{len(recent)} referrals of the last 7 days were paid, and 2 are allowed")
 
 
-@bank.protocol("write.yes", f"{GUIDELINES}: 1; each internal procedure", *phrases.BANK_ACTS)
+def _act(tool: str) -> re.Pattern[str] | None:
+    """Return the words for a tool that works for a customer who wants it."""
+    return None if tool == REPORT else phrases.BANK_ACTS.get(tool.partition("_")[0])
+
+
+@bank.protocol("write.yes", f"{GUIDELINES}: 1; each internal procedure", *filter(_act, BANK_WRITES))
 def check_agreement(call: BankCall) -> Iterator[Answer]:
     """Nothing is done for the customer to which the customer's last word was no."""
-    act = phrases.BANK_ACTS[call.name]
+    act = _act(call.name)
     for question, reply in call.moment.exchanges():
-        if "?" in question.text and act.search(question.text):
+        if act and "?" in question.text and act.search(question.text):
             if declines(question, reply, call.moment):
                 yield Broken("the customer did not agree", {"reply": reply.text})
             elif is_unclear(question, reply, call.moment):
@@ -320,10 +325,11 @@ def check_claims(talk: Talk) -> Iterator[Answer]:
     for said in talk.agent:
         made = talk.calls_before(said.message_index + 1)
         done = {inner_call(each.call)[0] for each in made if not each.failed}
-        for tools, pattern in phrases.BANK_CLAIMS.items():
-            if not done.intersection(tools) and (found := pattern.search(said.text)):
-                text = f"the agent reports {tools[0]}, which was not done"
-                yield Broken(text, {"said": found[0]}, said.message_index)
+        for words, pattern in phrases.BANK_CLAIMS.items():
+            found = pattern.search(said.text)
+            if found and not any(words in tool for tool in done):
+                text = f"no call was made for what the agent reports: {found[0]}"
+                yield Broken(text, message_index=said.message_index)
 
 
 _CARDS = (debit_card_rules, credit_card_rules, dispute_rules)

@@ -5,7 +5,8 @@ the arguments are.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
 
 from maseval.benchmark.tau2.domains.telecom.models import (
     Bill,
@@ -25,41 +26,36 @@ from maseval.benchmark.tau2.review.talk import CallMoment
 from maseval.benchmark.tau2.review.words import sentences
 
 telecom = policy_of("telecom")
+Row = TypeVar("Row", Bill, Customer, Line, Plan)
 UNPAID = (BillStatus.OVERDUE, BillStatus.AWAITING_PAYMENT)
+
+
+def _find(rows: Iterable[Row], field: str, wanted: object) -> Row | None:
+    return next((each for each in rows if getattr(each, field) == wanted), None)
 
 
 def customer_of(moment: CallMoment) -> Customer | None:
     """Return the customer whom a call names."""
-    wanted = moment.arguments.get("customer_id")
-    found: Customer | None = next(
-        (each for each in moment.tools.db.customers if each.customer_id == wanted), None
-    )
-    return found
+    rows: list[Customer] = moment.tools.db.customers
+    return _find(rows, "customer_id", moment.arguments.get("customer_id"))
 
 
 def line_of(moment: CallMoment) -> Line | None:
     """Return the line that a call names, whosoever it is."""
-    wanted = moment.arguments.get("line_id")
-    found: Line | None = next(
-        (each for each in moment.tools.db.lines if each.line_id == wanted), None
-    )
-    return found
+    rows: list[Line] = moment.tools.db.lines
+    return _find(rows, "line_id", moment.arguments.get("line_id"))
 
 
 def bill_of(moment: CallMoment) -> Bill | None:
     """Return the bill that a call names, whosoever it is."""
-    wanted = moment.arguments.get("bill_id")
-    found: Bill | None = next(
-        (each for each in moment.tools.db.bills if each.bill_id == wanted), None
-    )
-    return found
+    rows: list[Bill] = moment.tools.db.bills
+    return _find(rows, "bill_id", moment.arguments.get("bill_id"))
 
 
 def plan_of(moment: CallMoment, line: Line) -> Plan | None:
     """Return the plan of a line."""
-    plans = moment.tools.db.plans
-    found: Plan | None = next((each for each in plans if each.plan_id == line.plan_id), None)
-    return found
+    rows: list[Plan] = moment.tools.db.plans
+    return _find(rows, "plan_id", line.plan_id)
 
 
 def unpaid_bills(moment: CallMoment, customer: Customer) -> list[Bill]:
