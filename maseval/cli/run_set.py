@@ -169,8 +169,8 @@ class RunSet:
         for part in self.parts:
             self._prepare(part, *(["--dry-run"] if part.is_tau2 else []))
         left = [each for each in self.parts if each.left]
-        known = all(each.estimate is not None for each in left)
-        cost = sum(each.estimate or 0.0 for each in left) if known else None
+        known = [each.estimate for each in left if each.estimate is not None]
+        cost = sum(known) if len(known) == len(left) else None
         if self._as_json:
             facts = ("planned", "left", "estimate", "note")
             runs = [each.to_dict() | {k: getattr(each, k) for k in facts} for each in self.parts]
@@ -183,7 +183,8 @@ class RunSet:
                 table.add_row(inert(each.name), *(("", "", "refused") if each.ended else counts))
             table.add_section()
             sums = [sum(getattr(e, name) for e in self.parts) for name in ("planned", "left")]
-            table.add_row("all", *map(str, sums), about_money(cost))
+            more = f"{about_money(sum(known))} and " if cost is None and any(known) else ""
+            table.add_row("all", *map(str, sums), f"{more}{about_money(cost)}")
             stdout().print(table)
             self._print_failures([each for each in self.parts if each.ended or each.note])
             stdout().print("Nothing was run: leave out --dry-run to start.")

@@ -1,6 +1,7 @@
 """``[grid]`` in a run file: factors with levels, each combination a run."""
 
 import json
+import re
 import signal
 from pathlib import Path
 
@@ -170,6 +171,10 @@ def test_a_dry_run_prices_every_cell_and_writes_nothing(monkeypatch: pytest.Monk
     assert told["cost"] == pytest.approx(sum(costs)) and found.exit_code == 0
     assert all("would be refused" in each["note"] for each in told["runs"])  # without a key
     assert "gpt-4-1-mini-trials-3" in shown and "│ all" in shown and "Nothing was run" in shown
+    partly = maseval(
+        "run", grid('agent_model = ["openai/gpt-4.1", "mine"]', above=above), "--dry-run"
+    )
+    assert re.search(r"all .*\$0\.\d+ and not known", partly.stdout), partly.stdout
     assert not Path("runs").exists()
 
 
