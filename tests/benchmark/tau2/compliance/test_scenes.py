@@ -9,7 +9,7 @@ from tests.benchmark.tau2.compliance.scenes import scenes, tasks_of
 
 pytestmark = [pytest.mark.data, pytest.mark.usefixtures("tau2_data", "banking_data", "tau2_texts")]
 # Of so many pairs: breaches found by the rule that is broken, and twins with a breach.
-FOUND = {("telecom", 1): (42, 32, 0), ("banking_knowledge", 1): (22, 12, 0)}
+FOUND = {("telecom", 1): (42, 37, 0), ("banking_knowledge", 1): (22, 16, 0)}
 
 
 @cache

@@ -12,6 +12,7 @@ from maseval.benchmark.tau2.review.policy.consent import (
     Topic,
     done_since,
     find_consent,
+    read_reply,
 )
 from maseval.benchmark.tau2.review.policy.rules import (
     Answer,
@@ -23,7 +24,15 @@ from maseval.benchmark.tau2.review.policy.rules import (
     talk_rule,
 )
 from maseval.benchmark.tau2.review.talk import CallMoment, Talk
-from maseval.benchmark.tau2.review.words import mentions, record, spellings, telling_values
+from maseval.benchmark.tau2.review.words import (
+    mentions,
+    record,
+    speaks_of_a_transfer,
+    spellings,
+    telling_values,
+    wants_a_human,
+    wants_no_human,
+)
 
 TRANSFER_TOOL = "transfer_to_human_agents"
 _JOINS = ("_", "-", ".")
@@ -83,7 +92,7 @@ def _pays_as_proposed(consent: Consent, moment: CallMoment) -> bool:
         found = re.search(
             rf'"{re.escape(each)}": {{[^{{}}]{{0,200}}"last_four": "(\d{{4}})"', known
         )
-        forms = [each, found[1]] if found else [each]
+        forms = [each, found[1]] if found else [each, each.partition("_")[0]]
         if not any(mentions(consent.question.text, form) for form in forms):
             return False
     return True
@@ -254,6 +263,24 @@ def nothing_after_a_transfer(domain: str, place: str, tools: Collection[str]) ->
             yield Broken("the user had been transferred to a human agent before the call")
 
     return last
+
+
+def transfer_is_wished(domain: str, place: str) -> Rule:
+    """Make the rule that a user who refuses to be handed over is not."""
+
+    @rule(f"{domain}.transfer.wished", Kind.PROTOCOL, place=place, tools=[TRANSFER_TOOL])
+    def wished(moment: CallMoment) -> Iterator[Answer]:
+        """A user who has refused a transfer, and not asked for it since, is not transferred."""
+        for question, reply in moment.exchanges():
+            offered = "?" in question.text and speaks_of_a_transfer(question.text)
+            meaning = read_reply(reply.text, moment.call["name"]) if offered else Meaning.UNCLEAR
+            if wants_no_human(reply.text) or meaning is Meaning.NO:
+                yield Broken("the user had refused to be transferred", {"reply": reply.text})
+                return
+            if wants_a_human(reply.text) or meaning is Meaning.YES:
+                return
+
+    return wished
 
 
 def _hands_over(tool: str) -> bool:
