@@ -54,10 +54,7 @@ TURNED = re.compile(
     re.IGNORECASE,
 )
 TAKES_BACK = re.compile(
-    r"(?:^|[.!?,;\u2014-]\s*)"
-    r"(?:(?:ok|okay|yes|yeah|sure) )?(?:(?:but|and) )?(?:(?:oh|um|please|actually|hmm),? )?"
-    r"(?:wait(?! for)\b|(?:hold|hang) (?:on|off)\b|stop\b(?! ?over))"
-    r"|(?:^|[.!?]\s+|actually,? )no\b(?=\s*(?:[,.!;]|$|thank|thx|ty\b|don't|wait|not\b|i ))"
+    r"(?:^|[.!?]\s+|actually,? )no\b(?=\s*(?:[,.!;]|$|thank|thx|ty\b|don't|wait|not\b|i ))"
     r"|\bplease (?:don't|do not)\W*$"
     r"|\bnever ?mind\b|\bforget (?:it|about it)\b|\bchanged my mind\b|\bon second thought"
     rf"|\b(?:don't|do not|not)(?: want)?(?: you)?(?: to)? {ACT}"
@@ -67,6 +64,9 @@ TAKES_BACK = re.compile(
     re.IGNORECASE,
 )
 DEFERS = re.compile(
+    r"(?:^|[.!?,;\u2014-]\s*)"
+    r"(?:(?:ok|okay|yes|yeah|sure) )?(?:(?:but|and) )?(?:(?:oh|um|please|actually|hmm),? )?"
+    r"(?:wait(?! for)\b|(?:hold|hang) (?:on|off)\b|stop\b(?! ?over))|"
     r"\b(?:dunno|still thinking)\b"
     r"|\bnot (?:just )?(?:yet|today|for the time|right now|just now|for now|at the moment|so fast"
     r"|now(?! that))\b"
