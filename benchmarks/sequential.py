@@ -410,15 +410,16 @@ def main() -> None:
 
 
 def write(title: str, rows: Sequence[Row]) -> None:
-    """Put a table between its marks in docs/how-we-know.md."""
+    """Put a table between its marks in docs/how-we-know.md, if they are there."""
     begin, end = f"<!-- {title}: begin -->", f"<!-- {title}: end -->"
     head = TABLES[title]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     lines += ["| " + " | ".join(row) + " |" for row in rows]
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(begin)
+    before, mark, rest = PAGE.read_text(encoding="utf-8").partition(begin)
     _, _, after = rest.partition(end)
     table = "\n".join(lines)
-    PAGE.write_text(f"{before}{begin}\n\n{table}\n\n{end}{after}", encoding="utf-8")
+    if mark:
+        PAGE.write_text(f"{before}{begin}\n\n{table}\n\n{end}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

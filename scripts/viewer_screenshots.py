@@ -1,5 +1,8 @@
 """Pictures of the viewer over real runs: part of ``make pictures``."""
 
+import shutil
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -10,8 +13,10 @@ from playwright.sync_api import Browser, Page
 from maseval import commands
 from maseval.commands import tau2
 from maseval.commands.tau2 import AgentBrief
+from maseval.runs import list_runs
 
 PATIENCE = 150_000
+EXAMPLE = Path(__file__).parents[1] / "examples" / "which_architecture"
 WIDE = {"width": 1280, "height": 820}
 TURNS = (
     "Hello! May I have the number of your library card, please?",
@@ -54,6 +59,25 @@ def take(browser: Browser, folder: Path, images: Path) -> None:
             page.screenshot(path=images / name)
             page.close()
     running.join()
+    _take_grid(browser, folder / "grid", images / "which-architecture.png")
+
+
+def _take_grid(browser: Browser, folder: Path, image: Path) -> None:
+    """Four systems by two scripted models on the tasks of retail, as docs/which-architecture.md."""
+    given = (EXAMPLE / "grid.toml").read_text(encoding="utf-8")
+    file = folder.parent / "grid.toml"
+    file.write_text(given.replace('"library"', '"retail"'), encoding="utf-8")
+    shutil.copy(EXAMPLE / "systems.py", file.parent)
+    command = [sys.executable, "-m", "maseval.cli", "run", file, "--output", folder]
+    subprocess.run(command, check=False, cwd=file.parent)  # 1: systems that are broken on purpose
+    cells = [each.path.name for each in reversed(list_runs(folder))]
+    with commands.view(folder, port=0).server as server:
+        page = browser.new_page(viewport={"width": 1180, "height": 1000})
+        page.set_default_timeout(PATIENCE)
+        page.goto(server.address("") + "/compare?" + "&".join(f"run={name}" for name in cells))
+        page.wait_for_selector("table.grid-cells")
+        page.screenshot(path=image)
+        page.close()
 
 
 def _runs(folder: Path) -> None:

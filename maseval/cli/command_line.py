@@ -38,7 +38,16 @@ ALL_HELP = "--help-all"
 RARE_OPTIONS = frozenset(
     (
         *("question", "anchor_points", "ray_address", "processes", "force", "max_wait"),
-        *("retry_failed", "cache_dir", "prices", "fork", "resume_changed", "track", "task_args"),
+        *(
+            "retry_failed",
+            "cache_dir",
+            "prices",
+            "fork",
+            "resume_changed",
+            "resume",
+            "track",
+            "task_args",
+        ),
         *("otel", "otel_endpoint", "otel_content", "config", "save_config", "reasoning", "split"),
         *("mode", "texts", "max_errors", "probe", "allow_losses", "show_prompts", "user_args"),
         *("tool_model", "embedded_tasks", "remap_tasks", "as_recorded", "lenient", "strict"),

@@ -33,6 +33,7 @@ from maseval.cli.options import (
     runs_argument,
     with_scoring_options,
 )
+from maseval.cli.run_file import read_run_file
 from maseval.core.figures import between, in_percent, in_points, money, p_is, percent
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.words import count_of
@@ -235,7 +236,8 @@ def plan(
     if runs and runs[0].endswith(".toml"):
         from maseval.cli.run_set import RunSet  # loads what runs need
 
-        grid = RunSet.read(Path(runs[0]), context)
+        path = Path(runs[0])
+        grid = RunSet.of(path, read_run_file(path, context), context)
         runs = [] if rate is not None else [str(grid.folder)]
         if rate is not None:
             tasks, cells = grid.compared_tasks(between or "")

@@ -38,10 +38,9 @@ from maseval.cli.show import check_parts
 from maseval.core.scoring_options import ScoringKeywords
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.app.results.conduct import CompliedRun, UsersOfRun, UsersOfRuns
-    from maseval.app.results.files import FilesRead
+    from maseval.app.results.questions import CompliedRun, FilesRead, UsersOfRun, UsersOfRuns
     from maseval.app.results.users import UserScore
-    from maseval.benchmark.tau2.app.results.comply import RuleBook
+    from maseval.benchmark.tau2.app.results.reviewed import RuleBook
     from maseval.core.outcome import Simulation
 
 

@@ -248,10 +248,11 @@ if TYPE_CHECKING:  # help must not load what makes these
 def act_on_data(data: Any, benchmark: str, action: str, given: Mapping[str, object]) -> None:
     """Fetch, verify or find the files of a benchmark; ``data`` has a function for each."""
     chosen = {name: value for name, value in given.items() if value}
-    if action not in ("fetch", "verify", "path"):
-        raise typer.BadParameter(f"{action!r} with these options is nothing that can be done")
+    actions = [name for name in ("fetch", "texts", "verify", "path") if hasattr(data, name)]
+    if action not in actions:
+        raise typer.BadParameter(f"the action is {action!r}; give one of: {', '.join(actions)}")
     if chosen and action != "fetch":
-        raise typer.BadParameter(f"{action} takes no options")
+        raise typer.BadParameter(f"{', '.join(chosen)}: {action} does not take this option")
     found = getattr(data, action)(**chosen)
     if action != "verify":
         typer.echo(found)

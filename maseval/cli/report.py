@@ -214,7 +214,7 @@ def bundle(
     overwrite: bool = flag("Replace an existing file.", "--overwrite", "--force"),
     as_json: AsJson = False,
 ) -> None:
-    """Write a run as one archive that others can check and open with --open.
+    """Write a run as one archive that others can check, or --open such an archive as a run.
 
     It holds the configuration, the log, the certificate, the report, the fingerprint of the data
     and the versions of all packages. The same run always gives the same bytes.

@@ -31,7 +31,7 @@ from maseval.cli.command_line import (
 from maseval.cli.console import duration, here, inert, number_columns, print_json, stderr, stdout
 from maseval.cli.display import SET, RunOfSet
 from maseval.cli.results import consumption, estimate
-from maseval.cli.run_file import BENCHMARK, FileRun, command_words, read_run_file
+from maseval.cli.run_file import BENCHMARK, FileRun, command_words
 from maseval.cli.tau2.run import about_money
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.words import count_of
@@ -51,6 +51,7 @@ class _Part(RunOfSet):
     left: int = 0
     used: tuple[float, int] = (0.0, 0)
     estimate: float | None = None
+    note: str | None = None
     ended: Ended | None = None
 
     @property
@@ -113,11 +114,6 @@ class RunSet:
             parts.append(_Part(cell=cell, run=run, folder=run.folder(path), words=words))
         return cls(path, context, parts, player)
 
-    @classmethod
-    def read(cls, path: Path, context: typer.Context) -> "RunSet":
-        """Read a file; what was typed counts for none of its runs."""
-        return cls.of(path, read_run_file(path, context), context)
-
     @property
     def folder(self) -> Path:
         """The folder of a grid; raise if the file has none, or if nothing has run yet."""
@@ -173,10 +169,10 @@ class RunSet:
         for part in self.parts:
             self._prepare(part, *(["--dry-run"] if part.is_tau2 else []))
         left = [each for each in self.parts if each.left]
-        known = all(each.estimate is not None for each in left)
-        cost = sum(each.estimate or 0.0 for each in left) if known else None
+        known = [each.estimate for each in left if each.estimate is not None]
+        cost = sum(known) if len(known) == len(left) else None
         if self._as_json:
-            facts = ("planned", "left", "estimate")
+            facts = ("planned", "left", "estimate", "note")
             runs = [each.to_dict() | {k: getattr(each, k) for k in facts} for each in self.parts]
             print_json({"runs": runs, "cost": cost})
         else:
@@ -187,9 +183,10 @@ class RunSet:
                 table.add_row(inert(each.name), *(("", "", "refused") if each.ended else counts))
             table.add_section()
             sums = [sum(getattr(e, name) for e in self.parts) for name in ("planned", "left")]
-            table.add_row("all", *map(str, sums), about_money(cost))
+            more = f"{about_money(sum(known))} and " if cost is None and any(known) else ""
+            table.add_row("all", *map(str, sums), f"{more}{about_money(cost)}")
             stdout().print(table)
-            self._print_failures([each for each in self.parts if each.ended])
+            self._print_failures([each for each in self.parts if each.ended or each.note])
             stdout().print("Nothing was run: leave out --dry-run to start.")
         return max((each.ended.code for each in self.parts if each.ended), default=0)
 
@@ -220,12 +217,11 @@ class RunSet:
         elif prepared is not None:
             part.planned = prepared.trials * sum(map(len, prepared.tasks.values()))
             part.left, part.estimate = prepared.left, prepared.cost
-            problem = next(iter(prepared.problems), None)
-            part.ended = Ended(FAILED, problem) if problem else part.ended
+            part.note = f"would be refused: {prepared.problems[0]}" if prepared.problems else None
         if not part.ended.code:
             part.ended = None
             if self.player and not part.is_tau2:
-                part.ended = Ended(0, "only prepared: no scripted model can play it")
+                part.ended, part.note = Ended(0), "only prepared: no scripted model can play it"
 
     def _invoke(self, part: _Part, *more: str) -> Ended:
         self.context.meta[SET] = part
@@ -312,8 +308,7 @@ class RunSet:
 
     def _print_failures(self, parts: Sequence[_Part]) -> None:
         for each in parts:
-            note = each.failure or (each.ended and each.ended.error)
-            if note:
+            if note := each.note or each.failure:
                 words = f"[yellow]{inert(each.name)}: {inert(note)}[/yellow]"
                 stdout().print(words, soft_wrap=True)
 

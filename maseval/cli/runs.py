@@ -201,7 +201,7 @@ def tag(
     ),
     as_json: AsJson = False,
 ) -> None:
-    """Show or change tags and notes of runs; they are kept beside the results, which stay."""
+    """Show or change the tags and the note of runs, which never change the results."""
     text = sys.stdin.read() if note == "-" else note
     found = commands.tag(runs, add or (), remove or (), note=text)
     if as_json:

@@ -8,17 +8,13 @@ closes (``Seal``): a log that was cut off is noticed, too. Whoever wants to noti
 written anew as a whole keeps the run's ``seal`` elsewhere. Lines of earlier releases have no link;
 they are read as before.
 
-A report is read whole or without its traces, which are most of a line: ``skim_report`` does so for
-an index of a long log. It must find exactly what reading the whole line finds. So a line is cut
-only where its own syntax proves that the cut is right, and everything else is read whole.
-
-In its traces, what occurs again is written as a reference. A view, such as what one side saw of a
-conversation, consists of the same objects as what it is a view of; each repeated object is a
-reference to the first one: ``{"$same_as": [path]}``.
+In the traces of a report, what occurs again is written as a reference. A view, such as what one
+side saw of a conversation, consists of the same objects as what it is a view of; each repeated
+object is a reference to the first one: ``{"$same_as": [path]}``.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -183,27 +179,9 @@ class Seal(NamedTuple):
         return FileState.now(log)[:3] == self.file
 
 
-_TRACES = b', "traces": {'
-_CONFIG = b', "config": {'
-_ENVIRONMENT = b'"environment": '
-_SIMULATION = b', "simulation": '
-_MESSAGES = b', "messages": ['
-
-
-Loads = Callable[[bytes], Any]
-"""Returns the value of JSON, or raises ``ValueError``.
-
-That of pydantic reads what Python's own reads, in less time; what it refuses is read whole.
-"""
-
-
-class SkimmedReport(dict[str, Any]):
-    """The record of a report with only the reason why it ended for traces, and no references."""
-
-
 def loads_object(line: bytes) -> dict[str, Any]:
     """Return the JSON object in a line; raises ``ValueError`` for anything else."""
-    try:
+    try:  # it reads what Python's own reads, in less time
         value = from_json(line)
     except ValueError:  # half of a character, or numbers that are none
         return strict_json.loads_object(line)
@@ -211,60 +189,13 @@ def loads_object(line: bytes) -> dict[str, Any]:
 
 
 def read_record(line: bytes) -> dict[str, object]:
-    """Return the record of a line; raises if anything in it is not as it was written.
-
-    A report has only why its conversation ended for traces, unless the whole has to be read.
-    """
-    problem = seal_problem(line)
-    record: dict[str, object] | None = None if problem else skim_report(line)
-    if record is None:
-        record = loads_object(line)
-    if problem:
+    """Return the record of a line; raises if anything in it is not as it was written."""
+    record = loads_object(line)
+    if problem := seal_problem(line):
         raise ValueError(problem)
     if record["kind"] == "report":
         check_report(record)
     return record
-
-
-def skim_report(line: bytes, loads: Loads = from_json) -> SkimmedReport | None:
-    """Return the record of a report without most of its traces.
-
-    The line must be as it was written. Returns None if it has to be read whole.
-    """
-    begin = line.find(_TRACES)
-    end = line.find(_CONFIG, begin)
-    if begin < 0 or end < 0:
-        return None
-    try:
-        # Each half is an object of its own only if it was cut between two items of the record: in
-        # JSON no quote inside of a text looks like these, and braces would not match elsewhere.
-        head = loads(line[:begin] + b"}")
-        tail = loads(b"{" + line[end + 2 :])
-        ended = _termination_reason(line[begin:end], loads)
-    except (ValueError, RecursionError):
-        return None
-    found = SkimmedReport(head)
-    found["traces"] = {"environment": {"simulation": {"termination_reason": ended}}}
-    found.update(tail)
-    return found
-
-
-def _termination_reason(traces: bytes, loads: Loads) -> object:
-    """Return why the conversation ended; raise ``ValueError`` if the whole must be read for it."""
-    place = traces.find(_ENVIRONMENT)
-    # All traces that are collected name an environment: one that is named once is theirs.
-    if place < 0 or traces.find(_ENVIRONMENT, place + 1) >= 0:
-        raise ValueError("it names several environments, or none")
-    place += len(_ENVIRONMENT)
-    if traces.startswith(b"null", place):
-        return None
-    begin = traces.find(_SIMULATION, place)
-    end = traces.find(_MESSAGES, begin)
-    loads(traces[place:begin] + b"}")  # the simulation is an item of the environment
-    reason = loads(traces[begin + len(_SIMULATION) : end] + b"}").get("termination_reason")
-    if not isinstance(reason, str):
-        raise ValueError("it says elsewhere why it ended")
-    return reason
 
 
 _OWN_KEYS = ("crc", LINK, "kind", "domain", "shared")

@@ -29,7 +29,6 @@ from maseval.runs.recording import damage_to_folder, notes_on_folder
 from maseval.runs.report_line import (
     LogLine,
     Seal,
-    SkimmedReport,
     lines_of,
     read_record,
     simulation_of,
@@ -192,8 +191,7 @@ class IndexedRun:
         self._new[simulation_of(record)] = None
         if key not in self._titles:
             self._titles[key] = self._title(self, record)
-        if not isinstance(record, SkimmedReport):
-            logged = RecordedReport({**record, "traces": _environment(logged)})
+        logged = RecordedReport({**record, "traces": _environment(logged)})
         entry = entry_of(logged, offset, self._titles[key])
         self._entries[offset] = entry._replace(
             key=self._once(entry.key), note=self._once(entry.note), facts=self._once(entry.facts)

@@ -1,6 +1,7 @@
 """``[grid]`` in a run file: factors with levels, each combination a run."""
 
 import json
+import re
 import signal
 from pathlib import Path
 
@@ -153,8 +154,9 @@ def test_a_signal_ends_the_whole_grid_and_the_same_command_resumes_it(tmp_path: 
     assert all(each["complete"] for each in result(file))
 
 
-def test_a_dry_run_prices_every_cell_and_writes_nothing(tmp_path: Path) -> None:
+def test_a_dry_run_prices_every_cell_and_writes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("genai_prices")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     models = '"openai/gpt-4.1", "openai/gpt-4.1-mini"'
     above = f'{LIBRARY}user = "scripted"\n'
     file = grid(f"agent_model = [{models}]", "trials = [1, 3]", above=above)
@@ -166,8 +168,13 @@ def test_a_dry_run_prices_every_cell_and_writes_nothing(tmp_path: Path) -> None:
     costs = [each["estimate"] for each in told["runs"]]
     assert [each["planned"] for each in told["runs"]] == [2, 6, 2, 6]
     assert costs[1] == pytest.approx(3 * costs[0], rel=1e-3) and costs[0] > 3 * costs[2] > 0
-    assert told["cost"] == pytest.approx(sum(costs))
+    assert told["cost"] == pytest.approx(sum(costs)) and found.exit_code == 0
+    assert all("would be refused" in each["note"] for each in told["runs"])  # without a key
     assert "gpt-4-1-mini-trials-3" in shown and "│ all" in shown and "Nothing was run" in shown
+    partly = maseval(
+        "run", grid('agent_model = ["openai/gpt-4.1", "mine"]', above=above), "--dry-run"
+    )
+    assert re.search(r"all .*\$0\.\d+ and not known", partly.stdout), partly.stdout
     assert not Path("runs").exists()
 
 
@@ -317,24 +324,28 @@ def test_the_grid_of_the_page_prints_what_the_page_shows() -> None:
     ("lines", "words"),
     [
         ([], "[grid] has no factor"),
-        (["sytem = ['gold']"], "[grid] has 'sytem', which is no option for the benchmark tau2"),
+        (["sytem = ['gold']"], "the factor 'sytem' has 'sytem', which is no option for"),
         (["agnt_model = ['a']"], "did you mean agent_model?"),
         (["system = []"], "the factor 'system' of [grid] is []; give a list of levels"),
         (["system = 'gold'"], "the factor 'system' of [grid] is 'gold'; give a list"),
         (["system = ['gold', 'noop', 'gold']"], "has the level 'gold' twice"),
         (["system = ['gold', {name = 'gold', agent = 'noop'}]"], "two levels of the name 'gold'"),
         (["system = [{agent = 'gold'}]"], "a level without a name"),
+        (
+            ["system = [{name = 'a', agent = 'gold'}, {name = 'b', agent = 'gold'}]"],
+            "has the level {'agent': 'gold'} twice",
+        ),
         (["system = [['gold', 'noop']]"], "has the level ['gold', 'noop']; write {name = "),
         (["system = [{name = 'a', agnt = 'gold'}]"], "did you mean agent?"),
         (["domain = ['library']"], "domain is both an option of the whole file and a factor"),
-        (["output = ['a', 'b']"], "'output', which is no option"),
+        (["output = ['a', 'b']"], "has 'output', which is no option"),
         (["system = ['gold']", "skip = [{system = 'noop'}]"], "skip names system = 'noop'"),
         (["system = ['gold']", "skip = [{sys = 'gold'}]"], "has no factor 'sys'"),
         (["system = ['gold']", "skip = 'gold'"], "skip of [grid] is 'gold'; write skip = [{"),
         (["system = ['gold']", "skip = [{system = 'gold'}]"], "skip leaves out every cell"),
         (
             ["system = [{name = 'a', agent = 'gold', seed = 1}]", "seed = [2]"],
-            "seed is set by the level '2' of seed and by that of another factor",
+            "seed is set by the level '2' of the factor 'seed' and by that of another factor",
         ),
         (["system = ['gold']", "[[run]]", "name = 'a'"], "has both [[run]] and [grid]"),
     ],

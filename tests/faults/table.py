@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
+SHOWN = 5
 BEGIN, END = "<!-- faults: begin -->", "<!-- faults: end -->"
 MODULES = (
     "faults.test_provider_faults",
@@ -57,9 +58,15 @@ def rendered() -> str:
         for row in rows:
             if row.area == area:
                 by_outcome.setdefault(row.outcome, []).append(row.fault)
-        lines += [f"| {outcome} | {'; '.join(each)} |" for outcome, each in by_outcome.items()]
+        lines += [f"| {outcome} | {_few(faults)} |" for outcome, faults in by_outcome.items()]
         lines.append("")
     return "\n".join(lines)
+
+
+def _few(faults: list[str]) -> str:
+    """Return the first faults in a line, and how many there are besides."""
+    rest = len(faults) - SHOWN
+    return "; ".join([*faults[:SHOWN], *([f"and {rest} more"] if rest > 0 else [])])
 
 
 def parts_of_page() -> tuple[str, str, str]:

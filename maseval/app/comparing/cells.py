@@ -129,7 +129,7 @@ def facts_of(
             totals[name][0] += reasons.failed
             totals[name][1] += reasons.verdicts
         if used:
-            found |= {"a call was refused": used.refused, "a call was repeated": used.repeated}
+            found |= {"call refused": used.refused, "call repeated": used.repeated}
         for fact, number in found.items():
             counts[name][fact] = counts[name].get(fact, 0) + number
     rows = [row for row in side_by_side(counts.values()) if any(row[1])]

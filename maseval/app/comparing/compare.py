@@ -27,6 +27,7 @@ from maseval.app.comparing.compared_runs import (
     notes_on_runs,
     open_compared,
     settled_runs,
+    some,
 )
 from maseval.app.comparing.why import (
     FailureReasons,
@@ -367,21 +368,14 @@ def headline_of_many(table: ComparisonTable, measure: str) -> str:
     sure = [name for name in others if name in beaten]
     rest = [name for name in others if name not in beaten]
     words = (
-        f"{_some(leaders)} {'leads' if len(leaders) == 1 else 'lead'} by {measure}, {percent(top)}"
+        f"{some(leaders)} {'leads' if len(leaders) == 1 else 'lead'} by {measure}, {percent(top)}"
     )
     parts = []
     if sure:
-        parts.append(f"sure against {'every other run' if not rest else _some(sure)}")
+        parts.append(f"sure against {'every other run' if not rest else some(sure)}")
     if rest:
-        parts.append(f"against {_some(rest) if sure else 'every other run'} this may be chance")
+        parts.append(f"against {some(rest) if sure else 'every other run'} this may be chance")
     return f"{words}: {'; '.join(parts)}" if parts else f"{words}; no difference seen between them"
-
-
-def _some(names: Sequence[str], most: int = 3) -> str:
-    """Return a few names, and how many more there are."""
-    if len(names) > most + 1:
-        return f"{', '.join(names[:most])} and {len(names) - most} more"
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def summaries_for_plot(

@@ -169,16 +169,25 @@ def keep_equal_tasks(
 
 def notes_on_runs(runs: Mapping[str, RecordedOutcomes]) -> list[str]:
     """Say what makes a run's numbers no score of a model: its tasks, its players, its mixture."""
-    found: list[tuple[str, str | None]] = []
+    found: dict[str, list[str]] = {}
     for name, run in runs.items():
         subset, player = subset_of(run.config), mapping(run.config, "agent").get("rehearse")
         sides = (f"a person played the {side}, not a model" for side in human_sides(run.config))
         codes = (each.code for each in run.outcomes if each.status)  # without gaps
-        found += [
-            (name, subset and subset.note),
-            *((name, words) for words in sides),
-            (name, f"a rehearsal, in which {player} played the agent's model" if player else None),
-            (name, words_on_cache(run.outcomes)),
-            (name, words_on_code(codes)),
-        ]
-    return [f"{name}: {words}" for name, words in found if words]
+        words = (
+            subset and subset.note,
+            *sides,
+            f"a rehearsal, in which {player} played the agent's model" if player else None,
+            words_on_cache(run.outcomes),
+            words_on_code(codes),
+        )
+        for each in filter(None, words):
+            found.setdefault(each, []).append(name)
+    return [f"{some(names)}: {words}" for words, names in found.items()]
+
+
+def some(names: Sequence[str], most: int = 3) -> str:
+    """Return a few names, and how many more there are."""
+    if len(names) > most + 1:
+        return f"{', '.join(names[:most])} and {len(names) - most} more"
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -13,6 +13,7 @@ from maseval.app.comparing.blocks import (
 )
 from maseval.app.comparing.cells import ComparedGrid
 from maseval.app.comparing.compare import RunComparison, summaries_for_plot
+from maseval.app.comparing.compared_runs import some
 from maseval.core.figures import duration, money
 from maseval.core.outcome import TaskKey
 from maseval.report.comparison import ComparedDocument, compared_document
@@ -110,7 +111,7 @@ def _tools(found: RunComparison) -> list[dict[str, object]]:
 def _costs(found: RunComparison) -> list[str]:
     """Say of which runs no cost is known, so that none is taken for a run that cost nothing."""
     without = [n for n, each in found.summaries.items() if each.overall.mean_cost is None]
-    return [f"no cost known for {', '.join(without)}"] if without else []
+    return [f"no cost known for {some(without)}"] if without else []
 
 
 def comparison_plots(found: RunComparison) -> list[str]:

@@ -15,7 +15,8 @@ from maseval.runs.recording import Recording
 
 # Simulations that agent or user ended; all others were cut off.
 _OWN_ENDS = (None, "agent_stop", "user_stop")
-_NOT_MADE = "failed without a call of the reference solution"
+_CUT_OFF = {"max_steps": "step limit reached", "too_many_errors": "limit of errors reached"}
+_NOT_MADE = "reference call not made"
 
 
 class FailureReasons(NamedTuple):
@@ -68,7 +69,7 @@ def failure_reasons(
         cause = None if unexplained else cause_in(run.examine(one, FINDINGS, report).findings)
         labels.update([] if cause is None else [cause.name])
         proven.update([cause.name] if cause is not None and cause.grade == "proven" else [])
-        proven.update([f"cut off: {each.ended}"] if each.ended not in _OWN_ENDS else [])
+        proven.update([_CUT_OFF.get(each.ended, each.ended)] if each.ended not in _OWN_ENDS else [])
         unmet = _unmet_checks(RecordedReport(report))
         checks.update({check["kind"] for check in unmet if check["counts"]})
         proven.update([_NOT_MADE] if any(check["kind"] == "ACTION" for check in unmet) else [])

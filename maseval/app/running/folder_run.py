@@ -44,7 +44,7 @@ from maseval.core.report import Report
 from maseval.core.storage.redaction import Secrets
 from maseval.core.task import Task
 from maseval.core.task.queues import AgentData
-from maseval.runs import RunFolder, default_root, run_into
+from maseval.runs import RunFolder, default_root, run_into, run_state
 from maseval.runs.config import CELL, RunConfig
 from maseval.runs.config_file import is_run_folder
 from maseval.runs.exceptions import writing
@@ -323,7 +323,12 @@ class FolderRun(ABC):
     def outlook(self) -> tuple[int, int, tuple[float, int]]:
         """Return how many simulations are planned, how many are missing, and what was used."""
         planned, missing = RunConfig.of(self.config).planned, len(self.missing())
-        lines = lines_of(RunFolder.read(self.path)) if is_run_folder(self.path) else []
+        if not is_run_folder(self.path):
+            return len(planned), missing, (0.0, 0)
+        state = run_state(self.path)
+        if state.tokens is not None:
+            return len(planned), missing, (state.cost or 0.0, state.tokens)
+        lines = lines_of(RunFolder.read(self.path))  # the last session was killed
         used = total_cost(each.cost for each in lines) or 0.0, sum(each.tokens for each in lines)
         return len(planned), missing, used
 

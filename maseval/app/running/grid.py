@@ -36,6 +36,12 @@ class Level(NamedTuple):
     def has_table(self) -> bool:
         return isinstance(self.value, dict)
 
+    @property
+    def part_of_name(self) -> str:
+        """The level in the name of a folder; a number says nothing without what it is of."""
+        of = "" if isinstance(self.value, str | dict) else f"{self.factor}-"
+        return as_file_name(f"{of}{self.name}")
+
     def options(self, benchmark: str) -> dict[str, Any]:
         """Return the level as options of the command that runs the benchmark."""
         if self.has_table:
@@ -75,8 +81,9 @@ def cells_of(
     ]
     if not kept:
         raise ConfigurationError(f"{SKIP} leaves out every cell of [{GRID}]; leave out fewer")
-    options = _Options(shared, [_benchmark_of(levels, shared) for levels in kept], options_of)
-    return [options.cell(levels) for levels in kept]
+    benchmarks = {_benchmark_of(levels, shared) for levels in kept}
+    known = {each: {BENCHMARK, *options_of(each)} for each in benchmarks}
+    return [_cell(levels, shared, known) for levels in kept]
 
 
 def _levels(factor: str, given: object) -> list[Level]:
@@ -86,11 +93,11 @@ def _levels(factor: str, given: object) -> list[Level]:
     levels: list[Level] = []
     for value in given:
         name, taken = _name_of(value, where), {as_file_name(each.name).lower() for each in levels}
-        if any(each.value == value for each in levels):
-            raise ConfigurationError(f"{where} has the level {value!r} twice; keep one")
         if isinstance(value, dict):
             value = {key.replace("-", "_"): each for key, each in value.items() if key != NAME}
-        elif as_file_name(name).lower() in taken:
+        if any(each.value == value for each in levels):
+            raise ConfigurationError(f"{where} has the level {value!r} twice; keep one")
+        if not isinstance(value, dict) and as_file_name(name).lower() in taken:
             name = as_file_name(str(value))  # of another provider, or in another folder
         if as_file_name(name).lower() in taken:
             raise ConfigurationError(
@@ -156,73 +163,49 @@ def _benchmark_of(levels: Sequence[Level], shared: Mapping[str, Any]) -> str:
     return found
 
 
-class _Options:
-    """The options of cells, whose benchmarks may differ: each gets those that its command has."""
-
-    def __init__(
-        self, shared: Mapping[str, Any], benchmarks: Sequence[str], options_of: OptionsOf
-    ) -> None:
-        self._shared = shared
-        self._known = {each: {BENCHMARK, *options_of(each)} for each in benchmarks}
-        self._anywhere = set[str]().union(*self._known.values())
-
-    def cell(self, levels: Sequence[Level]) -> Cell:
-        benchmark = _benchmark_of(levels, self._shared)
-        known = self._known[benchmark]
-        own: dict[str, Any] = {}
-        for level in levels:
-            given = level.options(benchmark)
-            for name in given:
-                self._check(level, name, benchmark)
-            taken = {name: value for name, value in given.items() if name in known}
-            if given and not taken:
+def _cell(
+    levels: Sequence[Level], shared: Mapping[str, Any], known: Mapping[str, Collection[str]]
+) -> Cell:
+    """Put the options of a cell together; ``known`` are those of each benchmark's command."""
+    benchmark, own = _benchmark_of(levels, shared), dict[str, Any]()
+    anywhere = set[str]().union(*known.values())
+    for level in levels:
+        given = level.options(benchmark)
+        for option in given:
+            if option not in (anywhere if level.has_table else known[benchmark]):
+                close = get_close_matches(option, anywhere, 1)
+                hint = f"did you mean {close[0]}? " if close else ""
                 raise ConfigurationError(
-                    f"the level {level.name!r} of {level.factor} has no option that the benchmark "
-                    f"{benchmark} takes: {', '.join(given)}; add one, or leave the cell out: "
-                    f"{SKIP} = [{{{level.factor} = ..., {BENCHMARK} = ...}}]"
+                    f"the level {level.name!r} of the factor {level.factor!r} has {option!r}, "
+                    f"which is no option for the benchmark {benchmark}; {hint}Levels of any other "
+                    f'factor are tables with options: {level.factor} = [{{{NAME} = "a", ...}}]'
                 )
-            own = _merged(own, taken, level)
-        shared = {k: v for k, v in self._shared.items() if k in known or k not in self._anywhere}
-        options = {**shared, **{k: _joined(shared.get(k), v) for k, v in own.items()}}
-        by_factor = {each.factor: each.name for each in levels}
-        ordered = sorted(by_factor, key=_place_in_name)
-        values = {each.factor: each.value for each in levels}
-        # A number says nothing without what it is of.
-        prefixes = {k: "" if isinstance(v, str | dict) else f"{k}-" for k, v in values.items()}
-        name = "-".join(as_file_name(f"{prefixes[each]}{by_factor[each]}") for each in ordered)
-        return Cell(name, by_factor, options, frozenset(own))
-
-    def _check(self, level: Level, option: str, benchmark: str) -> None:
-        if option in self._anywhere and (level.has_table or option in self._known[benchmark]):
-            return
-        close = get_close_matches(option, self._anywhere, 1)
-        hint = f"did you mean {close[0]}? " if close else ""
-        where = f"the level {level.name!r} of {level.factor} has" if level.has_table else "has"
-        raise ConfigurationError(
-            f"[{GRID}] {where} {option!r}, which is no option for the benchmark {benchmark}; "
-            f"{hint}Levels of any other factor are tables with options: "
-            f'{level.factor} = [{{{NAME} = "a", OPTION = ...}}]'
-        )
-
-
-def _merged(own: dict[str, Any], more: Mapping[str, Any], level: Level) -> dict[str, Any]:
-    for name, value in more.items():
-        before = own.get(name)
-        apart = isinstance(before, dict) and isinstance(value, dict) and not before.keys() & value
-        if name in own and not apart:
+        # Of a table, each benchmark has the options of its own command.
+        taken = {name: value for name, value in given.items() if name in known[benchmark]}
+        if given and not taken:
             raise ConfigurationError(
-                f"{name} is set by the level {level.name!r} of {level.factor} and by that of "
-                "another factor; keep one of them"
+                f"the level {level.name!r} of the factor {level.factor!r} has no option that the "
+                f"benchmark {benchmark} takes: {', '.join(given)}; add one, or leave the cell out "
+                f"by {SKIP} = [...]"
             )
-    return {**own, **{name: _joined(own.get(name), value) for name, value in more.items()}}
+        for name, value in taken.items():
+            if name in own and (not isinstance(value, dict) or value.keys() & own[name]):
+                raise ConfigurationError(
+                    f"{name} is set by the level {level.name!r} of the factor {level.factor!r} and "
+                    "by that of another factor; keep one of them"
+                )
+            own[name] = _joined(own.get(name), value)
+    options = {k: v for k, v in shared.items() if k in known[benchmark] or k not in anywhere}
+    options |= {name: _joined(options.get(name), value) for name, value in own.items()}
+    parts = (each.part_of_name for each in sorted(levels, key=_place_in_name))
+    return Cell("-".join(parts), {e.factor: e.name for e in levels}, options, frozenset(own))
 
 
 def _joined(before: object, value: object) -> object:
     return {**before, **value} if isinstance(before, dict) and isinstance(value, dict) else value
 
 
-def _place_in_name(factor: str) -> tuple[int, str]:
+def _place_in_name(level: Level) -> tuple[int, str]:
     """Order the parts of a name, so that another order of factors finds the same folders."""
-    return {SYSTEM: 0, "agent": 0, "agent_model": 1, "domain": 3, BENCHMARK: 4}.get(
-        factor, 2
-    ), factor
+    places = {SYSTEM: 0, "agent": 0, "agent_model": 1, "domain": 3, BENCHMARK: 4}
+    return places.get(level.factor, 2), level.factor

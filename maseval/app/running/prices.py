@@ -68,10 +68,14 @@ class ModelPrice:
 
 @dataclass(frozen=True)
 class Prices:
-    """The sources of prices: ``own``, per million tokens, first, then the installed list."""
+    """The sources of prices: ``own``, per million tokens, first, then the installed list.
+
+    Models that agents choose themselves are at ``base_url`` or elsewhere.
+    """
 
     own: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     source: str = ""
+    base_url: str | None = None
 
     @classmethod
     def of(cls, file: str | os.PathLike[str] | None) -> "Prices":
@@ -111,6 +115,11 @@ class Prices:
                 return ModelPrice(self.source, StaticPricingCalculator({name: rates}), name)
         return _list_price(model_id, address_of(model_id, base_url))
 
+    def calculate_cost(self, usage: TokenUsage, model_id: str) -> float | None:
+        """Return the cost of ``usage``; None for a model whose price is not known."""
+        price = self.at(model_id, self.base_url)
+        return price.calculate_cost(usage, model_id) if price else None
+
 
 @dataclass(frozen=True)
 class PriceTable:
@@ -147,19 +156,6 @@ def without_list() -> str:
     if any(map(extras.is_installed, ("genai_prices", "litellm"))):
         return ""
     return " (no price list is installed: pip install genai-prices)"
-
-
-@dataclass(frozen=True)
-class AgentPrices:
-    """Prices for agents that choose their models themselves, at ``base_url`` or elsewhere."""
-
-    prices: Prices
-    base_url: str | None = None
-
-    def calculate_cost(self, usage: TokenUsage, model_id: str) -> float | None:
-        """Return the cost of ``usage``; None for a model whose price is not known."""
-        price = self.prices.at(model_id, self.base_url)
-        return price.calculate_cost(usage, model_id) if price else None
 
 
 def _names(model_id: str) -> list[str]:

@@ -32,7 +32,6 @@ from maseval.app.running.own_code import (
     title_of,
     way_out,
 )
-from maseval.app.running.prices import AgentPrices
 from maseval.app.running.run_options import AnyBenchmark, BenchmarkRunOptions
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import ProgressBarCallback
@@ -375,7 +374,7 @@ class PreparedBenchmarkRun(FolderRun):
         """Run what is missing, domain by domain."""
         benchmark, options = self.own.benchmark, self.options
         benchmark.num_workers = options.concurrency
-        benchmark.use_prices(AgentPrices(self.prices))
+        benchmark.use_prices(self.prices)
         if options.reasoning is not None:
             benchmark.reasoning_policy = ReasoningPolicy.of(options.reasoning)
         return self.run(benchmark, by_domain(self.tasks), self.agent_data)

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from statistics import fmean
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, TypedDict
 
 from maseval.benchmark.tau2.data import title_of, version_titled
 from maseval.benchmark.tau2.data_loader import data_fingerprint, load_domain_config
@@ -246,8 +246,7 @@ def certify(
         data_dir=data_dir,
         judge=judge,
         assessed=score_with_engine(engine, check_data) if engine and is_divided else None,
-        examine=_look_at,
-        on_note=seen.add,
+        on_item=seen.add,
     )
     wrong = record_findings(found)  # first: it refuses a plan that is too large to be listed
     judged = [each for each in found.simulations if each.reward is not None]
@@ -301,27 +300,8 @@ def verify(
     ]
 
 
-class _Note(NamedTuple):
-    """The part of a certificate about one simulation, besides its verdict; ``text`` is hashed."""
-
-    text: bytes
-    modes: list[str]
-    texts: str | None
-    code: str | None
-
-
-def _look_at(item: RecordItem, judged: RescoredSimulation) -> _Note:
-    modes = {"lenient order ids": item.lenient, "solo": item.solo}
-    return _Note(
-        canonical_json((judged.identity.where, item.simulation)).encode(),
-        [mode for mode, is_used in modes.items() if is_used],
-        item.texts,
-        item.code,
-    )
-
-
 class _Seen:
-    """The notes on all simulations, added up in the order of the record."""
+    """The part of a certificate about the simulations besides their verdicts, in their order."""
 
     def __init__(self) -> None:
         self.hash = hashlib.sha256()
@@ -329,11 +309,12 @@ class _Seen:
         self.texts: set[str] = set()
         self.code: list[str | None] = []
 
-    def add(self, note: _Note) -> None:
-        self.hash.update(note.text)
-        self.modes.update(note.modes)
-        self.texts |= {note.texts} if note.texts else set()
-        self.code.append(note.code)
+    def add(self, item: RecordItem, judged: RescoredSimulation) -> None:
+        self.hash.update(canonical_json((judged.identity.where, item.simulation)).encode())
+        modes = {"lenient order ids": item.lenient, "solo": item.solo}
+        self.modes |= {mode for mode, is_used in modes.items() if is_used}
+        self.texts |= {item.texts} if item.texts else set()
+        self.code.append(item.code)
 
 
 def _count_omitted(found: RescoredRecord) -> dict[str, int]:

@@ -72,7 +72,7 @@ def tasks(
     data_version: TasksVersion = DATA_VERSION,
     ids: bool = flag("Print only domain/id, one per line.", "--ids"),
 ) -> None:
-    """List tasks: what they are about, how they are judged; or show one, or a domain's tools."""
+    """List tasks, or show one of them, or a domain's tools, policy or documents."""
     from maseval.benchmark.tau2.domains import domain_names  # help must not load it
 
     known = {*domain_names()}
@@ -184,7 +184,7 @@ def data(
     ),
 ) -> None:
     """Fetch the benchmark's files or texts, verify them, or print the folder they are kept in."""
-    if action == "texts" and not domain and not force:
+    if action == "texts" and not (domain or force):
         found = commands.tau2.data.texts(version or DATA_VERSION)
         typer.echo(f"{title_of(found.version)} {found.sha256}")
         return

@@ -1,6 +1,6 @@
-from maseval.app.results.conduct import comply as comply
-from maseval.app.results.conduct import users as users
-from maseval.app.results.explain import explain as explain
+from maseval.app.results.questions import comply as comply
+from maseval.app.results.questions import explain as explain
+from maseval.app.results.questions import users as users
 from maseval.benchmark.tau2.agent_brief import AgentBrief as AgentBrief
 from maseval.benchmark.tau2.agent_brief import AgentModel as AgentModel
 from maseval.benchmark.tau2.agent_brief import MakeAgent as MakeAgent
@@ -9,7 +9,7 @@ from maseval.benchmark.tau2.app.results.audit import audit as audit
 from maseval.benchmark.tau2.app.results.audit import errata as errata
 from maseval.benchmark.tau2.app.results.certify import certify as certify
 from maseval.benchmark.tau2.app.results.certify import verify as verify
-from maseval.benchmark.tau2.app.results.comply import rule_book as rule_book
+from maseval.benchmark.tau2.app.results.reviewed import rule_book as rule_book
 from maseval.benchmark.tau2.app.results.score import score as score
 from maseval.benchmark.tau2.app.results.score import score_under as score_under
 from maseval.benchmark.tau2.app.results.show import show as show

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import wraps
+from functools import cache, wraps
 from typing import Any
 
 from maseval.core.clock import acting_as
@@ -59,7 +59,6 @@ _SETTINGS = (
     *("retry_attempts", "step_timeout"),
 )
 _ROLES = {"developer": "system", "function": "tool"}
-_MARK = "observed_by_maseval"
 
 
 class CamelAgentAdapter(FrameworkAgentAdapter):
@@ -74,7 +73,7 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
         self._requests: list[TokenUsage] = []
         self._refusal: Exception | None = None  # why the latest request failed
         if hasattr(self.agent, "astep"):
-            _observe_steps(self.agent)
+            _observe_steps()
 
     def load_messages(self, messages: MessageHistory) -> None:
         """Continue a conversation; the system message stays."""
@@ -150,6 +149,7 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
 
     def _check_answer(self, answer: object) -> object:
         """Count the tokens of an answer, and check that CAMEL can read it."""
+        self.note_times(len(self.agent.chat_history) + 1)  # with what will be made of it
         if usage := usage_of(get(answer, "usage")):
             cost = usage.pop("cost", 0.0)
             self._requests.append(TokenUsage.from_chat_response_usage(usage, cost=cost))
@@ -264,32 +264,29 @@ def _openai_message(message: Message) -> Message:
     return plain
 
 
-def _observe_steps(agent: Any) -> None:
-    """Let an agent's adapter record the steps that others, such as a society, let it take."""
-    if hasattr(agent.step, _MARK):
-        return
-    own, own_async = agent.step, agent.astep
+@cache
+def _observe_steps() -> None:
+    """Let adapters record the steps that others let an agent take: a society, or a tool."""
+    kind = camel_module("agents").ChatAgent
+    own, own_async = kind.step, kind.astep
 
     @wraps(own)
-    def step(input_message: object, *args: object, **kwargs: object) -> Any:
-        adapter = bystanding_adapter(agent)
-        if not isinstance(adapter, CamelAgentAdapter):
-            return own(input_message, *args, **kwargs)
+    def step(self: Any, input_message: object, *args: object, **kwargs: object) -> Any:
+        if (adapter := bystanding_adapter(self, CamelAgentAdapter)) is None:
+            return own(self, input_message, *args, **kwargs)
         with adapter.record_step(_text(input_message)) as note:
-            note(response := own(input_message, *args, **kwargs))
+            note(response := own(self, input_message, *args, **kwargs))
             return response
 
     @wraps(own_async)
-    async def astep(input_message: object, *args: object, **kwargs: object) -> Any:
-        adapter = bystanding_adapter(agent)
-        if not isinstance(adapter, CamelAgentAdapter):
-            return await own_async(input_message, *args, **kwargs)
+    async def astep(self: Any, input_message: object, *args: object, **kwargs: object) -> Any:
+        if (adapter := bystanding_adapter(self, CamelAgentAdapter)) is None:
+            return await own_async(self, input_message, *args, **kwargs)
         with adapter.record_step(_text(input_message)) as note:
-            note(response := await own_async(input_message, *args, **kwargs))
+            note(response := await own_async(self, input_message, *args, **kwargs))
             return response
 
-    setattr(step, _MARK, True)
-    agent.step, agent.astep = step, astep
+    kind.step, kind.astep = step, astep
 
 
 def _text(message: object) -> str:

@@ -23,7 +23,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from traceback import walk_tb
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 from weakref import WeakValueDictionary
 
 from pydantic_core import to_json
@@ -80,6 +80,8 @@ class FrameworkAgentAdapter(AgentAdapter):
         self.delegated_usage: list[TokenUsage] = []
         """Tokens that the framework counts here, but that belong to an agent with an adapter."""
         self.work = DelegatedWork()
+        self.members: dict[str, FrameworkAgentAdapter] = {}
+        """The agents that work for this one and have no adapter of their own, by name."""
         self._clock = Clock.here()
         self._times: list[str] = []
         self._worked = False
@@ -138,19 +140,38 @@ class FrameworkAgentAdapter(AgentAdapter):
     def openai_messages(self) -> MessageHistory:
         """Return the conversation with times; where a framework gives none, of their appearance."""
         teller, said = self._teller, self.get_messages()
-        teller._note_times(len(said))
+        teller.note_times(len(said))
         times = zip(teller._times, said, strict=False)
         return MessageHistory(
             [{**message, "timestamp": message.get("timestamp") or time} for time, message in times]
         )
 
-    def _note_times(self, count: int) -> None:
-        """Note the time for all of ``count`` messages that were not there before."""
-        self._times += [now()] * (count - len(self._times))
+    def note_times(self, count: int | None = None) -> None:
+        """Note the time for the messages, or for so many, that were not there before."""
+        there = len(self._own_messages()) if count is None else count
+        self._times += [now()] * (there - len(self._times))
+
+    def _name_of(self, member: object) -> str:
+        """Return the name under which the work of an agent without an adapter is recorded."""
+        number = len(self.members) + 1
+        name = getattr(member, "name", None) or getattr(member, "role_name", None)
+        title = "member" if name in (None, *_NO_NAMES) else str(name)
+        return f"{title} {number}" if title in ("member", self.name, *self.members) else title
+
+    def gather_traces(self) -> JsonObject:
+        spoken = {name: one.openai_messages().to_list() for name, one in self.members.items()}
+        return {**super().gather_traces(), **({"members": spoken} if spoken else {})}
 
     def gather_usage(self) -> Usage:
         teller = self._teller
-        return super().gather_usage() if teller is self else teller.gather_usage()
+        if teller is not self:
+            return teller.gather_usage()
+        used = super().gather_usage()
+        for one in self.members.values():
+            if self._cost_calculator is not None:
+                one.use_prices(self._cost_calculator, self._assumed_model_id)
+            used += one.gather_usage()
+        return used
 
     def run(self, query: str) -> Any:
         self._worked, self._previous = True, None
@@ -181,7 +202,7 @@ class FrameworkAgentAdapter(AgentAdapter):
         finally:
             _running.reset(token)
             with suppress(Exception):  # what it was may be no agent at all
-                self._note_times(len(self._own_messages()))
+                self.note_times()
 
     def _provider_error(
         self, kind: type[ProviderError], text: object, **details: Any
@@ -256,6 +277,11 @@ def _latest_adapter(agent_id: int, clock: Clock | None) -> FrameworkAgentAdapter
     return found if is_same else None
 
 
+# What frameworks call an agent that was given no name: CAMEL, LlamaIndex.
+_NO_NAMES = ("System", "assistant", "Agent")
+
+AdapterT = TypeVar("AdapterT", bound=FrameworkAgentAdapter)
+
 _running: ContextVar[FrameworkAgentAdapter | None] = ContextVar("maseval_leader", default=None)
 
 
@@ -273,10 +299,19 @@ def member_name(agent: Any) -> str | None:
     return str(getattr(agent, "name", None) or acting_agent()) if adapter is None else adapter.name
 
 
-def bystanding_adapter(agent: object) -> FrameworkAgentAdapter | None:
-    """Return the adapter of an agent that is run here, but not by that adapter."""
+def bystanding_adapter(agent: object, kind: type[AdapterT]) -> AdapterT | None:
+    """Return the adapter of an agent that is run here, but not by that adapter.
+
+    One that has none gets one of this ``kind``: it is a member of the adapter that runs here.
+    """
     leader = running_adapter()
-    return adapter_of(agent) if leader is None or leader.agent is not agent else None
+    if leader is not None and leader.agent is agent:
+        return None
+    found = adapter_of(agent)
+    if found is None and leader is not None:
+        name = leader._name_of(agent)
+        found = leader.members[name] = kind(agent, name)
+    return found if isinstance(found, kind) else None
 
 
 class DelegatedWork:

@@ -180,7 +180,7 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
     def _keep_state(self, state: State) -> None:
         self._state = state
         so_far = state.get("messages") if isinstance(state, Mapping) else None
-        self._note_times(len(so_far) if isinstance(so_far, list) else 0)
+        self.note_times(len(so_far) if isinstance(so_far, list) else 0)
 
     def _run_config(self, listening: str | None = None) -> RunnableConfig:
         ours: RunnableConfig = {}
@@ -229,8 +229,27 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         return messages
 
     def _own_messages(self) -> MessageHistory:
-        messages = [*self._conversation, *self.calls.conversation, *self._thread_messages()]
-        return MessageHistory([_openai_message(message) for message in messages])
+        messages = [*self._conversation, *self._thread_messages()]
+        own = [_openai_message(message) for message in messages]
+        return MessageHistory([*own, *self._delegated(self.calls)])
+
+    def _delegated(self, calls: ModelCallLog) -> list[Message]:
+        """Return the messages of runs that others made, with times.
+
+        A question is as old as the answer to it, and a tool's result as the call.
+        """
+        made, time = list[Message](), ""
+        known = [self.calls.times.get(key_of(message)) for message in calls.conversation]
+        for place, message in enumerate(calls.conversation):
+            if message.type == "human":
+                time = next(filter(None, known[place:]), time)
+            time = known[place] or time
+            made.append({**_openai_message(message), **({"timestamp": time} if time else {})})  # type: ignore[typeddict-item]
+        return made
+
+    def gather_traces(self) -> dict[str, Any]:
+        spoken = {name: self._delegated(log) for name, log in self.calls.members.items()}
+        return {**super().gather_traces(), **({"members": spoken} if spoken else {})}
 
     @property
     def _has_worked(self) -> bool:

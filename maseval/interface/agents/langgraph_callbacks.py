@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Protocol
 
 from maseval.core.clock import begin_to_act
 from maseval.core.exceptions import AgentError, MASEvalError
+from maseval.core.tracing import now
 from maseval.core.usage import TokenUsage
 from maseval.interface import extras
 from maseval.interface.agents.framework import adapter_by_id
@@ -62,6 +63,10 @@ class ModelCallLog:
         """True while the agent is run by its adapter, and not by another graph."""
         self.conversation: list[LangChainMessage] = []
         """The messages of the runs that another graph made of this agent."""
+        self.times: dict[str | int, str] = {}
+        """When the models answered that its callbacks heard of."""
+        self.members: dict[str, ModelCallLog] = {}
+        """The messages of agents without an adapter that tools ran, by name."""
         self.order = CallOrder()
         self._counted: dict[str | int, tuple[LangChainMessage, TokenUsage]] = {}
         """The messages with tokens, which are kept so that no other one has the same ``id()``."""
@@ -103,7 +108,12 @@ class ModelCallLog:
                     self.answers.append((model, usage))
 
     def begin_run(
-        self, run_id: object, parent: object, marks: Iterable[str], messages: Iterable[object]
+        self,
+        run_id: object,
+        parent: object,
+        marks: Iterable[str],
+        messages: Iterable[object],
+        name: str | None = None,
     ) -> None:
         """Note that a graph or a node begins to run; the first one is the agent itself."""
         above = self._runs.get(parent, _Run(marks=frozenset(marks)))
@@ -113,11 +123,15 @@ class ModelCallLog:
             member = _log_of_graph(mark)
             if member is not None and member is not self:
                 run = run._replace(owner=member, of_owner=True)
+        if parent in self._tool_calls and run.owner is None:
+            run = run._replace(member=name or "member")
         self._runs[run_id] = run
 
     def end_run(self, run_id: object, messages: Sequence[LangChainMessage]) -> None:
         """Note that a run has ended; that of a member belongs to the member's log."""
         run = self._runs.get(run_id, _NO_RUN)
+        if run.member and messages:
+            self.members.setdefault(run.member, ModelCallLog()).keep_messages(messages)
         if run.of_owner and run.owner is not None and not run.owner.in_own_turn:
             new = [message for message in messages if message.id not in run.known]
             run.owner._counted |= self._counted
@@ -139,6 +153,7 @@ class ModelCallLog:
     def end_model_call(self, run_id: object, messages: Iterable[Any]) -> None:
         owner, model = self._models.pop(run_id, (self, ""))
         for message in messages:
+            self.times[key_of(message)] = owner.times[key_of(message)] = now()
             if message.usage_metadata:
                 usage = _token_usage(message.usage_metadata)
                 self._counted[key_of(message)] = message, usage
@@ -175,6 +190,7 @@ class _Run(NamedTuple):
     marks: frozenset[str] | set[str] = frozenset()
     of_owner: bool = False
     known: frozenset[str | None] = frozenset()
+    member: str | None = None
 
 
 _NO_RUN = _Run()
@@ -243,8 +259,10 @@ def _handler_classes() -> tuple[Callable[[ModelCallLog], object], Callable[[Mode
         def on_chain_start(
             self, serialized: object, inputs: object, *, run_id: object, **more: Any
         ) -> None:
-            marks = [key for key in more.get("metadata") or () if key.startswith(_MARK)]
-            self.log.begin_run(run_id, more.get("parent_run_id"), marks, _messages_in(inputs))
+            about = more.get("metadata") or {}
+            marks = [key for key in about if key.startswith(_MARK)]
+            name, parent = about.get("lc_agent_name"), more.get("parent_run_id")
+            self.log.begin_run(run_id, parent, marks, _messages_in(inputs), name)
 
         def on_chain_end(self, outputs: object, *, run_id: object, **more: object) -> None:
             self.log.end_run(run_id, _messages_in(outputs))

@@ -30,6 +30,7 @@ from maseval.interface.agents.llamaindex_run import (
     collect_answers,
     is_output,
     library,
+    observe_runs,
     openai_message,
     run_tools_in_order,
     tokens_of,
@@ -70,6 +71,8 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
         self._context: Any | None = None
         self._usage: list[TokenUsage] = []
         self._outputs: list[Any] = []  # the provider's answers that this turn's outputs carry
+        if self.loads_messages and hasattr(agent_instance, "run"):
+            observe_runs(LlamaIndexAgentAdapter)
         self._speaker: LlamaIndexAgentAdapter | None = None
         """The adapter of the agent of a workflow whose turn it is."""
 
@@ -208,10 +211,10 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
         kept = memory.get_all() if memory is not None and hasattr(memory, "get_all") else None
         if kept := kept or getattr(self.agent, "chat_history", None):
             return MessageHistory([openai_message(message) for message in kept])
-        return self._transcript
+        return MessageHistory([*self._transcript, *self.work.messages])
 
     def _gather_usage(self) -> Usage:
-        return self._without_delegated(sum(self._usage) or Usage())
+        return self._without_delegated(sum([*self._usage, *self.work.usage]) or Usage())
 
     @property
     def _members(self) -> dict[str, object]:

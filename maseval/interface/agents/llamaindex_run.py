@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, wraps
 from types import ModuleType
 from typing import Any, Protocol
 
@@ -21,9 +21,11 @@ from maseval.core.tracing import now
 from maseval.core.usage import TokenUsage
 from maseval.interface import extras
 from maseval.interface.agents.framework import (
+    FrameworkAgentAdapter,
     Tool,
     Tools,
     as_text,
+    bystanding_adapter,
     describe_tools,
     member_name,
     running_adapter,
@@ -77,6 +79,47 @@ def collect_answers() -> Iterator[list[Any]]:
         yield answers
     finally:
         _answers.reset(token)
+
+
+class MemberAnswers(list[Any]):
+    """The model answers of one run that others made of an agent; its work is noted meanwhile."""
+
+    def __init__(self, adapter: FrameworkAgentAdapter) -> None:
+        super().__init__()
+        self._adapter, self._earlier = adapter, len(adapter.work.messages)
+
+    def note(self, asked: Sequence[ChatMessage], answer: Any) -> None:
+        """Note an answer, and all messages of the run so far."""
+        work, said = self._adapter.work, [*asked, getattr(answer, "message", None)]
+        work.messages[self._earlier :] = [openai_message(each) for each in said if each is not None]
+        self._adapter.note_times()
+        if (used := tokens_of(get(answer, "raw"))) is not None:
+            work.usage.append(used)
+
+
+@cache
+def observe_runs(kind: type[FrameworkAgentAdapter]) -> None:
+    """Let adapters record the runs that others make of agents, such as a tool does."""
+    agents = library("agent.workflow")
+
+    def observed(own: Callable[..., object]) -> Callable[..., object]:
+        @wraps(own)
+        def run(self: object, *args: object, **kwargs: object) -> object:
+            if (adapter := bystanding_adapter(self, kind)) is None:
+                return own(self, *args, **kwargs)
+            _register_collector()
+            # What is run takes the context with it.
+            token = _answers.set(MemberAnswers(adapter))
+            try:
+                with acting_as(adapter.name):
+                    return own(self, *args, **kwargs)
+            finally:
+                _answers.reset(token)
+
+        return run
+
+    for each in (agents.BaseWorkflowAgent, agents.AgentWorkflow):
+        each.run = observed(each.run)
 
 
 @contextmanager
@@ -193,6 +236,8 @@ def _register_collector() -> None:
             kinds = (events.LLMChatEndEvent, events.LLMCompletionEndEvent)
             if answers is not None and isinstance(event, kinds) and event.response is not None:
                 answers.append(event.response)
+                if isinstance(answers, MemberAnswers):
+                    answers.note(getattr(event, "messages", ()), event.response)
 
     library("instrumentation").get_dispatcher().add_event_handler(AnswerCollector())
 
@@ -245,7 +290,7 @@ class Transcript(MessageHistory):
             for call in event.tool_calls
             if not hasattr(call, "tool_output")
         ]
-        metadata: dict[str, object] = {"agent": event.current_agent_name}
+        metadata: dict[str, object] = {"agent": _caller(event.current_agent_name)}
         if calls:
             self.add_tool_call(calls, message["content"], metadata=metadata)
         else:

@@ -4,9 +4,9 @@ The SDK's items become messages, and an agent's work for other agents is recorde
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partialmethod
+from functools import cache, partialmethod, wraps
 from itertools import groupby
 from types import ModuleType
 from typing import Any, Protocol
@@ -19,6 +19,7 @@ from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError
 from maseval.core.messages import Message, MessageHistory, ToolCall, text_of
 from maseval.core.provider_errors import ProviderError
 from maseval.core.storage.redaction import redact
+from maseval.core.tracing import now
 from maseval.core.usage import CostCalculator, TokenUsage, Usage
 from maseval.interface import extras
 from maseval.interface.agents.framework import (
@@ -106,7 +107,8 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         """The agent that currently holds the conversation."""
         if hasattr(agent_instance, "hooks"):
             observe_agent(self.agent)
-        self.work = SdkWork()
+            observe_runs()
+        self.work: SdkWork = SdkWork()
         self._memory: list[InputItem] = []
         self._run_context: Any = None  # counts the tokens of all turns
 
@@ -141,6 +143,7 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
             self._record_instructions()
         self.messages.add_message("user", query)
         asked = query if self.session else [*self._memory, {"role": "user", "content": query}]
+        times = _times_class()()
         try:
             result = await sdk.Runner.run(
                 self.current_agent,
@@ -149,13 +152,14 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
                 max_turns=self.max_turns,
                 run_config=self._effective_run_config(),
                 session=self.session,
+                hooks=times,
             )
         except Exception as error:
             if isinstance(error, sdk.AgentsException) and error.run_data is not None:
-                add_items(self.messages, error.run_data.new_items)
+                add_items(self.messages, error.run_data.new_items, times.asked, times.answered)
             self._raise_provider_error(error)
             raise
-        add_items(self.messages, result.new_items)
+        add_items(self.messages, result.new_items, times.asked, times.answered)
         self._memory = result.to_input_list(mode="normalized")
         self.current_agent = result.last_agent
         if result.interruptions:
@@ -203,6 +207,10 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         if self._run_context is not None and self._run_context.usage.total_tokens:
             used.append(self._without_delegated(tokens_of(self._run_context.usage)))
         return sum(used) or Usage()
+
+    def counts_in(self, usage: object) -> bool:
+        """Return True if the SDK counts the tokens of all turns there."""
+        return self._run_context is not None and self._run_context.usage is usage
 
     def _resolve_model_id(self) -> str | None:
         return _model_id(getattr(self.run_config, "model", None) or self.agent.model)
@@ -299,25 +307,31 @@ def tokens_of(usage: Any) -> TokenUsage:
     )
 
 
-def add_items(history: MessageHistory, items: Iterable[Any]) -> None:
+def add_items(
+    history: MessageHistory, items: Iterable[Any], asked: Sequence[str], answered: Sequence[str]
+) -> None:
     """Add the items of a turn: the model's answers, and the results of the tools it called.
 
     The SDK keeps the text and the calls of one answer as several items; here they are one message,
-    whose ``metadata`` names the agent. Thoughts, and tools run by the provider, are left out.
+    whose ``metadata`` names the agent. Thoughts, and tools run by the provider, are left out. The
+    times are those at which the model was asked, which is when results were there, and answered.
     """
+    answers, results = iter(answered), iter(asked[1:])
     seen = [item for item in items if item.type != "tool_approval_item"]
     names: dict[str, str] = {}
     for (of_tools, agent), group in groupby(seen, key=_origin):
         sent = [item.to_input_item() for item in group]
         if of_tools:
-            _add_results(history, sent, names)
+            _add_results(history, sent, names, next(results, None))
             continue
+        time = next(answers, None)
+        metadata: dict[str, object] = {"agent": agent}
         text, calls = _text(sent), _tool_calls(sent)
         names |= {call["id"]: call["function"]["name"] for call in calls}
         if calls:
-            history.add_tool_call(calls, text, metadata={"agent": agent})
+            history.add_tool_call(calls, text, metadata, time)
         elif text is not None:
-            history.add_message("assistant", text, metadata={"agent": agent})
+            history.add_message("assistant", text, metadata=metadata, timestamp=time)
 
 
 def add_inputs(history: MessageHistory, items: Iterable[InputItem]) -> None:
@@ -335,17 +349,21 @@ def add_inputs(history: MessageHistory, items: Iterable[InputItem]) -> None:
 
 
 def _add_results(
-    history: MessageHistory, results: Iterable[InputItem], names: Mapping[str, str]
+    history: MessageHistory,
+    results: Iterable[InputItem],
+    names: Mapping[str, str],
+    time: str | None = None,
 ) -> None:
     for result in results:
         call_id = str(result.get("call_id"))
         text = as_text(result.get("output"))
-        history.add_tool_response(call_id, text, name=names.get(call_id))
+        history.add_tool_response(call_id, text, names.get(call_id), timestamp=time)
 
 
 def _origin(item: Any) -> tuple[bool, str]:
     """Return True if an item is a tool's result, and the name of its agent."""
-    return item.type in ("tool_call_output_item", "handoff_output_item"), item.agent.name
+    name = member_name(item.agent) or item.agent.name
+    return item.type in ("tool_call_output_item", "handoff_output_item"), name
 
 
 def _tool_calls(items: Iterable[InputItem]) -> list[ToolCall]:
@@ -441,8 +459,42 @@ def observe_agent(agent: Any) -> None:
 
 def _work_of(agent: object) -> SdkWork | None:
     """Return the record of an agent's work for others; None if it works for itself."""
-    work = getattr(bystanding_adapter(agent), "work", None)
-    return work if isinstance(work, SdkWork) else None
+    adapter = bystanding_adapter(agent, OpenAIAgentsAdapter)
+    return None if adapter is None else adapter.work
+
+
+@cache
+def _times_class() -> Callable[[], Any]:
+    base = sdk_module().RunHooks
+
+    class Times(base):  # type: ignore[misc, valid-type]
+        def __init__(self) -> None:
+            self.asked: list[str] = []
+            self.answered: list[str] = []
+
+        async def on_llm_start(self, *args: object) -> None:
+            self.asked.append(now())
+
+        async def on_llm_end(self, *args: object) -> None:
+            self.answered.append(now())
+
+    return Times
+
+
+@cache
+def observe_runs() -> None:
+    """Let the SDK tell of agents without an adapter, too, which run as the tools of others."""
+    runner = sdk_module().Runner
+    own = runner.run
+
+    @wraps(own)
+    async def run(starting_agent: Any, *args: Any, **kwargs: Any) -> Any:
+        leader = running_adapter()
+        if leader is not None and getattr(leader, "current_agent", None) is not starting_agent:
+            observe_agent(starting_agent)
+        return await own(starting_agent, *args, **kwargs)
+
+    runner.run = run
 
 
 @cache
@@ -468,7 +520,8 @@ def _hooks_class() -> type[Any]:
         async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:
             if (work := _work_of(agent)) is not None:
                 work.answer(response)
-                if (leader := running_adapter()) is not None:
+                leader = running_adapter()
+                if isinstance(leader, OpenAIAgentsAdapter) and leader.counts_in(context.usage):
                     leader.delegated_usage.append(work.usage[-1])
             await self._forward("on_llm_end", context, agent, response)
 

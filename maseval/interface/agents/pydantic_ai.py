@@ -5,6 +5,7 @@ import json
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import cache
 from itertools import groupby
 from types import ModuleType
 from typing import Any, Protocol
@@ -78,8 +79,8 @@ class ModelMessage(Protocol):
 class PydanticAIAgentAdapter(FrameworkAgentAdapter):
     """An ``Agent`` of Pydantic AI.
 
-    The work of an agent that is run by a tool belongs to its own adapter, if it has one. Otherwise
-    it counts here, if the tool passes on its count: ``await other.run(..., usage=ctx.usage)``.
+    The work of an agent that is run by a tool belongs to its own adapter, if it has one; otherwise
+    to this one.
 
     Args:
         agent_instance: The agent.
@@ -108,7 +109,7 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
         self.deps = deps
         self.usage_limits = usage_limits
         if hasattr(agent_instance, "iter"):
-            observe_runs(self.agent)
+            observe_runs()
         self._memory: list[ModelMessage] = []
         self._has_loaded_messages = False
         self._usages: list[Any] = []  # one per turn, because limits apply to a turn
@@ -278,9 +279,15 @@ def add_messages(history: MessageHistory, messages: Iterable[ModelMessage]) -> N
             _add_response(history, message)
             continue
         if message.instructions and not history:
-            history.add_message("system", message.instructions)
+            history.add_message("system", message.instructions, timestamp=_time(message.parts[0]))
         for part in message.parts:
             _add_request_part(history, part)
+
+
+def _time(part: Any) -> str | None:
+    """Return when it was made, as records have it; None, for now, if the framework has no time."""
+    made = getattr(part, "timestamp", None)
+    return None if made is None else made.astimezone().replace(tzinfo=None).isoformat()
 
 
 def _add_response(history: MessageHistory, response: ModelMessage) -> None:
@@ -296,20 +303,20 @@ def _add_response(history: MessageHistory, response: ModelMessage) -> None:
     ]
     text = "".join(texts) if texts else None
     if calls:
-        history.add_tool_call(calls, text)
+        history.add_tool_call(calls, text, timestamp=_time(response))
     elif text is not None:
-        history.add_message("assistant", text)
+        history.add_message("assistant", text, timestamp=_time(response))
 
 
 def _add_request_part(history: MessageHistory, part: Any) -> None:
     match part.part_kind:
         case "system-prompt":
-            history.add_message("system", as_text(part.content))
+            history.add_message("system", as_text(part.content), timestamp=_time(part))
         case "user-prompt":
-            history.add_message("user", as_text(part.content))
+            history.add_message("user", as_text(part.content), timestamp=_time(part))
         case "tool-return":
             text = part.model_response_str()
-            history.add_tool_response(part.tool_call_id, text, name=part.tool_name)
+            history.add_tool_response(part.tool_call_id, text, part.tool_name, None, _time(part))
         case "retry-feedback":  # from the framework, about an invalid answer
             history.add_message("user", part.model_response())
 
@@ -360,26 +367,25 @@ def _request_part(message: Message) -> object:
     return kind(text)
 
 
-def observe_runs(agent: Any) -> None:
-    """Let an agent's adapter record each run that others make of it: all go through ``iter``."""
-    own = agent.iter
-    if hasattr(own, "observed_by_maseval"):
-        return
+@cache
+def observe_runs() -> None:
+    """Let adapters record each run that others make of an agent: all go through ``iter``."""
+    kind = pydantic_ai().Agent
+    own = kind.iter
 
     @asynccontextmanager
-    async def iterate(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
-        async with own(*args, **kwargs) as run:
+    async def iterate(self: Any, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+        async with own(self, *args, **kwargs) as run:
             try:
                 yield run
             finally:
-                _record_run(agent, run, kwargs.get("usage"))
+                _record_run(self, run, kwargs.get("usage"))
 
-    iterate.observed_by_maseval = True  # type: ignore[attr-defined]
-    agent.iter = iterate
+    kind.iter = iterate
 
 
 def _record_run(agent: object, run: Any, shared: object) -> None:
-    adapter = bystanding_adapter(agent)
+    adapter = bystanding_adapter(agent, PydanticAIAgentAdapter)
     if adapter is None:
         return
     work = adapter.work

@@ -7,6 +7,7 @@ smolagents empties it at every run, and merges the results of several tools into
 """
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
@@ -94,7 +95,7 @@ class AgentRecord:
         self.steps = agent.memory.steps
         task = next(filter(_is_task, reversed(self.steps)), None)
         if task is not None and task is not self._task:
-            self._open_turn(agent, task)
+            self._open_turn(agent, task, _start(step))
         if type(step).__name__ == "FinalAnswerStep":
             self.messages.add_message("assistant", plain_text(get(step, "output")))
         elif step is not None:
@@ -112,11 +113,11 @@ class AgentRecord:
         cost = counts.pop("cost", 0.0)
         self.used.append(TokenUsage.from_chat_response_usage(counts, cost=cost))
 
-    def _open_turn(self, agent: Any, task: Any) -> None:
+    def _open_turn(self, agent: Any, task: Any, time: str | None = None) -> None:
         self._task = task
         _mark(task)
         self._introduce(agent)
-        self.messages.add_message("user", str(task.task))
+        self.messages.add_message("user", str(task.task), timestamp=time)
         self.logs.append({"step_type": "TaskStep", "task": str(task.task)})
 
     def _add(self, step: Any) -> None:
@@ -133,7 +134,8 @@ class AgentRecord:
         if step.is_final_answer:  # the agent's answer, which is recorded at the end of the turn
             calls = [call for call in calls if call["function"]["name"] != ANSWERING_TOOL]
         if calls:
-            self.messages.add_tool_call(calls, text or None)
+            # Of a step only its bounds are known, and what a call leads to comes after the call.
+            self.messages.add_tool_call(calls, text or None, timestamp=_start(step))
         elif text:
             self.messages.add_message("assistant", text)
         # For a call without a result of its own: what its code printed, or its error.
@@ -176,6 +178,12 @@ _RECORDED, _COUNTED = "recorded_by_maseval", "counted_by_maseval"
 
 def _mark(step: object) -> None:
     setattr(step, _RECORDED, True)
+
+
+def _start(step: object) -> str | None:
+    """Return when a step began, as records have it; None, for now, if that is not known."""
+    began = get(get(step, "timing"), "start_time")
+    return None if began is None else datetime.fromtimestamp(began).isoformat()
 
 
 def _is_task(step: object) -> bool:

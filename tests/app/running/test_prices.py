@@ -1,10 +1,11 @@
 """Prices: a file of one's own, the installed list, and what a run notes of them."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from maseval.app.running.prices import AgentPrices, Prices, PriceTable, unpriced_models
+from maseval.app.running.prices import Prices, PriceTable, unpriced_models
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.usage import TokenUsage
 
@@ -82,7 +83,7 @@ def test_a_run_notes_what_its_models_cost_and_which_price_it_does_not_know():
 
 
 def test_an_agent_that_names_its_own_models_is_priced_by_their_names(tmp_path):
-    prices = AgentPrices(Prices.of(file_with(tmp_path, OWN)), "http://localhost:1/v1")
+    prices = replace(Prices.of(file_with(tmp_path, OWN)), base_url="http://localhost:1/v1")
 
     assert prices.calculate_cost(USED, "my-model") == pytest.approx(2.5)
     assert prices.calculate_cost(USED, "gpt-4.1") is None

@@ -25,15 +25,12 @@ def of(findings, domain, kind):
     return [each for each in findings if (each.domain, each.kind) == (domain, kind)]
 
 
-def test_a_sound_domain_of_ones_own_has_no_findings_but_the_empty_check(tmp_path):
+def test_a_sound_domain_of_ones_own_has_no_findings_but_that_of_a_tool(tmp_path):
     told = {"instructions": "Ask to have the tidying up marked as completed."}
     domain = todo_list(tmp_path, {**task(COMPLETE), "user_scenario": told})
 
-    finding, of_tool = audit(domain)
+    (of_tool,) = audit(domain)
 
-    assert finding.kind == "check can only pass"
-    assert finding.text == "COMMUNICATE is scored in 1 task, 1 of them without criteria"
-    assert finding.evidence == ("without criteria: a_task",)
     assert of_tool.text == "update_task_status takes 'no such thing' for status"
 
 
@@ -48,7 +45,6 @@ def test_a_sound_domain_of_ones_own_has_no_findings_but_the_empty_check(tmp_path
         (task(CREATE, communicate_info=["1,000"]), "text can never match"),
         (task(CREATE, communicate_info=["12"]), "text matches by chance"),
         (task(CREATE, communicate_info=["be kind"]), "text matches by chance"),
-        (task(CREATE, nl_assertions=["is kind"]), "assertions not counted"),
         (task(do("update_task_status", task_id="task_77", status="pending")), "id nobody can know"),
         (
             task(do("update_task_status", task_id="task_1", status="lost")),
@@ -77,10 +73,7 @@ def test_tasks_that_are_the_same_but_for_their_ids_are_found_once(tmp_path):
     one, other = task(COMPLETE), {**task(COMPLETE), "id": "another"}
     third = {**one, "id": "third", "user_scenario": {"instructions": "Ask nicely."}}
 
-    found = kinds(todo_list(tmp_path, one, other, third))
-
-    assert found["tasks with equal content"] == 1
-    assert found["tasks with equal solution"] == 1
+    assert kinds(todo_list(tmp_path, one, other, third))["tasks with equal content"] == 1
 
 
 def test_facts_that_the_database_denies_are_found(tmp_path):
@@ -171,6 +164,3 @@ def test_what_the_next_release_put_right_is_no_longer_found(findings, tau2_data_
     assert len(of(later, "retail", "gold raises")) == 18
     assert of(findings, "airline", "gold breaks the policy")
     assert {each.task_id for each in of(later, "airline", "gold breaks the policy")} == {"39"}
-    # Retail's assertions are judged since then, so they are no longer without effect.
-    assert of(findings, "retail", "assertions not counted")
-    assert not of(later, "retail", "assertions not counted")

@@ -91,6 +91,32 @@ class Framework:
     def agent(self, model: Any, tools: list[Any], instructions: str, **options: Any) -> Any:
         raise NotImplementedError
 
+    member_name: ClassVar[str] = "expert"
+    """The name of an agent without an adapter that is called ``expert`` where it can be."""
+
+    def member(self, url: str, tools: Tools) -> Any:
+        """An agent that works for another one."""
+        named = self.naming("expert")
+        return self.agent(self.model_at(url), type(self).as_tools(tools), "Know.", **named)
+
+    def naming(self, name: str) -> dict[str, Any]:
+        """The options that give an agent its name."""
+        return {"name": name}
+
+    def led_by(self, url: str, member: Any) -> Any:
+        """The adapter of an agent that lets the member work, by the tool ``ask``."""
+
+        def ask(request: str) -> str:
+            """Ask the expert."""
+            return self.answer_of(member, request)
+
+        return self.make(url, [ask])
+
+    def answer_of(self, member: Any, request: str) -> str:
+        raise NotImplementedError
+
+    asking: ClassVar[Reply] = {"name": "ask", "arguments": {"request": "What now?"}}
+
     def limit_of_agent(self, limit: int) -> dict[str, Any]:
         """What makes an agent stop after so many questions to its model in a turn."""
         return {}

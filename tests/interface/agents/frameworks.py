@@ -45,6 +45,14 @@ class Smolagents(Framework):
     def limit_of_agent(self, limit):
         return {"max_steps": limit}
 
+    asking = {"name": "expert", "arguments": {"task": "What now?"}}  # noqa: RUF012
+
+    def naming(self, name):
+        return {"name": name, "description": "Knows."}
+
+    def led_by(self, url, member):
+        return self.make(url, managed_agents=[member])
+
     def close_model(self, model):
         model.client.close()
 
@@ -123,6 +131,9 @@ class LangGraph(Framework):
     def limit_of_adapter(self, limit):
         return {"config": {"recursion_limit": 2 * limit}}  # to ask and to call are two steps
 
+    def answer_of(self, member, request):
+        return member.invoke({"messages": [("user", request)]})["messages"][-1].content
+
     def close_model(self, model):
         model.root_client.close()
         run_async(model.root_async_client.close())
@@ -191,6 +202,15 @@ class LlamaIndex(Framework):
     def limit_of_adapter(self, limit):
         return {"max_iterations": limit}
 
+    def naming(self, name):
+        return {"name": name, "description": "Knows."}
+
+    def answer_of(self, member, request):
+        async def answer():
+            return str(await member.run(user_msg=request))
+
+        return run_async(answer())
+
     def close_model(self, model):
         if model._client is not None:
             model._client.close()
@@ -241,6 +261,14 @@ class Camel(Framework):
     def limit_of_agent(self, limit):
         return {"max_iteration": limit}
 
+    member_name = "member 1"
+
+    def naming(self, name):
+        return {}
+
+    def answer_of(self, member, request):
+        return member.step(request).msgs[0].content
+
 
 class OpenAIAgents(Framework):
     library, page = "agents", "openai-agents"
@@ -253,11 +281,14 @@ class OpenAIAgents(Framework):
         return import_module("agents").OpenAIChatCompletionsModel(name, async_client(url, options))
 
     def agent(self, model, tools, instructions, **options):
-        kind = import_module("agents").Agent
-        return kind("clerk", model=model, tools=tools, instructions=instructions, **options)
+        kind, named = import_module("agents").Agent, {"name": "clerk", **options}
+        return kind(model=model, tools=tools, instructions=instructions, **named)
 
     def limit_of_adapter(self, limit):
         return {"max_turns": limit}
+
+    def answer_of(self, member, request):
+        return run_async(import_module("agents").Runner.run(member, request)).final_output
 
     def close_model(self, model):
         run_async(model._client.close())
@@ -286,6 +317,9 @@ class PydanticAI(Framework):
 
     def limit_of_adapter(self, limit):
         return {"usage_limits": import_module("pydantic_ai").UsageLimits(request_limit=limit)}
+
+    def answer_of(self, member, request):
+        return run_async(member.run(request)).output
 
     def close_model(self, model):
         run_async(model.client.close())

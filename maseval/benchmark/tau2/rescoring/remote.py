@@ -18,7 +18,6 @@ from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.rescoring.record import RecordItem, SimulationRecord, known_domain
 from maseval.benchmark.tau2.rescoring.rescore import (
     Assessed,
-    Examine,
     RescoredRecord,
     ScoreElsewhere,
 )
@@ -64,9 +63,9 @@ class SentItem(NamedTuple):
 
 
 class BatchResult(NamedTuple):
-    """What was found of some simulations, and noted, with the data that decided it."""
+    """What was found of some simulations, with the data that decided it."""
 
-    judged: Sequence[tuple[RescoredSimulation, Any]]
+    judged: Sequence[RescoredSimulation]
     checksums: Mapping[DomainName, Checksums]
 
 
@@ -83,26 +82,23 @@ class BatchAssessor:
     """The tasks in the file, if they are needed."""
     own: Sequence[Domain]
     """Domains that are not maseval's."""
-    examine: Examine
     name: str = field(default_factory=lambda: uuid.uuid4().hex)
     """Another for each record."""
 
     @classmethod
-    def of(cls, found: RescoredRecord, examine: Examine) -> "BatchAssessor":
+    def of(cls, found: RescoredRecord) -> "BatchAssessor":
         record, options = found.record, found.options
         tasks = record.tasks if options.embedded_tasks or options.remap_tasks else {}
         names = {record.domain_name, options.domain, *(one.domain for one in record.planned)}
         domains = [known_domain(name) for name in names]
         own = [each for each in domains if each is not None and each.name not in DOMAINS]
-        return cls(options, dict(tasks), own, examine)
+        return cls(options, dict(tasks), own)
 
     def __call__(self, sent: Sequence[SentItem]) -> BatchResult:
-        scored, judged = self._scored(), []
+        scored = self._scored()
         worlds = {name: name.find() for name in {each.domain for each in sent}}
-        for name, bare in sent:
-            item = bare._replace(domain=worlds[name])
-            found = scored.assess(item).simulation
-            judged.append((found, self.examine(item, found)))
+        items = (bare._replace(domain=worlds[name]) for name, bare in sent)
+        judged = [scored.assess(item).simulation for item in items]
         return BatchResult(judged, {name: name.checksums() for name in worlds})
 
     def _scored(self) -> RescoredRecord:
@@ -127,27 +123,26 @@ def score_with_engine(
     ``check`` raises unless the data of a machine is that of this one.
     """
 
-    def assess(found: RescoredRecord, examine: Examine) -> Iterator[Assessed]:
+    def assess(found: RescoredRecord) -> Iterator[Assessed]:
         record = found.record
         if record.size < _WORTH_SHARING or found.model:
-            yield from ((item, None, None) for item in record.items)
+            yield from ((item, None) for item in record.items)
             return
         ours: dict[DomainName, Checksums] = {}
         waiting: deque[Sequence[RecordItem]] = deque()
         with ExitStack() as opened:
-            mapped = engine.mapped(BatchAssessor.of(found, examine), _sent(record.items, waiting))
+            mapped = engine.mapped(BatchAssessor.of(found), _sent(record.items, waiting))
             opened.callback(getattr(mapped, "close", lambda: None))
             for batch in mapped:
                 items = waiting.popleft()
                 if batch.result is None:
-                    yield from ((item, None, None) for item in items)
+                    yield from ((item, None) for item in items)
                     continue
                 for name, theirs in batch.result.checksums.items():
                     if name not in ours:
                         ours[name] = name.checksums()
                     check(batch.place, theirs, ours[name])
-                for item, (judged, noted) in zip(items, batch.result.judged, strict=True):
-                    yield item, judged, noted
+                yield from zip(items, batch.result.judged, strict=True)
 
     return assess
 

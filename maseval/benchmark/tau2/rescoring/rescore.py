@@ -330,16 +330,10 @@ class RescoredRecord:
         return self.problems[NEEDS_JUDGE]
 
 
-Assessed = tuple[RecordItem, RescoredSimulation | None, Any]
-"""An item, and if it was assessed elsewhere, what was found there and what else was noted of it."""
-Examine = Callable[[RecordItem, RescoredSimulation], Any]
-"""Notes what else is to be known of an item."""
-ScoreElsewhere = Callable[[RescoredRecord, Examine], Iterator[Assessed]]
-"""Goes through the items of a record, and assesses and examines some or all of them."""
-
-
-def note_nothing(item: RecordItem, judged: RescoredSimulation) -> None:
-    """Note nothing of an item but its verdict."""
+Assessed = tuple[RecordItem, RescoredSimulation | None]
+"""An item, and what was found of it, if it was assessed elsewhere."""
+ScoreElsewhere = Callable[[RescoredRecord], Iterator[Assessed]]
+"""Goes through the items of a record, and assesses some or all of them."""
 
 
 def rescore_record(
@@ -351,24 +345,19 @@ def rescore_record(
     judge: RememberingJudge | None = None,
     on_progress: Callable[[int], object] | None = None,
     assessed: ScoreElsewhere | None = None,
-    examine: Examine = note_nothing,
-    on_note: Callable[[Any], object] = bool,
+    on_item: Callable[[RecordItem, RescoredSimulation], object] | None = None,
 ) -> RescoredRecord:
     """Judge every simulation of a record; ``on_progress`` gets how many are done.
 
     ``judge`` decides natural-language assertions. ``assessed`` yields all items in order; those
-    that it has assessed elsewhere are not judged here. ``examine`` is a function of a module, as it
-    may be applied elsewhere; ``on_note`` gets what it returns.
+    that it has assessed elsewhere are not judged here. ``on_item`` gets each with its new verdict.
     """
     found = RescoredRecord(record, options, whole_split=whole_split, data_dir=data_dir, judge=judge)
-    here = zip(record.items, repeat(None), repeat(None))
-    through = assessed(found, examine) if assessed else here
-    for number, (item, judged, note) in enumerate(through, 1):
-        if judged is None:
-            note = examine(item, found.add(item))
-        else:
-            found.place(item, judged)
-        on_note(note)
+    through = assessed(found) if assessed else zip(record.items, repeat(None))
+    for number, (item, judged) in enumerate(through, 1):
+        placed = found.add(item) if judged is None else found.place(item, judged)
+        if on_item is not None:
+            on_item(item, placed)
         if on_progress is not None:
             on_progress(number)
     return found

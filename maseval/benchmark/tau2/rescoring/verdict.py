@@ -274,11 +274,6 @@ class NewVerdict:
     asks_judge: bool = False
     unread_reply: str | None = None
 
-    @property
-    def judged(self) -> RewardInfo | None:
-        """The verdict, if a judge took part in it."""
-        return self.reward_info if self.so_far is None else None
-
     @classmethod
     def without_judge(cls, so_far: RewardInfo | None, unread: str | None = None) -> "NewVerdict":
         """Build the result where a judge is missing or cannot be understood."""

@@ -120,7 +120,7 @@ _WANTS_A_HUMAN = _words(
 _NO_HUMAN = re.compile(
     r"(?:n't|\b(?:no|not|never|without|hate|refuse|decline|dont)\b)"
     r"(?:(?!\b(?:ask|possible|able|help))[^.!?,\n]){0,40}\b(?:transfer|human"
-    r"|hand me|hand(?:ed)? over|another (?:agent|person)|representative|connect|supervisor"
+    r"|hand me|hand(?:ed)? over|another (?:agent|person)|representative|connect me|supervisor"
     r"|colleague|someone else|real person)",
     re.IGNORECASE,
 )

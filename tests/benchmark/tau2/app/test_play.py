@@ -180,6 +180,16 @@ def test_ctrl_c_while_the_other_side_answers_interrupts_at_the_persons_next_turn
     assert texts(seen[-1].messages)[-2:] == [("assistant", "One moment."), ("user", "Hello.")]
 
 
+def test_an_interrupted_simulation_can_begin_anew(tmp_path):
+    interrupted(tmp_path / "run")
+
+    play = tau2.play(domain="library", task_id=TASK, output=tmp_path / "run", resume=False)
+    result, seen = play_gold(play)
+
+    assert len(seen[0].messages) == 2
+    assert result.complete and play.has_verdict
+
+
 def test_an_interrupted_simulation_can_be_dropped_but_not_a_run_that_was_there(tmp_path):
     play_gold(tau2.play(domain="library", task_id=TASK, output=tmp_path / "run"))
     more = tau2.play(domain="library", output=tmp_path / "run")

@@ -98,7 +98,7 @@ def test_after_a_handoff_the_other_agent_goes_on(sdk, framework):
     asked = [m["content"] for m in model.requests[-1]["messages"] if m["role"] == "user"]
     assert asked == ["Hi", "I need more", "And now?"]
     speakers = [m["metadata"]["agent"] for m in agent.get_messages().filter_by_role("assistant")]
-    assert speakers == ["clerk", "clerk", "expert", "expert"]
+    assert speakers == ["team", "team", "expert", "expert"], "as tools and reports name them"
 
 
 def test_a_session_of_the_sdk_can_keep_the_conversation(sdk, clerk):

@@ -57,7 +57,7 @@ def test_every_call_is_counted_once_and_where_it_was_made(team, shared, adapted)
     assert set(CALLERS) == {"expert"}
     own, others = outer.gather_usage().total_tokens, inner.gather_usage().total_tokens
     if other is None:
-        assert agent.gather_usage().total_tokens == own + (others if shared else 0)
+        assert agent.gather_usage().total_tokens == own + others
         return
     assert agent.gather_usage().total_tokens == own
     assert other.gather_usage().total_tokens == others

@@ -322,7 +322,7 @@ def test_the_tokens_and_the_work_of_managed_agents_are_in_their_leaders_record(t
     assert agent.gather_traces()["total_steps"] == 3
     events = RecordedReport({"traces": {"agents": {"boss": agent.gather_traces()}}}).events()
     acts = [e.agent for e in events if e.entry.raw.get("tool_calls")]
-    assert acts == ["worker", "boss"] * 2, "a step of the boss ends after those of the worker"
+    assert acts == ["boss", "worker"] * 2, "a call stands before what it leads to"
     assert agent.gather_usage() == boss.gather_usage() + worker.gather_usage()
 
 

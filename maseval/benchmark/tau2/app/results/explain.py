@@ -11,10 +11,9 @@ from typing import NamedTuple
 
 from maseval.app.results.explained import Section, VerdictExplanation, misfit, sections_of
 from maseval.app.results.finding import trial_numbered, trials_named
-from maseval.benchmark.tau2.app.results.comply import check_report
 from maseval.benchmark.tau2.app.results.results_file_run import ResultsFileRun
+from maseval.benchmark.tau2.app.results.reviewed import check_report, errata_of_report
 from maseval.benchmark.tau2.app.results.sources import ReadReport, read_report
-from maseval.benchmark.tau2.app.results.users import errata_of_report
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.formats.message import render_call
 from maseval.benchmark.tau2.rescoring.findings import in_words

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Unpack
 
-from maseval.app.results.files import Files, FilesRead
+from maseval.app.results.questions import Files, FilesRead
 from maseval.app.results.variants import (
     SOUND,
     ConventionScore,

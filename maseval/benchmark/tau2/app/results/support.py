@@ -41,7 +41,7 @@ from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import VerdictChecker
 
 if TYPE_CHECKING:  # for pages, and for commands that judge again
-    from maseval.app.results.files import FilesRead
+    from maseval.app.results.questions import FilesRead
     from maseval.benchmark.tau2.app.results.explain import Explained
     from maseval.benchmark.tau2.app.results.score import FileScore
     from maseval.report.index import TaskFindings
@@ -66,9 +66,12 @@ class Tau2Support(BenchmarkSupport):
     """
 
     def findings(self, report: Report) -> Sequence[Finding]:
-        from maseval.benchmark.tau2.app.results.comply import check_report
         from maseval.benchmark.tau2.app.results.explain import diagnose
-        from maseval.benchmark.tau2.app.results.users import check_soundness, check_user_of_report
+        from maseval.benchmark.tau2.app.results.reviewed import (
+            check_report,
+            check_soundness,
+            check_user_of_report,
+        )
         from maseval.benchmark.tau2.review.causes import beside_policy
 
         found, policy, sound = diagnose(report), check_report(report), check_soundness(report)
@@ -100,7 +103,7 @@ class Tau2Support(BenchmarkSupport):
         return [name for name in super().domains_without_rules(folder) if not has_rules(name)]
 
     def conduct_notes(self, folder: Recording) -> list[str]:
-        from maseval.benchmark.tau2.app.results.comply import conduct_notes
+        from maseval.benchmark.tau2.app.results.reviewed import conduct_notes
 
         return conduct_notes(folder)
 

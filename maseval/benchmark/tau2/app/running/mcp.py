@@ -10,7 +10,6 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import Any, NoReturn
 
@@ -19,9 +18,7 @@ from maseval.app.running.options import takes
 from maseval.benchmark.tau2.agent_brief import AgentBrief
 from maseval.benchmark.tau2.app.running.options import McpOptions, OnResult, RunOptions
 from maseval.benchmark.tau2.app.running.play import describe_end
-from maseval.benchmark.tau2.app.running.run import run
-from maseval.benchmark.tau2.app.running.setup import RunSetup
-from maseval.benchmark.tau2.app.running.tasks import domain_name, select_tasks
+from maseval.benchmark.tau2.app.running.run import PreparedRun, run
 from maseval.benchmark.tau2.benchmark import describe_tools
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.core.engine.process import end_signals
@@ -117,19 +114,19 @@ def mcp(options: McpOptions) -> RunResult | None:
         raise ConfigurationError(
             f"transport is {options.transport!r}; choose one of: {', '.join(TRANSPORTS)}"
         )
-    options = replace(options, domain=domain_name(options.domain))
-    environment = _environment(options)
     given = _run_options(options)
     # Before any client connects, what would keep the simulation from beginning.
-    setup = RunSetup.of(RunOptions(**given, agent=_nobody))
-    setup.check_models()
-    describe_tools(environment, setup.wording)
+    prepared = PreparedRun.of(RunOptions(**given, agent=_nobody))
+    prepared.setup.check_models()
+    [(domain, [task, *_])] = prepared.tasks.items()
+    environment = Tau2Environment(task.environment_data)
+    describe_tools(environment, prepared.setup.wording)
     briefing = BRIEFING.format(policy=environment.policy)
     conversation = Conversation(lambda: None, briefing)
     server = conversation_server(
         conversation,
         environment.tools,
-        name=f"tau2-{options.domain}",
+        name=f"tau2-{domain}",
         instructions=INSTRUCTIONS.format(policy=environment.policy),
     )
     # Many clients end their servers with SIGTERM; what was done by then is to be recorded.
@@ -142,17 +139,6 @@ def mcp(options: McpOptions) -> RunResult | None:
             silent = partial(_is_long_silent, conversation)
             return _hold(conversation, given, options.on_result, silent)
     return None
-
-
-def _environment(options: McpOptions) -> Tau2Environment:
-    found = select_tasks(
-        [options.domain],
-        split=options.split,
-        task_ids=[options.task_id],
-        timeout=options.timeout,
-        data_version=options.data_version,
-    )
-    return Tau2Environment(next(iter(found.values()))[0].environment_data)
 
 
 def _run_options(options: McpOptions) -> dict[str, Any]:

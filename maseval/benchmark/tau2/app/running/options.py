@@ -200,6 +200,9 @@ class PlayOptions(ConversationOptions):
 
     domain: str | None = None
     side: str = "agent"
+    resume: bool = option(
+        True, "Continue an interrupted conversation instead of starting over", EXECUTION
+    )
     task_id: str | None = None
     agent: str | MakeAgent | None = option(
         None,

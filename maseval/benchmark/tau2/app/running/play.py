@@ -131,8 +131,8 @@ def play(options: PlayOptions) -> Play:
     """Let a person play one side of a task; the conversation begins with ``run``.
 
     In a folder that has been played into, other tasks are added to the run; without ``task_id`` the
-    next one that has not been played. What was interrupted there is continued where it was.
-    ``side`` is ``agent`` or ``user``.
+    next one that has not been played. What was interrupted there is continued where it was, unless
+    ``resume`` is false. ``side`` is ``agent`` or ``user``.
     """
     if options.side not in SIDES:
         raise ConfigurationError(f"side is {options.side!r}; choose one of: {', '.join(SIDES)}")
@@ -149,7 +149,7 @@ def play(options: PlayOptions) -> Play:
             "another folder (--output)"
         )
     simulation = Simulation(domain, str(left[0].id), 0)
-    start = _interrupted_start(prepared, simulation)
+    start = _interrupted_start(prepared, simulation) if options.resume else None
     prepared = replace(prepared, tasks={domain: left[:1]}, start=start)
     prepared.check()
     if options.output is None:

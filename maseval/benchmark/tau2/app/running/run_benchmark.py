@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Self, cast
 from weakref import WeakSet
 
 from maseval.app.running.own_code import title_of
-from maseval.app.running.prices import AgentPrices, Prices
+from maseval.app.running.prices import Prices
 from maseval.benchmark.tau2.agent_brief import (
     AgentBrief,
     AgentGroup,
@@ -388,7 +388,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         if not own.rehearse:
             client = own.client
             for agent in [*asked, *traced.values()]:
-                agent.use_prices(AgentPrices(self.prices, client.base_url), client.id)
+                agent.use_prices(replace(self.prices, base_url=client.base_url), client.id)
         return asked, traced
 
     def _check_unused(self, agents: Sequence[AgentAdapter]) -> None:

@@ -38,11 +38,9 @@ KINDS: Mapping[str, str] = {
     "gold breaks the policy": "the reference solution does what the policy forbids",
     "doing nothing passes": "an agent that does and says nothing gets the full reward",
     "criteria can only pass": "no scored check can fail",
-    "check can only pass": "a check is scored, but the task has no criteria for it",
     "text can never match": "something the agent must say can never be matched",
     "text matches by chance": "something the agent must say is likely to be said anyway",
     "text is in no answer": "something the agent must say is not what the tools answer",
-    "assertions not counted": "there are natural-language assertions that are not scored",
     "id nobody can know": "an id of the reference solution appears in no text and no tool answer",
     "several right end states": "another choice is as correct as the gold's, but fails",
     "free text is compared": "the same in other words fails",
@@ -55,7 +53,6 @@ KINDS: Mapping[str, str] = {
     "tool defect": "a tool does not do what it says, in the benchmark's own world",
     "stored twice with different gold": "two tasks have the same request but different solutions",
     "tasks with equal content": "several tasks differ only in their ids",
-    "tasks with equal solution": "several tasks have the same start and the same criteria",
     "task cannot be read": "a task is not in the form that scoring needs",
 }
 

@@ -20,7 +20,6 @@ from maseval.benchmark.tau2.review.policy import check_gold, scenario_text
 from maseval.benchmark.tau2.world.reference import shortfall
 from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.benchmark.tau2.world.tasks import Action, RewardType
-from maseval.core.words import count_of
 
 _KNOWN_INITIAL_DATA = {"agent_data", "user_data"}
 
@@ -113,28 +112,6 @@ def doing_nothing_passes(task: AuditedTask) -> Iterator[TaskFinding]:
     yield task.finding("doing nothing passes", "warning", text)
 
 
-def checks_can_only_pass(
-    audited: AuditedDomain, tasks: Sequence[AuditedTask]
-) -> Iterator[TaskFinding]:
-    """Checks that are scored in a task without criteria for them; one finding per check."""
-    for kind in RewardType:
-        counting = [task for task in tasks if task.counts(kind)]
-        empty = [e.id for e in counting if e.criteria and not e.criteria.can_fail(kind)]
-        if empty:
-            scored = f"{kind.value} is scored in {count_of(len(counting), 'task')}"
-            text = f"{scored}, {len(empty)} of them without criteria"
-            tasks_text = f"without criteria: {', '.join(empty)}"
-            yield audited.finding("check can only pass", "info", text, tasks_text)
-
-
-def assertions_not_counted(task: AuditedTask) -> Iterator[TaskFinding]:
-    """Natural-language assertions outside the reward basis."""
-    criteria = task.criteria
-    if criteria and criteria.nl_assertions and not task.counts(RewardType.NL_ASSERTION):
-        text = f"{len(criteria.nl_assertions)} natural-language assertions are not scored"
-        yield task.finding("assertions not counted", "info", text, *criteria.nl_assertions)
-
-
 def text_can_never_match(task: AuditedTask) -> Iterator[TaskFinding]:
     """Commas are removed from what the agent says, so a text with one is never found."""
     for info in (task.criteria and task.criteria.communicate_info) or ():
@@ -164,24 +141,18 @@ def text_matches_by_chance(task: AuditedTask) -> Iterator[TaskFinding]:
 
 
 def equal_tasks(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Iterator[TaskFinding]:
-    """Tasks that are the same, that count the same, and one request with two solutions."""
+    """Tasks that are the same but for their ids, and one request with two solutions."""
     same: dict[str, list[str]] = defaultdict(list)
-    alike: dict[str, list[str]] = defaultdict(list)
     asked: dict[str, list[AuditedTask]] = defaultdict(list)
     for task in tasks:
-        counted, request = (task.spec.gold_key, _criteria(task)), task.raw.get("user_scenario")
-        alike[canonical_json(counted)].append(task.id)
-        same[canonical_json((*counted, request))].append(task.id)
+        request = task.raw.get("user_scenario")
+        same[canonical_json((task.spec.gold_key, _criteria(task), request))].append(task.id)
         if request:
             asked[canonical_json((task.spec.start.key, request))].append(task)
-    equal = [ids for ids in same.values() if len(ids) > 1]
-    for ids in equal:
-        text = f"tasks {', '.join(ids)} are the same but for their ids"
-        yield audited.finding("tasks with equal content", "warning", text)
-    for ids in alike.values():
-        if len(ids) > 1 and ids not in equal:
-            text = f"tasks {', '.join(ids)} differ in their words only, not in what counts"
-            yield audited.finding("tasks with equal solution", "info", text)
+    for ids in same.values():
+        if len(ids) > 1:
+            text = f"tasks {', '.join(ids)} are the same but for their ids"
+            yield audited.finding("tasks with equal content", "warning", text)
     for first, *others in asked.values():
         for other in others:
             if first.gold.state != other.gold.state:

@@ -23,10 +23,11 @@ from maseval.benchmark.tau2.review.policy.rules import (
     rule,
     talk_rule,
 )
-from maseval.benchmark.tau2.review.talk import CallMoment, Talk
+from maseval.benchmark.tau2.review.talk import CallMoment, Talk, Utterance
 from maseval.benchmark.tau2.review.words import (
     mentions,
     record,
+    sentences,
     speaks_of_a_transfer,
     spellings,
     telling_values,
@@ -265,23 +266,36 @@ def nothing_after_a_transfer(domain: str, place: str, tools: Collection[str]) ->
     return last
 
 
-def transfer_is_wished(domain: str, place: str) -> Rule:
-    """Make the rule that a user who refuses to be handed over is not."""
-
-    @rule(f"{domain}.transfer.wished", Kind.PROTOCOL, place=place, tools=[TRANSFER_TOOL])
-    def wished(moment: CallMoment) -> Iterator[Answer]:
-        """A user who has refused a transfer, and not asked for it since, is not transferred."""
-        for question, reply in moment.exchanges():
-            offered = "?" in question.text and speaks_of_a_transfer(question.text)
-            meaning = read_reply(reply.text, moment.call["name"]) if offered else Meaning.UNCLEAR
-            if wants_no_human(reply.text) or meaning is Meaning.NO:
-                yield Broken("the user had refused to be transferred", {"reply": reply.text})
-                return
-            if wants_a_human(reply.text) or meaning is Meaning.YES:
-                return
-
-    return wished
-
-
 def _hands_over(tool: str) -> bool:
     return tool == TRANSFER_TOOL
+
+
+def declines(question: Utterance, reply: Utterance, moment: CallMoment) -> bool:
+    """Return True if a reply to a question about a call is a no, or puts the answer off."""
+    if is_unclear(question, reply, moment):
+        return phrases.PUTS_OFF.search(reply.text) is not None
+    return read_reply(reply.text, moment.call["name"]) is Meaning.NO
+
+
+def is_unclear(question: Utterance, reply: Utterance, moment: CallMoment) -> bool:
+    """Return True if a reply to one question is neither a clear yes nor a clear no."""
+    one = question.text.count("?") < 2
+    return one and read_reply(reply.text, moment.call["name"]) is Meaning.UNCLEAR
+
+
+def transfer_is_wanted(domain: str, place: str) -> Rule:
+    """Return the rule that nobody is transferred who does not want it."""
+
+    @rule(f"{domain}.transfer.wish", Kind.PROTOCOL, place=place, tools={TRANSFER_TOOL})
+    def require_wish(moment: CallMoment) -> Iterator[Answer]:
+        """Nobody is transferred to a human against the user's last word on it."""
+        for question, reply in moment.exchanges():
+            refused = phrases.NO_TRANSFER.search(reply.text) or wants_no_human(reply.text)
+            asked = [each for each in sentences(question.text) if "?" in each]
+            offered = bool(asked) and speaks_of_a_transfer(asked[-1])
+            if refused or offered or wants_a_human(reply.text):
+                if refused or (offered and declines(question, reply, moment)):
+                    yield Broken("the user did not want a transfer", {"reply": reply.text})
+                return
+
+    return require_wish

@@ -300,6 +300,21 @@ PRODUCT_TIME = re.compile(r"\bbattery|\blife\b|\bcharg|\bplay", re.IGNORECASE)
 DELIVERY = re.compile(r"\b(?:arriv|deliver|ship)", re.IGNORECASE)
 REFUND = re.compile(r"\brefund|\bcredit|\bmoney", re.IGNORECASE)
 
+# In a reply that is no clear yes: it is put off, or a no.
+PUTS_OFF = re.compile(
+    r"n't\b|\b(?:no+|nope|nah|n|not|dont|never|nvm|without|wait|hold|hang on|moment|minute|sec"
+    r"|second|first|later|think|decide|consider|consult\w*|asking|ask my|check\w* with|talk to"
+    r"|postpone|defer|until|till|before|tomorrow|overnight|sleep on|another (?:day|time)|more time"
+    r"|next (?:week|month)|skip|pass|leave it|brb|refrain|refuse[ds]?|decline|withheld|reserv\w+"
+    r"|abeyance|pricey|expensive)\b",
+    re.I,
+)
+NO_TRANSFER = re.compile(
+    r"(?:n't|\b(?:no|not|without|rather not|stop))\b[^.?!,;\n]{0,25}\b"
+    r"(?:transfer|pass me|hand me|connect me|human|(?<!the )agents?\b|someone else|bother)",
+    re.I,
+)
+
 # Telecom
 NUMBER = re.compile(r"(?<!\d)\(?\d{3}\)?[\s.-]{0,2}\d{3}[\s.-]?\d{4}(?!\d)")
 ALL_LINES = re.compile(r"\b(?:all|both|every|each)\b[^.?!]{0,20}\blines?\b", re.I)
@@ -310,7 +325,7 @@ TRAVELS = re.compile(
 )
 AT_HOME = re.compile(r"\bat home\b|\bhome (?:network|area|country)\b|\bnot (?:\w+ )?travel", re.I)
 GB = re.compile(
-    r"(?<![\w.$])(\d+(?:\.\d+)?|one|two|three|four|five|half|a)[ -]*"
+    r"(?<![\w.$])(\d+(?:\.\d+)?|one|two|three|four|five|half|a|single)[ -]*"
     r"(?:(?:more|additional|extra|full|whole|a) )?(?:gb|gigs?|gigabytes?)\b",
     re.IGNORECASE,
 )
@@ -325,7 +340,9 @@ TELECOM_PRICE = re.compile(
     r"|\b(one|two|three|four|five|six|eight|ten|twelve) ?(?:(?:us )?dollars?|bucks|usd)\b",
     re.I,
 )
-EACH = re.compile(r"^\W{0,3}(?:/|per|a|each|for (?:each|every|one|1))? ?(?:gb|gig)", re.I)
+EACH = re.compile(
+    r"^\W{0,3}(?:each\b|apiece|(?:/|per|a|each|for (?:each|every|one|1))? ?(?:gb|gig))", re.I
+)
 EACH_GB = re.compile(r"(?:/|\bper|\beach|\bevery|\ba) ?(?:gb|gig)|\brate\b", re.I)
 IF_NEEDED = re.compile(r"\bwilling\b|\bif (?:it is |it's )?(?:necessary|needed|required)", re.I)
 PER_MONTH = re.compile(r"^\W{0,3}(?:/ ?|per |a |each )?month", re.I)
@@ -353,7 +370,7 @@ COMPLAINS = re.compile(
 PIN = re.compile(
     r"\b(?:enter|input|type|try|put|pop|key|supply|provide|give)\b"
     r"(?![^.?!\n]{0,20}(?:wrong|incorrect))[^.?!\n]{0,40}\bp(?:in|uk)\b|"
-    r"\bunlock\b[^.?!\n]{0,40}\b(?:with|using|by entering)\b[^.?!\n]{0,20}\bp(?:in|uk)\b",
+    r"\bunlock\b[^.?!\n]{0,40}\b(?:with|using|by)\b[^.?!\n]{0,20}\bp(?:in|uk)\b",
     re.I,
 )
 TELECOM_NEGATED = re.compile(
@@ -366,22 +383,23 @@ ELSEWHERE = re.compile(
     r"reset (?:\w+ )?network settings|clear(?:ing)? (?:\S+ ){0,3}cache|"
     r"(?:software|system|firmware|ios|android|carrier settings) updates?\b|"
     r"updat(?:e|ing) (?:the |your )?(?:phone|device|ios|android|software|operating system)\b|"
-    r"\b(?:try|insert|test|put|swap)\b[^.?!\n]{0,40}(?:different|another) (?:phone|device|sim)\b|"
+    r"\b(?:try|insert|test|put|pop|swap)\b[^.?!\n]{0,40}"
+    r"(?:different|another|friend's) (?:phone|device|sim)\b|install the (?:latest|newest) update|"
     r"(?:un|re-?)install\w* (?:\S+ ){0,3}app\b|visit (?:\w+ ){0,3}store|"
     r"\b(?:contact|visit|ask|call|see|at) (?:\w+ ){0,3}"
     r"(?:manufacturer|apple|samsung|service cent(?:re|er)|repair shop)",
     re.I,
 )
-TELECOM_REPORTS = re.compile(r"\b[Ii](?:'ve| have) |\bbeen ")
+TELECOM_REPORTS = re.compile(r"\b(?:I|[Ww]e)(?:'ve| have) |\bbeen |\bnow ")
 
 
 def claim(verbs: str, thing: str, unless: str = "$^") -> re.Pattern[str]:
     """Return a pattern for the report that something was done, in the active or passive voice."""
     adverbs = "(?:now |just |also |already |successfully |gone ahead and ){0,3}"
     return re.compile(
-        rf"(?:\bi(?:'ve| have) {adverbs}(?:{verbs})\b[^.?!]{{0,80}}\b(?:{thing})\b"
+        rf"(?:\b(?:i|we)(?:'ve| have) {adverbs}(?:{verbs})\b[^.?!]{{0,80}}\b(?:{thing})\b"
         rf"|\b(?:{thing})\b[^.?!,;]{{0,40}} (?:ha(?:s|ve) {adverbs}been|(?:is|are) now)"
-        rf" {adverbs}(?:{verbs})\b)(?![^.?!]*(?:{unless}))",
+        rf" {adverbs}(?:{verbs})\b)(?![^.?!]{{0,80}}(?:{unless}))",
         re.I,
     )
 
@@ -417,33 +435,20 @@ TURNS_DOWN = re.compile(
     r"\bhold off|\bkeep it",
     re.I,
 )
-# The words for an action in a question whether to take it, and its report.
+# The words for an action in a question whether to take it, by the first word of its tool.
 BANK_ACTS = {
-    "open_bank_account_4821": re.compile(r"\bopen", re.I),
-    "close_bank_account_7392": re.compile(r"\bclos", re.I),
-    "transfer_funds_between_bank_accounts_7291": re.compile(r"\b(?:mov|transfer)", re.I),
-    "freeze_debit_card_3892": re.compile(r"\bfreez", re.I),
-    "unfreeze_debit_card_3893": re.compile(r"\bunfreez", re.I),
-    "close_debit_card_4721": re.compile(r"\bclos|\bcancel", re.I),
-    "order_debit_card_5739": re.compile(r"\border|\bnew card|\breplac|\breissu", re.I),
-    "close_credit_card_account_7834": re.compile(r"\bclos|\bcancel", re.I),
-    "pay_credit_card_from_checking_9182": re.compile(r"\bpay", re.I),
-    "submit_credit_limit_increase_request_7392": re.compile(r"\brequest|\blimit|\bincreas", re.I),
-    "order_replacement_credit_card_7291": re.compile(r"\breplac|\bnew card|\breissu", re.I),
-    "file_credit_card_transaction_dispute_4829": re.compile(r"\bdisput", re.I),
-    "file_debit_card_transaction_dispute_6281": re.compile(r"\bdisput", re.I),
-    "change_user_email": re.compile(r"e-?mail", re.I),
+    **{"open": re.compile(r"\bopen", re.I), "close": re.compile(r"\bclos|\bcancel", re.I)},
+    **{"freeze": re.compile(r"\bfreez", re.I), "unfreeze": re.compile(r"\bunfreez", re.I)},
+    **{"transfer": re.compile(r"\b(?:mov|transfer)", re.I), "pay": re.compile(r"\bpay", re.I)},
+    **{"file": re.compile(r"\bdisput", re.I), "change": re.compile(r"e-?mail|\bpin\b", re.I)},
+    "order": re.compile(r"\border|\bnew card|\breplac|\breissu", re.I),
+    "submit": re.compile(r"\brequest|\blimit|\bincreas", re.I),
 }
+# The reports of actions, by words in the names of the tools that take them.
 BANK_CLAIMS = {
-    ("open_bank_account_4821",): claim("opened", "account"),
-    ("freeze_debit_card_3892",): claim("frozen", "cards?"),
-    ("order_replacement_credit_card_7291", "order_debit_card_5739"): claim(
-        "ordered|dispatched|shipped", "replacement|new card|cards?"
-    ),
-    (
-        "file_credit_card_transaction_dispute_4829",
-        "file_debit_card_transaction_dispute_6281",
-        "submit_cash_back_dispute_0589",
-    ): claim("filed|submitted", "disputes?"),
+    "open_bank": claim("opened", "account"),
+    "freeze_debit": claim("frozen", "cards?"),
+    "order_": claim("ordered|dispatched|shipped", "replacement|new card|cards?"),
+    "dispute": claim("filed|submitted", "disputes?"),
 }
 US = re.compile(r",\s*[A-Z]{2}(?:\s+\d{5}(?:-\d{4})?)?\s*$")

@@ -57,7 +57,7 @@ from maseval.benchmark.tau2.review.policy.confirming import (
     spell_date,
     spell_payment,
     transfer_is_announced,
-    transfer_is_wished,
+    transfer_is_wanted,
 )
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, rules_in
 from maseval.benchmark.tau2.review.policy.told import Offer, Offers, claims_are_true
@@ -435,6 +435,6 @@ RULES = (
     no_text_beside_a_call("airline", _ONE_CALL),
     transfer_is_announced("airline", _TRANSFER),
     nothing_after_a_transfer("airline", _TRANSFER, WRITES),
-    transfer_is_wished("airline", _TRANSFER),
+    transfer_is_wanted("airline", _TRANSFER),
     *claims_are_true("airline", f"{TOP}, 4th paragraph", flights_shown),
 )

@@ -44,7 +44,11 @@ from maseval.benchmark.tau2.review.policy.banking_knowledge.inner_calls import (
     read_date,
     rows_with,
 )
-from maseval.benchmark.tau2.review.policy.consent import Meaning, read_reply
+from maseval.benchmark.tau2.review.policy.confirming import (
+    declines,
+    is_unclear,
+    transfer_is_wanted,
+)
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, rules_in
 from maseval.benchmark.tau2.review.talk import Talk
 from maseval.benchmark.tau2.review.words import MONTHS
@@ -69,6 +73,7 @@ _READS = frozenset(
         "get_atm_deposit_images_8473",
     }
 )
+_NUMBER = re.compile(r"\d{1,4}")
 _CODE = "9K2X7M4P1N8Q3R5T6A"
 _DAY = "2025-11-14"
 _LOGGED = {
@@ -269,14 +274,21 @@ def check_referrals(call: BankCall) -> Iterator[Answer]:
             yield Broken(f"{len(recent)} referrals of the last 7 days were paid, and 2 are allowed")
 
 
-@bank.protocol("write.yes", f"{GUIDELINES}: 1; each internal procedure", *phrases.BANK_ACTS)
+def _act(tool: str) -> re.Pattern[str] | None:
+    """Return the words for a tool that works for a customer who wants it."""
+    return None if tool == REPORT else phrases.BANK_ACTS.get(tool.partition("_")[0])
+
+
+@bank.protocol("write.yes", f"{GUIDELINES}: 1; each internal procedure", *filter(_act, BANK_WRITES))
 def check_agreement(call: BankCall) -> Iterator[Answer]:
     """Nothing is done for the customer to which the customer's last word was no."""
-    act = phrases.BANK_ACTS[call.name]
+    act = _act(call.name)
     for question, reply in call.moment.exchanges():
-        if "?" in question.text and act.search(question.text):
-            if read_reply(reply.text, call.moment.call["name"]) is Meaning.NO:
+        if act and "?" in question.text and act.search(question.text):
+            if declines(question, reply, call.moment):
                 yield Broken("the customer did not agree", {"reply": reply.text})
+            elif is_unclear(question, reply, call.moment):
+                yield CannotTell("the customer's reply is neither a yes nor a no")
             return
 
 
@@ -302,10 +314,9 @@ def check_facts(call: BankCall) -> Iterator[Answer]:
 
 def _is_date_told(date: datetime, said: str) -> bool:
     """Return True if the parts of a date stand in a text, in whatever order."""
-    day, month = (rf"\b0?{part}(?:st|nd|rd|th)?\b" for part in (date.day, date.month))
-    name = MONTHS[date.month - 1][:3]
-    months = name in said or re.search(month, said) is not None
-    return months and re.search(day, said) is not None and f"{date.year}"[2:] in said
+    numbers = {int(each) for each in _NUMBER.findall(said)}
+    month = date.month in numbers or MONTHS[date.month - 1][:3] in said
+    return month and date.day in numbers and not numbers.isdisjoint((date.year, date.year % 100))
 
 
 @bank.talk("claim.done", f"{GUIDELINES}: 1")
@@ -314,11 +325,15 @@ def check_claims(talk: Talk) -> Iterator[Answer]:
     for said in talk.agent:
         made = talk.calls_before(said.message_index + 1)
         done = {inner_call(each.call)[0] for each in made if not each.failed}
-        for tools, pattern in phrases.BANK_CLAIMS.items():
-            if not done.intersection(tools) and (found := pattern.search(said.text)):
-                text = f"the agent reports {tools[0]}, which was not done"
-                yield Broken(text, {"said": found[0]}, said.message_index)
+        for words, pattern in phrases.BANK_CLAIMS.items():
+            found = pattern.search(said.text)
+            if found and not any(words in tool for tool in done):
+                text = f"no call was made for what the agent reports: {found[0]}"
+                yield Broken(text, message_index=said.message_index)
 
 
 _CARDS = (debit_card_rules, credit_card_rules, dispute_rules)
-RULES = rules_in(*map(vars, (account_rules, *_CARDS)), globals())
+RULES = (
+    *rules_in(*map(vars, (account_rules, *_CARDS)), globals()),
+    transfer_is_wanted("banking", f"{GUIDELINES}: 5"),
+)

@@ -25,7 +25,7 @@ from maseval.benchmark.tau2.review.policy.confirming import (
     nothing_after_a_transfer,
     one_call_at_a_time,
     transfer_is_announced,
-    transfer_is_wished,
+    transfer_is_wanted,
 )
 from maseval.benchmark.tau2.review.policy.consent import agrees
 from maseval.benchmark.tau2.review.policy.retail import (
@@ -380,7 +380,7 @@ RULES = (
     *rules_in(*map(vars, (eligibility, identity, agreement)), globals()),
     explicit_yes("retail", "Introduction: 5th paragraph", WRITES),
     nothing_after_a_transfer("retail", "Introduction: 9th paragraph", WRITES),
-    transfer_is_wished("retail", "Introduction: 9th paragraph"),
+    transfer_is_wanted("retail", "Introduction: 9th paragraph"),
     *claims_are_true("retail", "Introduction: 6th paragraph", variants_shown),
     transfer_is_announced("retail", "Introduction: 9th paragraph"),
     one_call_at_a_time("retail", "Introduction: 7th paragraph"),

@@ -5,7 +5,8 @@ the arguments are.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
 
 from maseval.benchmark.tau2.domains.telecom.models import (
     Bill,
@@ -18,47 +19,43 @@ from maseval.benchmark.tau2.domains.telecom.models import (
 from maseval.benchmark.tau2.domains.telecom.tools import TODAY
 from maseval.benchmark.tau2.domains.telecom.user_models import TelecomUserDB
 from maseval.benchmark.tau2.review.policy import phrases
-from maseval.benchmark.tau2.review.policy.consent import Meaning, agrees, read_reply
+from maseval.benchmark.tau2.review.policy.confirming import declines
+from maseval.benchmark.tau2.review.policy.consent import agrees
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, policy_of
 from maseval.benchmark.tau2.review.talk import CallMoment
 from maseval.benchmark.tau2.review.words import sentences
 
 telecom = policy_of("telecom")
+Row = TypeVar("Row", Bill, Customer, Line, Plan)
 UNPAID = (BillStatus.OVERDUE, BillStatus.AWAITING_PAYMENT)
+
+
+def _find(rows: Iterable[Row], field: str, wanted: object) -> Row | None:
+    return next((each for each in rows if getattr(each, field) == wanted), None)
 
 
 def customer_of(moment: CallMoment) -> Customer | None:
     """Return the customer whom a call names."""
-    wanted = moment.arguments.get("customer_id")
-    found: Customer | None = next(
-        (each for each in moment.tools.db.customers if each.customer_id == wanted), None
-    )
-    return found
+    rows: list[Customer] = moment.tools.db.customers
+    return _find(rows, "customer_id", moment.arguments.get("customer_id"))
 
 
 def line_of(moment: CallMoment) -> Line | None:
     """Return the line that a call names, whosoever it is."""
-    wanted = moment.arguments.get("line_id")
-    found: Line | None = next(
-        (each for each in moment.tools.db.lines if each.line_id == wanted), None
-    )
-    return found
+    rows: list[Line] = moment.tools.db.lines
+    return _find(rows, "line_id", moment.arguments.get("line_id"))
 
 
 def bill_of(moment: CallMoment) -> Bill | None:
     """Return the bill that a call names, whosoever it is."""
-    wanted = moment.arguments.get("bill_id")
-    found: Bill | None = next(
-        (each for each in moment.tools.db.bills if each.bill_id == wanted), None
-    )
-    return found
+    rows: list[Bill] = moment.tools.db.bills
+    return _find(rows, "bill_id", moment.arguments.get("bill_id"))
 
 
 def plan_of(moment: CallMoment, line: Line) -> Plan | None:
     """Return the plan of a line."""
-    plans = moment.tools.db.plans
-    found: Plan | None = next((each for each in plans if each.plan_id == line.plan_id), None)
-    return found
+    rows: list[Plan] = moment.tools.db.plans
+    return _find(rows, "plan_id", line.plan_id)
 
 
 def unpaid_bills(moment: CallMoment, customer: Customer) -> list[Bill]:
@@ -94,7 +91,16 @@ _REFUELING = "Data Refueling"
 MOST_GB = 2.0
 _MOST_NAMED = 5.0
 _NUMERALS = {
-    **{"a": 1.0, "half": 0.5, "one": 1.0, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0},
+    **{
+        "a": 1.0,
+        "half": 0.5,
+        "single": 1.0,
+        "one": 1.0,
+        "two": 2.0,
+        "three": 3.0,
+        "four": 4.0,
+        "five": 5.0,
+    },
     **{"six": 6.0, "eight": 8.0, "ten": 10.0, "twelve": 12.0},
 }
 
@@ -269,18 +275,13 @@ def _is_about_data(sentence: str) -> bool:
 def check_wish_for_data(moment: CallMoment) -> Iterator[Answer]:
     """The user wants the data before it is added and charged."""
     replies = [
-        reply
+        (question, reply)
         for question, reply in moment.exchanges()
         if phrases.OF_DATA.search(question.text) or phrases.OF_DATA.search(reply.text)
     ]
     if not replies:
         yield Broken("the user was not asked before data was added")
-        return
-    meanings = [read_reply(each.text, moment.call["name"]) for each in replies]
-    if meanings[0] is Meaning.NO:
-        yield Broken("the user does not want the data", {"reply": replies[0].text})
-    elif not any(
-        meaning in (Meaning.YES, Meaning.REQUEST) or gigabytes(reply.text)
-        for reply, meaning in zip(replies, meanings, strict=True)
-    ):
+    elif declines(*replies[0], moment) and not gigabytes(replies[0][1].text):
+        yield Broken("the user does not want the data", {"reply": replies[0][1].text})
+    elif not any(gigabytes(reply.text) or agrees(reply.text) for _, reply in replies):
         yield CannotTell("the user's reply is neither a yes nor a no")

@@ -13,6 +13,7 @@ from maseval.benchmark.tau2.review.policy.confirming import (
     nothing_after_a_transfer,
     one_call_at_a_time,
     transfer_is_announced,
+    transfer_is_wanted,
 )
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, rules_in
 from maseval.benchmark.tau2.review.policy.telecom import refuel_rules, service_rules
@@ -175,6 +176,6 @@ _TRANSFER = "introduction, 5th paragraph"
 RULES = (
     *rules_in(globals(), vars(refuel_rules), vars(service_rules)),
     *(one_call_at_a_time("telecom", _FORM), no_text_beside_a_call("telecom", _FORM)),
-    transfer_is_announced("telecom", _TRANSFER),
+    *(transfer_is_announced("telecom", _TRANSFER), transfer_is_wanted("telecom", _TRANSFER)),
     nothing_after_a_transfer("telecom", _TRANSFER, WRITES),
 )

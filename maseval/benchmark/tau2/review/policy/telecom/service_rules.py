@@ -185,7 +185,16 @@ def check_line_read(moment: CallMoment) -> Iterator[Answer]:
 _READS = frozenset({"get_details_by_id", "get_bills_for_customer", "get_data_usage"})
 _STRANGE = (
     *("factory", "network settings", "cache", "safe mode", "install", "updat", "version", "store"),
-    *("manufacturer", "apple", "samsung", "another ", "different ", "wipe", "service cent"),
+    *(
+        "manufacturer",
+        "apple",
+        "samsung",
+        "another ",
+        "different ",
+        "wipe",
+        "service cent",
+        "friend",
+    ),
 )
 _PLAN_PRICE = re.compile(r'"price_per_month": ([\d.]+)')
 _FIELD = re.compile(r'"(line_id|phone_number|data_used_gb|data_limit_gb)": "?([\w.-]+)')
@@ -305,7 +314,7 @@ def check_plan_prices(talk: Talk) -> Iterator[Answer]:
     for said in talk.agent if "month" in talk.agent_words else ():
         for sentence in sentences(said.text):
             for found in phrases.TELECOM_PRICE.finditer(sentence):
-                around = sentence[max(0, found.start() - 50) : found.end() + 12]
+                around = sentence[max(0, found.start() - 50) : found.end() + 20]
                 if "month" not in around.lower():
                     continue
                 known = talk.known_before(said.message_index)

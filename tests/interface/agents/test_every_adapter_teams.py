@@ -1,0 +1,44 @@
+"""An agent that works for another one is on record whether or not it has an adapter of its own."""
+
+import pytest
+
+from maseval.core.outcome import RecordedReport
+from tests.interface.agents.served import CALLERS, LOOKING, look, served
+
+
+class TokenPrice:
+    """Each token costs a dollar, whatever the model."""
+
+    def calculate_cost(self, usage, model_id):
+        return float(usage.total_tokens)
+
+
+@pytest.mark.parametrize("adapted", [True, False])
+def test_who_did_what_is_told_in_order_of_time_and_no_token_is_lost(framework, say, adapted):
+    CALLERS.clear()
+    with (
+        served(framework.asking, say("Thanks.")) as (outer, url),
+        served(LOOKING, say("Seen.")) as (inner, member_url),
+    ):
+        member = framework.member(member_url, [look])
+        expert = type(framework).adapter(member, "expert") if adapted else None
+        leader = framework.led_by(url, member)
+        assert leader.run("Help") == "Thanks."
+
+    name = "expert" if adapted else framework.member_name
+    assert [name] == CALLERS
+    adapters = [leader, *([expert] if expert else [])]
+    used = sum(adapter.gather_usage().total_tokens for adapter in adapters)
+    assert used == outer.gather_usage().total_tokens + inner.gather_usage().total_tokens
+    for adapter in adapters:
+        adapter.use_prices(TokenPrice())
+    assert sum(adapter.gather_usage().cost for adapter in adapters) == used
+    traces = {adapter.name: adapter.gather_traces() for adapter in adapters}
+    events = RecordedReport({"traces": {"agents": traces}}).events()
+    events = [event for event in events if event.entry.raw["role"] != "system"]
+    assert [(event.agent, event.entry.raw["role"]) for event in events] == [
+        *(("clerk", "user"), ("clerk", "assistant")),
+        *((name, "user"), (name, "assistant"), (name, "tool"), (name, "assistant")),
+        *(("clerk", "tool"), ("clerk", "assistant")),
+    ]
+    assert "What now?" in next(e.entry.content for e in events if e.agent == name)
