@@ -2,15 +2,13 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
-from rich.cells import cell_len
-from rich.console import Console, JustifyMethod, RenderableType
+from rich.console import Console, JustifyMethod
 from rich.table import Table
-from rich.text import Text
 
 from maseval import commands
 from maseval.app.results.explained import cause_in, names_of
@@ -121,10 +119,10 @@ def show(
     elif failed or label or scoring.get("domain"):
         print_parts(_chosen_parts(view), stdout())
     else:
-        print_parts(_run_parts(view, stdout().width, sound=sound, all_k=all_k), stdout())
+        print_parts(_run_parts(view, sound=sound, all_k=all_k), stdout())
 
 
-def _run_parts(view: "RunView", width: int, *, sound: bool, all_k: bool) -> Parts:
+def _run_parts(view: "RunView", *, sound: bool, all_k: bool) -> Parts:
     """Yield all about a run."""
     config, check = view.folder.config.values, view.found.check
     yield styled(here(view.folder.path), "bold")
@@ -152,7 +150,7 @@ def _run_parts(view: "RunView", width: int, *, sound: bool, all_k: bool) -> Part
         yield inert(f"Simulations by node: {', '.join(counts)}")
     yield from (styled(incident, "yellow") for incident in view.workers.incidents)
     yield from (styled(f"damaged record, {damage}", "red") for damage in view.folder.damaged)
-    yield _trials(view, width)
+    yield _trials(view)
     unconfirmed = ", x verdict does not hold" if check and check.differing else ""
     yield f"+ passed, - failed, ! ended by an error, ? no verdict{unconfirmed}"
     if view.reading:
@@ -225,52 +223,18 @@ def _mark(view: "RunView", line: Outcome) -> str:
     return MARKS[line.kind]
 
 
-def _trials(view: "RunView", width: int) -> Table:
-    """Return a table of the tasks: each in a row, or in lines of one row if only ids are wrapped.
-
-    Both look the same, but Rich takes several times as long for rows as for lines.
-    """
+def _trials(view: "RunView") -> Table:
+    """Return a table of the tasks, each in a row."""
     # By its number a task with a long id can be named; an id that is a number needs no other.
     has_numbers = not all(line.task_id.isdigit() for line in view.lines)
     has_domains = any(line.domain for line in view.lines)
-    columns = ["#"] * has_numbers + ["domain"] * has_domains + ["task", "trials", "passed"]
-    parse = cache(partial(Text.from_markup, emoji=False))
-    rows = [[*map(parse, map(row.__getitem__, columns))] for row in _task_rows(view)]
-    table, task = _task_table(rows, columns), columns.index("task")
-    if not rows or any("\n" in cell.plain for row in rows for cell in row):
-        return table
-    needed = [max(map(_width, (each.header, *each.cells))) for each in table.columns]
-    wanted, needed[task] = needed[task], 0
-    # What is left beside the other columns, their margins and the borders.
-    room = min(wanted, width - sum(needed) - 3 * len(needed) - 1)
-    if room < max(needed):  # Rich would wrap other columns, too
-        return table
-    lines = [line for row in rows for line in _fold(row, task, room)]
-    return _task_table([[*map(Text("\n").join, zip(*lines, strict=True))]], columns)
-
-
-def _width(cell: RenderableType) -> int:
-    return cell.cell_len if isinstance(cell, Text) else cell_len(str(cell))
-
-
-def _fold(row: Sequence[Text], task: int, room: int) -> Iterator[Sequence[Text]]:
-    """Yield the lines of a row in which the task has so much room."""
-    if row[task].cell_len <= room:
-        yield row
-        return
-    for number, part in enumerate(row[task].wrap(Console(), room, overflow="fold")):
-        line = [Text() if number else cell for cell in row]
-        line[task] = part
-        yield line
-
-
-def _task_table(rows: Iterable[Sequence[Text]], columns: Sequence[str]) -> Table:
     table = Table()
+    columns = ["#"] * has_numbers + ["domain"] * has_domains + ["task", "trials", "passed"]
     for name in columns:
         justify: JustifyMethod = "right" if name in ("#", "passed") else "left"
         table.add_column(name, justify=justify, overflow="fold", no_wrap=name == "#")
-    for row in rows:
-        table.add_row(*row)
+    for row in _task_rows(view):
+        table.add_row(*map(row.__getitem__, columns))
     return table
 
 

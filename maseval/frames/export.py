@@ -14,8 +14,7 @@ from maseval.core.exceptions import ConfigurationError, OutputExistsError
 from maseval.core.scoring_options import ScoringKeywords
 from maseval.core.storage.files import atomic_file
 from maseval.frames.frame import TABLES, Cell, Frame, FrameRow
-from maseval.frames.sources import AnyRun
-from maseval.frames.tables import frame_named
+from maseval.frames.tables import FRAMES, AnyRun
 from maseval.interface import arrow
 
 ExportForm = Literal["parquet", "csv", "jsonl"]
@@ -118,7 +117,7 @@ def export(
     """
     form, names = _form(to or _ending(output), spreadsheet), _names(tables)
     targets = _targets(names, form, output)
-    frames = {name: frame_named(name, *runs, **options) for name in names}
+    frames = {name: FRAMES[name](*runs, **options) for name in names}
     _check_free([path for path in targets.values() if path is not None], overwrite)
     written = []
     for name, frame in frames.items():

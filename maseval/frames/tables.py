@@ -1,17 +1,422 @@
-"""The tables, over any number of runs."""
+"""The tables over any number of runs: their sources, and the rows of each.
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Protocol, Unpack
+Sources are run folders, results files of tau2-bench, and saved reports. Rows are recorded values by
+column, of which ``Frame`` makes cells.
+"""
 
-from maseval.core.outcome import RecordedReport
+import os
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Literal, NamedTuple, Protocol, Unpack, cast
+
+from maseval.app.benchmarks import support_by_name, support_for
+from maseval.app.results.examined import FINDINGS, ExaminedRun, recompute_verdicts
+from maseval.app.results.explained import cause_in
+from maseval.app.results.finding import (
+    UnknownRunError,
+    holds_reports,
+    open_recording,
+    run_path,
+    warn_of_damage,
+)
+from maseval.app.results.results import run_summary
+from maseval.app.results.variants import Variant, variant_scores
+from maseval.core.callbacks.result_logger import shared_config
+from maseval.core.finding import Finding
+from maseval.core.outcome import (
+    ComponentUsage,
+    RecordedEvaluation,
+    RecordedReport,
+    Simulation,
+    parse_report,
+)
+from maseval.core.recorded import mapping, number
+from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
-from maseval.frames import rows
+from maseval.core.storage.records import iter_records
+from maseval.core.storage.redaction import redact, redact_text
+from maseval.core.task.queues import SUBSET
+from maseval.core.words import text, text_or_none
 from maseval.frames.frame import TABLES, Frame
-from maseval.frames.sources import AnyRun, FrameSource, OpenedSource, sources_of
+from maseval.report.checks import shown_verdicts
+from maseval.report.conversation import conversation
+from maseval.runs import default_root, list_runs, read_remarks
+from maseval.runs.annotations import annotations_or_problem
+from maseval.runs.config import RunConfig, mark_of
+from maseval.runs.config_file import is_run_folder
+from maseval.runs.recording import Recording
+from maseval.runs.verdict_check import RunDoubt, VerdictCheck, doubt_about
 
-_Rows = Iterator[Mapping[str, object]]
-_RowsOfSource = Callable[[OpenedSource], _Rows]
-_RowsOfReport = Callable[[RecordedReport, OpenedSource], _Rows]
+AnyRun = str | os.PathLike[str]
+SourceForm = Literal["folder", "results", "reports"]
+
+
+class FrameSource(NamedTuple):
+    """One run, by the name that its rows have."""
+
+    name: str
+    path: Path
+    form: SourceForm
+    options: ScoringOptions
+
+
+class OpenedSource:
+    """A source as it is now; its reports are read one at a time.
+
+    A file of reports has no plan, and nothing can be found out about its simulations.
+    """
+
+    def __init__(self, source: FrameSource) -> None:
+        self.source = source
+        self._recording: Recording | None = None
+        self._check: VerdictCheck | None = None
+        self.config: Mapping[str, object] = {}
+        self.planned: Collection[Simulation] | None = None
+        self.damaged = 0
+        if source.form == "reports":
+            if mark := mapping(shared_config(source.path), SUBSET):
+                self.config = {SUBSET: mark}
+            return
+        self._recording = run = open_recording(source.path, source.options)
+        warn_of_damage(run)
+        if source.form == "folder" and not source.options.as_recorded:
+            self._recording, self._check = recompute_verdicts(run)
+        self.config, self.planned, self.damaged = run.config.values, run.planned, len(run.damaged)
+
+    def reports(self) -> Iterator[Report]:
+        """Yield the reports, in the order of the plan if there is one."""
+        if self._recording is not None:
+            yield from self._recording.reports()
+            return
+        path = self.source.path
+        for row, record in enumerate(iter_records(path), 1):
+            yield cast("Report", parse_report(record, f"{path}, line {row}").raw)
+
+    @cached_property
+    def _examined(self) -> ExaminedRun | None:
+        return None if self._recording is None else ExaminedRun(self._recording)
+
+    @property
+    def variants(self) -> Sequence[Variant]:
+        """The numbers beside the official one."""
+        return (
+            ()
+            if self._recording is None
+            else support_for(self._recording).variants(self._recording)
+        )
+
+    def findings(self, report: RecordedReport) -> Sequence[Finding]:
+        """Return what was found about a report."""
+        if self._examined is None:
+            return ()
+        raw = cast("Report", report.raw)
+        return self._examined.examine(Simulation.of(raw), FINDINGS, raw).findings
+
+    def keep_findings(self) -> None:
+        if "_examined" in vars(self) and self._examined is not None:
+            self._examined.save()
+
+    def doubt(self) -> RunDoubt | None:
+        """Return why its numbers are doubtful, if they are."""
+        return None if self._recording is None else doubt_about(self._recording, self._check)
+
+    def recorded_reward(self, report: RecordedReport) -> float | None:
+        """Return the reward that stands in the folder or file."""
+        if self.is_recomputed(report):
+            return number(report.raw.get("recorded_reward"))
+        return report.reward
+
+    def is_recomputed(self, report: RecordedReport) -> bool:
+        """Return True if the verdict of a report is not the recorded one; of files, all are new."""
+        if self.source.form == "folder":
+            return "recorded_reward" in report.raw
+        return self.source.form == "results" and not self.source.options.as_recorded
+
+
+def sources_of(
+    runs: Sequence[AnyRun | Sequence[AnyRun]], options: ScoringOptions
+) -> list[FrameSource]:
+    """Find the runs that are named, also in lists; of a folder that holds runs, all by name.
+
+    Without any, all below the folder of all runs.
+    """
+    named: list[AnyRun] = []
+    for run in runs:
+        named += [run] if isinstance(run, str | os.PathLike) else run
+    found = (each for run in named or [default_root()] for each in _find_sources(run))
+    kept = {path.resolve(): (path, form) for path, form in found}.values()
+    short = [path.name if form == "folder" else path.stem for path, form in kept]
+    return [
+        FrameSource(name if short.count(name) == 1 else str(path), path, form, options)
+        for name, (path, form) in zip(short, kept, strict=True)
+    ]
+
+
+def _find_sources(run: AnyRun) -> list[tuple[Path, SourceForm]]:
+    path = Path(run)
+    if path.is_file():
+        return [(path, "reports" if holds_reports(path) else "results")]
+    if path.is_dir() and not is_run_folder(path):
+        if (path / "results.json").is_file():
+            return [(path, "results")]
+        below = sorted(each.path for each in list_runs(path))
+        if below:
+            return [(each, "folder") for each in below]
+    try:
+        return [(run_path(run), "folder")]
+    except UnknownRunError:
+        raise UnknownRunError(
+            f"{path} is not a run, a folder of runs, a results file or a file of reports; "
+            "`maseval runs` lists the runs"
+        ) from None
+
+
+Rows = Iterator[dict[str, object]]
+
+
+def run_rows(opened: OpenedSource) -> Rows:
+    """Summarise a run in one pass through its reports, counted as ``maseval show`` counts."""
+    started: list[str] = []
+    lines = []
+    for report in opened.reports():
+        lines.append(RecordedReport(report).outcome)
+        started += [str(report["started_at"])] if report.get("started_at") else []
+    planned = [line.simulation for line in lines] if opened.planned is None else opened.planned
+    path, config = opened.source.path, opened.config
+    annotations, _ = annotations_or_problem(path)
+    summary = run_summary(lines, planned, config=RunConfig(dict(config))) if planned else None
+    score = mapping(summary.overall.pass_1 if summary else None)
+    kinds = Counter(line.kind for line in lines)
+    doubt = opened.doubt()
+    yield {
+        "path": str(path),
+        "form": opened.source.form,
+        "benchmark": config.get("benchmark"),
+        "version": support_by_name(config.get("benchmark")).version(config),
+        "agent": _player_name(config.get("agent")),
+        "user": _player_name(config.get("user")),
+        "seed": config.get("seed"),
+        "tasks": len({(one.domain, one.task_id) for one in planned}),
+        "trials": config.get("trials"),
+        "planned": None if opened.planned is None else len(opened.planned),
+        "simulations": len(lines),
+        "passed": kinds["pass"],
+        "failed": kinds["fail"],
+        "errors": kinds["error"],
+        "unjudged": kinds["unjudged"],
+        "verdicts": summary.overall.verdicts if summary else 0,
+        "pass_1": score.get("value"),
+        "pass_1_low": score.get("low"),
+        "pass_1_high": score.get("high"),
+        "pass_1_worst": score.get("worst", score.get("value")),
+        "pass_1_best": score.get("best", score.get("value")),
+        "estimate": mark_of(config),
+        "cost": summary and summary.cost,
+        "tokens": summary and summary.tokens,
+        "started_at": min(started, default=None),
+        "tags": ", ".join(annotations.tags) or None,
+        "note": annotations.note,
+        "damaged": opened.damaged,
+        "unconfirmed": "; ".join(doubt["reasons"] if doubt else ()) or None,
+        "pass_1_recorded": mapping(doubt, "recorded").get("value"),
+        "pass_1_recomputed": mapping(doubt, "recomputed").get("value"),
+        "config": redact(config) if config else None,
+    }
+
+
+def _player_name(player: object) -> object:
+    given = mapping(player)
+    known = (
+        given.get(key) for key in ("player", "model", "model_id", "function", "reference", "name")
+    )
+    return next((text(each) for each in known if each), None) or player
+
+
+def score_rows(opened: OpenedSource) -> Rows:
+    """Yield a row for each pass^k, counted as ``maseval show`` counts."""
+    variants = opened.variants
+    outcomes, findings = [], dict[Simulation, Sequence[Finding]]()
+    for report in opened.reports():
+        parsed = RecordedReport(report)
+        outcomes.append(parsed.outcome)
+        if variants:
+            findings[Simulation.of(report)] = opened.findings(parsed)
+    opened.keep_findings()
+    for score in variant_scores(outcomes, findings, variants, opened.planned):
+        for k, each in score.pass_hat.items():
+            yield {
+                "domain": score.domain,
+                "counted": score.counted,
+                "k": k,
+                "value": each.value,
+                "low": each.low,
+                "high": each.high,
+                **score.counts,
+            }
+
+
+def remark_rows(opened: OpenedSource) -> Rows:
+    for each in read_remarks(opened.source.path):
+        yield {
+            **each.simulation._asdict(),
+            "message": each.message,
+            "opinion": each.opinion,
+            "outcome": each.outcome,
+            "text": redact_text(each.text) or None,
+            "written_at": each.written,
+        }
+
+
+def simulation_rows(report: RecordedReport, source: OpenedSource) -> Rows:
+    messages, error = conversation(report), report.error.message
+    checks = [
+        check for verdict in shown_verdicts(report, messages) for check in verdict.get("checks", ())
+    ]
+    calls = [call for message in messages for call in message.get("calls", ())]
+    sides = {side: [each for each in report.usage if _side(each) == side] for side in _SIDES}
+    yield {
+        "status": report.status,
+        "outcome": report.kind,
+        "passed": report.outcome.passed,
+        "reward": report.reward,
+        "recorded_reward": source.recorded_reward(report),
+        "recomputed": source.is_recomputed(report),
+        "reward_breakdown": _reward_breakdown(report),
+        "checks": len(checks),
+        "checks_met": sum(check["met"] for check in checks),
+        "termination": report.termination,
+        "error_type": report.error.type,
+        "error": None if error is None else redact_text(error),
+        "started_at": report.started_at or None,
+        "seconds": report.seconds,
+        "seed": report.seed,
+        "attempts": 1 + len(report.attempts),
+        "messages": len(report.said()),
+        "tool_calls": len(calls),
+        "tool_errors": sum(bool(call["result"] and call["result"]["failed"]) for call in calls),
+        "agent": _join(agent.name for agent in report.agents.values()),
+        "agent_model": report.models_of("agent"),
+        "user_model": report.models_of("user"),
+        "cost": report.cost,
+        **{f"{side}_cost": report.cost_of(parts) for side, parts in sides.items()},
+        "input_tokens": _sum(report.usage, "input_tokens"),
+        "cached_tokens": _sum(report.usage, "cached_input_tokens"),
+        "output_tokens": _sum(report.usage, "output_tokens"),
+        "state_changed": report.environment.get("db_changed"),
+        "query": report.query or None,
+        "final_answer": report.final_answer,
+    }
+
+
+_SIDES = ("agent", "user")
+
+
+def _side(used: ComponentUsage) -> str | None:
+    category, _, name = used.component.partition(":")
+    named = name.partition("_")[0] if category == "models" else category.removesuffix("s")
+    return text_or_none(named)
+
+
+def _sum(used: list[ComponentUsage], key: str) -> float | None:
+    known = [found for each in used if (found := getattr(each, key)) is not None]
+    return sum(known) if known else None
+
+
+def _reward_breakdown(report: RecordedReport) -> str | None:
+    found = [
+        each.raw.get("reward_breakdown") or each.reward_info.get("reward_breakdown")
+        for each in report.evaluations
+    ]
+    return next((text(each) for each in found if each), None)
+
+
+def _join(names: Iterable[str | None]) -> str | None:
+    return ", ".join(dict.fromkeys(name for name in names if name is not None)) or None
+
+
+def message_rows(report: RecordedReport, source: OpenedSource) -> Rows:
+    for position, (speaker, message) in enumerate(report.said()):
+        answer = message.role == "tool"
+        yield {
+            "position": position,
+            "speaker": speaker,
+            "role": message.role,
+            "content": message.content,
+            "tool_calls": len(message.calls),
+            "tool_call_id": message.call_id if answer else None,
+            "failed": bool(message.error) if answer else None,
+            "at": message.timestamp,
+            "cost": message.cost,
+            "input_tokens": message.input_tokens,
+            "output_tokens": message.output_tokens,
+            "reasoning_tokens": number(message.usage.get("reasoning_tokens")),
+            "reasoning": message.reasoning,
+        }
+
+
+def agent_rows(report: RecordedReport, source: OpenedSource) -> Rows:
+    """Yield the part of each agent of a team."""
+    cause = cause_in(source.findings(report)) if report.team else None
+    decided = cause and report.decider(cause.message)
+    for each in report.work():
+        yield {**each._asdict(), "decided": each.agent == decided if decided else None}
+
+
+def tool_call_rows(report: RecordedReport, source: OpenedSource) -> Rows:
+    for message in conversation(report):
+        for position, call in enumerate(message.get("calls", ())):
+            result = call["result"]
+            yield {
+                "message": message["index"],
+                "position": position,
+                "speaker": message.get("speaker"),
+                "caller": call["by"],
+                "tool": call["name"],
+                "arguments": call["arguments"],
+                "writes": call["writes"] if call["name"] in report.tool_types else None,
+                "answered": result is not None,
+                "failed": None if result is None else result["failed"],
+                "result": None if result is None else result["text"],
+            }
+
+
+_NAMES = ("name", "evaluator", "metric")
+
+
+def check_rows(report: RecordedReport, source: OpenedSource) -> Rows:
+    """Yield a row for each check, or for the verdict of an evaluator that lists none."""
+    verdicts = zip(report.evaluations, shown_verdicts(report, conversation(report)), strict=True)
+    for evaluator, (returned, verdict) in enumerate(verdicts):
+        for position, row in enumerate(verdict.get("checks", [_verdict_cells(returned)])):
+            place = {"evaluator": evaluator, "position": position}
+            yield {**place, "arguments": None, "message": None, **row}
+
+
+def _verdict_cells(returned: RecordedEvaluation) -> dict[str, object]:
+    named = (text_or_none(returned.raw.get(key)) for key in _NAMES)
+    return {
+        "kind": "VERDICT",
+        "name": next(filter(None, named), None),
+        "met": returned.passed,
+        "counts": True,
+        "evidence": dict(returned.raw),
+    }
+
+
+def finding_rows(report: RecordedReport, source: OpenedSource) -> Rows:
+    for each in source.findings(report):
+        yield {
+            "passed": report.outcome.passed,
+            "user_model": report.models_of("user"),
+            "counts": each.counts,
+            **each.to_dict(),
+        }
+
+
+_RowsOfSource = Callable[[OpenedSource], Rows]
+_RowsOfReport = Callable[[RecordedReport, OpenedSource], Rows]
 
 
 class Table(Protocol):
@@ -34,7 +439,7 @@ def _table(name: str, rows_of: _RowsOfSource) -> Table:
         sources = sources_of(runs, ScoringOptions(**options))
         return Frame(TABLES[name], lambda: (row for each in sources for row in read(each)))
 
-    def read(source: FrameSource) -> _Rows:
+    def read(source: FrameSource) -> Rows:
         return ({"run": source.name, **row} for row in rows_of(OpenedSource(source)))
 
     frame.__name__ = frame.__qualname__ = name
@@ -43,7 +448,7 @@ def _table(name: str, rows_of: _RowsOfSource) -> Table:
 
 
 def _by_report(rows_of: _RowsOfReport) -> _RowsOfSource:
-    def rows_of_source(opened: OpenedSource) -> _Rows:
+    def rows_of_source(opened: OpenedSource) -> Rows:
         for report in map(RecordedReport, opened.reports()):
             key = dict(zip(("domain", "task_id", "trial"), report.key, strict=True))
             for row in rows_of(report, opened):
@@ -53,20 +458,15 @@ def _by_report(rows_of: _RowsOfReport) -> _RowsOfSource:
     return rows_of_source
 
 
-runs = _table("runs", rows.run_rows)
-simulations = _table("simulations", _by_report(rows.simulation_rows))
-messages = _table("messages", _by_report(rows.message_rows))
-agents = _table("agents", _by_report(rows.agent_rows))
-tool_calls = _table("tool_calls", _by_report(rows.tool_call_rows))
-checks = _table("checks", _by_report(rows.check_rows))
-findings = _table("findings", _by_report(rows.finding_rows))
-scores = _table("scores", rows.score_rows)
-remarks = _table("remarks", rows.remark_rows)
+runs = _table("runs", run_rows)
+simulations = _table("simulations", _by_report(simulation_rows))
+messages = _table("messages", _by_report(message_rows))
+agents = _table("agents", _by_report(agent_rows))
+tool_calls = _table("tool_calls", _by_report(tool_call_rows))
+checks = _table("checks", _by_report(check_rows))
+findings = _table("findings", _by_report(finding_rows))
+scores = _table("scores", score_rows)
+remarks = _table("remarks", remark_rows)
 
-_FRAMES = (runs, simulations, messages, agents, tool_calls, checks, findings, scores, remarks)
-
-
-def frame_named(
-    table: str, *runs: AnyRun | Sequence[AnyRun], **options: Unpack[ScoringKeywords]
-) -> Frame:
-    return dict(zip(TABLES, _FRAMES, strict=True))[table](*runs, **options)
+FRAMES: Mapping[str, Table] = {name: globals()[name] for name in TABLES}
+"""The frame of each table, by its name."""

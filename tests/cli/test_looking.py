@@ -1,13 +1,10 @@
 """Commands that look at runs, files and tasks."""
 
-import io
 import json
 import re
 from dataclasses import replace
 
 import pytest
-from rich.console import Console
-from rich.text import Text
 
 from examples.booking import BookingBenchmark, load_tasks
 from maseval.app.results.results import RunResult
@@ -61,25 +58,6 @@ def test_a_run_is_shown_by_path_name_or_as_the_last(name):
     assert result.stdout.count("library │") >= 12
 
 
-@pytest.mark.parametrize("id", ["{}", "{}|a_fault|another_fault", "{} of 日本 in several words"])
-@pytest.mark.parametrize("columns", [120, 60, 50, 46, 40, 24])
-def test_tasks_drawn_as_lines_of_one_row_look_like_rows(noisy, columns, id):
-    view = show(noisy.folder)
-    lines = [line._replace(task_id=id.format(line.task_id)) for line in view.lines]
-    view = replace(view, found=replace(view.found, lines=lines))
-
-    def draw(table):
-        console = Console(file=io.StringIO(), width=columns, force_terminal=True)
-        console.print(table)
-        return console.file.getvalue()
-
-    found = list(cli_show._task_rows(view))
-    rows = [[Text.from_markup(cell) for cell in row.values()] for row in found]
-    by_row = draw(cli_show._task_table(rows, list(found[0])))
-    assert len(rows) == 12
-    assert draw(cli_show._trials(view, columns)) == by_row
-
-
 def test_a_task_whose_id_is_a_number_has_no_other_number(noisy):
     view = show(noisy.folder)
     names = dict.fromkeys(line.task_id for line in view.lines)
@@ -87,7 +65,7 @@ def test_a_task_whose_id_is_a_number_has_no_other_number(noisy):
     lines = [line._replace(task_id=ids[line.task_id]) for line in view.lines]
     view = replace(view, found=replace(view.found, lines=lines))
 
-    headers = [column.header for column in cli_show._trials(view, 120).columns]
+    headers = [column.header for column in cli_show._trials(view).columns]
 
     assert headers == ["domain", "task", "trials", "passed"]
 

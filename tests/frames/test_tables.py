@@ -10,7 +10,7 @@ from maseval.app.results.finding import UnknownRunError
 from maseval.commands import macs, show, tau2
 from maseval.core.outcome import RecordedReport
 from maseval.frames.frame import TABLES
-from maseval.frames.tables import frame_named
+from maseval.frames.tables import FRAMES
 from maseval.runs import Remark, RunFolder, change_note, change_tags, keep_remark
 from tests.frames.recordings import booking_reports, library_run, team_run
 
@@ -48,7 +48,7 @@ def team(tmp_path_factory):
 @pytest.mark.parametrize("table", TABLES)
 def test_every_row_has_the_declared_columns_with_the_declared_types(table, run, saved, team):
     types = {"text": str, "integer": int, "number": float, "boolean": bool, "time": datetime}
-    frame = frame_named(table, run, saved, team)
+    frame = FRAMES[table](run, saved, team)
 
     rows = list(frame)
 
@@ -61,7 +61,7 @@ def test_every_row_has_the_declared_columns_with_the_declared_types(table, run, 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_what_makes_the_rows_gives_no_more_than_is_declared(table, run, saved, team):
-    frame = frame_named(table, run, saved, team)
+    frame = FRAMES[table](run, saved, team)
 
     assert all(set(row) == {column.name for column in frame.columns} for row in frame._read())
 

@@ -1,29 +1,287 @@
-"""``maseval bundle`` and ``unbundle``: a run as one archive that others can check and open."""
+"""``maseval bundle``: a run as one archive that others can check and open.
 
+It holds the files of a run folder under their own names, with the remarks of readers, and
+``bundle.json``, which has the checksum of each, the end of the log and the number of simulations in
+it, the fingerprint of the data, and the versions of the code. Its report is for those who look into
+the archive: anybody could have changed it, so opening a bundle does not take it over.
+"""
+
+import hashlib
 import os
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
+from shutil import rmtree
+from typing import Any, NotRequired, TypedDict
+from uuid import uuid4
 
 from maseval.app.benchmarks import BenchmarkSupport, support_for
 from maseval.app.results.examined import examine_run
 from maseval.app.results.finding import run_path, warn_of_damage
 from maseval.app.results.report import report
 from maseval.core.exceptions import MASEvalError, NotRunError, OutputExistsError
-from maseval.core.storage.files import write_bytes
-from maseval.core.storage.zip_archive import ArchiveLimits
-from maseval.runs import RunFolder, RunLockedError, default_root, run_state
-from maseval.runs.bundle import (
-    CERTIFICATE,
-    REPORT,
-    SUFFIXES,
-    BundleError,
-    BundleManifest,
-    describe_gaps,
-    open_bundle,
-    simulations_of,
-    write_bundle,
+from maseval.core.outcome import RecordedSoftware
+from maseval.core.storage import strict_json
+from maseval.core.storage.files import SUFFIX, atomic_file, make_room, sync_folder, write_bytes
+from maseval.core.storage.zip_archive import (
+    CHUNK,
+    ArchiveLimits,
+    ArchiveReader,
+    ArchiveWriter,
+    FileDigest,
+    open_archive,
 )
+from maseval.runs import RunFolder, RunLockedError, default_root, run_state
+from maseval.runs.annotations import MOST_REMARKS, REMARKS, read_remarks
+from maseval.runs.config_file import CONFIG, LOG
+from maseval.runs.exceptions import RunFolderError
+from maseval.runs.log import is_session_end, last_record
+from maseval.runs.report_line import Link, Seal
+
+FORM = "maseval bundle 2"
+_FIRST_FORM = "maseval bundle 1"
+SUFFIXES = ".maseval.zip"
+MANIFEST, CERTIFICATE, REPORT, JUDGED = (
+    "bundle.json",
+    "certificate.json",
+    "report.html",
+    "judged.jsonl",
+)
+REQUIRED = (CONFIG, LOG)
+OPTIONAL = (JUDGED, CERTIFICATE, REPORT, REMARKS)
+# What is read at once must fit into memory; a simulation needs a thousandth of what a line may.
+_MOST = {
+    MANIFEST: 16 << 20,
+    CONFIG: 64 << 20,
+    CERTIFICATE: 256 << 20,
+    REMARKS: MOST_REMARKS,
+}
+_LONGEST_LINE = 256 << 20
+
+
+class BundleError(RunFolderError, ValueError):
+    """Not a bundle, or one whose content is not what its list says."""
+
+
+class RunVersions(TypedDict):
+    """The code that simulations were run by."""
+
+    maseval: str | None
+    python: str | None
+    packages: Mapping[str, str]
+
+
+class BundledSimulations(TypedDict):
+    """The simulations of a bundle; ``closed`` unless its last session was killed, or cut off."""
+
+    planned: int
+    recorded: int
+    closed: bool
+
+
+class BundleManifest(TypedDict):
+    """``bundle.json``; ``sha256`` is the checksum of all else in it.
+
+    ``seal`` is the number and the hash of the log's last line. ``simulations`` is not in bundles of
+    the first form.
+    """
+
+    form: str
+    run: str
+    seal: str
+    simulations: NotRequired[BundledSimulations]
+    data: object
+    versions: Sequence[RunVersions]
+    notes: Sequence[str]
+    files: Mapping[str, Mapping[str, object]]
+    sha256: str
+
+
+def versions_of(folder: RunFolder) -> list[RunVersions]:
+    """Return the versions of the code that made the run's reports, each different set once."""
+    found: list[RunVersions] = []
+    for shared in folder.shared:
+        software = RecordedSoftware(shared)
+        versions: RunVersions = {
+            "maseval": software.packages.get("maseval"),
+            "python": software.python,
+            "packages": dict(sorted(software.packages.items())),
+        }
+        if versions not in found:
+            found.append(versions)
+    return found
+
+
+def write_bundle(
+    folder: RunFolder, target: Path, made: Mapping[str, bytes], notes: Sequence[str]
+) -> BundleManifest:
+    """Write the run and the files ``made`` from it; equal runs give equal bytes."""
+    read_remarks(folder.path)  # whoever opens the bundle must be able to
+    kept = [name for name in (LOG, JUDGED, REMARKS) if (folder.path / name).is_file()]
+    files: dict[str, Mapping[str, object]] = {}
+    with atomic_file(target) as file:
+        archive = ArchiveWriter(file)
+        # The file itself may be lost, and its content stands in the log as well.
+        files[CONFIG] = archive.add(CONFIG, BytesIO(folder.first_config))._asdict()
+        for name in kept:
+            with (folder.path / name).open("rb") as content:
+                files[name] = archive.add(name, content)._asdict()
+        for name in sorted(made):
+            files[name] = archive.add(name, BytesIO(made[name]))._asdict()
+        manifest = _manifest(folder, files, notes)
+        archive.add(MANIFEST, BytesIO(f"{strict_json.dumps(manifest, indent=2)}\n".encode("ascii")))
+        archive.close()
+    return manifest
+
+
+def _manifest(
+    folder: RunFolder, files: Mapping[str, Mapping[str, object]], notes: Sequence[str]
+) -> BundleManifest:
+    content: dict[str, Any] = {
+        "form": FORM,
+        "run": folder.path.resolve().name,
+        "seal": folder.seal,
+        "simulations": simulations_of(folder),
+        "data": folder.config.values.get("data"),
+        "versions": versions_of(folder),
+        "notes": list(notes),
+        "files": files,
+    }
+    return {**content, "sha256": _checksum(content)}  # type: ignore[typeddict-item]
+
+
+def simulations_of(folder: RunFolder) -> BundledSimulations:
+    """Count the simulations of a run, and look whether its last session closed."""
+    return {
+        "planned": len(folder.planned),
+        "recorded": len(folder.recorded),
+        "closed": is_session_end(last_record(folder.log)),
+    }
+
+
+def describe_gaps(simulations: BundledSimulations) -> list[str]:
+    """Return sentences on what a run lacks of its plan, and of its end."""
+    planned, recorded = simulations["planned"], simulations["recorded"]
+    few = [f"only {recorded} of {planned} planned simulations are recorded"]
+    torn = ["its log has no closing line: the last session was killed, or the log was cut off"]
+    return few * (recorded < planned) + torn * (not simulations["closed"])
+
+
+def _checksum(content: Mapping[str, object]) -> str:
+    listed = {key: content[key] for key in sorted(content) if key != "sha256"}
+    return hashlib.sha256(strict_json.dumps(listed).encode()).hexdigest()
+
+
+@contextmanager
+def open_bundle(
+    path: Path, target: Path, limits: ArchiveLimits | None = None
+) -> Iterator[RunFolder]:
+    """Yield the run of a bundle, checked, in a folder that becomes ``target`` if all goes well.
+
+    The checksums of all files, the run's configuration, and every seal and link of its log must be
+    right; else nothing stays behind.
+    """
+    if not path.is_file():
+        what = "is not a file" if path.exists() else "does not exist"
+        raise BundleError(f"{path} {what}; name the archive that `maseval bundle` wrote")
+    if os.path.lexists(target):
+        raise OutputExistsError(f"{target} already exists; choose another folder with --output")
+    make_room(target)
+    hidden = target.with_name(f".{uuid4().hex}{SUFFIX}")
+    try:
+        hidden.mkdir()
+    except OSError as error:  # whoever reads it knows only the name that the folder is to get
+        raise OSError(error.errno, error.strerror, str(target)) from error
+    try:
+        manifest = _unpack(path, hidden, limits)
+        folder = RunFolder.read(hidden)
+        _check_log(path, folder, manifest)
+        Seal.write(folder.log, Link.parse(folder.seal))
+        yield folder
+        if os.path.lexists(target):
+            raise OutputExistsError(f"{target} appeared meanwhile; choose another --output")
+        hidden.rename(target)
+    except BaseException:
+        rmtree(hidden, ignore_errors=True)
+        raise
+    sync_folder(target.parent)
+
+
+def _unpack(path: Path, folder: Path, limits: ArchiveLimits | None) -> BundleManifest:
+    with open_archive(path, (MANIFEST, *REQUIRED, *OPTIONAL), limits) as archive:
+        missing = {MANIFEST, *REQUIRED} - set(archive.names)
+        if missing:
+            raise BundleError(f"{path} is not a bundle: it has no {min(missing)}")
+        manifest = _read_manifest(path, archive, folder / MANIFEST)
+        listed = {MANIFEST, *manifest["files"]}
+        if listed != set(archive.names):
+            odd = ", ".join(sorted(listed ^ set(archive.names)))
+            raise BundleError(f"{path}: its files are not the listed ones ({odd})")
+        for name in manifest["files"]:
+            with (folder / name).open("xb") as file:
+                digest = archive.copy(name, file, _MOST.get(name))
+            _check(path, name, digest, manifest["files"][name])
+    (folder / REPORT).unlink(missing_ok=True)
+    for name in (LOG, JUDGED):
+        if name in manifest["files"]:
+            _check_lines(path, folder / name)
+    read_remarks(folder)
+    return manifest
+
+
+def _read_manifest(path: Path, archive: ArchiveReader, target: Path) -> BundleManifest:
+    with target.open("xb") as file:
+        archive.copy(MANIFEST, file, _MOST[MANIFEST])
+    try:
+        content = strict_json.loads(target.read_bytes())
+        keys = BundleManifest.__required_keys__ | set(BundleManifest.__optional_keys__)
+        first = isinstance(content, dict) and content.get("form") == _FIRST_FORM
+        fits = isinstance(content, dict) and content.keys() == (
+            BundleManifest.__required_keys__ if first else keys
+        )
+        known = fits and content["form"] in (FORM, _FIRST_FORM)
+        if not known or not isinstance(content["files"], dict):
+            raise ValueError(f"not of the form {FORM!r}")
+        if content["sha256"] != _checksum(content):
+            raise ValueError("it was changed after it was written")
+    except (ValueError, RecursionError) as error:
+        raise BundleError(f"{path}: its {MANIFEST} cannot be used: {error}") from None
+    manifest: BundleManifest = content
+    return manifest
+
+
+def _check(path: Path, name: str, found: FileDigest, listed: object) -> None:
+    if listed != found._asdict():
+        raise BundleError(
+            f"{path}: its {name} was changed: its checksum is {found.sha256}, not the one listed; "
+            "ask for another copy"
+        )
+
+
+def _check_lines(path: Path, file: Path) -> None:
+    length = 0
+    with file.open("rb") as content:
+        while piece := content.read(CHUNK):
+            first, *rest = piece.split(b"\n")
+            length += len(first)
+            if length > _LONGEST_LINE:
+                raise BundleError(f"{path}: a line of its {file.name} is too long to be read")
+            length = len(rest[-1]) if rest else length
+
+
+def _check_log(path: Path, folder: RunFolder, manifest: BundleManifest) -> None:
+    if folder.damaged:
+        raise BundleError(f"{path}: its log is damaged: {folder.damaged[0]}")
+    if folder.seal != manifest["seal"]:
+        raise BundleError(
+            f"{path}: its log ends with {folder.seal}, not with {manifest['seal']} as listed"
+        )
+    listed, found = manifest.get("simulations"), simulations_of(folder)
+    if listed is not None and listed != found:
+        raise BundleError(f"{path}: its simulations are {found}, not {listed} as listed")
 
 
 @dataclass(frozen=True)

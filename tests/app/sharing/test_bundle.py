@@ -8,12 +8,12 @@ import zipfile
 
 import pytest
 
+from maseval.app.sharing.bundle import BundleError, open_bundle
 from maseval.commands import bundle, gate, show, tau2, unbundle
 from maseval.core.exceptions import NotRunError, OutputExistsError
 from maseval.core.storage import strict_json
 from maseval.core.storage.zip_archive import ArchiveError, ArchiveLimits
 from maseval.runs import RunFolder, RunLockedError, list_runs
-from maseval.runs.bundle import BundleError, open_bundle
 from tests.cli.commandline import maseval
 from tests.damage import DAMAGES
 from tests.frames.recordings import library_run
@@ -331,7 +331,7 @@ def test_a_run_of_any_benchmark_is_bundled_without_a_certificate(tmp_path):
 
 
 def test_a_line_that_would_fill_the_memory_is_refused(archive, tmp_path, monkeypatch):
-    monkeypatch.setattr("maseval.runs.bundle._LONGEST_LINE", 1000)
+    monkeypatch.setattr("maseval.app.sharing.bundle._LONGEST_LINE", 1000)
 
     with pytest.raises(BundleError, match=r"a line of its log\.jsonl is too long"):
         unbundle(archive, tmp_path / "out")
