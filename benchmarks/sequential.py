@@ -39,7 +39,6 @@ TASKS = {"airline": 50, "retail": 114, "telecom": 114}
 TRIALS = 4
 MARGIN = 0.05
 WRITTEN, PRINTED = 10_000, 160
-Baseline = Literal["alongside", "finished"]
 Patterns = tuple[float, ...]
 Row = tuple[str, ...]
 ERROR, POWER_LOST, COVERAGE = 0.055, 0.02, (0.93, 0.97)
@@ -98,11 +97,10 @@ def shift(chances: Sequence[float], gain: float, unequal: float = 0.0) -> list[f
 
 
 class Cell(NamedTuple):
-    """A made-up comparison: the tasks, the truth, the baseline and the way to spend."""
+    """A made-up comparison with a finished baseline: the tasks, the truth and the question."""
 
     tasks: str
     truth: str
-    baseline: Baseline
     question: Literal["better", "not worse"] = "better"
 
     @property
@@ -117,11 +115,10 @@ class Cell(NamedTuple):
         return old, shift(old, int(self.truth) / 100)
 
     def plan(self, looks: tuple[int, ...]) -> SequentialPlan:
-        finished = TRIALS if self.baseline == "finished" else None
         return SequentialPlan(
             self.question,
             looks,
-            baseline_trials=finished,
+            baseline_trials=TRIALS,
             margin=MARGIN if self.question == "not worse" else 0.0,
         )
 
@@ -152,7 +149,7 @@ def simulate(cell: Cell, repetitions: int, seed: int = 0) -> Found:
     plan, fixed = cell.plan(looks), cell.plan((TRIALS,))
     rows = []
     for _ in range(repetitions):
-        rounds = draw_rounds(cell.baseline, before, after, rng)
+        rounds = draw_rounds(before, after, rng)
         stopped = stop(plan, rounds)
         whole = decide_difference(fixed, rounds[-1:])
         assert stopped.interval is not None
@@ -179,7 +176,7 @@ def repeated_test_row(cell: Cell, repetitions: int) -> Row:
     old, new = (list(map(patterns, each)) for each in cell.chances)
     rng, errors = random.Random(str(cell)), 0
     for _ in range(repetitions):
-        rounds = draw_rounds(cell.baseline, old, new, rng)
+        rounds = draw_rounds(old, new, rng)
         errors += any(
             decide_difference(cell.plan((look,)), [each]).outcome != "undecided"
             for look, each in enumerate(rounds, start=1)
@@ -197,7 +194,7 @@ def stop(plan: SequentialPlan, rounds: Sequence[Evidence]) -> Decision:
 
 
 def draw_rounds(
-    baseline: Baseline, old: Sequence[Patterns], new: Sequence[Patterns], rng: random.Random
+    old: Sequence[Patterns], new: Sequence[Patterns], rng: random.Random
 ) -> list[Evidence]:
     """Return the evidence after each trial."""
     draw = rng.random
@@ -207,7 +204,7 @@ def draw_rounds(
     )
     rounds: list[Counter[PairedTask]] = [Counter() for _ in range(TRIALS)]
     for (theirs, mine), count in drawn.items():
-        for look, task in enumerate(count_pattern(baseline, theirs, mine)):
+        for look, task in enumerate(count_pattern(theirs, mine)):
             rounds[look][task] += count
     return list(map(Evidence, rounds))
 
@@ -222,29 +219,22 @@ def patterns(chance: float) -> Patterns:
 
 
 @cache
-def count_pattern(baseline: Baseline, theirs: int, mine: int) -> list[PairedTask]:
+def count_pattern(theirs: int, mine: int) -> list[PairedTask]:
     """Return the counts of a task after each trial; a bit is set for each that passed."""
     found = []
     for trials in range(1, TRIALS + 1):
         first = 2**trials - 1
         new = Trials(trials, (mine & first).bit_count())
-        if baseline == "finished":
-            found.append(PairedTask(new, Trials(TRIALS, theirs.bit_count())))
-        else:
-            old = Trials(trials, (theirs & first).bit_count())
-            both = (mine & theirs & first).bit_count()
-            found.append(PairedTask(new, old, new.passed - both, old.passed - both))
+        found.append(PairedTask(new, Trials(TRIALS, theirs.bit_count())))
     return found
 
 
 DIFFERENCES = [
-    Cell(tasks, truth, baseline)
-    for tasks, truth, baseline in product(
-        (*TASKS, "all"), ("equal", "equal on average", "+5", "+10"), ("alongside", "finished")
-    )
+    Cell(tasks, truth)
+    for tasks, truth in product((*TASKS, "all"), ("equal", "equal on average", "+5", "+10"))
 ]
 OTHERS = [
-    Cell(tasks, truth, "alongside", question="not worse")
+    Cell(tasks, truth, question="not worse")
     for tasks, truth in product((*TASKS, "all"), ("-5", "equal"))
 ]
 
@@ -286,7 +276,7 @@ def faults(cell: Cell, found: Found, repetitions: int) -> list[str]:
 
 
 HEAD: Row = (
-    *("tasks", "truth", "baseline", "better", "worse", "better or worse, all trials"),
+    *("tasks", "truth", "better", "worse", "better or worse, all trials"),
     *("coverage", "simulations run"),
 )
 
@@ -297,7 +287,6 @@ def rows_of(found: Mapping[Cell, Found]) -> list[Row]:
         (
             cell.tasks,
             cell.truth,
-            cell.baseline,
             _percent(each.high),
             _percent(each.low),
             f"{_percent(each.fixed_high)} / {_percent(each.fixed_low)}",
@@ -332,7 +321,7 @@ MOST_TRIALS = 8
 
 def simulate_width(width: Width, repetitions: int) -> Row:
     """Return how often the interval holds, how often it is narrow enough, and the trials run."""
-    chances = Cell(width.tasks, "equal", "alongside").chances[0]
+    chances = Cell(width.tasks, "equal").chances[0]
     looks = tuple(range(1, MOST_TRIALS + 1))
     plan = SequentialPlan("precision", looks, half_width=width.half_width, claim=width.claim)
     rng, rows = random.Random(str(width)), []
@@ -358,7 +347,7 @@ def first_failure_rows(k: int = 4) -> list[Row]:
     """Return what stopping a task at its first failure saves, and what equal outcomes distort."""
     rows: list[Row] = []
     for tasks in (*TASKS, "all"):
-        chances = Cell(tasks, "equal", "alongside").chances[0]
+        chances = Cell(tasks, "equal").chances[0]
         truth = fmean(p**k for p in chances)
         run = fmean(sum(p**j for j in range(k)) for p in chances) / k
         distorted = fmean(p**2 for p in chances)
@@ -392,11 +381,7 @@ def main() -> None:
         "differences": rows_of(found),
         "others": [(name, *row) for name, row in zip(names, rows_of(others), strict=True)],
         "widths": [simulate_width(width, few) for width in WIDTHS],
-        "repeated tests": [
-            repeated_test_row(cell, few)
-            for cell in DIFFERENCES
-            if is_null(cell) and cell.baseline == "alongside"
-        ],
+        "repeated tests": [repeated_test_row(cell, few) for cell in DIFFERENCES if is_null(cell)],
         "first failures": first_failure_rows(),
     }
     for title, rows in tables.items():

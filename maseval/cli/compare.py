@@ -221,9 +221,7 @@ def plan(
     tasks: int | None = option(None, "Number of tasks, if no run is given."),
     rate: float | None = option(None, "The pass rate, in percent."),
     spread: float | None = option(None, "Standard deviation of the pass rates of single tasks."),
-    alongside: bool = flag(
-        "Rerun the baseline alongside the new run, trial by trial.", "--alongside"
-    ),
+    alongside: bool = flag("Plan for a baseline that is run again, too.", "--alongside"),
     concurrency: int = option(1, "Simulations at once, for the time estimate.", "-j"),
     between: str | None = option(
         None, "Two levels of a factor of a grid: system=react,team.", "--between"

@@ -243,16 +243,18 @@ class _Design:
             self.half_width_like(trials),
             None if about.cost is None else number * about.cost,
             None if about.seconds is None else number * about.seconds,
-            None if difference is None else self.share_run(trials, difference),
+            None
+            if difference is None or about.trials is None
+            else self.share_run(trials, difference, about.trials),
         )
 
-    def share_run(self, trials: int, difference: float) -> float:
-        """Return the share of the trials that is run on average, with a look after each."""
+    def share_run(self, trials: int, difference: float, baseline: int) -> float:
+        """Return the share that is run on average, with a look after each trial of all tasks."""
         if trials == 1:
             return 1.0
         every = tuple(range(1, min(trials, _MOST_EXPECTED) + 1))
         looks = tuple(dict.fromkeys(math.ceil(trials * each / len(every)) for each in every))
-        plan = SequentialPlan("better", looks, self.about.trials, level=self.level)
+        plan = SequentialPlan("better", looks, baseline, level=self.level)
         bands = []
         for look, z in zip(looks[:-1], plan.boundaries, strict=False):
             information = 1 / self.variance(look)
@@ -289,9 +291,9 @@ class _Design:
         if trials > MOST_TRIALS:
             return f"cannot be shown with these tasks: it would take {trials:,} trials of each"
         words = f"{count_of(trials, 'trial')} per task, {self._price(self.simulations(trials))}"
-        if differing is not None or trials == 1:
+        if differing is not None or trials == 1 or self.about.trials is None:
             return words
-        share = percent(self.share_run(trials, difference), 0)
+        share = percent(self.share_run(trials, difference, self.about.trials), 0)
         return f"{words}; with interim looks {share} of that on average"
 
     def _why_not(self, differing: float, allowed: float) -> str:

@@ -10,16 +10,10 @@ from maseval.stats.trials import Trials
 
 
 class PairedTask(NamedTuple):
-    """One task at one look: trials of both systems, and pairs of which only one passed.
-
-    Alongside a baseline only trials with a verdict on both sides are counted; against a finished
-    one there are no pairs.
-    """
+    """One task at one look: trials of the new system so far, and all of the finished baseline."""
 
     new: Trials
     baseline: Trials
-    only_new: int = 0
-    only_baseline: int = 0
 
     @property
     def difference(self) -> float:
@@ -42,41 +36,19 @@ class Evidence:
         return self._mean(lambda each: each.difference) if self.tasks else 0.0
 
     @cached_property
-    def surplus(self) -> int:
-        """The pairs that only the new system passed, less those that only the baseline did."""
-        return sum(n * (each.only_new - each.only_baseline) for each, n in self._kinds.items())
-
-    @cached_property
-    def differing(self) -> int:
-        """The pairs that one of the two passed."""
-        return sum(n * (each.only_new + each.only_baseline) for each, n in self._kinds.items())
-
-    @cached_property
     def trials(self) -> int:
         """The trials of the new system that count."""
         return sum(n * each.new.total for each, n in self._kinds.items())
 
-    def variance(self, alongside: bool) -> float:
+    def variance(self) -> float:
         """Return the variance of the difference if only the trials are repeated.
 
-        One more pair that differs is added, as luck may hide where all agree.
+        That of one more trial is added on either side, as luck may hide where all agree.
         """
         new = self._mean(lambda each: 1 / each.new.total)
-        if alongside:
-            return (self._pair_variance + new / self.tasks) * new / self.tasks
         old = self._mean(lambda each: 1 / each.baseline.total)
         mine, theirs = self._trial_variances
         return ((mine + new / self.tasks) * new + (theirs + old / self.tasks) * old) / self.tasks
-
-    @cached_property
-    def _pair_variance(self) -> float:
-        """The variance of the difference in one pair, given the task."""
-        found = self._mean_of_most(_of_pairs, lambda each: each.new.total > 1)
-        if found is not None:
-            return found
-        # Single pairs do not tell a difference of the systems at one task from luck: at most this.
-        share = self._mean(lambda each: (each.only_new + each.only_baseline) / each.new.total)
-        return max(0.0, share - self.difference**2)
 
     @cached_property
     def _trial_variances(self) -> tuple[float, float]:
@@ -98,7 +70,7 @@ class Evidence:
 
         Source: Mantel & Haenszel 1959, with all tasks of equal weight.
         """
-        step = min((a.total + b.total) / (a.total * b.total) for a, b, *_ in self._kinds)
+        step = min((a.total + b.total) / (a.total * b.total) for a, b in self._kinds)
         return self._mean(_of_exchanges) / self.tasks, step / self.tasks
 
     def _mean(self, score: Callable[[PairedTask], float]) -> float:
@@ -115,11 +87,6 @@ class Evidence:
             if 2 * count >= self.tasks
             else None
         )
-
-
-def _of_pairs(task: PairedTask) -> float:
-    n, total = task.new.total, task.only_new - task.only_baseline
-    return (task.only_new + task.only_baseline - total * total / n) / (n - 1)
 
 
 def _of_trials(trials: Trials) -> float:

@@ -1,9 +1,9 @@
 """Decisions on the way: trials come in rounds, and after each round it is asked if that is enough.
 
 The claim is about **these tasks**: new trials of them would show the same. Two systems are told
-apart by the joint sign-flip test over the (task, trial) pairs, which is exact; against a finished
-baseline all of its trials are used, stratified by task (Mantel & Haenszel 1959), and a margin is
-tested with the variance of the trials (Wald 1943), both with the boundaries of the normal law. The
+apart by all trials of a finished baseline and those of the new one so far, stratified by task
+(Mantel & Haenszel 1959), and a margin is tested with the variance of the trials (Wald 1943), both
+with the boundaries of the normal law. The
 estimate and the interval allow for the stopping: results are ordered by the look at which they
 come, and then by size (Tsiatis, Rosner & Mehta 1984; Jennison & Turnbull 2000, section 8.5). Where
 a run ended for another reason, the interval is a repeated one, which holds at any time (Jennison &
@@ -13,7 +13,6 @@ Turnbull 1989).
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -26,7 +25,6 @@ from maseval.stats.intervals import Interval
 from maseval.stats.paired_evidence import Evidence, PairedTask
 from maseval.stats.planning import least_half_width
 from maseval.stats.sequential_plan import Decision, LookResult, SequentialOutcome, SequentialPlan
-from maseval.stats.sign_flip import MOST_COUNTED, JointFlips
 from maseval.stats.summary import estimate
 from maseval.stats.trials import Trials
 
@@ -46,8 +44,8 @@ def decide(
 ) -> Decision:
     """Answer the plan's question at a look, counted from 1, from the outcomes up to it.
 
-    Trials are numbered from 0 in both runs, and those of later rounds are left aside. A pair of
-    which one side has no verdict does not count, nor does a task that only one run has. Raise
+    Trials are numbered from 0, and those of later rounds are left aside; all of the baseline count.
+    A trial without a verdict does not count, nor does a task that only one run has. Raise
     ConfigurationError if the look is not complete.
     """
     if not 1 <= look <= len(plan.looks):
@@ -61,10 +59,11 @@ def decide(
     if not shared:
         raise ConfigurationError("the run and its baseline share no task; give the same tasks")
     _check_complete(plan.looks[look - 1], {key: new[key] for key in shared})
-    if plan.baseline_trials is None:
-        _check_complete(plan.looks[look - 1], {key: old[key] for key in shared})
     evidence = [
-        Evidence(_pair_up(plan, new[key], old[key], n) for key in shared) for n in plan.looks[:look]
+        Evidence(
+            PairedTask(_count(new[key], range(n)), _count(old[key], old[key])) for key in shared
+        )
+        for n in plan.looks[:look]
     ]
     without = [
         len(shared) * trials - each.trials
@@ -107,18 +106,6 @@ def _count(task: _ByTrial, trials: Collection[int]) -> Trials:
     return Trials(len(verdicts), sum(map(bool, verdicts)))
 
 
-def _pair_up(plan: SequentialPlan, new: _ByTrial, old: _ByTrial, trials: int) -> PairedTask:
-    if plan.baseline_trials is not None:
-        return PairedTask(_count(new, range(trials)), _count(old, old))
-    both = [t for t in range(trials) if new[t] is not None and old[t] is not None]
-    return PairedTask(
-        _count(new, both),
-        _count(old, both),
-        sum(bool(new[t]) > bool(old[t]) for t in both),
-        sum(bool(new[t]) < bool(old[t]) for t in both),
-    )
-
-
 def _missing(plan: SequentialPlan, look: int, new: Mapping[TaskKey, _ByTrial]) -> list[int]:
     return [
         sum(task[t] is None for task in new.values() for t in range(n)) for n in plan.looks[:look]
@@ -149,10 +136,6 @@ class _Comparison:
     plan: SequentialPlan
     looks: Sequence[Evidence]
     without: Sequence[int]
-
-    @property
-    def alongside(self) -> bool:
-        return self.plan.baseline_trials is None
 
     @property
     def centre(self) -> float:
@@ -232,45 +215,16 @@ class _Comparison:
         """Return the test of each look so far."""
         if self.plan.question == "not worse":
             return [self._margin_test(position) for position in range(len(self.looks))]
-        if self.alongside and self.looks[-1].differing <= MOST_COUNTED:
-            return self._flip_tests()
         return [self._exchange_test(position) for position in range(len(self.looks))]
 
-    def _flip_tests(self) -> list[_Test]:
-        totals = [each.differing for each in self.looks]
-        rounds = [b - a for a, b in pairwise([0, *totals])]
-        shares = self.plan.shares[: len(rounds)]
-        flips = JointFlips(rounds, shares, self.plan.alpha)
-        surplus = self.looks[-1].surplus
-        tests = []
-        for look, each in zip(flips.looks, self.looks, strict=True):
-            # The surplus moves in steps of two: halfway to the next lower one.
-            edge = math.inf if look.boundary is None else (look.boundary - 1) / (each.trials or 1)
-            # Where trials are missing, tasks and pairs weigh differently: the pairs decide.
-            shift = each.difference - each.surplus / (each.trials or 1)
-            tests.append(
-                _Test(
-                    shift - edge,
-                    shift + edge,
-                    lambda: flips.p_value(surplus),
-                    "exact joint sign-flip test within (task, trial) pairs over all looks",
-                )
-            )
-        return tests
-
     def _exchange_test(self, position: int) -> _Test:
-        each = self.looks[position]
-        if self.alongside:
-            pairs = each.trials or 1
-            variance, step = each.differing / pairs**2, 2 / pairs
-        else:
-            variance, step = each.exchange_spread
+        variance, step = self.looks[position].exchange_spread
         return self._normal_test(
             position, variance, step, "test stratified by task, normal boundaries over all looks"
         )
 
     def _margin_test(self, position: int) -> _Test:
-        variance = self.looks[position].variance(self.alongside)
+        variance = self.looks[position].variance()
         words = "test of the margin with the variance of the trials, normal boundaries"
         return self._normal_test(position, variance, 0.0, words)
 
@@ -296,14 +250,14 @@ class _Comparison:
 
     def _repeated_interval(self) -> Interval:
         last = self.looks[-1]
-        error = math.sqrt(last.variance(self.alongside))
+        error = math.sqrt(last.variance())
         reach = self.plan.boundaries[len(self.looks) - 1] * error
         return _within(last.difference - reach, last.difference + reach, self.plan.level, REPEATED)
 
     def _stagewise(self, tests: Sequence[_Test]) -> tuple[float, Interval]:
         """Return the median-unbiased estimate and the interval."""
         chance = self.chance_beyond(tests)
-        error = math.sqrt(max(_LEAST, self.looks[-1].variance(self.alongside)))
+        error = math.sqrt(max(_LEAST, self.looks[-1].variance()))
         found, alpha = self.looks[-1].difference, self.plan.alpha
 
         def solve(wanted: float) -> float:
@@ -319,7 +273,7 @@ class _Comparison:
         One that crosses upwards at an earlier look is higher, one that crosses downwards is lower.
         """
         shares, stage = self.plan.shares, len(self.looks) - 1
-        now = 1 / max(_LEAST, self.looks[-1].variance(self.alongside))
+        now = 1 / max(_LEAST, self.looks[-1].variance())
         bands = [
             Band(now * share / shares[stage], test.low, test.high)
             for share, test in zip(shares, tests[:stage], strict=False)

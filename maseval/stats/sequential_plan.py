@@ -30,10 +30,9 @@ _MOST_LOOKS = 50
 class SequentialPlan(Result):
     """A question and the looks at which it may be answered; it is fixed before the first trial.
 
-    ``looks`` are the trials of each task at each look, such as ``(1, 2, 3, 4)``. The baseline runs
-    alongside, trial by trial, unless ``baseline_trials`` says how many a finished one has of each
-    task. ``margin`` is the loss that "not worse" tolerates and ``half_width`` the precision that is
-    wanted, both as shares: 0.05 is five points.
+    ``looks`` are the trials of each task at each look, such as ``(1, 2, 3, 4)``. The baseline is
+    finished, with ``baseline_trials`` of each task. ``margin`` is the loss that "not worse"
+    tolerates and ``half_width`` the precision that is wanted, both as shares: 0.05 is five points.
     """
 
     question: Question
@@ -55,8 +54,11 @@ class SequentialPlan(Result):
             raise ConfigurationError(
                 f"{len(looks)} looks are planned; give at most {_MOST_LOOKS}: more save nothing"
             )
-        if self.baseline_trials is not None and self.baseline_trials < 1:
-            raise ConfigurationError("the finished baseline has no trial; give a run that has one")
+        if self.question != "precision" and (self.baseline_trials or 0) < 1:
+            raise ConfigurationError(
+                "the finished baseline has no trial; give a run that has one, and its trials of "
+                "each task as baseline_trials"
+            )
         if self.question == "not worse" and not 0 < self.margin < 1:
             raise ConfigurationError(
                 f"margin is {self.margin}; give the loss that is tolerated, like 0.05"
@@ -101,10 +103,9 @@ class SequentialPlan(Result):
 class LookResult(Result):
     """One look: the trials of each task so far, the estimate, and what would decide.
 
-    Of the planned trials so far ``verdicts`` count, and those ``without`` a verdict (on both sides,
-    if the baseline runs alongside) do not. ``boundary`` is the difference from the question's value
-    that would have decided, None if none would; of a precision, it is the half-width wanted and
-    ``reached`` the one found.
+    Of the planned trials so far ``verdicts`` count, and those ``without`` a verdict do not.
+    ``boundary`` is the difference from the question's value that would have decided, None if none
+    would; of a precision, it is the half-width wanted and ``reached`` the one found.
     """
 
     trials: int

@@ -335,26 +335,26 @@ TELECOM_NEGATED = re.compile(
     re.I,
 )
 ELSEWHERE = re.compile(
-    r"factory (?:reset|default|setting)|\bwip(?:e|ing) (?:the|your) (?:phone|device)|safe mode|"
+    r"\b(?:factory (?:reset|default|setting)|wip(?:e|ing) (?:the|your) (?:phone|device)|safe mode|"
     r"reset (?:\w+ )?network settings|clear(?:ing)? (?:\S+ ){0,3}cache|"
     r"(?:software|system|firmware|ios|android|carrier settings) updates?\b|"
     r"updat(?:e|ing) (?:the |your )?(?:phone|device|ios|android|software|operating system)\b|"
-    r"\b(?:try|insert|test|put|pop|swap)\b[^.?!\n]{0,40}"
+    r"(?:try|insert|test|put|pop|swap)\b[^.?!\n]{0,40}"
     r"(?:different|another|friend's) (?:phone|device|sim)\b|install the (?:latest|newest) update|"
     r"(?:un|re-?)install\w* (?:\S+ ){0,3}app\b|visit (?:\w+ ){0,3}store|"
-    r"\b(?:contact|visit|ask|call|see|at) (?:\w+ ){0,3}"
-    r"(?:manufacturer|apple|samsung|service cent(?:re|er)|repair shop)",
+    r"(?:contact|visit|ask|call|see|at) (?:\w+ ){0,3}"
+    r"(?:manufacturer|apple|samsung|service cent(?:re|er)|repair shop))",
     re.I,
 )
-TELECOM_REPORTS = re.compile(r"\b(?:I|[Ww]e)(?:'ve| have) |\bbeen |\bnow ")
+TELECOM_REPORTS = re.compile(r"\b(?:I|[Ww]e)(?:'ve| have) |\bbeen |\b(?:is|are) now ")
 
 
 def claim(verbs: str, thing: str, unless: str = "$^") -> re.Pattern[str]:
     """Return a pattern for the report that something was done, in the active or passive voice."""
     adverbs = "(?:now |just |also |already |successfully |gone ahead and ){0,3}"
     return re.compile(
-        rf"(?:\b(?:i|we)(?:'ve| have) {adverbs}(?:{verbs})\b[^.?!]{{0,80}}\b(?:{thing})\b"
-        rf"|\b(?:{thing})\b[^.?!,;]{{0,40}} (?:ha(?:s|ve) {adverbs}been|(?:is|are) now)"
+        rf"\b(?:(?:i|we)(?:'ve| have) {adverbs}(?:{verbs})\b[^.?!]{{0,80}}\b(?:{thing})\b"
+        rf"|(?:{thing})\b[^.?!,;]{{0,40}} (?:ha(?:s|ve) {adverbs}been|(?:is|are) now)"
         rf" {adverbs}(?:{verbs})\b)(?![^.?!]{{0,80}}(?:{unless}))",
         re.I,
     )

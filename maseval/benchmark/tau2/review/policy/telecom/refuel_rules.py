@@ -154,7 +154,9 @@ def check_data_permission(moment: CallMoment) -> Iterator[Answer]:
 
 def gigabytes(text: str) -> list[float]:
     """Return the amounts of data that a text names, without repetition."""
-    return list(dict.fromkeys(_number(each) for each in phrases.GB.findall(text)))
+    lower = text.lower()
+    found = phrases.GB.findall(text) if "gb" in lower or "gig" in lower else ()
+    return list(dict.fromkeys(map(_number, found)))
 
 
 def _number(word: str) -> float:
@@ -222,7 +224,8 @@ def check_price(moment: CallMoment) -> Iterator[Answer]:
     told = [
         prices
         for each in moment.talk.agent_before(replies[-1].message_index)
-        if (prices := list(_data_prices(each.text, plan, amount, others)))
+        if phrases.TELECOM_PRICE.search(each.text)
+        and (prices := list(_data_prices(each.text, plan, amount, others)))
     ]
     if not told:
         yield Broken(f"no price was given before {amount:g} GB were added")

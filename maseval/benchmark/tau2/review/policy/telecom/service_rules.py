@@ -184,17 +184,9 @@ def check_line_read(moment: CallMoment) -> Iterator[Answer]:
 
 _READS = frozenset({"get_details_by_id", "get_bills_for_customer", "get_data_usage"})
 _STRANGE = (
-    *("factory", "network settings", "cache", "safe mode", "install", "updat", "version", "store"),
-    *(
-        "manufacturer",
-        "apple",
-        "samsung",
-        "another ",
-        "different ",
-        "wipe",
-        "service cent",
-        "friend",
-    ),
+    *("factory", "network settings", " cache", "safe mode", "install", " updat", " store", "wipe"),
+    *("manufacturer", "apple", "samsung", "service cent", "repair shop", "friend's"),
+    *(f"{which} {what}" for which in ("another", "different") for what in ("phone", "dev", "sim")),
 )
 _PLAN_PRICE = re.compile(r'"price_per_month": ([\d.]+)')
 _FIELD = re.compile(r'"(line_id|phone_number|data_used_gb|data_limit_gb)": "?([\w.-]+)')
@@ -288,7 +280,7 @@ def _advice(
         return
     for said in talk.agent:
         text = said.text.lower()
-        if any(hint in text for hint in hints):
+        if any(hint in text for hint in hints) and pattern.search(said.text):
             for sentence in sentences(said.text):
                 found = pattern.search(sentence)
                 if found and not phrases.TELECOM_NEGATED.search(sentence[: found.start()]):
@@ -332,13 +324,16 @@ def check_plan_prices(talk: Talk) -> Iterator[Answer]:
 )
 def check_usage(talk: Talk) -> Iterator[Answer]:
     """The use of data that the agent tells is that of the user's line."""
-    numbers = _phone_numbers("\n".join(each.text for each in talk.user))
     read: dict[str, dict[str, str]] = {}
     for each in talk.calls:
-        fields = dict(_FIELD.findall(each.answer)) if '"data_used_gb"' in each.answer else {}
-        read.setdefault(fields.get("line_id", ""), {}).update(fields)
+        if '"data_used_gb"' in each.answer:
+            fields = dict(_FIELD.findall(each.answer))
+            read.setdefault(fields.get("line_id", ""), {}).update(fields)
+    if len(read) < 2:
+        return
+    numbers = _phone_numbers("\n".join(each.text for each in talk.user))
     own = [each for each in read.values() if _digits(each.get("phone_number", "")) in numbers]
-    others = [each for each in read.values() if each and each not in own]
+    others = [each for each in read.values() if each not in own]
     figures = {value for each in own for value in each.values()}
     for said in talk.agent if own and others else ():
         told = [each for each in sentences(said.text) if phrases.USED.search(each)]
