@@ -6,7 +6,6 @@ there. The time of a query is that of the whole answer, excerpts included.
 """
 
 import copy
-import os
 import tempfile
 import time
 from pathlib import Path
@@ -36,7 +35,6 @@ REPEATS = 5
 def main() -> None:
     """Print the table."""
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["MASEVAL_CACHE_DIR"] = f"{folder}/cache"
         root = Path(folder) / "runs"
         played = tau2.run(domain="library", agent="noisy", trials=2, output=root.parent / "run")
         reports = list(RunFolder.read(played.folder).reports())
@@ -49,7 +47,6 @@ def main() -> None:
         log = (root / "large" / "log.jsonl").stat().st_size
         rows = [
             ("index built in s", f"{built:.1f}"),
-            ("index in MB", f"{_size(search.path) / 1e6:.0f}"),
             ("log in MB", f"{log / 1e6:.0f}"),
             *((f"{name}, in ms", _answered(search, *query)) for name, query in QUERIES.items()),
         ]
@@ -67,10 +64,6 @@ def _write(path: Path, played: list[Report]) -> None:
                 report = copy.deepcopy(report)
                 report["traces"]["environment"]["simulation"]["messages"][0]["content"] = RARE
             folder.append({**report, "task_id": ids[task], "repeat_idx": trial})
-
-
-def _size(path: Path) -> int:
-    return sum(each.stat().st_size for each in path.parent.glob(f"{path.name}*"))
 
 
 def _answered(search: Search, words: str, kind: str) -> str:

@@ -6,6 +6,7 @@ from typing import NotRequired, TypedDict
 
 from maseval.core.outcome import RecordedReport
 from maseval.core.recorded import LoggedCall, RecordedCall, RecordedMessage, Shape, mapping, number
+from maseval.core.storage.redaction import redact
 from maseval.core.words import count_of, text
 
 
@@ -32,8 +33,8 @@ class ShownMessage(TypedDict):
 
     ``seconds`` count from the first message, ``took`` from the one before; ``tokens`` are those
     that its model read and wrote, and ``thought`` is what it thought before. ``model`` says what is
-    recorded of the request: pairs of a name and a text, the model first. ``aside`` is what the
-    agents of a team said among themselves before it.
+    recorded of the request: pairs of a name and a text, the model first, the raw record last.
+    ``aside`` is what the agents of a team said among themselves before it.
     """
 
     index: int
@@ -116,6 +117,7 @@ def _request(model: str, call: LoggedCall, attempts: int) -> list[tuple[str, str
         ("Calls", f"{attempts}" if attempts > 1 else None),
         ("Took", None if call.seconds is None else f"{call.seconds:.1f} s"),
         ("From a cache", "yes" if call.raw.get("from_cache") else None),
+        ("Raw", text(redact(call.raw))),
     ]
     return [(name, value) for name, value in known if value is not None]
 

@@ -1,24 +1,22 @@
 """Search over all conversations of the folder: ``/api/search``.
 
-The words of all conversations are kept in a full-text index of SQLite, a file in the cache folder
-that can be deleted at any time. It holds words and not texts, so it is a fraction of the logs; an
-excerpt is read from the log where the hit is. Runs are read as the viewer reads them
-(``ViewedRun``), only what was added since, by the request that asks for as long as it is patient,
-and then by a thread of its own. What is not read yet is said with the answer (``unread``, in
-bytes). Where SQLite has no full-text search, or nothing can be kept, every run is read.
+The words of all conversations are in a full-text index of SQLite, in a temporary database that ends
+with the server. It holds words and not texts, so it is a fraction of the logs; an excerpt is read
+from the log where the hit is. Runs are read as the viewer reads them (``ViewedRun``), only what was
+added since, by the request that asks for as long as it is patient, and then by a thread of its own.
+What is not read yet is said with the answer (``unread``, in bytes).
 
 The row of a text has a number made of its simulation's, its message's and its kind's, so that
 nothing more is kept of it.
 """
 
-import hashlib
 import logging
 import re
 import sqlite3
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, NotRequired, TypedDict
@@ -26,7 +24,6 @@ from typing import Any, NamedTuple, NotRequired, TypedDict
 from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import RecordedReport
 from maseval.core.storage.files import FileState
-from maseval.data.cache import cache_dir
 from maseval.report.conversation import conversation
 from maseval.report.index import Entry
 from maseval.runs.config_file import LOG
@@ -36,7 +33,7 @@ from maseval.view.library import Library
 
 logger = logging.getLogger(__name__)
 
-# In the order of their numbers, which stand in index files.
+# In the order of their numbers.
 _PLACES = ("text", "result", "tool", "argument", "label", "error")
 KINDS: Mapping[str, Sequence[str]] = {
     "any": _PLACES,
@@ -58,7 +55,7 @@ _PATIENCE = 0.5
 # What a filter does not find is hidden, so it waits until all is read and hears how far that is.
 _PATIENCE_OF_FILTERS = 2.0
 # So many reports are added at once, and so many failures explained for their labels.
-_BATCH = 1000
+_BATCH = 200
 _LABELLED_AT_ONCE = 20
 _AROUND = 90
 _CHUNK = re.compile(r'"([^"]*)"|(\S+)')
@@ -109,14 +106,12 @@ def excerpt_of(words: str, chunks: Sequence[str]) -> str:
     return f"{'…' if begin else ''}{cut}{'…' if end < len(words) else ''}"
 
 
-_FORMAT = 2
 _KIND_BITS, _MESSAGE_BITS = 4, 20
 _NO_MESSAGE = (1 << _MESSAGE_BITS) - 1
 _SHIFT = _KIND_BITS + _MESSAGE_BITS
 
 # Of a run: its file, how many bytes of it are read, and the place of the last report among these.
 _TABLES = """
-DROP TABLE IF EXISTS words; DROP TABLE IF EXISTS simulations; DROP TABLE IF EXISTS runs;
 CREATE TABLE runs (
     id INTEGER PRIMARY KEY, name TEXT UNIQUE, file INTEGER, done INTEGER, place INTEGER
 );
@@ -142,48 +137,27 @@ class SearchHit(TypedDict):
 
 
 class Search:
-    """The index of one library. Each use opens the file anew, as each may be of another thread."""
+    """The index of one library, which one thread at a time may use."""
 
     def __init__(self, library: Library) -> None:
         self.library = library
-        root = str(library.root).encode("utf-8", "surrogatepass")
-        self.path = cache_dir() / "view" / f"search-{hashlib.sha256(root).hexdigest()[:32]}.sqlite"
-        self._reading = threading.Lock()
+        # Without a name it is on the disk as far as it does not fit into the memory.
+        self._index = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._index.executescript(_TABLES)
+        self._using, self._reading = threading.RLock(), threading.Lock()
         self._thread: threading.Thread | None = None
 
     @contextmanager
     def open(self) -> Iterator[sqlite3.Connection]:
-        """Open the index; one that is damaged or of another release is made anew."""
-        try:
-            database = self._connect()
-        except sqlite3.DatabaseError:
-            for suffix in ("", "-wal", "-shm"):
-                with suppress(OSError):
-                    self.path.with_name(self.path.name + suffix).unlink()
-            database = self._connect()
-        with closing(database):
-            yield database
-
-    def _connect(self) -> sqlite3.Connection:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        database = sqlite3.connect(self.path, timeout=30.0, isolation_level=None)
-        try:
-            database.execute("PRAGMA journal_mode = WAL")
-            database.execute("PRAGMA synchronous = OFF")  # it can be made again
-            if database.execute("PRAGMA user_version").fetchone() != (_FORMAT,):
-                with _writing(database):
-                    for statement in _TABLES.split(";"):
-                        database.execute(statement)
-                    database.execute(f"PRAGMA user_version = {_FORMAT}")
-        except BaseException:
-            database.close()
-            raise
-        return database
+        with self._using:
+            yield self._index
 
     def catch_up(self, patience: float, run: str | None = None) -> None:
         """Read what is new, of one run or of all, for so many seconds; the rest by a thread."""
         end = time.monotonic() + patience
         try:
+            if run is None:
+                self._forget_unlisted()
             while self._read_next(run) and time.monotonic() < end:
                 pass
         except (sqlite3.Error, OSError) as error:  # a full disk, for example
@@ -205,14 +179,17 @@ class Search:
         with self._reading:
             self._thread = None
 
+    def _forget_unlisted(self) -> None:
+        """Forget runs that are gone, and files that somebody had scored in an unusual way."""
+        with self.open() as index:
+            known = {name for (name,) in index.execute("SELECT name FROM runs")}
+            for gone in known - self.library.places().keys():
+                _forget(index, gone)
+
     def _read_next(self, run: str | None = None) -> bool:
         """Add the next few reports of one run, or of any; False if there is nothing new."""
-        with self._reading, self.open() as index:
-            known = {name for (name,) in index.execute("SELECT name FROM runs")}
-            files = self._files(run)
-            for gone in known - files.keys() if run is None else ():
-                _forget(index, gone)
-            for name, file in files.items():
+        with self.open() as index:
+            for name, file in self._files(run).items():
                 if self._unread(index, name, file):
                     self._read_batch(index, name, file)
                     return True
@@ -257,13 +234,13 @@ class Search:
                 "WHERE s.unlabelled ORDER BY r.id LIMIT ?",
                 (_LABELLED_AT_ONCE,),
             ).fetchall()
-            for run in dict.fromkeys(name for name, *_ in waiting):
-                viewed = self.library.run(run)
-                labels = {n: (at, viewed.labels_of(at)) for name, n, at in waiting if name == run}
-                viewed.learn(dict(labels.values()))
-                with _writing(index):
-                    for number, (_, found) in labels.items():
-                        _label(index, number, found)
+        for run in dict.fromkeys(name for name, *_ in waiting):
+            viewed = self.library.run(run)
+            labels = {n: (at, viewed.labels_of(at)) for name, n, at in waiting if name == run}
+            viewed.learn(dict(labels.values()))
+            with self.open() as index, _writing(index):
+                for number, (_, found) in labels.items():
+                    _label(index, number, found)
         return bool(waiting)
 
     def find(self, words: str, kind: str, run: str | None, skip: int = 0) -> Mapping[str, object]:
@@ -394,80 +371,31 @@ def _hit(run: str, domain: str, task: str, trial: int) -> SearchHit:
     return {"run": run, "domain": domain, "task": task, "trial": trial}
 
 
-def scan(library: Library, words: str, kind: str, run: str | None) -> Iterator[SearchHit]:
-    """Yield hits without an index, by reading one run or all."""
-    chunks = chunks_of(words)
-    for name in (library.places() if run is None else (run,)) if chunks else ():
-        for report in map(RecordedReport, library.run(name).source.reports()):
-            for message, where, text in passages_of(report):
-                folded = text.casefold()
-                if where in KINDS[kind] and all(each.casefold() in folded for each in chunks):
-                    excerpt = excerpt_of(text, chunks)
-                    yield {
-                        **_hit(name, *report.key),
-                        "message": message,
-                        "where": where,
-                        "excerpt": excerpt,
-                    }
-
-
-def has_full_text_search() -> bool:
-    """Return True if this Python's SQLite has full-text search."""
-    with closing(sqlite3.connect(":memory:")) as memory, suppress(sqlite3.Error):
-        memory.execute("CREATE VIRTUAL TABLE words USING fts5(text, content='')")
-        return True
-    return False
-
-
-def searches(*, indexed: bool | None = None) -> Answers:
-    """Return the feature that answers searches; ``indexed`` is found out by default."""
+def searches() -> Answers:
+    """Return the feature that answers searches."""
     known: dict[Path, Search] = {}
     lock = threading.Lock()
-    use_index = has_full_text_search() if indexed is None else indexed
-
-    def index_for(library: Library, run: str | None) -> Search | None:
-        """Return the index that knows a run; None if none does, or nothing can be kept here."""
-        # A results file that is scored in an unusual way is none of those that are listed.
-        if not use_index or (run is not None and run not in library.places()):
-            return None
-        with lock:
-            search = known.setdefault(library.root, Search(library))
-        try:
-            with search.open():
-                return search
-        except (sqlite3.Error, OSError) as error:
-            logger.warning("the logs are searched without an index: %s", error)
-            return None
 
     def answer(library: Library, query: Query) -> Mapping[str, object]:
         began = time.perf_counter()
         (words,) = required_parts(query, "q")
         kind, run, skip = query.get("kind", "any"), query.get("run"), query.get("skip", "0")
-        once = query.get("per") == "simulation"
         if kind not in KINDS:
             raise BadRequestError(f"kind is {kind!r}; choose one of: {', '.join(KINDS)}")
         if not (skip.isascii() and skip.isdecimal() and len(skip) < 10):
             raise BadRequestError(f"skip is {skip!r}; give the number of hits to skip")
-        if once:
-            (run,) = required_parts(query, "run")
         if run is not None:
             library.path_of(run)  # raises if there is none
-        search = index_for(library, run)
-        if search is None:
-            found = _scanned([*scan(library, words, kind, run)], int(skip), once=once)
-        elif once and run is not None:
+        with lock:
+            search = known.get(library.root) or known.setdefault(library.root, Search(library))
+        if query.get("per") == "simulation":
+            (run,) = required_parts(query, "run")
             search.catch_up(_PATIENCE_OF_FILTERS, run)
             found = search.simulations(words, kind, run)
         else:
-            search.catch_up(_PATIENCE)
+            # A results file that is scored in an unusual way is none of those that are listed.
+            search.catch_up(_PATIENCE, None if run in library.places() else run)
             found = search.find(words, kind, run, int(skip))
         return {"took_ms": 1000 * (time.perf_counter() - began), **found}
 
     return Answers("search", {"/api/search": answer})
-
-
-def _scanned(hits: Sequence[SearchHit], skip: int, *, once: bool) -> Mapping[str, object]:
-    if not once:
-        return {"total": len(hits), "unread": 0, "hits": hits[skip : skip + SHOWN]}
-    places = dict.fromkeys((h["run"], h["domain"], h["task"], h["trial"]) for h in hits)
-    return {"total": len(places), "unread": 0, "hits": [_hit(*each) for each in places]}

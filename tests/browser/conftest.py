@@ -119,22 +119,40 @@ def compared(tmp_path_factory):
     return compared_runs(tmp_path_factory.mktemp("compared"))
 
 
-SERIOUS = {"serious", "critical"}
+# Everything that axe-core knows, also what it calls experimental.
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice", "experimental"]
+WIDTHS = (390, 820, 1300)
 
 
 @pytest.fixture
 def flaws():
-    """What axe-core finds wrong with a page that keeps somebody from using it."""
+    """What axe-core finds wrong with a page as it is."""
     from axe_playwright_python.sync_playwright import Axe
 
     def found(page):
-        response = Axe().run(page).response
+        response = Axe().run(page, options={"runOnly": RULES}).response
         assert response["passes"]  # it did look
         return [
             (each["id"], [node["target"] for node in each["nodes"]][:5])
             for each in response["violations"]
-            if each["impact"] in SERIOUS
         ]
+
+    return found
+
+
+@pytest.fixture
+def flaws_everywhere(flaws):
+    """What axe-core finds wrong with a page in any width, light or dark."""
+
+    def found(page):
+        seen = {}
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 850})
+            for scheme in ("light", "dark"):
+                page.emulate_media(color_scheme=scheme)
+                for name, places in flaws(page):
+                    seen.setdefault(name, (width, scheme, places))
+        return seen
 
     return found
 

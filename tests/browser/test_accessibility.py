@@ -1,4 +1,4 @@
-"""axe-core finds nothing serious in report and viewer: light and dark, wide and narrow."""
+"""axe-core finds nothing in any kind of page: light and dark, wide and narrow."""
 
 import os
 
@@ -14,16 +14,6 @@ from tests.browser.waiting import unfold
 from tests.report.builders import broken, simulated
 
 LABEL = "agent: missing write"
-PHONE = {"width": 390, "height": 820}
-LOOKS = [
-    {"color_scheme": "light"},
-    {"color_scheme": "dark"},
-    {"color_scheme": "light", "viewport": PHONE},
-]
-
-
-def named(look):
-    return "phone" if "viewport" in look else look["color_scheme"]
 
 
 @pytest.fixture
@@ -38,11 +28,10 @@ def report(tmp_path):
     return write_report(finished, tmp_path / "report.html", plots=plots, findings=findings)
 
 
-@pytest.mark.parametrize("look", LOOKS, ids=named)
-def test_the_report_keeps_nobody_out(visit, report, flaws, look):
-    visited = visit(report, **look)
+def test_the_report_keeps_nobody_out(visit, report, flaws_everywhere):
+    visited = visit(report)
     page = visited.open()
-    assert flaws(page) == []
+    assert flaws_everywhere(page) == {}
 
     for link, name in (
         ("#retail/0/1", "retail/0/1"),
@@ -52,34 +41,37 @@ def test_the_report_keeps_nobody_out(visit, report, flaws, look):
         visited.open(link)
         visited.wait_for_simulation(name)
         unfold(page)
-        assert flaws(page) == []
+        assert flaws_everywhere(page) == {}
 
 
-@pytest.mark.parametrize("look", LOOKS, ids=named)
-def test_the_viewer_keeps_nobody_out(visit, serve, compared, flaws, look):
-    visited = visit(serve(compared, edit=True).url, **look)
+def test_the_viewer_keeps_nobody_out(visit, serve, compared, flaws_everywhere):
+    visited = visit(serve(compared, edit=True).url)
     page = visited.open("/")
     page.get_by_role("button", name="Note on careful").click()
     expect(page.get_by_role("textbox", name="Note on careful")).to_be_visible()
-    assert flaws(page) == []
+    assert flaws_everywhere(page) == {}
 
     visited.open("/run/careful")
-    assert flaws(page) == []
+    assert flaws_everywhere(page) == {}
 
     visited.open("/compare?a=careful&b=hurried")
-    assert flaws(page) == []
+    assert flaws_everywhere(page) == {}
     page.locator("table.compared .cell").first.click()
     visited.wait_for_simulation()
     unfold(page)
-    assert flaws(page) == []
+    assert flaws_everywhere(page) == {}
+
+    visited.open("/run/careful#library/second_waiver/0")
+    visited.wait_for_simulation()
+    unfold(page)
+    assert flaws_everywhere(page) == {}
 
     visited.open("/search?q=card")
     expect(page.locator(".hits li")).not_to_have_count(0)
-    assert flaws(page) == []
+    assert flaws_everywhere(page) == {}
 
 
-@pytest.mark.parametrize("look", LOOKS, ids=named)
-def test_a_running_run_keeps_nobody_out(visit, serve, tmp_path, flaws, look):
+def test_a_running_run_keeps_nobody_out(visit, serve, tmp_path, flaws_everywhere):
     reports = [simulated("0", reward=0.0), simulated("1"), simulated("2")]
     last = {"role": "user", "text": "Where is my parcel?"}
     flight = {"domain": "retail", "task": "2", "trial": 0, "step": 3, "last": last}
@@ -88,8 +80,7 @@ def test_a_running_run_keeps_nobody_out(visit, serve, tmp_path, flaws, look):
         for each in reports[:2]:
             folder.append(each)
         publish(folder.path, {**known, "in_flight": [{**flight, "since": "2025-01-01T00:00:00"}]})
-        page = visit(serve(tmp_path).url, **look).open("/run/grows")
+        page = visit(serve(tmp_path).url).open("/run/grows")
 
         expect(page.locator(".live .flights .last")).to_contain_text("Where is my parcel?")
-        expect(page.locator(".live .interval")).not_to_have_count(0)
-        assert flaws(page) == []
+        assert flaws_everywhere(page) == {}

@@ -52,7 +52,7 @@ def test_the_verdict_is_a_line_that_leads_to_the_deciding_message(failed):
     expect(line).to_contain_text(explanation["label"]["name"])
     line.get_by_role("button", name=f"message {moment['index']}").click()
 
-    decided = panel.locator(f"#message-{moment['index']}")
+    decided = panel.locator(f"[data-message='{moment['index']}']")
     expect(decided).to_be_focused()
     expect(decided.locator(".lost-mark")).to_contain_text("Lost here")
     expect(panel.locator(".lost-here")).to_have_count(1)
@@ -91,16 +91,18 @@ def test_a_change_stands_beside_its_call_and_the_wrong_ones_are_marked(failed):
     changed = [each for call in moment["calls"] for each in call["changed"]]
     wrong = {each["place"] for each in explanation["fields"]}
 
-    lines = panel.locator(f"#message-{moment['index']} .changes li")
+    lines = panel.locator(f"[data-message='{moment['index']}'] .changes li")
     expect(lines).to_have_count(len(changed))
     expect(lines.first).to_contain_text(changed[0]["place"])
-    marked = panel.locator(f"#message-{moment['index']} .changes li.wrong")
+    marked = panel.locator(f"[data-message='{moment['index']}'] .changes li.wrong")
     expect(marked).to_have_count(sum(each["place"] in wrong for each in changed))
 
 
 def test_time_travel_works_in_a_file_from_any_message(failed):
     page, panel, _, moment = failed
-    panel.locator(f"#message-{moment['index']}").get_by_role("button", name="databases").click()
+    panel.locator(f"[data-message='{moment['index']}']").get_by_role(
+        "button", name="databases"
+    ).click()
 
     expect(panel.locator(".travel-bar output")).to_contain_text(f"Message {moment['index']} of")
     changed = panel.locator(".worlds .world").filter(has_text="This message changed")
@@ -145,7 +147,7 @@ def test_markdown_is_drawn_and_can_be_read_as_it_was_written(visit, tmp_path):
     path = write_report([simulated(messages=[said("user", TEXT)])], tmp_path / "report.html")
     visited = visit(path)
     page = visited.open("#retail/0/0")
-    message = visited.wait_for_simulation().locator("#message-0")
+    message = visited.wait_for_simulation().locator("[data-message='0']")
 
     expect(message.locator(".heading strong")).to_have_text("plan")
     expect(message.locator("em")).to_have_text("both")
@@ -171,7 +173,7 @@ def test_no_text_is_too_odd_to_be_drawn(visit, tmp_path, sign):
     path = write_report([simulated(messages=[said("user", odd)])], tmp_path / "report.html")
     visited = visit(path)
     visited.open("#retail/0/0")
-    expect(visited.wait_for_simulation().locator("#message-0")).to_contain_text("end")
+    expect(visited.wait_for_simulation().locator("[data-message='0']")).to_contain_text("end")
 
 
 def test_no_word_beside_a_fence_of_code_is_lost(visit, tmp_path):
@@ -179,7 +181,7 @@ def test_no_word_beside_a_fence_of_code_is_lost(visit, tmp_path):
     path = write_report([simulated(messages=[said("user", odd)])], tmp_path / "report.html")
     visited = visit(path)
     visited.open("#retail/0/0")
-    written = visited.wait_for_simulation().locator("#message-0 .markdown")
+    written = visited.wait_for_simulation().locator("[data-message='0'] .markdown")
     expect(written.locator("small")).to_have_text("python never mind")
     expect(written.locator(".code")).to_have_text("code\n``` but this\nmore")
     expect(written.locator("p")).to_have_text("after")
@@ -190,7 +192,7 @@ def test_a_long_text_is_cut_until_somebody_wants_it(visit, tmp_path):
     path = write_report([simulated(messages=told)], tmp_path / "report.html")
     visited = visit(path)
     visited.open("#retail/0/0")
-    message = visited.wait_for_simulation().locator("#message-0")
+    message = visited.wait_for_simulation().locator("[data-message='0']")
     height = message.bounding_box()["height"]
 
     message.get_by_role("button", name="Show all").click()
@@ -223,3 +225,23 @@ def test_the_policy_is_the_one_that_was_recorded_or_the_page_says_that_it_is_not
         expect(section.get_by_role("note")).to_have_count(0)
     expect(read("2").get_by_role("note")).to_contain_text("Not the text that the agent was given")
     expect(read("3").get_by_role("note")).to_contain_text("does not say which policy")
+
+
+def test_a_model_call_has_its_parts_in_tabs_and_says_which_turn_it_was(visit, tmp_path):
+    talk = [said("user", "Hi", second=1), said("assistant", "Hello", second=5, cost=0.5)]
+    logged = {"timestamp": "2025-01-01T10:00:02", "generation_params": {"temperature": 0.5}}
+    asked = simulated("1", messages=talk)
+    asked["traces"]["models"] = {"agent_model": {"model_id": "lab/one", "logs": [logged]}}
+    visited = visit(write_report([asked], tmp_path / "report.html"))
+    page = visited.open("#retail/1/0")
+    visited.wait_for_simulation().get_by_text("Model call").click()
+
+    expect(page.locator("summary", has_text="Model call")).to_contain_text("turn 1 of 1")
+    shown = page.get_by_role("tabpanel")
+    expect(shown).to_contain_text("temperature")
+    page.get_by_role("tab", name="Request").press("ArrowRight")
+    expect(shown).to_have_text("Hello")
+    page.get_by_role("tab", name="Usage").click()
+    expect(shown).to_contain_text("$0.50")
+    page.get_by_role("tab", name="Raw").click()
+    expect(shown).to_contain_text("2025-01-01T10:00:02")

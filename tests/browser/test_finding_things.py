@@ -5,6 +5,7 @@ import io
 import json
 import re
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -61,7 +62,7 @@ def test_a_failed_trial_is_shown_beside_a_passed_one(visit, run):
     page = visited.open("#retail/0/1")
     panel = visited.wait_for_simulation()
 
-    panel.get_by_role("button", name="Show both side by side").click()
+    panel.get_by_role("button", name="beside trial").click()
     visited.wait_for_simulation("retail/0/1 retail/0/0")
 
     expect(panel.locator("span.chip")).to_have_text([re.compile("failed$"), re.compile("passed$")])
@@ -77,7 +78,7 @@ def test_a_task_that_always_passed_has_no_other_trial_to_show(visit, run):
     visited = visit(run)
     visited.open("#retail/2/0")
     panel = visited.wait_for_simulation()
-    expect(panel.get_by_role("button", name="Show both side by side")).to_have_count(0)
+    expect(panel.get_by_role("button", name="beside trial")).to_have_count(0)
 
 
 def test_an_address_with_two_trials_opens_both(visit, run):
@@ -315,7 +316,7 @@ def test_all_simulations_of_two_runs_are_in_one_table(visit, tmp_path):
     expect(names).to_have_text(["careful", "hurried"])
     page.locator(".cell.fail").click()
     panel = visited.wait_for_simulation()
-    panel.get_by_role("button", name="Show both side by side").click()
+    panel.get_by_role("button", name="beside trial").click()
     expect(panel.locator("h2 .trial")).to_have_text(["trial hurried.0", "trial careful.0"])
 
 
@@ -366,3 +367,29 @@ def test_the_modules_run_as_they_are_when_a_server_sends_them(fresh_page, run, t
     assert panel.locator(".message").count() > 3
     expect_status(page, "4 of 4 simulations")
     assert noise == []
+
+
+def test_columns_and_dense_rows_are_remembered(visit, run):
+    page = visit(run).open()
+    cost = page.get_by_role("columnheader", name="Cost")
+    expect(cost).to_be_hidden()
+    page.locator(".column-menu summary").click()
+    page.get_by_label("Cost").check()
+    page.get_by_label("Dense rows").check()
+    expect(cost).to_be_visible()
+
+    page.reload()
+    expect(cost).to_be_visible()
+    expect(page.locator("table.tasks")).to_have_class(re.compile("dense"))
+
+
+def test_a_simulation_is_saved_as_a_file(visit, run):
+    visited = visit(run)
+    page = visited.open("#retail/0/1")
+    visited.wait_for_simulation("retail/0/1")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save").click()
+    kept = json.loads(Path(saved.value.path()).read_text(encoding="utf-8"))
+
+    assert kept["simulation"] == "retail/0/1"
+    assert [each["who"] for each in kept["messages"]][:2] == ["assistant", "user"]

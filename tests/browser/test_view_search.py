@@ -38,7 +38,7 @@ def test_a_hit_leads_to_its_message(visit, serve, runs):
     hit.get_by_role("link").click()
     visited.wait_for_simulation("retail/1/0")
     expect(page).to_have_url(re.compile("/run/one#retail/1/0/m1$"))
-    expect(page.locator(".message.marked")).to_have_id("message-1")
+    expect(page.locator(".message.marked")).to_have_attribute("data-message", "1")
 
 
 def test_what_is_looked_for_can_be_narrowed_to_tools(visit, serve, runs):

@@ -66,8 +66,8 @@ def test_the_slider_goes_through_the_conversation_with_the_arrow_keys(travelling
     expect(where).to_contain_text("Message 1 of")
     expect(panel.locator("ol.conversation .message.now")).to_have_attribute("data-message", "1")
     expect(visited.page).to_have_url(re.compile(re.escape(f"{quote(name)}/m1") + "$"))
-    expect(panel.locator("#message-1")).to_have_count(1)
-    panel.locator("#message-0 .anchor").click()
+    expect(panel.locator("[data-message='1']")).to_have_count(1)
+    panel.locator("[data-message='0'] .anchor").click()
     expect(where).to_contain_text("Message 0 of")
 
 

@@ -1,3 +1,5 @@
+import json
+
 from maseval.core.outcome import RecordedReport
 from maseval.report import conversation as shown
 from tests.report.builders import answered, call, report, said, simulated
@@ -130,7 +132,9 @@ def test_a_message_says_what_is_recorded_of_its_models_request():
     user, agent = conversation(given)
 
     assert "model" not in user
-    assert agent["model"] == [
+    *said_of_it, (name, raw) = agent["model"]
+    assert (name, json.loads(raw)) == ("Raw", call)
+    assert said_of_it == [
         ("Model", "lab/agent-1"),
         ("Parameters", '{"temperature": 0.5}'),
         ("Sent", "2 messages, 3 tools"),

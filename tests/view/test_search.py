@@ -37,22 +37,21 @@ def patient(monkeypatch):
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path):
     """Two runs: of the second, task 1 failed and speaks of a parrot."""
-    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
     written_run(tmp_path / "runs" / "one", [simulated("0"), simulated("1")])
     parrot = simulated("1", reward=0.0, messages=PARROT)
     written_run(tmp_path / "runs" / "two", [simulated("0"), parrot])
     return tmp_path / "runs"
 
 
-@pytest.fixture(params=[True, False], ids=["indexed", "scanned"])
-def found(folder, request):
-    return finder(folder, indexed=request.param)
+@pytest.fixture
+def found(folder):
+    return finder(folder)
 
 
-def finder(folder, **options):
-    client = viewer(folder, features=[searches(**options)])
+def finder(folder):
+    client = viewer(folder, features=[searches()])
 
     def find(words, **query):
         answer = client.get("/api/search", params={"q": words, **query})
@@ -126,7 +125,7 @@ def test_every_simulation_is_named_once_where_only_those_are_wanted(folder):
     ]
 
 
-def test_the_simulations_of_one_run_are_found_without_an_index_too(found):
+def test_the_simulations_of_one_run_are_found(found):
     parrots = found("parrot", per="simulation", run="two")["hits"]
 
     assert parrots == [{"run": "two", "domain": "retail", "task": "1", "trial": 0}]
@@ -152,15 +151,6 @@ def test_a_line_that_is_never_finished_does_not_keep_a_filter_waiting(folder):
     found = finder(folder)("parrot", per="simulation", run="two")
 
     assert [hit["task"] for hit in found["hits"]] == ["1"]
-
-
-def test_where_nothing_can_be_kept_the_logs_are_searched(folder, tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("no folder")
-    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "file"))
-    find = finder(folder)
-
-    assert find("parrot")["total"] == 2
-    assert len(find("parrot", per="simulation", run="two")["hits"]) == 1
 
 
 def test_a_running_run_is_found_as_it_goes_on(folder):
@@ -199,16 +189,6 @@ def test_a_run_that_was_written_anew_or_deleted_is_forgotten(folder):
     assert {h["run"] for h in find("cancel")["hits"]} == {"two"}
 
 
-def test_a_damaged_index_is_made_again(folder, tmp_path):
-    assert finder(folder)("parrot")["total"] == 2
-    (index,) = (tmp_path / "cache" / "view").glob("search-*.sqlite")
-    for each in index.parent.iterdir():
-        each.unlink(missing_ok=True)  # SQLite may remove its own
-    index.write_bytes(b"not a database" * 100)
-
-    assert finder(folder)("parrot")["total"] == 2
-
-
 def test_a_torn_line_is_waited_for_and_a_broken_one_passed_over(folder):
     find = finder(folder)
     log = folder / "two" / "log.jsonl"
@@ -235,15 +215,6 @@ def test_labels_are_found_once_they_are_known(folder, monkeypatch):
 
     (hit,) = index.find("wrong arguments", "label", None)["hits"]
     assert (hit["run"], hit["task"], hit["message"], hit["where"]) == ("two", "1", None, "label")
-
-
-def test_an_index_of_another_release_is_made_anew(folder):
-    index = Search(viewer(folder).app.state.library)
-    index.catch_up(600)
-    with index.open() as database:
-        database.execute("PRAGMA user_version = 99")
-
-    assert index.find("parrot", "any", "two")["unread"] > 0
 
 
 def test_chunks_and_excerpts():

@@ -8,7 +8,7 @@
 
 import { inBlocks } from "./blocks.js";
 import { drawn } from "./charts.js";
-import { add, folded, h, nameParts, scrollable } from "./dom.js";
+import { add, columnHead, folded, h, nameParts, scrollable } from "./dom.js";
 import { choice } from "./filters.js";
 import { resultsTable, runFacts } from "./overview.js";
 import { addressOfTrials, comparedName, passShare, showTrials, toDifference, trialsIn, trialsInAddress, trialsToOpen } from "./pair.js";
@@ -60,7 +60,7 @@ function runLink(run) {
 function runHeads(first) {
   const { names } = compared;
   const heads = names.map((name, run) => h("th", { scope: "col", title: name }, h("span", {}, numberedName(run))));
-  return h("thead", {}, h("tr", {}, h("th", { scope: "col" }, first), heads));
+  return h("thead", {}, h("tr", {}, columnHead(first), heads));
 }
 
 /** A table with a column for each run; the names of many stand upright. */
@@ -86,7 +86,7 @@ function resultsCard() {
 
 /** A table of the terminal; the rows in bold are sure. */
 function tableOf(title, { columns, rows, bold = [] }) {
-  const heads = columns.map((name) => h("th", { scope: "col" }, name));
+  const heads = columns.map(columnHead);
   const row = ([name, ...values], at) =>
     h("tr", { class: bold.includes(at) && "total" }, h("th", { scope: "row" }, name), values.map((value, column) => h("td", { class: "number", "data-name": columns[column + 1] }, value)));
   return scrollable(title, h("table", { class: "results" }, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, rows.map(row))));
@@ -165,11 +165,11 @@ function sureCard() {
   const heads = ranked.map((run) => h("th", { scope: "col", title: names[run] }, h("span", {}, numberedName(run))));
   const rows = ranked.map((run) => h("tr", {}, h("th", { scope: "row" }, numberedName(run)), ranked.map((other) => cell(run, other))));
   const size = isMany() ? "by-run upright sure" : "by-run sure";
-  const list = () => scrollable("Pairs", h("table", {}, h("thead", {}, h("tr", {}, ["runs", "difference", "p", "p, corrected", ""].map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, found.map(({ first, second, points, interval, p, adjusted, sure }) => h("tr", {}, h("th", { scope: "row" }, `${names[second]} − ${names[first]}`), [`${points} ${interval}`, p, adjusted, sure ? "sure" : ""].map((value) => h("td", { class: "number" }, value)))))));
+  const list = () => scrollable("Pairs", h("table", {}, h("thead", {}, h("tr", {}, ["runs", "difference", "p", "p, corrected", ""].map(columnHead))), h("tbody", {}, found.map(({ first, second, points, interval, p, adjusted, sure }) => h("tr", {}, h("th", { scope: "row" }, `${names[second]} − ${names[first]}`), [`${points} ${interval}`, p, adjusted, sure ? "sure" : ""].map((value) => h("td", { class: "number" }, value)))))));
   return card(
     "Which differences are sure",
     h("p", { class: "totals" }, `${found[0].measure} of the run in the row minus that of the run in the column, in percentage points; grey: this may be chance`),
-    scrollable("Differences", h("table", { class: size }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, ""), heads)), h("tbody", {}, rows))),
+    scrollable("Differences", h("table", { class: size }, h("thead", {}, h("tr", {}, columnHead(""), heads)), h("tbody", {}, rows))),
     folded(`All ${counted(found.length, "pair")} with intervals and p-values`, list),
   );
 }

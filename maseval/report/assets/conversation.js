@@ -1,7 +1,7 @@
 // What was said and done, message by message: each tool's answer and what it changed in the databases
 // beside its call, and a mark where the verdict was decided.
 
-import { code, folded, h, pairs, prose } from "./dom.js";
+import { code, folded, h, pairs, prose, tabs } from "./dom.js";
 import { faultAt, markedArguments } from "./fault.js";
 import { markdown, rawSwitch } from "./markdown.js";
 import { term } from "./terms.js";
@@ -35,7 +35,7 @@ function valueOf(value) {
   if (value === undefined) return h("i", {}, "(none)");
   const text = JSON.stringify(value);
   if (text.length <= LONGEST_VALUE) return h("code", {}, text);
-  return h("code", { tabindex: "0", "data-hint": text.slice(0, 2000) }, `${text.slice(0, LONGEST_VALUE)}…`);
+  return h("code", { role: "button", tabindex: "0", "data-hint": text.slice(0, 2000) }, `${text.slice(0, LONGEST_VALUE)}…`);
 }
 
 /** The fields that a call changed; those that are wrong at the end are marked. */
@@ -111,20 +111,40 @@ function words({ who, text }) {
   return who === "tool" ? code(text) : spokenText(text);
 }
 
-/** What is recorded of the request that the message answers. */
-function modelCall({ model }) {
-  return model && folded(["Model call", h("small", {}, model[0][1])], () => pairs(model, (value) => code(value)));
+// What is said of a call beside the request.
+const USED = ["Calls", "Took", "From a cache"];
+
+/** What is recorded of the request that the message answers; `turn` is which of its side's it was, of how many. */
+function modelCall({ model, text, calls = [], tokens, cost }, turn) {
+  if (!model) return null;
+  const known = new Map(model);
+  const list = (names) => pairs(names, (value) => code(value));
+  const used = [...USED.map((name) => [name, known.get(name)]), ["Tokens", tokens && String(tokens)], ["Cost", cost && money(cost)]].filter(([, value]) => value);
+  const parts = [
+    ["Request", () => list(model.filter(([name]) => name !== "Raw" && !USED.includes(name)))],
+    ["Answer", () => [text && prose(text), calls.map((call) => [h("code", { class: "tool" }, call.name), code(call.arguments)])]],
+    ["Usage", () => (used.length ? list(used) : "Nothing was recorded.")],
+    ["Raw", () => code(known.get("Raw") ?? "")],
+  ];
+  return folded([h("span", {}, "Model call"), h("small", {}, model[0][1], turn && ` · turn ${turn[0]} of ${turn[1]}`)], () => tabs("Model call", parts));
+}
+
+/** Which turn of its side a message with a model call is, and of how many. */
+function turnsOf(messages) {
+  const sides = new Map();
+  for (const { who, index, model } of messages) if (model) sides.set(who, [...(sides.get(who) ?? []), index]);
+  return new Map([...sides.values()].flatMap((all) => all.map((index, at) => [index, [at + 1, all.length]])));
 }
 
 /**
  * One message; `link` gives the address of a message by its number. `moment` is the world after it,
  * `wrong` the fields that are wrong in the end, `lost` why the verdict was decided here, `fault` what is
- * wrong with it, `travel` shows the databases after it, and `lane` are the classes of its agent in a team.
+ * wrong with it, `travel` shows the databases after it, `turn` is its number and that of all, and `lane` are the classes of its agent in a team.
  */
-export function drawMessage(said, link, { moment, wrong = new Set(), lost, fault, travel, lane = "" } = {}) {
+export function drawMessage(said, link, { moment, wrong = new Set(), lost, fault, travel, turn, lane = "" } = {}) {
   return h(
     "li",
-    { class: `message ${SPEAKERS[said.who] ? said.who : "other"} ${lost ? "lost-here" : ""} ${lane}`, id: `message-${said.index}`, "data-message": String(said.index), tabindex: "-1" },
+    { class: `message ${SPEAKERS[said.who] ? said.who : "other"} ${lost ? "lost-here" : ""} ${lane}`, id: link && decodeURIComponent(link(said.index).split("#")[1]), "data-message": String(said.index), tabindex: "-1" },
     lost && h("p", { class: "lost-mark" }, lost),
     fault?.table,
     h(
@@ -132,14 +152,14 @@ export function drawMessage(said, link, { moment, wrong = new Set(), lost, fault
       { class: "message-head" },
       h("strong", {}, speaker(said)),
       aside(said, link),
-      moment && travel && h("button", { type: "button", class: "travel-to", "data-hint": "The databases after this message", "aria-label": `The databases after message ${said.index}`, click: () => travel(said.index) }, "state"),
+      moment && travel && h("button", { type: "button", class: "travel-to", "data-hint": "The databases after this message", "aria-label": `state of the databases after message ${said.index}`, click: () => travel(said.index) }, "state"),
     ),
     said.thought && folded(["Reasoning", h("small", {}, counted(said.thought.length, "character"))], () => prose(said.thought)),
     words(said),
     (said.calls ?? []).map((call, place) => toolCall(call, moment?.calls[place]?.changed, wrong, fault?.byCall[place])),
     said.failed && h("span", { class: "tag bad" }, "error"),
     !said.text && !said.calls && h("i", {}, "(empty message)"),
-    modelCall(said),
+    modelCall(said, turn),
   );
 }
 
@@ -165,7 +185,8 @@ export function conversationSection(detail, link, { lost, travel } = {}) {
   const wrong = new Set((explanation?.fields ?? []).map(({ place }) => place));
   const decided = lost && messages.findLast(({ index }) => index <= lost.message);
   const lanes = lanesOf(messages);
+  const turns = turnsOf(messages);
   const here = (said) => said === decided && { lost: lost.words, fault: faultAt(said, detail) };
-  const draw = (said) => [said.aside && amongAgents(said.aside, lanes), drawMessage(said, link, { moment: moments.get(said.index), wrong, travel, lane: lanes.get(said.speaker), ...here(said) })];
+  const draw = (said) => [said.aside && amongAgents(said.aside, lanes), drawMessage(said, link, { moment: moments.get(said.index), wrong, travel, turn: turns.get(said.index), lane: lanes.get(said.speaker), ...here(said) })];
   return [h("div", { class: "talk-tools" }, rawSwitch()), h("ol", { class: "conversation" }, messages.map(draw))];
 }

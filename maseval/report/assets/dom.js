@@ -80,7 +80,36 @@ export function code(text, name = "") {
 
 /** A table that may be wider than its place; the keyboard can scroll it. */
 export function scrollable(name, table) {
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": name }, table);
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `${name}, scrollable` }, table);
+}
+
+/** The head of a column; over names of rows it may be empty. */
+export function columnHead(name) {
+  return name ? h("th", { scope: "col" }, name) : h("td");
+}
+
+/** Parts of one thing, of which one is shown: names, and what draws each. */
+export function tabs(label, parts) {
+  const shown = h("div", { role: "tabpanel", tabindex: "0" });
+  const show = (at) => {
+    buttons.forEach((button, place) => {
+      button.setAttribute("aria-selected", String(place === at));
+      button.tabIndex = place === at ? 0 : -1;
+    });
+    shown.setAttribute("aria-label", parts[at][0]);
+    shown.replaceChildren();
+    add(shown, [parts[at][1]()]);
+  };
+  const keydown = ({ key, target }) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[key];
+    const next = step && (buttons.indexOf(target) + step + parts.length) % parts.length;
+    if (next == null) return;
+    show(next);
+    buttons[next].focus();
+  };
+  const buttons = parts.map(([name], at) => h("button", { type: "button", role: "tab", click: () => show(at) }, name));
+  show(0);
+  return h("div", { class: "tabs" }, h("div", { role: "tablist", "aria-label": label, keydown }, buttons), shown);
 }
 
 /** Names and values, side by side. */

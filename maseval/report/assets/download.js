@@ -34,6 +34,11 @@ function asJSON(list) {
   return JSON.stringify({ title, facts, results, simulations: rows }, null, 1);
 }
 
+/** Saves all that is known of a simulation. */
+export function saveSimulation(name, detail) {
+  save(JSON.stringify({ run: index.title, simulation: name, ...detail }, null, 1), "application/json", `${name.replace(/[^\w.-]+/g, "-")}.json`);
+}
+
 function save(text, type, name) {
   const address = URL.createObjectURL(new Blob([text], { type }));
   h("a", { href: address, download: name }).click();
@@ -44,10 +49,8 @@ function save(text, type, name) {
 export function downloads(shown) {
   const name = index.title.replace(/[^\w.-]+/g, "-").slice(0, 80) || "report";
   const button = (label, title, click) => h("button", { type: "button", title, click }, label);
-  return h(
-    "div",
-    { class: "downloads" },
+  return [
     button("CSV", "The simulations below as a CSV file", () => save(asCSV(shown()), "text/csv", `${name}.csv`)),
     button("JSON", "The simulations below as a JSON file", () => save(asJSON(shown()), "application/json", `${name}.json`)),
-  );
+  ];
 }

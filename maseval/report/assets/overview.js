@@ -2,7 +2,7 @@
 
 import { distributions, drawn, intervalBar, reasons, whyItFailed } from "./charts.js";
 import { index, labelling, readPlots, simulations } from "./data.js";
-import { add, folded, h, pairs, scrollable } from "./dom.js";
+import { add, columnHead, folded, h, pairs, scrollable } from "./dom.js";
 import { readersNote } from "./remarks.js";
 import { term } from "./terms.js";
 import { between, count, counted, duration, money, percent, shortfall } from "./text.js";
@@ -23,8 +23,8 @@ function measure(found) {
 const MANY_MEASURES = 6;
 
 /** A row for each of `rows`; `drawName` draws its name. */
-export function resultsTable({ counts, measures, rows }, drawName = ({ name }) => name ?? "") {
-  const head = [h("td"), ...[...counts, ...measures].map((name) => h("th", { scope: "col" }, term(name)))];
+export function resultsTable({ counts, measures, rows }, drawName = ({ name }) => name ?? "", title = "Results") {
+  const head = ["", ...[...counts, ...measures].map((name) => term(name))].map(columnHead);
   const body = rows.map((row) =>
     h(
       "tr",
@@ -35,7 +35,7 @@ export function resultsTable({ counts, measures, rows }, drawName = ({ name }) =
     ),
   );
   const size = measures.length > MANY_MEASURES ? "results many" : "results";
-  return scrollable("Results", h("table", { class: size }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)));
+  return scrollable(title, h("table", { class: size }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)));
 }
 
 // Hashes and versions matter, but not to every reader.
@@ -74,17 +74,19 @@ function headline() {
   const facts = new Map(index.facts);
   const who = facts.get("Agent")?.split(",")[0] ?? facts.get("Model of agent") ?? index.title;
   const tasks = all.counts[counts.indexOf("tasks")] ?? index.tasks.length;
+  const [verdicts, planned] = ["verdicts", "simulations"].map((name) => all.counts[counts.indexOf(name)]);
+  const missing = verdicts < planned && `; ${count.format(verdicts)} of ${counted(planned, "simulation")} have a verdict`;
   const failed = simulations.filter(({ outcome }) => outcome === "fail").length;
   const [[label, number] = []] = labelling() ? [] : reasons();
   const most = label && [`; ${count.format(number)} of its ${counted(failed, "failure")}: `, h("b", {}, label)];
-  return [h("b", {}, who), " passes ", h("b", {}, percent(rate.value)), ` of ${counted(tasks, "task")}`, between(rate) && ` (95% CI ${between(rate)})`, most, "."];
+  return [h("b", {}, who), " passes ", h("b", {}, percent(rate.value)), ` of ${counted(tasks, "task")}`, between(rate) && ` (95% CI ${between(rate)})`, missing, most, "."];
 }
 
 /** What the numbers mean, and those beside the official one. */
 function meaning() {
   const { beside = [], meaning: notes = [] } = index.results;
   const list = h("ul", { class: "notes" }, notes.map((words) => h("li", {}, words)));
-  return (beside.length > 0 || notes.length > 0) && folded("What does this number mean?", () => [beside.length > 0 && resultsTable({ ...index.results, rows: beside }), list]);
+  return (beside.length > 0 || notes.length > 0) && folded("What does this number mean?", () => [beside.length > 0 && resultsTable({ ...index.results, rows: beside }, undefined, "Additional results"), list]);
 }
 
 function results() {

@@ -3,6 +3,7 @@
 import { showMessage } from "./conversation.js";
 import { detailOf, linkTo, load, nameOf, OUTCOMES, simulations } from "./data.js";
 import { add, h } from "./dom.js";
+import { saveSimulation } from "./download.js";
 import { drawOverview } from "./overview.js";
 import { drawRemarks, refreshRemarks } from "./remarks.js";
 import { banner, drawSimulation } from "./simulation.js";
@@ -63,13 +64,18 @@ function besideButton(button) {
 }
 
 function panelBar() {
-  const button = (label, title, click) => h("button", { type: "button", title, "aria-label": title, click }, label);
+  // A sign has no name of its own.
+  const button = (label, title, click) => h("button", { type: "button", title, "aria-label": label.length < 2 && title, click }, label);
   return h(
     "nav",
     { class: "panel-bar", "aria-label": "Simulations" },
     button("↑", "Previous simulation (k)", () => go(neighbour(-1))),
     button("↓", "Next simulation (j)", () => go(neighbour(1))),
     besideButton(button),
+    !reading.other && [
+      button("Save", "Save this simulation as a JSON file", async () => saveSimulation(nameOf(reading.one), await detailOf(reading.one))),
+      button("Print", "Print this simulation", () => print()),
+    ],
     h("span", { class: "spread" }),
     button("✕", "Close (Esc)", close),
   );
@@ -97,8 +103,8 @@ async function show(...list) {
     drawRemarks(add(column, [sections[position]]), list[position]);
     markMore?.(column, list[position]);
   });
-  // An id stands once in a page: the first column keeps its own.
-  for (const each of columns[1]?.querySelectorAll("[id]") ?? []) each.id = `beside-${each.id}`;
+  // A landmark has a name of its own.
+  for (const each of columns[1]?.querySelectorAll("nav, [role=region]") ?? []) each.setAttribute("aria-label", `Beside: ${each.getAttribute("aria-label")}`);
   columns[0].querySelector("h2").focus({ preventScroll: true });
   if (reading.message != null) showMessage(columns[0], reading.message);
   panel.dataset.ready = list.map(nameOf).join(" ");

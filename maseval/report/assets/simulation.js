@@ -3,7 +3,7 @@
 
 import { conversationSection } from "./conversation.js";
 import { index, taskOf } from "./data.js";
-import { code, folded, h, pairs, prose, scrollable } from "./dom.js";
+import { code, columnHead, folded, h, pairs, prose, scrollable } from "./dom.js";
 import { markdown } from "./markdown.js";
 import { meaningOf, term } from "./terms.js";
 import { count, duration, isJSON, money } from "./text.js";
@@ -36,7 +36,7 @@ function policySection({ policies, policy }) {
   return [!given && h("p", { class: policy ? "doubt" : "note", role: "note" }, why), folded(given ? "The policy that the agent was given" : "The policy of the domain, as its release has it", () => markdown(text))];
 }
 
-const HEADS = ["used by", "input tokens", "cached input tokens", "output tokens", "cost"];
+const HEADS = ["", "input tokens", "cached input tokens", "output tokens", "cost"];
 
 function usageSection({ usage }) {
   if (!usage) return null;
@@ -44,7 +44,7 @@ function usageSection({ usage }) {
   const lines = usage.map(({ name, input, cached, output, cost }) =>
     h("tr", {}, h("th", { scope: "row" }, name), number(input, HEADS[1]), number(cached, HEADS[2]), number(output, HEADS[3]), h("td", { class: "number", "data-name": HEADS[4] }, money(cost))),
   );
-  const head = HEADS.map((name) => h("th", { scope: "col" }, name));
+  const head = HEADS.map(columnHead);
   return scrollable("Usage", h("table", { class: "used" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, lines)));
 }
 

@@ -1,13 +1,14 @@
 // The table of tasks by trials. A row is made when it is first looked at; filtering leaves rows out.
 
 import { inBlocks } from "./blocks.js";
+import { columnClass, columnMenu } from "./columns.js";
 import { index, linkTo, named, OUTCOMES, simulationName, simulations, taskOf, trialsOf } from "./data.js";
 import { h } from "./dom.js";
 import { downloads } from "./download.js";
 import { choice, filterBar, matches, matchesPlan, search, showFilters } from "./filters.js";
 import { foldedBadges } from "./simulation.js";
 import { term } from "./terms.js";
-import { count, counted, shortId, visible } from "./text.js";
+import { count, counted, duration, money, shortId, visible } from "./text.js";
 import { onFilters, writeAddress } from "./view.js";
 
 const cells = new Map();
@@ -117,6 +118,14 @@ function trialNumbers() {
   return columns.length === 1 && names.length <= MANY_TRIALS && h("div", { class: "cells trial-numbers", "aria-hidden": "true" }, names.map((name) => h("span", {}, name)));
 }
 
+const sumOf = (trials, part) => trials.reduce((sum, each) => sum + (each[part] ?? 0), 0);
+// What the trials of a task come to; a cost that is not known is never zero.
+const SUMS = {
+  Cost: (trials) => money(trials.some(({ cost }) => cost == null) ? null : sumOf(trials, "cost")),
+  Tokens: (trials) => count.format(sumOf(trials, "tokens")),
+  Time: (trials) => duration(sumOf(trials, "seconds")),
+};
+
 function drawRow({ task: place, trials }) {
   const task = index.tasks[place];
   const passed = trials.filter(({ outcome }) => outcome === "pass").length;
@@ -124,8 +133,9 @@ function drawRow({ task: place, trials }) {
     "tr",
     {},
     h("td", { class: "domain" }, task.domain),
-    h("th", { scope: "row", class: "task" }, h("div", {}, h("span", { class: "id", title: task.id }, shortId(task.id)), foldedBadges(task), task.note && h("span", { class: "note", title: task.note }, task.note))),
+    h("th", { scope: "row", class: "task" }, h("div", {}, h("span", { class: "id", title: task.id }, shortId(task.id)), foldedBadges(task), task.note && h("span", { class: "note of-request", title: task.note }, task.note))),
     h("td", {}, drawCells(place, trials)),
+    Object.entries(SUMS).map(([name, show]) => h("td", { class: `number ${columnClass(name)}` }, trials.length ? show(trials) : "–")),
     h("td", { class: "number" }, trials.length ? `${passed}/${trials.length}` : "–"),
   );
 }
@@ -244,13 +254,13 @@ export function drawTasks(follow) {
   followTalk = follow;
   goesOn = index.live?.state === "running";
   const status = h("output", { class: "status" });
-  const heads = ["Domain", "Task", "Trials", "Passed"].map((name) => h("th", { scope: "col" }, name));
+  const heads = ["Domain", "Task", "Trials", ...Object.keys(SUMS), "Passed"].map((name) => h("th", { scope: "col", class: columnClass(name) }, name));
   numbered = heads[2];
   const head = h("tr", {}, heads);
   table = h("table", { class: "tasks", mouseover: hint }, h("thead", {}, head));
   blocks = inBlocks(table, rowOf, () => columns.flat().length || 1);
   redraw();
-  const title = h("div", { class: "title-line" }, h("h2", { id: "tasks" }, "Tasks by trials"), status, downloads(shown));
+  const title = h("div", { class: "title-line" }, h("h2", { id: "tasks" }, "Tasks by trials"), status, h("div", { class: "downloads" }, columnMenu(table, "maseval-task-columns", ["Request", ...Object.keys(SUMS)], Object.keys(SUMS)), downloads(shown)));
   const drawBar = () => filterBar(orderChoice(() => applyFilters(status)));
   let bar = drawBar();
   const start = async () => {

@@ -64,7 +64,7 @@ export function meaningOf(word) {
 /** A word with its hint. */
 export function term(word, meaning = meaningOf(word), attributes = {}) {
   if (!meaning) return h("span", attributes, word);
-  return h("span", { ...attributes, class: `${attributes.class ?? ""} term`.trim(), tabindex: "0", "data-hint": meaning }, word);
+  return h("span", { ...attributes, class: `${attributes.class ?? ""} term`.trim(), role: "button", tabindex: "0", "data-hint": meaning }, word);
 }
 
 const bubble = h("div", { id: "hint", role: "tooltip", hidden: true });

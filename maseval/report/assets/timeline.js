@@ -2,7 +2,7 @@
 // after it: what it changed, what differs from the start, and from the gold end state.
 
 import { drawMessage } from "./conversation.js";
-import { add, code, folded, h, scrollable, svg } from "./dom.js";
+import { add, code, columnHead, folded, h, scrollable, svg } from "./dom.js";
 import { counted } from "./text.js";
 import { reading, writeAddress } from "./view.js";
 
@@ -17,7 +17,7 @@ addEventListener("hashchange", () => setTimeout(() => followAddress?.()));
 const shownValue = (value) => (value === undefined ? h("i", {}, "(none)") : code(typeof value === "string" ? value : JSON.stringify(value)));
 
 function differenceTable(title, differences, before) {
-  const head = ["Field", before, "Now"].map((name) => h("th", { scope: "col" }, name));
+  const head = ["Field", before, "Now"].map(columnHead);
   const lines = differences.map(({ side, place, was, is }) =>
     h(
       "tr",

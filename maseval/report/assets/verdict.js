@@ -3,7 +3,7 @@
 
 import { toMessage } from "./conversation.js";
 import { OUTCOMES } from "./data.js";
-import { code, folded, h, pairs, prose, scrollable } from "./dom.js";
+import { code, columnHead, folded, h, pairs, prose, scrollable } from "./dom.js";
 import { meaningOf, term } from "./terms.js";
 import { counted } from "./text.js";
 
@@ -144,7 +144,7 @@ function explained(line) {
 }
 
 function wrongFields(fields) {
-  const head = ["Field", "expected", "found", "cause"].map((name) => h("th", { scope: "col" }, name));
+  const head = ["Field", "expected", "found", "cause"].map(columnHead);
   const cause = ({ message, call, remedy }) => [
     message != null && h("p", {}, toMessage(message), call && h("code", {}, call)),
     remedy && h("p", {}, "missing: ", h("code", {}, remedy)),

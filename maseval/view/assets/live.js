@@ -1,12 +1,10 @@
-// A run while it goes on: how far it is, what the numbers are so far, and what each simulation in
-// flight is doing right now.
+// A run while it goes on: how far it is, and what each simulation in flight is doing right now.
 
-import { intervalBar } from "../charts.js";
 import { hashOf, named, simulationName } from "../data.js";
 import { drawMessage } from "../conversation.js";
 import { folded, h } from "../dom.js";
 import { term } from "../terms.js";
-import { between, count, counted, duration, money, percent, shortfall } from "../text.js";
+import { count, counted, duration, money } from "../text.js";
 import { since, stateChip } from "./frame.js";
 import { ask } from "./server.js";
 
@@ -29,13 +27,6 @@ function progress({ state, done, failed, planned, cost, tokens, rate_limits, ela
     h("p", { class: "outcome" }, stateChip(state), facts.filter(Boolean).join(" · ")),
     state !== "damaged" && h("progress", { max: planned || 1, value: done, "aria-label": "Simulations done" }),
   ];
-}
-
-function measures(found) {
-  const boxes = Object.entries(found ?? {}).filter(([, measure]) => measure?.value != null);
-  const range = (measure) => between(measure) && h("small", {}, ` ${between(measure)}`);
-  const box = ([k, measure]) => h("div", {}, h("dt", {}, term(`pass^${k.replace(/\D/g, "")}`)), h("dd", {}, h("b", {}, percent(measure.value)), range(measure), intervalBar(measure), shortfall(measure) && h("div", {}, h("small", {}, shortfall(measure)))));
-  return boxes.length > 0 && h("dl", { class: "live-measures" }, boxes.map(box));
 }
 
 // The conversations that a reader has unfolded, by their names; they grow as the run does.
@@ -116,7 +107,7 @@ function flights(run, list = []) {
   const drawn = list.filter((each, at) => at < MOST_IN_FLIGHT || followed.get(flightName(each))?.talk.open);
   const rest = list.length - drawn.length;
   return [
-    h("h3", {}, term("In flight"), `: ${count.format(list.length)}`),
+    h("h2", {}, term("In flight"), `: ${count.format(list.length)}`),
     h("ul", { class: "flights" }, over.map((each) => ended(...each)), drawn.map((each) => inFlight(run, each))),
     rest > 0 && h("p", { class: "totals" }, `and ${counted(rest, "simulation")} more`),
   ];
@@ -135,7 +126,7 @@ export function liveStrip(run) {
     const complete = live.state !== "running" && live.done >= live.planned;
     const talks = (complete || live.state === "running") && flights(run, live.in_flight);
     strip.hidden = complete && !talks;
-    const inside = h("div", {}, progress(live), live.state === "running" && [measures(live.pass_k), live.estimate && h("p", { class: "totals" }, live.estimate)], talks); // of one that stands still, the results below say it all
+    const inside = h("div", {}, progress(live), talks); // the numbers are those of the results below
     strip.replaceChildren(...inside.childNodes);
     for (const [list, top] of places) list.scrollTop = top;
     if (focused >= 0) strip.querySelectorAll(STOPS)[focused]?.focus({ preventScroll: true });

@@ -3,6 +3,7 @@
 
 import { inBlocks } from "../blocks.js";
 import { intervalBar } from "../charts.js";
+import { columnClass, columnMenu } from "../columns.js";
 import { add, h, nameParts } from "../dom.js";
 import { choice } from "../filters.js";
 import { between, count, counted, money, percent, shortfall } from "../text.js";
@@ -120,12 +121,8 @@ function choiceOf(name) {
   return h("td", { class: "choose" }, box);
 }
 
-function classOfColumn(name) {
-  return `of-${name.toLowerCase().replace(/\W/g, "")}`;
-}
-
 function drawRun(run) {
-  const cells = RUN_COLUMNS.map(([name, , show], at) => h(at ? "td" : "th", at ? { "data-name": name, class: classOfColumn(name) } : { scope: "row" }, show(run)));
+  const cells = RUN_COLUMNS.map(([name, , show], at) => h(at ? "td" : "th", at ? { "data-name": name, class: columnClass(name) } : { scope: "row" }, show(run)));
   return h("tr", { "data-run": run.name }, choiceOf(run.name), cells);
 }
 
@@ -144,7 +141,7 @@ function headCell([name]) {
     [wanted.sort, wanted.down] = [name, wanted.sort === name ? !wanted.down : !["Run", "State"].includes(name)];
     showList();
   };
-  const cell = h("th", { scope: "col", class: classOfColumn(name) }, h("button", { type: "button", class: "pick", click: sort }, name));
+  const cell = h("th", { scope: "col", class: columnClass(name) }, h("button", { type: "button", class: "pick", click: sort }, name));
   cell.update = () => cell.setAttribute("aria-sort", wanted.sort !== name ? "none" : wanted.down ? "descending" : "ascending");
   return cell;
 }
@@ -205,6 +202,7 @@ function listFilters() {
     filterOf("domain", "Domain", every(({ domains }) => domains)),
     filterOf("model", "Model", every(({ models }) => models)),
     filterOf("tag", "Tag", every(({ tags }) => tags)),
+    columnMenu(parts.table, "maseval-run-columns", ["Cost", "Tokens", "Models", "Domains", "Date", "Tags", "Note"]),
     parts.compare,
   );
 }
@@ -218,7 +216,7 @@ function keyPressed(event) {
 
 function drawList({ root, runs }, notice) {
   const heads = RUN_COLUMNS.map(headCell);
-  const head = h("tr", {}, h("td", {}), heads);
+  const head = h("tr", {}, h("th", { scope: "col" }, h("span", { class: "unseen-words" }, "Compare")), heads);
   const table = h("table", { class: "runs" }, h("thead", {}, head));
   parts = { table, heads, blocks: inBlocks(table, runRow), status: h("output", { class: "status" }), compare: h("div", { class: "compare-choice" }) };
   for (const run of runs) known.set(run.name, { run });
