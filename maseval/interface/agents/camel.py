@@ -270,19 +270,23 @@ def _observe_steps() -> None:
     kind = camel_module("agents").ChatAgent
     own, own_async = kind.step, kind.astep
 
+    @contextmanager
+    def recorded(agent: Any, message: object) -> Iterator[Callable[[Any], None]]:
+        if (adapter := bystanding_adapter(agent, CamelAgentAdapter)) is None:
+            yield lambda response: None
+        else:
+            with adapter.record_step(_text(message)) as note:
+                yield note
+
     @wraps(own)
     def step(self: Any, input_message: object, *args: object, **kwargs: object) -> Any:
-        if (adapter := bystanding_adapter(self, CamelAgentAdapter)) is None:
-            return own(self, input_message, *args, **kwargs)
-        with adapter.record_step(_text(input_message)) as note:
+        with recorded(self, input_message) as note:
             note(response := own(self, input_message, *args, **kwargs))
             return response
 
     @wraps(own_async)
     async def astep(self: Any, input_message: object, *args: object, **kwargs: object) -> Any:
-        if (adapter := bystanding_adapter(self, CamelAgentAdapter)) is None:
-            return await own_async(self, input_message, *args, **kwargs)
-        with adapter.record_step(_text(input_message)) as note:
+        with recorded(self, input_message) as note:
             note(response := await own_async(self, input_message, *args, **kwargs))
             return response
 

@@ -4,7 +4,7 @@ The SDK's items become messages, and an agent's work for other agents is recorde
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache, partialmethod, wraps
 from itertools import groupby
@@ -16,7 +16,7 @@ from maseval.core.agent import AgentObserver
 from maseval.core.clock import acting_as
 from maseval.core.event_loop import in_thread, run_async
 from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError
-from maseval.core.messages import Message, MessageHistory, ToolCall, text_of
+from maseval.core.messages import Message, MessageHistory, text_of
 from maseval.core.provider_errors import ProviderError
 from maseval.core.storage.redaction import redact
 from maseval.core.tracing import now
@@ -35,7 +35,7 @@ from maseval.interface.agents.framework import (
     name_tool_results,
     running_adapter,
 )
-from maseval.interface.inference.chat_completions import function_call
+from maseval.interface.inference.chat_completions import function_call, get
 
 __all__ = ["OpenAIAgentsAdapter", "as_tools"]
 
@@ -208,10 +208,6 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
             used.append(self._without_delegated(tokens_of(self._run_context.usage)))
         return sum(used) or Usage()
 
-    def counts_in(self, usage: object) -> bool:
-        """Return True if the SDK counts the tokens of all turns there."""
-        return self._run_context is not None and self._run_context.usage is usage
-
     def _resolve_model_id(self) -> str | None:
         return _model_id(getattr(self.run_config, "model", None) or self.agent.model)
 
@@ -318,46 +314,9 @@ def add_items(
     """
     answers, results = iter(answered), iter(asked[1:])
     seen = [item for item in items if item.type != "tool_approval_item"]
-    names: dict[str, str] = {}
     for (of_tools, agent), group in groupby(seen, key=_origin):
-        sent = [item.to_input_item() for item in group]
-        if of_tools:
-            _add_results(history, sent, names, next(results, None))
-            continue
-        time = next(answers, None)
-        metadata: dict[str, object] = {"agent": agent}
-        text, calls = _text(sent), _tool_calls(sent)
-        names |= {call["id"]: call["function"]["name"] for call in calls}
-        if calls:
-            history.add_tool_call(calls, text, metadata, time)
-        elif text is not None:
-            history.add_message("assistant", text, metadata=metadata, timestamp=time)
-
-
-def add_inputs(history: MessageHistory, items: Iterable[InputItem]) -> None:
-    """Add a model's request and answer, given in the form in which they are sent."""
-    names: dict[str, str] = {}
-    for item in items:
-        if item.get("type") == "function_call":
-            calls = _tool_calls([item])
-            names[calls[0]["id"]] = calls[0]["function"]["name"]
-            history.add_tool_call(calls)
-        elif item.get("type") == "function_call_output":
-            _add_results(history, [item], names)
-        elif "role" in item and "content" in item:
-            history.add_message(item["role"], _content_text(item["content"]))
-
-
-def _add_results(
-    history: MessageHistory,
-    results: Iterable[InputItem],
-    names: Mapping[str, str],
-    time: str | None = None,
-) -> None:
-    for result in results:
-        call_id = str(result.get("call_id"))
-        text = as_text(result.get("output"))
-        history.add_tool_response(call_id, text, names.get(call_id), timestamp=time)
+        time = next(results if of_tools else answers, None)
+        _add_message(history, [item.to_input_item() for item in group], {"agent": agent}, time)
 
 
 def _origin(item: Any) -> tuple[bool, str]:
@@ -366,18 +325,40 @@ def _origin(item: Any) -> tuple[bool, str]:
     return item.type in ("tool_call_output_item", "handoff_output_item"), name
 
 
-def _tool_calls(items: Iterable[InputItem]) -> list[ToolCall]:
-    return [
-        function_call(item["call_id"], item["name"], item["arguments"])
-        for item in items
-        if item.get("type") == "function_call"
-    ]
+def add_inputs(history: MessageHistory, items: Iterable[InputItem]) -> None:
+    """Add a model's request and answer, given in the form in which they are sent."""
+
+    def speaker(item: InputItem) -> object:
+        role = "tool" if item.get("type") == _RESULT else item.get("role", "assistant")
+        return role if role in ("assistant", "tool") else id(item)
+
+    for _, group in groupby(items, key=speaker):
+        _add_message(history, list(group))
 
 
-def _text(items: Iterable[InputItem]) -> str | None:
-    """Return the text of one answer; None if it has no message."""
-    messages = [item["content"] for item in items if item.get("type") == "message"]
-    return "".join(map(_content_text, messages)) if messages else None
+_RESULT = "function_call_output"
+
+
+def _add_message(
+    history: MessageHistory,
+    items: Sequence[InputItem],
+    metadata: dict[str, object] | None = None,
+    time: str | None = None,
+) -> None:
+    """Add the items of an answer or a question as a message, or the results of its calls."""
+    made = [call for message in history for call in message.get("tool_calls") or ()]
+    names = {call["id"]: call["function"]["name"] for call in made}
+    for result in [item for item in items if item.get("type") == _RESULT]:
+        call_id, text = str(result.get("call_id")), as_text(result.get("output"))
+        history.add_tool_response(call_id, text, names.get(call_id), timestamp=time)
+    wanted = [item for item in items if item.get("type") == "function_call"]
+    calls = [function_call(item["call_id"], item["name"], item["arguments"]) for item in wanted]
+    said = [item for item in items if "role" in item and "content" in item]
+    words = "".join(_content_text(item["content"]) for item in said) if said else None
+    if calls:
+        history.add_tool_call(calls, words, metadata, time)
+    elif words is not None:
+        history.add_message(said[0]["role"], words, metadata=metadata, timestamp=time)
 
 
 def _content_text(content: str | list[dict[str, Any]]) -> str:
@@ -405,17 +386,10 @@ def _items(number: int, message: Message) -> list[InputItem]:
         "status": "completed",
         "content": [{"type": "output_text", "text": text, "annotations": []}],
     }
-    return [*([spoken] if text or not calls else []), *map(_call_item, calls)]
-
-
-def _call_item(call: ToolCall) -> InputItem:
-    function = call["function"]
-    return {
-        "type": "function_call",
-        "call_id": call["id"],
-        "name": function["name"],
-        "arguments": function["arguments"],
-    }
+    made: list[InputItem] = [
+        {"type": "function_call", "call_id": call["id"], **call["function"]} for call in calls
+    ]
+    return [*([spoken] if text or not calls else []), *made]
 
 
 class SdkWork(DelegatedWork):
@@ -521,7 +495,10 @@ def _hooks_class() -> type[Any]:
             if (work := _work_of(agent)) is not None:
                 work.answer(response)
                 leader = running_adapter()
-                if isinstance(leader, OpenAIAgentsAdapter) and leader.counts_in(context.usage):
+                # Where the SDK adds the tokens of this run to the leader's.
+                if leader is not None and context.usage is get(
+                    get(leader, "_run_context"), "usage"
+                ):
                     leader.delegated_usage.append(work.usage[-1])
             await self._forward("on_llm_end", context, agent, response)
 
