@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from types import MappingProxyType
 from typing import NamedTuple
 
 from maseval.app.benchmarks import OnProgress
@@ -32,7 +31,7 @@ class FailureReasons(NamedTuple):
     labels: Mapping[str, int]
     checks: Mapping[str, int]
     unexplained: str | None = None
-    proven: Mapping[str, int] = MappingProxyType({})
+    proven: Mapping[str, int] = field(default_factory=dict)
 
 
 def failure_reasons(
