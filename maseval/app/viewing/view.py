@@ -111,8 +111,7 @@ def view_beside(run: Path) -> Iterator[str]:
 
 def features(*, edit: bool = False) -> Sequence[Any]:
     """Return what the commands add to the viewer, each a ``maseval.view.Feature``."""
-    from maseval.app.viewing.comparisons import comparisons
-    from maseval.app.viewing.features import branches, remarks, timelines
+    from maseval.app.viewing.features import branches, comparisons, remarks, timelines
     from maseval.view.search import searches
 
     return [

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("starlette")
 
 from maseval.app.comparing.page import document_of
-from maseval.app.viewing.comparisons import _Work, comparisons
+from maseval.app.viewing.features import _Work, comparisons
 from maseval.app.viewing.reader import BenchmarkReader
 from maseval.commands import compare, tau2
 from maseval.core.storage import strict_json

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("starlette")
 
 from maseval import commands
-from maseval.app.viewing import comparisons
+from maseval.app.viewing import features
 from maseval.app.viewing.reader import BenchmarkReader
 from maseval.commands import tau2
 from maseval.core.exceptions import NotRunError, OutputExistsError
@@ -145,7 +145,7 @@ def test_every_two_runs_are_compared(site, played):
     assert found["names"] == ["careful", "hurried"]
     # Their tasks are numbers in the comparison of all, which says the same of them.
     library, asked = Library(played, BenchmarkReader()), Query([("run", n) for n in found["names"]])
-    compare = comparisons.comparisons().asked["/api/compare"]
+    compare = features.comparisons().asked["/api/compare"]
     while "waiting" in (alone := compare(library, asked)):
         pass
     whole = read(site, "compare/group-0")
@@ -162,13 +162,13 @@ def test_every_two_runs_are_compared(site, played):
 def test_runs_are_opened_and_compared_once_for_numbers_and_reasons(played, tmp_path, monkeypatch):
     done = []
     for name in ("open_run_or_file", "compare_sources"):
-        real = getattr(comparisons, name)
+        real = getattr(features, name)
 
         def spy(*given, real=real, name=name, **more):
             done.append(name)
             return real(*given, **more)
 
-        monkeypatch.setattr(comparisons, name, spy)
+        monkeypatch.setattr(features, name, spy)
     commands.export_site(tmp_path / "site", played)
     assert done.count("open_run_or_file") == 3
     assert done.count("compare_sources") == 3 + 1  # every two, and all

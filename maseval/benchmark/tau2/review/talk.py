@@ -31,7 +31,7 @@ _PLAIN = str.maketrans(
         **dict.fromkeys("\u201c\u201d", '"'),
         **dict.fromkeys("\u200b\ufeff\ufe0f", ""),
         **dict.fromkeys("\u20ac\u00a3", "$"),
-        **{"\u2026": "...", "\u2192": "->"},
+        **{"\u2026": "... ", "\u2192": "->"},
     }
 )
 _MARKS = re.compile(r"\*\*|__|`|(?<![\w*])\*(?=[$\w])|(?<=[\w.!?)$])\*(?![\w*$])")
@@ -48,10 +48,16 @@ _SIGNED = re.compile(
 # Words behind which a number is money without any sign, unless it counts something.
 _UNSIGNED = re.compile(
     r"(\b(?:totals?|price|fare|costs?|refund(?:ed|s)?|charged?|diff(?:erence)?|amounts?|fee|balance"
-    r"|back|credit(?:ed)?|pay|paid|extra|sum)\b[ :=|]{1,3}(?:(?:is|of|to|at|comes to|will be) )?"
+    r"|back|credit(?:ed)?|pay|paid|extra|sum|cheapest)\b[ :=|,]{1,3}"
+    r"(?:(?:is|of|to|at|comes to|will be) )?"
     r"[+-]?)(\d{2,6}(?:\.\d\d?)?)(?![\w%/:.-]\w|[\d%]| ?(?:(?:checked|extra|more|free) )?(?:bag"
     r"|pass|pers|item|piece|gb|mb|gig|day|hour|min|week|month|point|flight|seat|leg|cm|inch|lb|pcs"
     r"|people|am|pm)|[a-z])",
+    re.IGNORECASE,
+)
+_BEFORE_A_WORD = re.compile(
+    r"(?<![\w.$#/-])(\d{2,6}(?:\.\d\d?)?) "
+    r"(?=(?:in )?total\b(?! \w{0,9}(?:bag|item|pass))|(?:refund|back)\b)",
     re.IGNORECASE,
 )
 _CENTS_TOLD = re.compile(
@@ -106,6 +112,20 @@ _ENGLISH = frozenset(
             "all",
             "now",
         ),
+        *(
+            "here",
+            "in",
+            "back",
+            "good",
+            "everything",
+            "but",
+            "has",
+            "by",
+            "if",
+            "one",
+            "just",
+            "please",
+        ),
         *("economy", "business", "booked", "insurance", "help", "phone", "data", "line", "bill"),
     }
 )
@@ -122,6 +142,8 @@ def normalise(text: str) -> str:
     if "###" in text:
         for token in STOP_TOKENS:
             text = text.replace(token, "")
+    if "\\n" in text:  # of an agent that writes JSON
+        text = text.replace("\\n", "\n")
     if not text.isascii():
         text = text.translate(_PLAIN)
     if "*" in text or "`" in text or "__" in text:
@@ -133,7 +155,8 @@ def _write_amounts(text: str) -> str:
     """Write every amount of money in one way: "USD 1,234.50" and "1 234.50$" as "$1234.50"."""
     text = _CENTS.sub(".", _THOUSANDS.sub("", text))
     text = _SIGNED.sub(lambda found: f"${found[1] or found[2]}", text)
-    return _CENTS_TOLD.sub(r"$\1", _UNSIGNED.sub(r"\1$\2", text))
+    text = _BEFORE_A_WORD.sub(r"$\1 ", _UNSIGNED.sub(r"\1$\2", text))
+    return _CENTS_TOLD.sub(r"$\1", text)
 
 
 class Utterance(NamedTuple):

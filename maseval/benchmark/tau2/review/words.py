@@ -71,7 +71,7 @@ _ASKS = _words(
     *(r"if you(?:'d| would) like me to", r"may i (?:proceed|go|book|cancel|make|process|change)"),
     *(
         r"want me to\b",
-        r"your (?:approval|consent|go-ahead|permission)",
+        r"your (?:approval|consent|go-ahead|permission|agreement|ok(?:ay)?\b)",
         r"is that (?:ok|okay|fine)",
     ),
     r"(?:does|do|would|is|are) (?:that|this|these|it|everything|the details?)(?: all)? "
@@ -110,10 +110,20 @@ _REFUSES = _words(
     r"i(?:'m| am) sorry, but",
 )
 _TRANSFERS = _words(
-    *("transfer", r"human (?:agent|representative|support)", "escalat", "live agent"),
+    *("transfer", r"human\b", "escalat", "live agent", r"colleague"),
     r"(?:connect|hand|pass|put) you (?:over |through )?(?:to|with) an? ",
 )
-_WANTS_A_HUMAN = _words("transfer", r"human\b", "supervisor", "real person", "representative")
+_WANTS_A_HUMAN = _words(
+    *("transfer", r"human\b", "supervisor", "real person", "representative", r"hand me\b"),
+    *(r"connect me\b", "escalat", "someone else", "manager"),
+)
+_NO_HUMAN = re.compile(
+    r"(?:n't|\b(?:no|not|never|without|hate|refuse|decline|dont)\b)"
+    r"(?:(?!\b(?:ask|possible|able|help))[^.!?,\n]){0,40}\b(?:transfer|human"
+    r"|hand me|hand(?:ed)? over|another (?:agent|person)|representative|connect me|supervisor"
+    r"|colleague|someone else|real person)",
+    re.IGNORECASE,
+)
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -141,7 +151,11 @@ def sentences(text: str) -> tuple[str, ...]:
 
 
 def wants_a_human(text: str) -> bool:
-    return bool(_WANTS_A_HUMAN.search(text))
+    return bool(_WANTS_A_HUMAN.search(text)) and not wants_no_human(text)
+
+
+def wants_no_human(text: str) -> bool:
+    return bool(_NO_HUMAN.search(text))
 
 
 def speaks_of_a_transfer(text: str) -> bool:

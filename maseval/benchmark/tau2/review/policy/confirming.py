@@ -27,10 +27,12 @@ from maseval.benchmark.tau2.review.talk import CallMoment, Talk, Utterance
 from maseval.benchmark.tau2.review.words import (
     mentions,
     record,
+    sentences,
     speaks_of_a_transfer,
     spellings,
     telling_values,
     wants_a_human,
+    wants_no_human,
 )
 
 TRANSFER_TOOL = "transfer_to_human_agents"
@@ -91,7 +93,7 @@ def _pays_as_proposed(consent: Consent, moment: CallMoment) -> bool:
         found = re.search(
             rf'"{re.escape(each)}": {{[^{{}}]{{0,200}}"last_four": "(\d{{4}})"', known
         )
-        forms = [each, found[1]] if found else [each]
+        forms = [each, found[1]] if found else [each, each.partition("_")[0]]
         if not any(mentions(consent.question.text, form) for form in forms):
             return False
     return True
@@ -288,9 +290,11 @@ def transfer_is_wanted(domain: str, place: str) -> Rule:
     def require_wish(moment: CallMoment) -> Iterator[Answer]:
         """Nobody is transferred to a human against the user's last word on it."""
         for question, reply in moment.exchanges():
-            refused = phrases.NO_TRANSFER.search(reply.text)
-            if refused or speaks_of_a_transfer(question.text) or wants_a_human(reply.text):
-                if refused or declines(question, reply, moment):
+            refused = phrases.NO_TRANSFER.search(reply.text) or wants_no_human(reply.text)
+            asked = [each for each in sentences(question.text) if "?" in each]
+            offered = bool(asked) and speaks_of_a_transfer(asked[-1])
+            if refused or offered or wants_a_human(reply.text):
+                if refused or (offered and declines(question, reply, moment)):
                     yield Broken("the user did not want a transfer", {"reply": reply.text})
                 return
 

@@ -58,7 +58,8 @@ def read_reply(text: str, tool: str) -> Meaning:
     agreed = 0 if phrases.SHORT_YES.match(text) else -1
     for start, clause in _clauses(text):
         for found in phrases.YES.finditer(clause):
-            if not phrases.TURNED.search(clause[: found.start()]):
+            asked = clause[found.end() :].startswith("?")
+            if not asked and not phrases.TURNED.search(clause[: found.start()]):
                 agreed = start + found.start()
                 break
     back = _last_refusal(text, tool)
@@ -127,7 +128,9 @@ def topic_of(text: str, moment: CallMoment) -> Topic:
         return Topic.OTHER
     if says_the_like(text, call["name"]) or _names_values(text, call):
         return Topic.THIS
-    named = name is not None and mentions(text, name) and not phrases.OTHER_ACTION.search(text)
+    named = (asks(text) or (name is not None and mentions(text, name))) and (
+        phrases.OTHER_ACTION.search(text) is None
+    )
     refunds = call["name"].startswith("cancel") and phrases.REFUND.search(text) is not None
     if named and (refunds or says_part_of_it(text, call["name"])):
         return Topic.THIS

@@ -25,7 +25,8 @@ YES = re.compile(
     r"|i(?:'d| would)? (?:also |do |hereby |fully |gladly )?(?:like to )?"
     r"(?:confirm|accept|approve|authori[sz]e|agree|consent)|i do(?=\W*$)|acceptable|all good|ready"
     r"|make it happen|you got it|i (?:guess|suppose|think) so|please go on"
-    r"|you(?: do)? have my (?:approval|consent|permission|ok|okay|go-ahead)|you choose|lgtm"
+    r"|(?:you(?: do)? have|i give(?: you)?) my (?:approval|consent|permission|ok|okay|go-ahead)"
+    r"|you choose|lgtm|confirm(?=[.!]?$)"
     r"|(?:that|it|this|which)(?:'s| is| all is)? (?:right|fine|good|great|okay|it\b|what i want)"
     r"|(?:that|this|it|which|everything|all|these|those|option)(?: all| really| both)? works?"
     r"|works for me"
@@ -40,8 +41,9 @@ YES = re.compile(
 # The whole of a reply.
 SHORT_YES = re.compile(
     r"^\W{0,4}(?:y|ya|yah|yay|yess|aye|k|kk|go|deal|ship it|send it|roger|great|wonderful|super"
-    r"|excellent|(?:that|it) would be (?:great|fine|lovely|perfect|wonderful)|please|pls)\b"
-    r"[\s,.!:)]{0,4}(?:pls|please|th[ax]\w{0,8}(?: you)?)?[\s.!:)]{0,4}$",
+    r"|excellent|(?:that|it) would be (?:great|fine|lovely|perfect|wonderful)|please|pls"
+    r"|(?:nothing else[.,] )?confirm|you (?:do|are|may)|i (?:do|am)|they are)\b"
+    r"[\s,.!:)]{0,4}(?:pls|please|th[ax]\w{0,8}(?: you)?)?\W{0,6}$",
     re.IGNORECASE,
 )
 # Before a yes in its clause: then it is none.
@@ -52,10 +54,7 @@ TURNED = re.compile(
     re.IGNORECASE,
 )
 TAKES_BACK = re.compile(
-    r"(?:^|[.!?,;\u2014-]\s*)"
-    r"(?:(?:but|and|ok|okay|yes|yeah|sure) )?(?:(?:oh|um|please|actually|hmm),? )?"
-    r"(?:wait(?! for)\b|(?:hold|hang) (?:on|off)\b|stop\b(?! ?over))"
-    r"|(?:^|[.!?]\s+|actually,? )no\b(?=\s*(?:[,.!;]|$|thank|don't|wait|not\b|i ))"
+    r"(?:^|[.!?]\s+|actually,? )no\b(?=\s*(?:[,.!;]|$|thank|thx|ty\b|don't|wait|not\b|i ))"
     r"|\bplease (?:don't|do not)\W*$"
     r"|\bnever ?mind\b|\bforget (?:it|about it)\b|\bchanged my mind\b|\bon second thought"
     rf"|\b(?:don't|do not|not)(?: want)?(?: you)?(?: to)? {ACT}"
@@ -65,7 +64,12 @@ TAKES_BACK = re.compile(
     re.IGNORECASE,
 )
 DEFERS = re.compile(
-    r"\bnot (?:yet|today|right now|just now|for now|at the moment|so fast|now(?! that))\b"
+    r"(?:^|[.!?,;\u2014-]\s*)"
+    r"(?:(?:ok|okay|yes|yeah|sure) )?(?:(?:but|and) )?(?:(?:oh|um|please|actually|hmm),? )?"
+    r"(?:wait(?! for)\b|(?:hold|hang) (?:on|off)\b|stop\b(?! ?over))|"
+    r"\b(?:dunno|still thinking)\b"
+    r"|\bnot (?:just )?(?:yet|today|for the time|right now|just now|for now|at the moment|so fast"
+    r"|now(?! that))\b"
     r"|\b(?:let|permit|allow) me (?:to )?(?:\w+ )?(?:think|consider|reflect|sleep on|get back)\b"
     r"|\b(?:need|have|want|like|wish|going|gotta|got)(?: (?:some )?time)? to (?:\w+ )?"
     r"(?:think|consider|reflect|sleep on)\b"
@@ -80,6 +84,7 @@ DEFERS = re.compile(
 ASKS_SOMEBODY = re.compile(
     r"\b(?:ask|check|consult|discuss|talk|speak|spoke|run|clear|decid)\w{0,6} (?:\w+ ){0,4}"
     r"(?:my|our|the) (?:\w+ )?(?:wife|husband|partner|spouse|boss|son|daughter|mom|mum|dad|mother"
+    r"|sis|bro|hubby|parents?|gf|bf"
     r"|father|brother|sister|friends?|family|room ?mate|manager|colleagues?|kids?|girlfriend"
     r"|boyfriend|fianc\w{1,3}|team|calendar|schedule|budget|bank)\b",
     re.IGNORECASE,
@@ -114,6 +119,36 @@ BIDS = re.compile(
     re.IGNORECASE,
 )
 
+# Statements
+CHEAPEST = re.compile(
+    r"(?<!not the )(?<!n't the )\b(?:cheapest|lowest(?:[- ]\w+){0,2}[- ](?:price|fare|cost)s?"
+    r"|lowest-?priced|least expensive|most affordable|best price)\b",
+    re.IGNORECASE,
+)
+LIMITS_CHOICE = re.compile(
+    r"\b(?:after|before|mornings?|afternoons?|evenings?|nights?|fits?|match\w*|meets?|suits?|second"
+    r"|next|criteria|requirements?|within|under|at least|no more than|later|earlier|except)\b",
+    re.IGNORECASE,
+)
+UNAVAILABLE = re.compile(
+    r"\b(?:sold out|fully booked|booked (?:up|solid|out)|out of stock|unavailable"
+    r"|no longer available|(?:not|isn't|aren't|n't) (?:currently |in fact )?(?:available|in stock)"
+    r"|no (?:more |free |open )?(?:\w+ )?seats?|no availability|full\b(?! (?:size|refund|price)))",
+    re.IGNORECASE,
+)
+SUPPOSES = re.compile(r"\?|\b(?:if|once|unless|when|whether|until|except|other|others|but)\b", re.I)
+BAG_FEE = re.compile(
+    r"\$(\d+(?:\.\d+)?),? (?:per|for (?:each|every)|each|a|apiece)[^.$\n]{0,30}\bbags?\b"
+    r"|\b(?:per|each|every) (?:\w+ ){0,3}bags?\b[^.$\n]{0,40}\$(\d+(?:\.\d+)?)(?! (?:in )?total)",
+    re.IGNORECASE,
+)
+ADDS = re.compile(r"\b(?:add|extra|additional|more|another)", re.I)
+BAG_COUNT = re.compile(
+    r"\b(\d|one|two|three|four|five|six) (?:[\w-]+ ){0,3}(?:bags?|suitcases?|luggage)\b"
+    r"|\b(?:bags?|baggage|luggage|suitcases?)\b[^.\d\n$]{1,30}(\d)\b(?!\d)",
+    re.IGNORECASE,
+)
+
 # Airline
 WANTED = re.compile(
     r"\b(?:compensat|reimburs|travel credit|credit for|goodwill|make (?:it|this) up|make up for"
@@ -143,11 +178,17 @@ COVERED = re.compile(
 MAYBE_COVERED = re.compile(
     r"\b(?:emergency|died|death|passed away|funeral|accident|feeling)", re.IGNORECASE
 )
+OTHER_REQUEST = re.compile(
+    r"\b(?:book(?! (?:on|at|by|more|in))(?!ed)|bags?|luggage|upgrad|downgrad|passengers?|compensat"
+    r"|chang(?:e|ing) (?:the |my |their |his |her )?(?:flight|cabin|date|name)|certificate)",
+    re.I,
+)
 AIRLINE_NEGATED = re.compile(
     r"\b(?:no|not|n't|isn't|without|never)\b[^.!?,;]{0,30}$", re.IGNORECASE
 )
 REASON = re.compile(
-    r"\b(?:because|reason|due to|change (?:of|in) (?:my |our )?plans?|changed? (?:my |our )?plans?"
+    r"\b(?:because|reason|due to|on account of|owing to|(?:new|altered) plans?|cant|wont"
+    r"|change (?:of|in) (?:my |our )?plans?|changed? (?:my |our )?plans?"
     r"|plans? (?:have |has |had )?(?:to )?change|no longer|mistake|conflict"
     r"|(?:can't|cannot|can not|unable to|not able to|won't) (?:make|travel|go|fly|attend|take|be)"
     r"|emergency|died|passed away|cancell?ed (?:by|my flight)|airline cancell?ed"
@@ -184,10 +225,11 @@ AIRLINE_PRICE = re.compile(r"\$|\b(?:price|fare|cost|amount|refund|difference)",
 DECLINED = r"\b(?:no|not|n't|without|skip|decline|zero|neither)\b[^.!?;]{0,60}\b"
 NO_INSURANCE = re.compile(rf"{DECLINED}insurance", re.IGNORECASE)
 NO_BAGS = re.compile(rf"{DECLINED}(?:bags?|baggage|luggage|suitcases?)", re.IGNORECASE)
-INSURANCE = re.compile(r"\binsur", re.IGNORECASE)
+INSURANCE = re.compile(r"\bins(?:ur|\b)", re.IGNORECASE)
 BAG = re.compile(r"\b(?:bag|luggage|suitcase)", re.IGNORECASE)
 # In a proposal: "Travel insurance: No".
 LISTED_INSURANCE = re.compile(r"insurance[*_\s]*:[*_\s]*(yes|no)\b", re.IGNORECASE)
+OWN_FLIGHT = re.compile(r"\bHAT\d{3}\b")
 FLIGHT = re.compile(r"\b[A-Z]{2,3}\d{3}\b")
 # A day of the airline's year: birthdays are in others.
 DATE = re.compile(
@@ -206,14 +248,14 @@ RETAIL_REPORTS = re.compile(
 GIVES_BACK = re.compile(r"\b(?:refund|credited|receive|get back|returned to)", re.I)
 TAKES = re.compile(r"\b(?:charg|pay(?!pal|ment)|additional|extra|owe|due|cost)", re.I)
 OF_A_CHANGE = re.compile(
-    r"\b(?:differen|additional|extra|refund|charg|owe|credited|pay(?!pal|ment))"
+    r"\b(?:diff|additional|extra|refund|charg|owe|credited|pay(?!pal|ment))"
     r"|\$ ?[\d.,]+ (?:more|less|cheaper|back)",
     re.I,
 )
 OF_A_REFUND = re.compile(r"\b(?:refund|credited|receive|get back)|\$ ?[\d.,]+ back", re.I)
 # An amount right behind these is what will be moved, even if it is also a price.
 MOVED = re.compile(
-    r"\b(?:differen|refund|charg|credited|pay(?!pal|ment))\w*(?: \w+){0,3}:? ?[-+]?\$? ?$", re.I
+    r"\b(?:diff|refund|charg|credited|pay(?!pal|ment))\w*(?: \w+){0,3}:? ?[-+]?\$? ?$", re.I
 )
 GIFT_CARD = re.compile(r"\bgift[- ]?card")
 PAYPAL = re.compile(r"\bpaypal")
@@ -241,6 +283,8 @@ EVERYTHING = re.compile(
     r"\b(?:all|everything|both|entire|whole|every|each|them|these|those|rest|other)\b"
 )
 NO_WORD = re.compile(r"[^a-z0-9]+")
+ALL_ZEROS = re.compile(r"\D0{5,}$")
+ORDER_ID = re.compile(r"\bw\d{7}\b")
 ZIP = re.compile(r"(?<![\w#$.-])\d{5}(?![\w.-])")
 DEFAULT = re.compile(
     r"\b(?:default|on file|on record|in (?:my|your) (?:profile|account)|profile|same|current)\b"
@@ -258,7 +302,8 @@ REFUND = re.compile(r"\brefund|\bcredit|\bmoney", re.IGNORECASE)
 
 # In a reply that is no clear yes: it is put off, or a no.
 PUTS_OFF = re.compile(
-    r"n't\b|\b(?:no+|nope|nah|n|not|dont|never|nvm|without|wait|hold|hang on|moment|minute|sec"
+    r"n't\b(?! mind)|(?<!why )\b(?!no (?:objection|problem|worries|rush)|not a problem)"
+    r"(?:no+|nope|nah|n|not|dont|never|nvm|without|wait|hold|hang on|moment|minute|sec"
     r"|second|first|later|think|decide|consider|consult\w*|asking|ask my|check\w* with|talk to"
     r"|postpone|defer|until|till|before|tomorrow|overnight|sleep on|another (?:day|time)|more time"
     r"|next (?:week|month)|skip|pass|leave it|brb|refrain|refuse[ds]?|decline|withheld|reserv\w+"
@@ -267,7 +312,7 @@ PUTS_OFF = re.compile(
 )
 NO_TRANSFER = re.compile(
     r"(?:n't|\b(?:no|not|without|rather not|stop))\b[^.?!,;\n]{0,25}\b"
-    r"(?:transfer|pass me|hand me|connect me|human|agents?\b|someone else|bother)",
+    r"(?:transfer|pass me|hand me|connect me|human|(?<!the )agents?\b|someone else|bother)",
     re.I,
 )
 

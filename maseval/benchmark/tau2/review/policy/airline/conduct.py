@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from maseval.benchmark.tau2.domains.airline.models import User
+from maseval.benchmark.tau2.domains.airline.models import Reservation, User
+from maseval.benchmark.tau2.domains.airline.tools import BAGGAGE_PRICE
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.airline.journeys import (
@@ -15,17 +16,19 @@ from maseval.benchmark.tau2.review.policy.airline.journeys import (
     WRITES,
     airline,
     entries,
+    find_flown,
+    find_reservation,
     flights_wanted,
     free_to_cancel,
     owner_of,
     reservation_of,
     text_of,
 )
-from maseval.benchmark.tau2.review.policy.confirming import names, spell_date
+from maseval.benchmark.tau2.review.policy.confirming import TRANSFER_TOOL, names, spell_date
 from maseval.benchmark.tau2.review.policy.consent import find_consent
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
 from maseval.benchmark.tau2.review.talk import CallMoment, Talk, once_per_call
-from maseval.benchmark.tau2.review.words import reports_it_done, sentences
+from maseval.benchmark.tau2.review.words import reports_it_done, sentences, wants_a_human
 
 ON_A_RESERVATION = tuple(tool for tool in CHANGES if tool != BOOK)
 
@@ -81,6 +84,67 @@ def known_to(moment: CallMoment) -> str:
     return known
 
 
+@airline.protocol(
+    "record.read", "Modify flight and Cancel flight, rules", *ON_A_RESERVATION, words=False
+)
+def reservation_was_read(moment: CallMoment) -> Iterator[Answer]:
+    """The reservation is looked up before it is changed."""
+    reservation = reservation_of(moment)
+    if reservation is None:
+        return
+    name = reservation.reservation_id
+    if not any(f'"reservation_id": "{name}"' in made.answer for made in moment.calls_read):
+        yield Broken(f"reservation {name} was never looked up")
+
+
+@airline.state("transfer.denied", f"{TOP}, 6th paragraph", TRANSFER_TOOL, hears=True)
+def denied_is_not_transferred(moment: CallMoment) -> Iterator[Answer]:
+    """A cancellation that the policy denies is refused, and not handed over."""
+    summary, told = text_of(moment.arguments.get("summary")), moment.user_said
+    if wants_a_human(told) or not phrases.CANCEL.search(summary):
+        return
+    if phrases.OTHER_REQUEST.search(summary) or phrases.OTHER_REQUEST.search(told):
+        return
+    read = [each.call["arguments"].get("reservation_id") for each in moment.calls_read]
+    named = set(phrases.ID.findall(summary)) or set(map(str, read))
+    found = [find_reservation(moment.tools, each) for each in named & set(map(str, read)) or read]
+    asked = [each for each in found if each is not None]
+    if asked and not any(_may_go(moment, each) for each in asked):
+        names_read = ", ".join(sorted({each.reservation_id for each in asked}))
+        yield Broken(
+            f"the policy denies to cancel {names_read}, and the user is transferred for it"
+        )
+
+
+def _may_go(moment: CallMoment, reservation: Reservation) -> bool:
+    """Return True if a reservation may be cancelled, or only a human can help."""
+    flown = find_flown(moment, reservation) or reservation.status == "cancelled"
+    return bool(flown) or reservation.insurance == "yes" or free_to_cancel(moment, reservation)
+
+
+@airline.talk("told.flight", f"{TOP}, 4th paragraph")
+def flights_told_are_known(talk: Talk) -> Iterator[Answer]:
+    """The agent speaks of no flight that no tool has shown and the user has not named."""
+    seen: set[str] = set()
+    for said in talk.agent:
+        for flight in sorted(set(phrases.OWN_FLIGHT.findall(said.text)) - seen):
+            seen.add(flight)
+            at = said.message_index
+            tried = any(flight in str(made.call["arguments"]) for made in talk.calls_before(at))
+            if not tried and not talk.is_known_before(flight, at):
+                yield Broken(f"no tool has shown flight {flight}", {}, said.message_index)
+
+
+@airline.talk("told.fee", "Book flight, Checked bag allowance")
+def bag_fee_is_told_right(talk: Talk) -> Iterator[Answer]:
+    """The price of a bag that the agent tells is that of the policy."""
+    for said in talk.agent if "bag" in talk.agent_words else ():
+        for one, other in phrases.BAG_FEE.findall(said.text):
+            if float(one or other) not in (BAGGAGE_PRICE, 0):
+                text = f"a bag costs {BAGGAGE_PRICE} dollars, and the user was told ${one or other}"
+                yield Broken(text, {}, said.message_index)
+
+
 @airline.flow("record.known", "Modify flight and Cancel flight, 1st paragraph", *ON_A_RESERVATION)
 def reservation_known(moment: CallMoment) -> Iterator[Answer]:
     """The id of the reservation was said by the user, agreed to, or found with a tool."""
@@ -91,8 +155,8 @@ def reservation_known(moment: CallMoment) -> Iterator[Answer]:
 
 @airline.flow("flights.known", f"{TOP}, 4th paragraph", BOOK, FLIGHTS)
 def flights_known(moment: CallMoment) -> Iterator[Answer]:
-    """The flights were found with a tool, named by the user, or agreed to."""
-    known = known_to(moment)
+    """The flights were found with a tool or named by the user; that one agrees is not enough."""
+    known = moment.talk.known_words_before(moment.message_index)
     flights = [flight for flight, _ in flights_wanted(moment.arguments)]
     unknown = [flight for flight in flights if flight.lower() not in known]
     if unknown:
@@ -167,7 +231,7 @@ def reason_obtained(moment: CallMoment) -> Iterator[Answer]:
 def insurance_asked(moment: CallMoment) -> Iterator[Answer]:
     """The agent asks whether the user wants insurance before it books."""
     said = (*moment.agent_texts, *moment.user_texts)
-    if not any("insur" in each.text.lower() for each in said):
+    if not any(phrases.INSURANCE.search(each.text) for each in said):
         yield Broken("travel insurance was not mentioned before the booking")
 
 

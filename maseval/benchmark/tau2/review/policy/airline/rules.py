@@ -57,8 +57,10 @@ from maseval.benchmark.tau2.review.policy.confirming import (
     spell_date,
     spell_payment,
     transfer_is_announced,
+    transfer_is_wanted,
 )
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, rules_in
+from maseval.benchmark.tau2.review.policy.told import Offer, Offers, claims_are_true
 from maseval.benchmark.tau2.review.talk import CallMoment
 
 _NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -414,6 +416,16 @@ def may_be_cancelled(moment: CallMoment) -> Iterator[Answer]:
         )
 
 
+def flights_shown(tool: str, answer: Any) -> Iterator[Offers]:
+    """Yield the flights of a search, by cabin."""
+    for cabin, name in CABINS.items() if tool == "search_direct_flight" else ():
+        offers = (
+            Offer(each["flight_number"], each["prices"][cabin], each["available_seats"][cabin] > 0)
+            for each in answer
+        )
+        yield Offers(name, tuple(offers))
+
+
 _CONFIRM, _ONE_CALL, _TRANSFER = (f"{TOP}, {each} paragraph" for each in ("3rd", "5th", "7th"))
 RULES = (
     *rules_in(globals(), vars(compensation), vars(terms), vars(conduct)),
@@ -423,4 +435,6 @@ RULES = (
     no_text_beside_a_call("airline", _ONE_CALL),
     transfer_is_announced("airline", _TRANSFER),
     nothing_after_a_transfer("airline", _TRANSFER, WRITES),
+    transfer_is_wanted("airline", _TRANSFER),
+    *claims_are_true("airline", f"{TOP}, 4th paragraph", flights_shown),
 )

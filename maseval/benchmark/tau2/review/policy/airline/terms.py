@@ -87,10 +87,10 @@ def kind_words(method: PaymentMethod) -> list[str]:
 
 _CLAIMS = {
     "book_reservation": "total|charge[ds]?|cost|pay|price",
-    "cancel_reservation": "refund(?:ed)?",
+    "cancel_reservation": "refund(?:ed)?|back",
     "update_reservation_baggages": "total|charge[ds]?|cost|pay|fee",
     "update_reservation_flights": "refund(?:ed)?|diff(?:erence)?|additional|charge[ds]?|due|pay"
-    "|extra",
+    "|extra|back|credit(?:ed)?",
 }
 _TOTAL = "total"
 
@@ -143,7 +143,8 @@ def _labelled(tool: str) -> re.Pattern[str]:
     """Return the pattern of an amount that is named as what a call moves, as in a list."""
     words = {FLIGHTS: "(?:price|fare|cost) diff(?:erence)?", CANCEL: "(?:total )?refund"}
     name, amount = words.get(tool, "(?:grand )?total"), phrases.AMOUNT.pattern
-    return re.compile(rf"\b{name}(?: amount)?[ :|=-]{{1,4}}{amount}", re.IGNORECASE)
+    before, behind = rf"\b{name}(?: amount)?[ :|=-]{{1,4}}{amount}", rf"{amount} {name}\b"
+    return re.compile(f"{before}|{behind}", re.IGNORECASE)
 
 
 def _claims(tool: str, text: str) -> set[float]:
@@ -209,7 +210,8 @@ def _other_reservations(moment: CallMoment) -> list[str]:
 
 
 def _amounts(pattern: re.Pattern[str], text: str) -> set[float]:
-    return {float(each) for each in pattern.findall(text)}
+    found = (found for found in pattern.finditer(text))
+    return {float(amount) for each in found for amount in each.groups() if amount}
 
 
 def _adds_up(sums: Collection[float], moved: float) -> bool:
@@ -259,6 +261,26 @@ def bags_wanted(moment: CallMoment) -> Iterator[Answer]:
     if declined:
         text = f"{bags:g} bags are booked for a user who declined them"
         yield Broken(text, {"user": declined})
+
+
+_COUNTS = {word: n for n, word in enumerate(("one", "two", "three", "four", "five", "six"), 1)}
+
+
+@airline.flow("bags.agreed", TOP, BOOK, BAGGAGES, words=True)
+def agreed_bags(moment: CallMoment) -> Iterator[Answer]:
+    """There are not more bags than the user agreed to."""
+    consent, reservation = find_consent(moment), reservation_of(moment)
+    before = number_of(reservation.total_baggages) or 0 if reservation else 0
+    bags = number_of(moment.arguments.get("total_baggages")) or 0
+    if consent is None or bags <= before:
+        return
+    told = f"{consent.question.text}\n{consent.reply.text}".lower()
+    found = (one or other for one, other in phrases.BAG_COUNT.findall(told))
+    counts = [_COUNTS.get(each) or int(each) for each in found]
+    if phrases.ADDS.search(told):
+        counts += [each + int(before) for each in counts]
+    if counts and bags > max(counts):
+        yield Broken(f"there are {bags:g} bags in all, and the user agreed to {max(counts)}")
 
 
 def _refusal_of(moment: CallMoment, subject: re.Pattern[str], no: re.Pattern[str]) -> str:

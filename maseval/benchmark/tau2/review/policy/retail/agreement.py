@@ -16,7 +16,7 @@ from maseval.benchmark.tau2.domains.retail import (
     RETURN,
     WRITES,
 )
-from maseval.benchmark.tau2.domains.retail.models import CreditCard, GiftCard, User
+from maseval.benchmark.tau2.domains.retail.models import CreditCard, GiftCard, Order, User
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.retail.eligibility import (
     amount_booked,
@@ -294,6 +294,14 @@ def payment_is_the_one_agreed(moment: CallMoment) -> Iterator[Answer]:
         return
 
 
+def _about(order: Order, text: str) -> str:
+    """Return a text without the lines about another order alone."""
+    own, lines = order.order_id.lstrip("#").lower(), text.splitlines()
+    return "\n".join(
+        line for line in lines if own in line or not phrases.ORDER_ID.search(line) or asks(line)
+    )
+
+
 def _without_reports(text: str) -> str:
     """Return a text without the sentences that report what was done."""
     if " been " not in text and " was " not in text and " were " not in text:
@@ -319,6 +327,6 @@ def customer_chose_the_payment(moment: CallMoment) -> Iterator[Answer]:
         return
     original = paid_with(order)[:1]
     for said in texts_backwards(moment):
-        if method.id in _methods_named(said.text, user, original):
+        if method.id in _methods_named(_about(order, said.text), user, original):
             return
     yield Broken(f"nobody named {method.id}, one of {len(user.payment_methods)} payment methods")

@@ -25,6 +25,7 @@ from maseval.benchmark.tau2.review.policy.confirming import (
     nothing_after_a_transfer,
     one_call_at_a_time,
     transfer_is_announced,
+    transfer_is_wanted,
 )
 from maseval.benchmark.tau2.review.policy.consent import agrees
 from maseval.benchmark.tau2.review.policy.retail import (
@@ -47,6 +48,7 @@ from maseval.benchmark.tau2.review.policy.retail.eligibility import (
 )
 from maseval.benchmark.tau2.review.policy.retail.identity import helped_user
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, rules_in
+from maseval.benchmark.tau2.review.policy.told import Offer, Offers, claims_are_true
 from maseval.benchmark.tau2.review.talk import CallMade, CallMoment, Talk, Utterance, once_per_call
 from maseval.benchmark.tau2.review.words import asks, mentions, refusal, sentences
 
@@ -212,7 +214,7 @@ def _other_variant(text: str, moment: CallMoment, item: OrderItem, variant: Vari
         return named[0]
     for key, value in variant.options.items():
         known = {each.options.get(key, "") for each in variants.values()}
-        known -= {value, item.options.get(key)}
+        known -= {value}  # and not the old one, which may be what stays
         words = [each for each in known if each.isalpha() and len(each) > 2]
         if value.isalpha() and len(value) > 2 and not _says_option(text, value):
             said = [each for each in words if _says_option(text, each)]
@@ -363,10 +365,23 @@ def strangers_order_is_not_told(moment: CallMoment) -> Iterator[Answer]:
         )
 
 
+def variants_shown(tool: str, answer: Any) -> Iterator[Offers]:
+    """Yield the variants of a product."""
+    if tool == "get_product_details":
+        offers = (
+            Offer(each["item_id"], each["price"], each["available"], frozenset(options.values()))
+            for each in answer["variants"].values()
+            if (options := each["options"]) is not None
+        )
+        yield Offers(re.compile(re.escape(answer["name"].lower())), tuple(offers))
+
+
 RULES = (
     *rules_in(*map(vars, (eligibility, identity, agreement)), globals()),
     explicit_yes("retail", "Introduction: 5th paragraph", WRITES),
     nothing_after_a_transfer("retail", "Introduction: 9th paragraph", WRITES),
+    transfer_is_wanted("retail", "Introduction: 9th paragraph"),
+    *claims_are_true("retail", "Introduction: 6th paragraph", variants_shown),
     transfer_is_announced("retail", "Introduction: 9th paragraph"),
     one_call_at_a_time("retail", "Introduction: 7th paragraph"),
     no_text_beside_a_call("retail", "Introduction: 7th paragraph"),

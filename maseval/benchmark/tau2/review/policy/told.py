@@ -1,0 +1,127 @@
+"""Rules about what is told of prices and stock, which the records that were read may deny."""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from maseval.benchmark.tau2.review.policy import phrases
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, Kind, Rule, talk_rule
+from maseval.benchmark.tau2.review.talk import Talk, Utterance
+from maseval.benchmark.tau2.review.words import sentences
+
+_MOST = 300  # letters of a sentence that says one thing
+
+
+class Offer(NamedTuple):
+    """A thing that a tool showed: its id, price and stock, and the words that set it apart."""
+
+    id: str
+    price: float
+    available: bool
+    words: frozenset[str] = frozenset()
+
+
+class Offers(NamedTuple):
+    """Offers of one kind, as the flights of a search in one cabin; ``name`` is how to call it."""
+
+    name: re.Pattern[str]
+    offers: tuple[Offer, ...]
+
+    def find(self, offer_id: str) -> Offer | None:
+        return next((each for each in self.offers if each.id == offer_id), None)
+
+
+Read = Callable[[str, Any], Iterable[Offers]]
+"""Reads the offers in the answer of a tool, which is given by its name."""
+
+
+class _Shown:
+    """The offers that the tools showed before a text."""
+
+    def __init__(self, talk: Talk, read: Read) -> None:
+        self._talk, self._read = talk, read
+
+    @cached_property
+    def _all(self) -> list[tuple[int, Offers]]:
+        found = []
+        for made in self._talk.calls:
+            try:
+                groups = list(self._read(made.call["name"], json.loads(made.answer)))
+            except (ValueError, KeyError, TypeError, AttributeError):
+                continue
+            found += [(made.answer_index, each) for each in groups]
+        return found
+
+    def about(self, said: Utterance, sentence: str) -> list[tuple[Offers, Offer]]:
+        """Return the offer that a sentence names, in each of the groups that it may mean."""
+        groups = [each for at, each in self._all if at < said.message_index]
+        ids = {one.id for each in groups for one in each.offers if one.id in sentence}
+        if len(ids) != 1:
+            return []
+        (name,) = ids
+        found = [(each, one) for each in groups if (one := each.find(name)) is not None]
+        lower = sentence.lower()
+        named = [pair for pair in found if pair[0].name.search(lower)]
+        if not named:
+            asked = "\n".join(each.text for each in self._talk.user_before(said.message_index))
+            named = [pair for pair in found if pair[0].name.search(asked.lower())]
+        told = {float(each) for each in phrases.AMOUNT.findall(sentence)}
+        priced = [pair for pair in named or found if pair[1].price in told]
+        return priced or named or found
+
+
+def claims_are_true(domain: str, place: str, read: Read) -> tuple[Rule, Rule]:
+    """Make the rules that nothing is called the cheapest, or sold out, against what was read."""
+
+    @talk_rule(f"{domain}.told.cheapest", Kind.PROTOCOL, place=place)
+    def cheapest(talk: Talk) -> Iterator[Answer]:
+        """What is called the cheapest has the lowest price of what was shown."""
+        for said, sentence, groups in _claims(talk, read, phrases.CHEAPEST):
+            told = "\n".join(each.text for each in talk.user_before(said.message_index)).lower()
+            if phrases.LIMITS_CHOICE.search(sentence) or phrases.LIMITS_CHOICE.search(told):
+                continue
+            lower = [_cheaper(group, offer, told) for group, offer in groups]
+            if all(lower):
+                values = {"said": sentence, "cheaper": lower[0]}
+                text = f"{groups[0][1].id} is called the cheapest, and {lower[0]} costs less"
+                yield Broken(text, values, said.message_index)
+
+    @talk_rule(f"{domain}.told.unavailable", Kind.PROTOCOL, place=place)
+    def unavailable(talk: Talk) -> Iterator[Answer]:
+        """What is called sold out or unavailable is so in what was shown."""
+        for said, sentence, groups in _claims(talk, read, phrases.UNAVAILABLE):
+            if all(offer.available for _, offer in groups):
+                text = f"{groups[0][1].id} is called unavailable, and a tool has shown it available"
+                yield Broken(text, {"said": sentence}, said.message_index)
+
+    return cheapest, unavailable
+
+
+def _claims(
+    talk: Talk, read: Read, words: re.Pattern[str]
+) -> Iterator[tuple[Utterance, str, list[tuple[Offers, Offer]]]]:
+    """Yield the sentences of the agent with some words about one offer, and that offer."""
+    shown = _Shown(talk, read)
+    if not words.search(talk.agent_words):
+        return
+    for said in talk.agent:
+        for sentence in sentences(said.text) if words.search(said.text) else ():
+            if len(sentence) > _MOST or not words.search(sentence):
+                continue
+            if not phrases.SUPPOSES.search(sentence):
+                groups = shown.about(said, sentence)
+                if groups:
+                    yield said, sentence, groups
+
+
+def _cheaper(group: Offers, offer: Offer, told: str) -> str:
+    """Return an offer that costs less and has all that the user asked for of the one named."""
+    wanted = {each for each in offer.words if each.lower() in told}
+    found = [
+        each
+        for each in group.offers
+        if each.available and each.price < offer.price and wanted <= each.words
+    ]
+    return min(found, key=lambda each: each.price).id if found else ""
