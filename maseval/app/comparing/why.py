@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from maseval.app.benchmarks import OnProgress
@@ -31,7 +32,7 @@ class FailureReasons(NamedTuple):
     labels: Mapping[str, int]
     checks: Mapping[str, int]
     unexplained: str | None = None
-    proven: Mapping[str, int] = field(default_factory=dict)
+    proven: Mapping[str, int] = MappingProxyType({})
 
 
 def failure_reasons(
@@ -51,7 +52,7 @@ def failure_reasons(
     failed = [each for each in judged if not each.passed]
     if recording is None:
         obstacle = "its file has only outcomes, which cannot be explained"
-        return FailureReasons(len(failed), len(judged), labels, checks, obstacle)
+        return FailureReasons(len(failed), len(judged), labels, checks, obstacle, proven)
     run = ExaminedRun(recording)
     unexplained = run.support.explanation_obstacle(recording)
     for number, each in enumerate(failed):
