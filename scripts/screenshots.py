@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import sync_playwright
 
 from maseval import commands
 from scripts import viewer_screenshots
@@ -15,7 +15,7 @@ from tests.browser.conftest import QUIET, chromium
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 WIDE, PHONE = {"width": 1280, "height": 820}, {"width": 390, "height": 820}
-FAILED = "#?outcome=fail&label=agent%3A+wrong+arguments"
+LOST = "#airline/11/2/m2"
 
 
 def main() -> None:
@@ -24,16 +24,16 @@ def main() -> None:
         page = _page(Path(folder))
         browser = playwright.chromium.launch(executable_path=chromium(), args=list(QUIET))
         for name, size, scheme, link, opened in (
-            ("report.png", WIDE, "light", FAILED, True),
-            ("report-dark.png", WIDE, "dark", FAILED, True),
+            ("report.png", WIDE, "light", LOST, True),
+            ("report-dark.png", WIDE, "dark", LOST, True),
             ("report-results.png", WIDE, "light", "", False),
-            ("report-phone.png", PHONE, "light", FAILED, True),
+            ("report-phone.png", PHONE, "light", LOST, True),
         ):
             shown = browser.new_page(viewport=size, color_scheme=scheme)
             shown.goto(page.as_uri() + link)
             shown.wait_for_selector("html[data-ready]", state="attached")
             if opened:
-                _open_a_failure(shown)
+                shown.wait_for_selector("#panel[data-ready] .lost-here")
             shown.screenshot(path=IMAGES / name)
             shown.close()
         viewer_screenshots.take(browser, Path(folder) / "runs", IMAGES)
@@ -44,11 +44,6 @@ def _page(folder: Path) -> Path:
     if len(sys.argv) > 1:
         return commands.report(sys.argv[1], folder / "report.html", title="maseval demo")
     return commands.demo(output=folder / "demo", command="maseval demo").report
-
-
-def _open_a_failure(shown: Page) -> None:
-    shown.locator(".cell.fail:not(.dim):visible").first.evaluate("(cell) => cell.click()")
-    shown.wait_for_selector("#panel[data-ready]")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from maseval.commands.tau2 import AgentBrief
 from maseval.runs import list_runs
 
 PATIENCE = 150_000
+SYSTEMS = Path(__file__).parents[1] / "examples" / "systems"
 EXAMPLE = Path(__file__).parents[1] / "examples" / "which_architecture"
 WIDE = {"width": 1280, "height": 820}
 TURNS = (
@@ -49,6 +50,7 @@ def take(browser: Browser, folder: Path, images: Path) -> None:
             ("view-live.png", "light", "/run/slow", _in_flight),
             ("view-runs.png", "light", "/", _choose_two),
             ("view-simulation.png", "dark", "/run/hurried#library/expired_card/0", _travel),
+            ("view-team.png", "light", "/run/team#retail/1/0", _among_agents),
             ("view-compare.png", "light", "/compare?a=careful&b=hurried", _first_pair),
         ):
             page = browser.new_page(viewport=WIDE, color_scheme=scheme)
@@ -90,9 +92,11 @@ def _runs(folder: Path) -> None:
             output=folder / name,
         )
     tau2.run(domain="library", agent="gold", output=folder / "gold")
+    team = f"{SYSTEMS / 'team.py'}:agent"
+    tau2.run(domain="retail", num_tasks=2, agent=team, rehearse="gold", output=folder / "team")
     commands.tag([folder / "careful"], add=["baseline"])
     commands.tag([folder / "gold"], add=["upper bound"])
-    commands.note(folder / "hurried", "forgets to write; see renew_own_not_husbands")
+    commands.tag([folder / "hurried"], note="forgets to write; see renew_own_not_husbands")
 
 
 def _run_slowly(folder: Path) -> None:
@@ -123,6 +127,11 @@ def _travel(page: Page) -> None:
     page.wait_for_selector("#panel[data-ready]")
     page.get_by_text("Step through the conversation").click()
     page.get_by_label("Message", exact=True).press("End")
+
+
+def _among_agents(page: Page) -> None:
+    page.wait_for_selector("#panel[data-ready]")
+    page.locator(".among").first.evaluate("(among) => among.scrollIntoView({ block: 'center' })")
 
 
 def _first_pair(page: Page) -> None:

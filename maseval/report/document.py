@@ -64,9 +64,10 @@ def write_report(
         path: The file to write.
         title: What the page is called.
         summary: The results to show: ``rows``, each with ``name``, ``tasks``, ``simulations`` and
-            measures such as ``"pass^1": {"value": 0.5, "low": 0.4, "high": 0.6}``, and ``notes``
-            on how they were computed. Without it the page shows success rates.
-        plots: Drawings to show below the results: SVG texts as ``maseval.stats`` makes them.
+            measures such as ``"pass^1": {"value": 0.5, "low": 0.4, "high": 0.6}``, and ``notes``.
+            Rows ``beside`` the official ones and the ``meaning`` of numbers are folded. Without it
+            the page shows success rates.
+        plots: SVG texts as ``maseval.stats`` makes them; all but the first are folded.
         findings: What is wrong with tasks themselves, by (domain, task id): pairs of a name, which
             is shown as a badge, and an explanation.
         facts: More facts of the run for the top of the page, as pairs of a name and a text: how it

@@ -37,7 +37,6 @@ from maseval.runs.config_file import LOG
 from maseval.runs.listing import run_state
 from maseval.view.api import Query
 from maseval.view.app import asset_text, page_html
-from maseval.view.folding import fold
 from maseval.view.library import Library
 from maseval.view.rows import RunRow
 from maseval.view.viewed import ViewedRun
@@ -267,7 +266,7 @@ class _SiteWriter:
             packets = {key: self._packet(run, key) for key in part}
             entries = [entry for key in part for _, entry in run.tasks()[key]]
             return _TaskFile(
-                self._pack(fold([*packets.values()])),
+                self._pack([*packets.values()]),
                 [sorted(_words_of(packet)) for packet in packets.values()],
                 [(entry.at, run.labels_of(entry.at)) for entry in entries],
             )

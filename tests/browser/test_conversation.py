@@ -11,6 +11,7 @@ from maseval.commands import tau2
 from maseval.report import write_report
 from tests.browser.hostile import ALIVE
 from tests.browser.waiting import eventually
+from tests.frames.recordings import team_run
 from tests.report.builders import answered, call, said, simulated
 from tests.report.reading import index_of, packets_of
 
@@ -245,3 +246,21 @@ def test_a_model_call_has_its_parts_in_tabs_and_says_which_turn_it_was(visit, tm
     expect(shown).to_contain_text("$0.50")
     page.get_by_role("tab", name="Raw").click()
     expect(shown).to_contain_text("2025-01-01T10:00:02")
+
+
+def test_the_agents_of_a_team_have_lanes_and_the_one_that_decided_is_marked(visit, flaws, tmp_path):
+    pytest.importorskip("openai")  # a rehearsal is asked for by its protocol
+    visited = visit(write_page(team_run(tmp_path / "run").folder, tmp_path / "team.html"))
+    page = visited.open("#library/owes_too_much_for_a_hold/0")
+    panel = visited.wait_for_simulation()
+
+    lost, reader = panel.locator(".lost-here"), panel.locator("[data-message='2']")
+    expect(lost.locator("strong").first).to_contain_text("writer")
+    expect(panel.locator(".among strong").first).to_have_text("supervisor")
+    expect(panel.locator(".among")).to_contain_text(["to reader", "to writer", "writer"])
+    lanes = {each.evaluate("e => getComputedStyle(e).borderLeftColor") for each in (lost, reader)}
+    assert len(lanes) == 2
+    decided = panel.locator(".part.team tr", has_text="decided")
+    expect(decided).to_have_count(1)
+    expect(decided.locator("th")).to_contain_text("writer")
+    assert flaws(page) == [] and visited.noise == []

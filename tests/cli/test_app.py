@@ -55,7 +55,8 @@ def commands_of(command, name=()):
 
 def options_of(command):
     """The options that the help of a command shows, beside --help."""
-    every = command.get_params(typer.Context(command))
+    # The command keeps its option for help, for all tests that follow.
+    every = command.get_params(typer.Context(command, help_option_names=["-h", "--help"]))
     return [each for each in every if each.param_type_name == "option" and not each.hidden][:-1]
 
 

@@ -346,8 +346,8 @@ def test_a_model_that_does_not_answer_is_refused_with_an_option_that_mcp_has():
     with pytest.raises(ModelProbeError, match="--no-probe"):
         played(read_only, **unreachable, base_url="http://127.0.0.1:9/v1")
 
-    assert "--no-probe" in maseval("tau2", "mcp", "--help").stdout
-    assert "--no-probe" in maseval("tau2", "play", "--help").stdout
+    assert "--no-probe" in maseval("tau2", "mcp", "--help-all").stdout
+    assert "--no-probe" in maseval("tau2", "play", "--help-all").stdout
 
 
 @with_mcp

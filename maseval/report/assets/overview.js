@@ -72,7 +72,9 @@ function headline() {
   const rate = all?.measures[at];
   if (rate?.value == null) return null;
   const facts = new Map(index.facts);
-  const who = facts.get("Agent")?.split(",")[0] ?? facts.get("Model of agent") ?? index.title;
+  const agent = facts.get("Agent")?.split(",")[0];
+  // Some kinds of agents have a model or are named by their run.
+  const who = [!/^(function|llm)/.test(agent) && agent, facts.get("Model of agent"), index.title].find(Boolean);
   const tasks = all.counts[counts.indexOf("tasks")] ?? index.tasks.length;
   const [verdicts, planned] = ["verdicts", "simulations"].map((name) => all.counts[counts.indexOf(name)]);
   const missing = verdicts < planned && `; ${count.format(verdicts)} of ${counted(planned, "simulation")} have a verdict`;

@@ -39,25 +39,11 @@ export function readOnce(name) {
   return readBefore.get(name);
 }
 
-/** A value whose repeated parts stand apart; `folding.py` says how. */
-function unfold({ shared, value }) {
-  const known = [];
-  const members = (object) => Object.fromEntries(Object.entries(object).map(([key, each]) => [key, whole(each)]));
-  const whole = (each) => {
-    if (each === null || typeof each !== "object") return each;
-    if (Array.isArray(each)) return each.map(whole);
-    if (!Object.hasOwn(each, "$")) return members(each);
-    return typeof each.$ === "number" ? known[each.$] : members(each.$);
-  };
-  for (const each of shared) known.push(whole(each));
-  return whole(value);
-}
-
 /** The packet of the task at a place of a run; the neighbours that it came with are kept for a while. */
 export async function storedPacket(folder, place) {
   const { tasks_per_file: step } = await readOnce(`${folder}/index`);
   const name = `${folder}/${Math.floor(place / step)}`;
-  const packets = packetsBefore.get(name) ?? readFile(name).then(unfold);
+  const packets = packetsBefore.get(name) ?? readFile(name);
   packetsBefore.delete(name);
   packetsBefore.set(name, packets);
   packets.catch(() => packetsBefore.delete(name)); // it may be there at the next try

@@ -61,28 +61,11 @@ def read(site, name):
     return json.loads(gzip.decompress(base64.b64decode(packed)))
 
 
-def unfold(folded):
-    """What was folded, as the page unfolds it."""
-    shared = []
-
-    def whole(value):
-        if isinstance(value, list):
-            return [whole(each) for each in value]
-        if not isinstance(value, dict):
-            return value
-        inner = value.get("$", value)
-        return shared[inner] if isinstance(inner, int) else {k: whole(v) for k, v in inner.items()}
-
-    for each in folded["shared"]:
-        shared.append(whole(each))
-    return whole(folded["value"])
-
-
 def packets(site, folder):
     """The packets of all tasks of a run."""
     index = read(site, f"{folder}/index")
     files = -(-len(index["tasks"]) // index["tasks_per_file"])
-    found = [unfold(read(site, f"{folder}/{number}")) for number in range(files)]
+    found = [read(site, f"{folder}/{number}") for number in range(files)]
     assert all(len(each) == index["tasks_per_file"] for each in found[:-1])
     return [packet for each in found for packet in each]
 

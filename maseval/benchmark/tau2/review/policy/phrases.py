@@ -302,7 +302,8 @@ REFUND = re.compile(r"\brefund|\bcredit|\bmoney", re.IGNORECASE)
 
 # In a reply that is no clear yes: it is put off, or a no.
 PUTS_OFF = re.compile(
-    r"n't\b|\b(?:no+|nope|nah|n|not|dont|never|nvm|without|wait|hold|hang on|moment|minute|sec"
+    r"n't\b(?! mind)|(?<!why )\b(?!no (?:objection|problem|worries|rush)|not a problem)"
+    r"(?:no+|nope|nah|n|not|dont|never|nvm|without|wait|hold|hang on|moment|minute|sec"
     r"|second|first|later|think|decide|consider|consult\w*|asking|ask my|check\w* with|talk to"
     r"|postpone|defer|until|till|before|tomorrow|overnight|sleep on|another (?:day|time)|more time"
     r"|next (?:week|month)|skip|pass|leave it|brb|refrain|refuse[ds]?|decline|withheld|reserv\w+"
