@@ -10,7 +10,7 @@ puts the table into docs/how-we-know.md.
 import os
 import random
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import product
 from pathlib import Path
@@ -182,39 +182,26 @@ def simulate_all(repetitions: int) -> dict[Case, Found]:
 
 
 COLUMNS = (
-    *("grid", "tasks", "false effect", "false interaction", "interval holds", "range holds"),
-    *("+10 found", "+20 with one model found", "size of no effect"),
+    *("grid", "truth", "tasks", "grids", "false effect", "false interaction"),
+    *("interval holds", "range holds", "found", "size of no effect"),
 )
 
 
-def rows(found: Mapping[Case, Found]) -> list[tuple[str, ...]]:
-    """Return for each grid and number of tasks the worst over all truths, and what is found."""
-    lines = []
-    for shape, tasks in product(SHAPES, TASKS):
-        by_truth = {truth: found[Case(shape, tasks, truth)] for truth in TRUTHS}
-        every = by_truth.values()
-        shares = (
-            max(each.false for each in every),
-            max(each.crossed for each in every),
-            min(each.held for each in every),
-            min(each.range for each in every),
-        )
-        power = (by_truth[truth].found or 0.0 for truth in ("+10", "+20 with one model"))
-        lines.append(
-            (
-                Case(shape, tasks, "").name,
-                str(tasks),
-                *(f"{100 * share:.1f}" for share in shares),
-                *(f"{100 * share:.0f}" for share in power),
-                f"{max(each.size for each in every):.1f}",
-            )
-        )
-    return lines
+def row_of(case: Case, found: Found, repetitions: int) -> tuple[str, ...]:
+    return (
+        case.name,
+        case.truth,
+        str(case.tasks),
+        str(repetitions),
+        *(f"{100 * share:.1f}" for share in found[:4]),
+        "" if found.found is None else f"{100 * found.found:.0f}",
+        f"{found.size:.1f}",
+    )
 
 
-def write(found: Mapping[Case, Found]) -> None:
+def write(rows: Sequence[tuple[str, ...]]) -> None:
     """Put the table between its marks in docs/how-we-know.md."""
-    lines = [COLUMNS, ["---"] * len(COLUMNS), *rows(found)]
+    lines = [COLUMNS, ["---"] * len(COLUMNS), *rows]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     after = rest.partition(END)[2]
@@ -237,9 +224,10 @@ def main() -> None:
     writes = "--write" in sys.argv[1:]
     repetitions = WRITTEN if writes else PRINTED
     found = simulate_all(repetitions)
+    rows = [row_of(case, each, repetitions) for case, each in found.items()]
     if writes:
-        write(found)
-    show("Effects of grids, in percent", COLUMNS, rows(found))
+        write(rows)
+    show("Effects of grids, in percent", COLUMNS, rows)
     if wrong := broken(found, repetitions):
         sys.exit("outside the limits: " + "; ".join(wrong))
 

@@ -29,7 +29,6 @@ from maseval.stats.sequential import decide as decide
 from maseval.stats.sequential_plan import Decision as Decision
 from maseval.stats.sequential_plan import LookResult as LookResult
 from maseval.stats.sequential_plan import SequentialPlan as SequentialPlan
-from maseval.stats.sequential_plan import looks_ready as looks_ready
 from maseval.stats.settings import Compatibility as Compatibility
 from maseval.stats.settings import IncomparableRunsError as IncomparableRunsError
 from maseval.stats.settings import compatibility as compatibility

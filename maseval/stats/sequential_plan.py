@@ -5,13 +5,11 @@ one that has none and is not tried again. What happened later is not looked at, 
 function of the plan and of the outcomes up to the look, whenever and wherever it is made.
 """
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import Outcome, TaskKey
 from maseval.stats.boundaries import normal_boundaries
 from maseval.stats.intervals import LEVEL, Interval, check_level
 from maseval.stats.result import Result
@@ -142,18 +140,3 @@ class Decision(Result):
     def trials_left(self) -> int:
         """The planned trials of each task that are not run if the run ends here."""
         return self.plan.looks[-1] - self.looks[-1].trials
-
-
-def looks_ready(looks: Sequence[int], tasks: Iterable[TaskKey], outcomes: Iterable[Outcome]) -> int:
-    """Return how many looks are complete: each planned trial up to it is among the outcomes.
-
-    Trials are numbered from 0. One without a verdict counts as there: give it only if it is final.
-    """
-    there = {(each.key, each.trial) for each in outcomes}
-    keys = list(tasks)
-    ready = 0
-    for trials in looks:
-        if not all((key, trial) in there for key in keys for trial in range(trials)):
-            break
-        ready += 1
-    return ready

@@ -31,7 +31,7 @@ ALLOWED = {
     *("script", "header", "h1", "h2", "h3", "h4", "p", "button", "section", "dl", "dt", "dd"),
     *("details", "summary", "table", "thead", "tbody", "tr", "th", "td", "ul", "ol", "li", "span"),
     *("svg", "rect", "line", "circle", "small", "b", "i", "strong", "code", "input", "select"),
-    *("option", "label", "output", "a", "footer", "kbd", "nav"),
+    *("option", "label", "output", "a", "footer", "kbd", "nav", "mark"),
     *("g", "desc", "text", "polyline", "polygon", "path"),
 }
 

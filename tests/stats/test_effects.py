@@ -5,7 +5,17 @@ from itertools import product
 
 import pytest
 
-from benchmarks.effects import Case, simulate
+from benchmarks.effects import (
+    BEGIN,
+    COLUMNS,
+    COVERAGE,
+    END,
+    ERROR,
+    PAGE,
+    SHAPES,
+    Case,
+    simulate,
+)
 from maseval.core.exceptions import ConfigurationError
 from maseval.stats import Outcome, compare, holm
 from maseval.stats.effects import find_effects
@@ -167,3 +177,17 @@ def test_the_truth_of_simulated_contrasts_is_that_of_their_cells():
 
     assert found.held == found.range == 1.0
     assert found.found == 1.0
+
+
+def test_every_grid_of_the_page_keeps_the_promises():
+    table = PAGE.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.split("\n")]
+    head, _, *rows = [row for row in rows if len(row) > 1]
+
+    assert tuple(head) == COLUMNS
+    assert {Case(shape, 0, "").name for shape in SHAPES} == {row[0] for row in rows}
+    for row in rows:
+        luck = 300 * (ERROR * (1 - ERROR) / int(row[3])) ** 0.5
+        false, crossed, held, ranges = map(float, row[4:8])
+        assert max(false, crossed) <= 100 * ERROR + luck
+        assert min(held, ranges) >= 100 * COVERAGE - luck

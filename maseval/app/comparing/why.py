@@ -52,7 +52,7 @@ def failure_reasons(
     failed = [each for each in judged if not each.passed]
     if recording is None:
         obstacle = "its file has only outcomes, which cannot be explained"
-        return FailureReasons(len(failed), len(judged), labels, checks, obstacle)
+        return FailureReasons(len(failed), len(judged), labels, checks, obstacle, proven)
     run = ExaminedRun(recording)
     unexplained = run.support.explanation_obstacle(recording)
     for number, each in enumerate(failed):

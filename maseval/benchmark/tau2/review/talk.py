@@ -35,35 +35,34 @@ _PLAIN = str.maketrans(
     }
 )
 _MARKS = re.compile(r"\*\*|__|`|(?<![\w*])\*(?=[$\w])|(?<=[\w.!?)$])\*(?![\w*$])")
-# Digits in groups, also with a point for the thousands and a comma for the cents.
-_THOUSANDS = re.compile(
-    r"(?<=\d),(?=\d{3}(?!\d))|(?<=\d)[ '](?=\d{3}\.\d\d(?!\d))|(?<=\d)\.(?=\d{3},\d\d(?!\d))"
-)
-_CENTS = re.compile(r"(?<=\d),(?=\d\d(?: ?(?:\$|USD|EUR|dollars))(?!\w))")
+# Each begins with what is rare in a text, and is quick for that.
+_COMMAS = re.compile(r",(?<=\d,)(?=\d{3}(?!\d))")
+_GROUPS = re.compile(r"[ '](?<=\d.)(?=\d{3}\.\d\d(?!\d))|\.(?<=\d.)(?=\d{3},\d\d(?!\d))")
+_CENTS = re.compile(r",(?<=\d,)(?=\d\d(?: ?(?:\$|USD|EUR|dollars))(?!\w))")
+_SIGN_BEHIND = re.compile(r"\$(?!\d)")
+_OTHER_SIGNS = ("USD", "usd", "ollars", "bucks", "US$", "US $", "EUR", "GBP")
 _SIGNED = re.compile(
     r"(?:\bUS ?\$|\bUSD ?\$?|\b(?:EUR|GBP)|\$) ?(\d+(?:\.\d+)?)(?: ?(?:USD|(?:US )?dollars)\b)?"
     r"|(?<![\w.$-])(\d+(?:\.\d+)?) ?(?:\$(?! ?\d)|(?:USD|EUR|GBP|(?:US[- ])?dollars|bucks)\b)",
     re.IGNORECASE,
 )
-# Words behind which a number is money without any sign, unless it counts something.
+# A number without a sign is money if it has cents, or beside these words, unless it counts a thing.
 _UNSIGNED = re.compile(
-    r"(\b(?:totals?|price|fare|costs?|refund(?:ed|s)?|charged?|diff(?:erence)?|amounts?|fee|balance"
-    r"|back|credit(?:ed)?|pay|paid|extra|sum|cheapest)\b[ :=|,]{1,3}"
-    r"(?:(?:is|of|to|at|comes to|will be) )?"
-    r"[+-]?)(\d{2,6}(?:\.\d\d?)?)(?![\w%/:.-]\w|[\d%]| ?(?:(?:checked|extra|more|free) )?(?:bag"
-    r"|pass|pers|item|piece|gb|mb|gig|day|hour|min|week|month|point|flight|seat|leg|cm|inch|lb|pcs"
-    r"|people|am|pm)|[a-z])",
+    r"\d(?<![\w.$#:/-]\d)(?:\d{1,5}(?:\.\d\d?)?|\.\d\d)(?![\w%]|[./:-]\w"
+    r"| ?(?:(?:checked|extra|more|free) )?(?:bag|pass|pers|item|piece|gb|mb|gig|day|hour|min|week"
+    r"|month|point|flight|seat|leg|cm|mm|inch|lb|kg|ft\b|pcs|people|am\b|pm\b))",
     re.IGNORECASE,
 )
-_BEFORE_A_WORD = re.compile(
-    r"(?<![\w.$#/-])(\d{2,6}(?:\.\d\d?)?) "
-    r"(?=(?:in )?total\b(?! \w{0,9}(?:bag|item|pass))|(?:refund|back)\b)",
+_BEFORE_MONEY = re.compile(
+    r"\b(?:totals?|price|fare|costs?|refund(?:ed|s)?|charged?|diff(?:erence)?|amounts?|fee|balance"
+    r"|back|credit(?:ed)?|pay|paid|extra|sum|cheapest)[ :=|,]{1,3}"
+    r"(?:(?:is|of|to|at|comes to|will be) )?[+-]?$",
     re.IGNORECASE,
 )
-_CENTS_TOLD = re.compile(
-    r"(?<![\w.$:/#-])(\d{1,6}\.\d\d)(?![\w%]|\.\d| ?(?:gb|mb|gig|cm|mm|inch|lb|kg|l|ft|hours?)\b)",
-    re.IGNORECASE,
+_BEHIND_MONEY = re.compile(
+    r" (?:(?:in )?total\b(?! \w{0,9}(?:bag|item|pass))|(?:refund|back)\b)", re.I
 )
+_LONGEST_WORDS = 30
 _DIGITS = re.compile(r"\d\d|\$|\d (?:[Uu]|[Dd]o|[Bb])")
 _WORD = re.compile(r"[^\W\d_]+")
 # The most frequent words of English that are rare in other languages written in Latin letters.
@@ -153,10 +152,24 @@ def normalise(text: str) -> str:
 
 def _write_amounts(text: str) -> str:
     """Write every amount of money in one way: "USD 1,234.50" and "1 234.50$" as "$1234.50"."""
-    text = _CENTS.sub(".", _THOUSANDS.sub("", text))
-    text = _SIGNED.sub(lambda found: f"${found[1] or found[2]}", text)
-    text = _BEFORE_A_WORD.sub(r"$\1 ", _UNSIGNED.sub(r"\1$\2", text))
-    return _CENTS_TOLD.sub(r"$\1", text)
+    if "," in text:
+        text = _COMMAS.sub("", text)
+    if "," in text or "." in text:
+        text = _CENTS.sub(".", _GROUPS.sub("", text))
+    if any(each in text for each in _OTHER_SIGNS) or _SIGN_BEHIND.search(text):
+        text = _SIGNED.sub(lambda found: f"${found[1] or found[2]}", text)
+    return _UNSIGNED.sub(_sign, text)
+
+
+def _sign(found: re.Match[str]) -> str:
+    """Return a number with the sign of money if it is money."""
+    number, text, at = found[0], found.string, found.start()
+    if number[-3:-2] == "." or (
+        _BEFORE_MONEY.search(text, max(0, at - _LONGEST_WORDS), at)
+        or _BEHIND_MONEY.match(text, found.end())
+    ):
+        return f"${number}"
+    return number
 
 
 class Utterance(NamedTuple):

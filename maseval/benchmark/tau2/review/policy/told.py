@@ -78,7 +78,7 @@ def claims_are_true(domain: str, place: str, read: Read) -> tuple[Rule, Rule]:
     @talk_rule(f"{domain}.told.cheapest", Kind.PROTOCOL, place=place)
     def cheapest(talk: Talk) -> Iterator[Answer]:
         """What is called the cheapest has the lowest price of what was shown."""
-        for said, sentence, groups in _claims(talk, read, phrases.CHEAPEST):
+        for said, sentence, groups in _claims(talk, read, phrases.CHEAPEST, _OF_PRICES):
             told = "\n".join(each.text for each in talk.user_before(said.message_index)).lower()
             if phrases.LIMITS_CHOICE.search(sentence) or phrases.LIMITS_CHOICE.search(told):
                 continue
@@ -91,7 +91,7 @@ def claims_are_true(domain: str, place: str, read: Read) -> tuple[Rule, Rule]:
     @talk_rule(f"{domain}.told.unavailable", Kind.PROTOCOL, place=place)
     def unavailable(talk: Talk) -> Iterator[Answer]:
         """What is called sold out or unavailable is so in what was shown."""
-        for said, sentence, groups in _claims(talk, read, phrases.UNAVAILABLE):
+        for said, sentence, groups in _claims(talk, read, phrases.UNAVAILABLE, _OF_STOCK):
             if all(offer.available for _, offer in groups):
                 text = f"{groups[0][1].id} is called unavailable, and a tool has shown it available"
                 yield Broken(text, {"said": sentence}, said.message_index)
@@ -99,18 +99,24 @@ def claims_are_true(domain: str, place: str, read: Read) -> tuple[Rule, Rule]:
     return cheapest, unavailable
 
 
+# One of these stands in every such claim, which is quickly seen.
+_OF_PRICES = ("cheapest", "lowest", "least exp", "affordable", "best price")
+_OF_STOCK = ("sold out", "booked", "stock", "vailab", "seat", "full")
+
+
 def _claims(
-    talk: Talk, read: Read, words: re.Pattern[str]
+    talk: Talk, read: Read, words: re.Pattern[str], marks: tuple[str, ...]
 ) -> Iterator[tuple[Utterance, str, list[tuple[Offers, Offer]]]]:
     """Yield the sentences of the agent with some words about one offer, and that offer."""
-    shown = _Shown(talk, read)
-    if not words.search(talk.agent_words):
+    if not any(mark in talk.agent_words for mark in marks):
         return
+    shown = _Shown(talk, read)
     for said in talk.agent:
-        for sentence in sentences(said.text) if words.search(said.text) else ():
-            if len(sentence) > _MOST or not words.search(sentence):
+        lower = said.text.lower()
+        for sentence in sentences(said.text) if any(mark in lower for mark in marks) else ():
+            if len(sentence) > _MOST or not any(mark in sentence.lower() for mark in marks):
                 continue
-            if not phrases.SUPPOSES.search(sentence):
+            if words.search(sentence) and not phrases.SUPPOSES.search(sentence):
                 groups = shown.about(said, sentence)
                 if groups:
                     yield said, sentence, groups
