@@ -27,7 +27,7 @@ from maseval.benchmark.tau2.review.policy.confirming import (
     transfer_is_announced,
     transfer_is_wanted,
 )
-from maseval.benchmark.tau2.review.policy.consent import agrees
+from maseval.benchmark.tau2.review.policy.consent import agrees, find_consent
 from maseval.benchmark.tau2.review.policy.retail import (
     agreement,
     eligibility,
@@ -195,6 +195,9 @@ def items_are_those_agreed(moment: CallMoment) -> Iterator[Answer]:
     """The items of a change are those that the question before the yes was about."""
     question, reply = moment.question_and_reply
     if question is None or reply is None or changes_on_this_reply(moment) > 1:
+        return
+    consent = find_consent(moment)
+    if consent is None or not consent.described:  # an opening request is no agreement
         return
     text = f"{question.text}\n{reply.text}".lower()
     for item, variant in replacements(moment):
