@@ -1,7 +1,7 @@
 """Simulations of grids whose true effects are known: ``python -m benchmarks.effects``.
 
 Each cell draws many made-up grids and lets ``maseval.stats.effects`` find their effects. It counts
-how often something is called proven that is not there, how often intervals hold the truth, how
+how often something is called shown that is not there, how often intervals hold the truth, how
 often a true effect is found, and how large a factor without any effect is said to be. A share
 outside its limits ends the program with an error; ``--write`` draws 300 grids for each cell and
 puts the table into docs/how-we-know.md.
@@ -108,7 +108,7 @@ class Case(NamedTuple):
 class Found(NamedTuple):
     """The shares of grids of a case.
 
-    In ``false`` some contrast is called proven whose true value is 0, in ``crossed`` some
+    In ``false`` some contrast is called shown whose true value is 0, in ``crossed`` some
     interaction; ``held`` intervals of contrasts hold the truth, and ``range`` those of factors. A
     true effect is ``found`` in so many. A factor without an effect is said to be as large as
     ``size``, in points.
@@ -131,7 +131,7 @@ def simulate(case: Case, repetitions: int, seed: int = 0) -> Found:
         every = [*effects.contrasts, *effects.interactions]
         truths = [round(case.difference(each), 12) for each in every]
         wrong = [
-            each for each, truth in zip(every, truths, strict=True) if not truth and _proven(each)
+            each for each, truth in zip(every, truths, strict=True) if not truth and _shown(each)
         ]
         false.append(any(len(each.factors) == 1 for each in wrong))
         crossed.append(any(len(each.factors) > 1 for each in wrong))
@@ -149,7 +149,7 @@ def simulate(case: Case, repetitions: int, seed: int = 0) -> Found:
         wanted = 2 if "model" in case.truth else 1
         found.append(
             any(
-                truth and _proven(each) and len(each.factors) == wanted
+                truth and _shown(each) and len(each.factors) == wanted
                 for each, truth in zip(every, truths, strict=True)
             )
         )
@@ -164,8 +164,8 @@ def simulate(case: Case, repetitions: int, seed: int = 0) -> Found:
     )
 
 
-def _proven(contrast: Contrast) -> bool:
-    return contrast.grade == "proven"
+def _shown(contrast: Contrast) -> bool:
+    return contrast.grade == "shown"
 
 
 CASES = [Case(shape, tasks, truth) for shape, truth, tasks in product(SHAPES, TRUTHS, TASKS)]

@@ -64,7 +64,7 @@ def test_the_effects_found_are_those_that_the_systems_were_given(played):
     for system, lost in LOST.items():
         if lost:
             assert contrasts["plain", system].difference == pytest.approx(-lost / 12)
-    assert {system for (first, system), each in contrasts.items() if each.grade == "proven"} == {
+    assert {system for (first, system), each in contrasts.items() if each.grade == "shown"} == {
         "hasty"
     }
     assert found.facts.rows[0][0] == "reference call not made"

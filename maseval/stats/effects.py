@@ -9,17 +9,16 @@ A factor whose levels have no task in common, such as the domain, is not paired:
 levels are independent samples (``contrasts``), and a difference may be that of the tasks.
 
 All contrasts of two levels are one family, and all interactions another; p-values are corrected in
-each after Holm (1979), so that a family calls anything proven by mistake in at most 5% of grids.
+each after Holm (1979), so that a family calls anything shown by mistake in at most 5% of grids.
 """
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from maseval.core.figures import between, in_percent, in_points
-from maseval.core.finding import Grade
 from maseval.core.outcome import Outcome
 from maseval.core.words import count_of
 from maseval.stats.comparison import SURE, holm
@@ -29,6 +28,8 @@ from maseval.stats.result import Result
 from maseval.stats.trials import measure_name
 
 Levels = tuple[str, ...]
+Strength = Literal["shown", "likely", "undecided"]
+"""Shown: beyond chance among all differences of the grid. Likely: only if looked at alone."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Contrast(Result):
     ``levels`` has a pair for each factor. An interaction's ``within`` are the differences between
     the levels of the first factor at either level of the second. It rests on so many ``tasks`` and
     ``combinations`` of the other factors. ``adjusted`` is the p-value after Holm's correction: the
-    difference is proven by that one, and likely by the other alone.
+    difference is shown by that one, and likely by the other alone.
     """
 
     factors: tuple[str, ...]
@@ -50,7 +51,7 @@ class Contrast(Result):
     combinations: int
     method: str
     adjusted: float
-    grade: Grade
+    grade: Strength
     within: tuple[float, ...] = ()
 
     @property
@@ -91,7 +92,7 @@ class Factor(Result):
     levels: dict[str, float | None]
     size: float | None
     interval: Interval | None
-    grade: Grade
+    grade: Strength
     paired: bool
     share: float | None = None
 
@@ -114,7 +115,7 @@ class Effects(Result):
 
     @property
     def too_few(self) -> bool:
-        """True if not even a difference in every task would be proven."""
+        """True if not even a difference in every task would be shown."""
         return all(
             each.method != UNPAIRED and 2.0 ** (1 - each.tasks) * len(self.contrasts) > SURE
             for each in self.contrasts
@@ -122,15 +123,15 @@ class Effects(Result):
 
     @property
     def headline(self) -> str:
-        """Say what moves the score, then what is not shown to, then an interaction if proven."""
+        """Say what moves the score, then what is not shown to, then an interaction if shown."""
         if self.too_few:
             tasks = max((each.tasks for each in self.contrasts), default=0)
             return (
                 f"{TOO_FEW}: with {count_of(tasks, 'task')} and "
-                f"{count_of(len(self.contrasts), 'contrast')} no effect can be proven"
+                f"{count_of(len(self.contrasts), 'contrast')} no effect can be shown"
             )
         parts: list[str] = []
-        for grade, verb in (("proven", "moves"), ("likely", "probably moves")):
+        for grade, verb in (("shown", "moves"), ("likely", "probably moves")):
             mine = [each for each in self.factors if each.grade == grade]
             words = [f"{verb} the score ({self.measure}) by", "by"]
             parts += [
@@ -139,9 +140,9 @@ class Effects(Result):
             ]
         rest = [each for each in self.factors if each.grade == "undecided"]
         parts += [f"no effect of {each.name} is shown{_at_most(each)}" for each in rest]
-        proven = [each for each in self.interactions if each.grade == "proven"]
-        if proven:
-            parts.append(max(proven, key=lambda each: abs(each.difference)).sentence)
+        shown = [each for each in self.interactions if each.grade == "shown"]
+        if shown:
+            parts.append(max(shown, key=lambda each: abs(each.difference)).sentence)
         return "; ".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
@@ -213,9 +214,9 @@ class _Tested(NamedTuple):
     adjusted: float
 
     @property
-    def grade(self) -> Grade:
+    def grade(self) -> Strength:
         if self.adjusted <= SURE:
-            return "proven"
+            return "shown"
         return "likely" if self.p_value <= SURE else "undecided"
 
 
@@ -262,7 +263,7 @@ def _factor(
         high = max(max(-each.low, each.high) for each in spans)
         span = Interval(low, high, level, f"{OVER_TASKS}, all levels at once")
     grades = {each.grade for each in known}
-    ordered: tuple[Grade, ...] = ("proven", "likely")
+    ordered: tuple[Strength, ...] = ("shown", "likely")
     return Factor(
         name=grid.names[at],
         levels={name: grid.mean(at, name) for name in grid.levels[at]},
@@ -285,7 +286,7 @@ def _notes(grid: Grid, contrasts: Sequence[Contrast], interactions: int) -> list
     notes = [
         "each difference is averaged over the other factors, every combination counting the same, "
         "and paired by task",
-        f"proven: p \u2264 {SURE}, Holm-corrected over {count_of(len(contrasts), 'contrast')} of "
+        f"shown: p \u2264 {SURE}, Holm-corrected over {count_of(len(contrasts), 'contrast')} of "
         f"two levels, and apart from them over {count_of(interactions, 'interaction')}; likely: "
         f"p \u2264 {SURE} for this one alone",
     ]

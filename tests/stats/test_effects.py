@@ -70,13 +70,13 @@ def test_a_grid_with_one_factor_that_matters_says_so_and_claims_nothing_of_the_o
     found = find_effects(noisy_grid({("b", "x"): 0.3, ("b", "y"): 0.3}))
     system, model = found.factors
 
-    assert (system.name, system.grade, model.grade) == ("system", "proven", "undecided")
+    assert (system.name, system.grade, model.grade) == ("system", "shown", "undecided")
     assert 0.3 in system.interval
     assert system.share > 0.8
     assert model.size < 0.05
     assert found.headline.startswith("system moves the score (pass^1) by ")
     assert "no effect of model is shown (at most " in found.headline
-    assert not [each for each in found.interactions if each.grade == "proven"]
+    assert not [each for each in found.interactions if each.grade == "shown"]
     assert json.loads(json.dumps(found.to_dict()))["headline"] == found.headline
 
 
@@ -84,7 +84,7 @@ def test_an_interaction_names_whom_a_system_helps_and_whom_it_costs():
     found = find_effects(noisy_grid({("b", "x"): 0.35, ("b", "y"): -0.2}))
     (crossed,) = found.interactions
 
-    assert crossed.grade == "proven"
+    assert crossed.grade == "shown"
     assert crossed.levels == (("a", "b"), ("x", "y"))
     assert crossed.difference == pytest.approx(crossed.within[1] - crossed.within[0])
     assert crossed.sentence.startswith("b instead of a helps x by ")
@@ -143,9 +143,9 @@ def test_few_tasks_prove_nothing_however_far_the_levels_are_apart():
     few = find_effects(grid({each: [4 * (each[0] == "c")] * 5 for each in levels}))
     more = find_effects(grid({each: [4 * (each[0] == "c")] * 9 for each in levels}))
 
-    assert few.headline == "too few tasks: with 5 tasks and 4 contrasts no effect can be proven"
+    assert few.headline == "too few tasks: with 5 tasks and 4 contrasts no effect can be shown"
     assert {each.grade for each in few.factors} == {"undecided"}
-    assert more.factors[0].grade == "proven"
+    assert more.factors[0].grade == "shown"
     adjusted = [each.adjusted for each in more.contrasts]
     assert adjusted == holm([each.p_value for each in more.contrasts])
 

@@ -212,7 +212,7 @@ def factors_table(effects: Effects) -> TableBlock:
     columns = ["factor", "mean of each level", "moves the score by", "of the spread", "effect"]
     if effects.together is not None and len(effects.factors) > 1:
         rows.append(["combinations", "", "", percent(effects.together, 0), ""])
-    bold = [at for at, each in enumerate(effects.factors) if each.grade == "proven"]
+    bold = [at for at, each in enumerate(effects.factors) if each.grade == "shown"]
     return TableBlock(columns, rows, "what each factor does, in points", 2, bold)
 
 
@@ -228,7 +228,7 @@ def contrasts_table(effects: Effects) -> TableBlock:
         ]
         for each in effects.contrasts
     ]
-    bold = [at for at, each in enumerate(effects.contrasts) if each.grade == "proven"]
+    bold = [at for at, each in enumerate(effects.contrasts) if each.grade == "shown"]
     columns = ["factor", "levels", "difference", "p", "p, corrected", "effect"]
     return TableBlock(columns, rows, "differences between levels, paired by task", 2, bold)
 

@@ -137,6 +137,7 @@ def differing_settings(runs: Mapping[str, RecordedOutcomes], most: int = 6) -> l
         line
         for a, b in combinations(runs.values(), 2)
         for line in compatibility(a.config, b.config).differing
+        if not line.startswith("cell.")  # the levels, by what they set, are there already
     )
     if len(runs) > 2:  # which of them differ would take a line for each pair
         found = dict.fromkeys(line.partition(": ")[0] for line in found)

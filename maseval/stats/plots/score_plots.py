@@ -259,11 +259,11 @@ def effects_plot(effects: Effects) -> str:
             ", ".join(f"{second} \u2212 {first}" for first, second in each.levels),
             each.difference,
             each.interval,
-            each.grade == "proven",
+            each.grade == "shown",
         )
         for each in (*effects.contrasts, *effects.interactions)
     ]
-    words = "second level minus first, over all other factors; bold: proven"
+    words = "second level minus first, over all other factors; bold: shown"
     return _draw_rows(f"Effects on {effects.measure}", words, rows, _WIDER_LEFT)
 
 

@@ -46,7 +46,7 @@ def test_a_folder_of_cells_is_compared_by_its_factors(grid):
         cells[run.config["cell"]["system"]] += [each.passed for each in run.outcomes]
     system, model = found.grid.effects.factors
 
-    assert (system.name, system.grade, model.grade) == ("system", "proven", "undecided")
+    assert (system.name, system.grade, model.grade) == ("system", "shown", "undecided")
     scores = {name: sum(passed) / len(passed) for name, passed in cells.items()}
     assert system.levels == pytest.approx(scores)
     assert found.headline == found.grid.effects.headline
@@ -56,7 +56,10 @@ def test_a_folder_of_cells_is_compared_by_its_factors(grid):
     )
 
 
-def test_the_command_prints_the_sentence_the_cells_the_effects_and_what_systems_do_wrong(grid):
+def test_the_command_prints_the_sentence_the_cells_the_effects_and_what_systems_do_wrong(
+    grid, monkeypatch
+):
+    monkeypatch.setenv("COLUMNS", "200")
     result = maseval("compare", grid)
 
     assert result.exit_code == 0
@@ -67,14 +70,14 @@ def test_the_command_prints_the_sentence_the_cells_the_effects_and_what_systems_
         "mean time",
         "what each factor does",
         "hurried \u2212 careful",
-        "proven",
+        "shown",
     ):
         assert words in result.stdout
     assert "reference call not made" in " ".join(result.stdout.split())
     values = json.loads(maseval("compare", grid, "--json").stdout)
     assert values["headline"] == headline
     assert len(values["grid"]["cells"]) == 4
-    assert values["grid"]["effects"]["contrasts"][0]["grade"] == "proven"
+    assert values["grid"]["effects"]["contrasts"][0]["grade"] == "shown"
     assert values["facts"]["factor"] == "system"
 
 
@@ -144,7 +147,7 @@ def test_a_cell_without_a_verdict_is_left_out_and_said(grid, tmp_path):
 
     assert found.notes[0] == "hurried-large: no verdict yet, left out"
     assert found.grid.effects.missing == ["hurried \u00b7 large"]
-    assert found.grid.effects.factors[0].grade == "proven"
+    assert found.grid.effects.factors[0].grade == "shown"
 
 
 def test_a_folder_without_cells_is_refused(tmp_path):

@@ -56,7 +56,8 @@ def names(message):
     return [call["name"] for call in message.get("calls", ())]
 
 
-def test_the_command_shows_the_team_and_who_decided(run):
+def test_the_command_shows_the_team_and_who_decided(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
     shown = maseval("show", run, "0").stdout
     found = json.loads(maseval("show", run, "0", "--json").stdout)
 
