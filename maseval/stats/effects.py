@@ -289,6 +289,8 @@ def _notes(grid: Grid, contrasts: Sequence[Contrast], interactions: int) -> list
         f"shown: p \u2264 {SURE}, Holm-corrected over {count_of(len(contrasts), 'contrast')} of "
         f"two levels, and apart from them over {count_of(interactions, 'interaction')}; likely: "
         f"p \u2264 {SURE} for this one alone",
+        "shown and likely are about these tasks; intervals are for other tasks like these, so they "
+        "are wider and may reach 0",
     ]
     notes += [
         f"{grid.names[at]} is not paired: its levels have different tasks, so a difference may be "
