@@ -185,6 +185,8 @@ COLUMNS = (
     *("grid", "truth", "tasks", "grids", "false effect", "false interaction"),
     *("interval holds", "range holds", "found", "size of no effect"),
 )
+# On the page, the worst grid of each truth and number of tasks: the most false, the least true.
+WORST = (*COLUMNS[1:6], "intervals hold", *COLUMNS[8:])
 
 
 def row_of(case: Case, found: Found, repetitions: int) -> tuple[str, ...]:
@@ -199,9 +201,28 @@ def row_of(case: Case, found: Found, repetitions: int) -> tuple[str, ...]:
     )
 
 
+def worst_of(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Return the worst over all shapes of grids, for each truth and number of tasks."""
+    alike: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+    for row in sorted(rows, key=lambda row: (TRUTHS.index(row[1]), int(row[2]))):
+        alike.setdefault(row[1:3], []).append(row)
+    return [
+        (
+            *key,
+            min((row[3] for row in same), key=int),
+            max((row[4] for row in same), key=float),
+            max((row[5] for row in same), key=float),
+            min((share for row in same for share in row[6:8]), key=float),
+            min((row[8] for row in same), key=lambda share: float(share or 0)),
+            max((row[9] for row in same), key=float),
+        )
+        for key, same in alike.items()
+    ]
+
+
 def write(rows: Sequence[tuple[str, ...]]) -> None:
     """Put the table between its marks in docs/how-we-know.md."""
-    lines = [COLUMNS, ["---"] * len(COLUMNS), *rows]
+    lines = [WORST, ["---"] * len(WORST), *worst_of(rows)]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     after = rest.partition(END)[2]

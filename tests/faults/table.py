@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
-SHOWN = 5
+SHOWN = 3
 BEGIN, END = "<!-- faults: begin -->", "<!-- faults: end -->"
 MODULES = (
     "faults.test_provider_faults",

@@ -23,7 +23,7 @@ IDS = ("a", "b", "c")
 
 WHOLE = {
     "mark": "read as if it were not there",
-    "blank": "read as if they were not there",
+    "blank": "read as if it were not there",
     "rescued": "named in a warning and left there; the run resumes",
     "rescued-zeros": "named in a warning and left there; the run resumes",
     "lock": "ignored: the operating system's lock decides",
@@ -35,18 +35,18 @@ NO_RESULT = {
     "torn": "reported, and moved to a file beside the log when the run is resumed",
 }
 NOTICED = {
-    "digit": "the line is reported as damaged, and its simulation is run again",
-    "zeros": "the line is reported as damaged, and its simulation is run again",
-    "deep": "the line is reported as damaged, and its simulation is run again",
-    "reward": "the line is reported as changed, and its simulation is run again",
-    "removed": "the gap is reported, and the simulation is run again",
-    "forged": "the added line is reported, and its simulation is run again",
+    "digit": "reported, and the simulations concerned are run again",
+    "zeros": "reported, and the simulations concerned are run again",
+    "deep": "reported, and the simulations concerned are run again",
+    "reward": "reported, and the simulations concerned are run again",
+    "removed": "reported, and the simulations concerned are run again",
+    "forged": "reported, and the simulations concerned are run again",
     "swapped": "reported, and the simulations concerned are run again",
-    "cut": "the missing lines are reported, and their simulations are run again",
-    "log-missing": "the missing lines are reported, and all simulations are run again",
+    "cut": "reported, and the simulations concerned are run again",
+    "log-missing": "reported, and the simulations concerned are run again",
 }
 REPAIRED = {
-    name: "read from the first line of the log, with a note; written again when the run is resumed"
+    name: "read from the first line of the log, and written again when the run is resumed"
     for name in (
         "config-missing",
         "config-edited",
@@ -58,7 +58,7 @@ REPAIRED = {
     )
 }
 REFUSED = {
-    name: "`RunFolderError`, before anything is read or written; `maseval runs` lists it as damaged"
+    name: "`RunFolderError`; `maseval runs` lists it as damaged"
     for name in (
         "log-pipe",
         "lock-pipe",

@@ -18,8 +18,8 @@ from tests.noisy_runs import noisy_run
 from tests.report.reading import index_of, rows_of
 
 FOUND = (
-    "`maseval score` and `certify` name the cause; `show`, the report, the viewer and "
-    "`bundle --open` mark every verdict that does not hold"
+    "`score` and `certify` name the cause; `show`, report, viewer and `bundle --open` mark the "
+    "false verdicts"
 )
 
 
