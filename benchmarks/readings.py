@@ -14,7 +14,7 @@ from benchmarks.tau2 import contract_folder
 from maseval.stats.intervals import wilson
 from tests.benchmark.tau2.readings.reading import Compared, compare_readings, count_agreement
 
-NAMES = ("failures", "read", "first party", "95% CI", "a named party", "open", "always the agent")
+NAMES = ("failures", "read", "first party", "95% CI", "always the agent", "a named party", "open")
 
 
 def main() -> int:
@@ -74,7 +74,7 @@ def _row(name: str, found: Sequence[Compared]) -> tuple[object, ...]:
         f"{total[key]} ({total[key] / total['read']:.0%})" for key in ("first", "named")
     )
     bounds = f"{100 * interval.low:.0f}-{interval.high:.0%}"
-    return name, total["read"], first, bounds, named, total["open"], total["agent"]
+    return name, total["read"], first, bounds, total["agent"], named, total["open"]
 
 
 def describe(each: Compared) -> str:

@@ -41,7 +41,7 @@ def test_the_page_has_the_rate_of_each_domain_step_and_grade(compared):
     found, written = each_once(compared.values()), PAGE.read_text(encoding="utf-8")
 
     for row in (*rows(found), *rows_by_step(found)):
-        assert f"| {' | '.join(map(str, row))} |" in written
+        assert f"| {' | '.join(map(str, row[:5]))} |" in written
     told = {}
     for grade in ("likely", "undecided"):
         total = count_agreement(each for each in found if each.cause.grade == grade)
