@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from maseval.commands import export_site, note, report, tag
+from maseval.commands import export_site, report, tag
 from maseval.report import write_report
 from maseval.runs import RunFolder
 from tests.browser.runs import planned
@@ -44,7 +44,10 @@ def folder(tmp_path_factory):
             for each in reports[: 7 if name == "qwen" else 8]:
                 run.append(each)
     tag([home / "qwen"], add=["baseline", "temperature 0"])
-    note(home / "gpt-5_high", "the second half was run after the outage; see the run of Tuesday")
+    tag(
+        [home / "gpt-5_high"],
+        note="the second half was run after the outage; see the run of Tuesday",
+    )
     return home
 
 

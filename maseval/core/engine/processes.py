@@ -245,17 +245,28 @@ class _Applier:
     """Applies a function to batches, one at a time, in a process of its own."""
 
     def __init__(self, function: Function | bytes) -> None:
-        self._function = function
+        self._function = _unpacked(function) if isinstance(function, bytes) else function
         self._turn = threading.Lock()
 
     def apply(self, values: bytes) -> _Reply:
         with self._turn:
             try:
-                if isinstance(self._function, bytes):
-                    self._function = unpack(self._function)
                 return _Reply(pack(self._function(unpack(values))))
             except Exception as error:  # for the caller to decide
                 return _Reply(None, f"{type(error).__name__}: {error}")
+
+
+def _unpacked(function: bytes) -> Function:
+    try:
+        unpacked: Function = unpack(function)
+    except Exception as error:  # every batch ends with it
+        failure = error
+
+        def raise_failure(values: Sequence[Any]) -> Any:
+            raise failure
+
+        return raise_failure
+    return unpacked
 
 
 @dataclass
@@ -292,7 +303,7 @@ class _ProcessMap:
     def _start(self, values: Sequence[Any]) -> Call:
         busy = Counter(batch.call.child for batch in self._under_way if not batch.call.is_over)
         if len(self._children) < self._most and all(map(busy.get, self._children)):
-            # Packed, so that code which a process that is not forked cannot import is an error there.
+            # Packed, so that a function which a process cannot import is an error of its batches.
             function = self._function if may_fork() else pack(self._function)
             self._children.append(ChildProcess(partial(_Applier, function)))
         child = min(self._children, key=lambda each: busy[each])
