@@ -15,6 +15,7 @@ import re
 import sqlite3
 import threading
 import time
+import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -143,6 +144,8 @@ class Search:
         self.library = library
         # Without a name it is on the disk as far as it does not fit into the memory.
         self._index = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        # Nobody says when a library is no longer looked at.
+        weakref.finalize(self, self._index.close).atexit = False
         self._index.executescript(_TABLES)
         self._using, self._reading = threading.RLock(), threading.Lock()
         self._thread: threading.Thread | None = None
