@@ -47,7 +47,7 @@ def test_a_verdict_is_disagreed_with_and_a_message_remarked_on(visit, serve, run
     message.get_by_role("button", name="Add a remark on message 1").click()
     page.keyboard.type("j k n / look here")
     expect(page).to_have_url(f"{server.url}/run/first#retail/1/0")
-    message.get_by_role("button", name="Save").click()
+    message.locator("form").get_by_role("button", name="Save").click()
     expect(message.locator(".remark")).to_contain_text("look here")
     assert flaws(page) == []
     assert [each.message for each in read_remarks(run)] == [None, 1]
@@ -67,7 +67,7 @@ def test_two_open_pages_do_not_overwrite_each_other(visit, serve, run):
     one.get_by_role("button", name="Agree", exact=True).click()
     expect(one.locator(".remark.agree")).to_be_visible()
     other.get_by_role("button", name="Disagree").click()
-    other.get_by_role("button", name="Save").click()
+    other.locator("form").get_by_role("button", name="Save").click()
 
     expect(other.locator(".part.reader .problem")).to_contain_text("someone else has changed")
     late.noise.clear()  # the browser notes every answer that refuses something
@@ -84,10 +84,10 @@ def test_a_remark_is_changed_given_up_and_removed(visit, serve, run):
     expect(page.locator("#panel")).to_be_visible()
     reader.get_by_role("button", name="Add a remark on this simulation").click()
     page.keyboard.type("odd")
-    reader.get_by_role("button", name="Save").click()
+    reader.locator("form").get_by_role("button", name="Save").click()
     reader.get_by_role("button", name="Edit: odd").click()
     page.get_by_role("textbox", name="Remark").fill("very odd")
-    reader.get_by_role("button", name="Save").click()
+    reader.locator("form").get_by_role("button", name="Save").click()
     expect(reader.locator(".remark")).to_contain_text("very odd")
     reader.get_by_role("button", name="Edit: very odd").click()
     reader.get_by_role("button", name="Remove").click()
