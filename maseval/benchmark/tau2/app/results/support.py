@@ -276,19 +276,10 @@ class Tau2Support(BenchmarkSupport):
 
         return differing_data(folder.config.values)
 
-    def settings(self, folder: RunFolder) -> dict[str, object]:
-        from maseval.benchmark.tau2.app.results.outcomes import data_digest
-        from maseval.benchmark.tau2.texts.original import format_texts_config
+    def settings(self, folder: Recording) -> dict[str, object]:
+        from maseval.benchmark.tau2.app.results.outcomes import settings_of_run
 
-        config = super().settings(folder)
-        data = config.get("data")
-        if isinstance(data, Mapping):
-            # One word for each domain, so that other data takes one line to report.
-            config["data"] = {name: data_digest(each) for name, each in data.items()}
-        texts = config.get("texts")
-        if isinstance(texts, Mapping):
-            config["texts"] = format_texts_config(texts)
-        return config
+        return settings_of_run(super().settings(folder))
 
     def holds_results(self, path: Path) -> bool:
         from maseval.benchmark.tau2.results import has_simulations
@@ -318,24 +309,19 @@ class Tau2Support(BenchmarkSupport):
 
         return results_below(folder)
 
-    def recording(self, path: Path, options: ScoringOptions) -> Recording:
+    def recording(
+        self, path: Path, options: ScoringOptions, on_progress: OnProgress | None = None
+    ) -> Recording:
         from maseval.benchmark.tau2.app.results.results_file_run import ResultsFileRun
 
-        return ResultsFileRun(path, options)
-
-    def recorded_outcomes(
-        self, path: Path, options: ScoringOptions, on_progress: OnProgress | None = None
-    ) -> RecordedOutcomes:
-        from maseval.benchmark.tau2.app.results.outcomes import outcomes_of_file
-
-        return outcomes_of_file(path, options, on_progress)
+        return ResultsFileRun(path, options, on_progress)
 
     def run_outcomes(
-        self, folder: RunFolder, options: ScoringOptions, on_progress: OnProgress | None = None
+        self, folder: Recording, options: ScoringOptions, on_progress: OnProgress | None = None
     ) -> RecordedOutcomes:
-        from maseval.benchmark.tau2.app.results.outcomes import outcomes_of_run
+        from maseval.benchmark.tau2.app.results.outcomes import run_outcomes
 
-        return outcomes_of_run(folder, self.settings(folder), options, on_progress)
+        return run_outcomes(folder, self.settings, options, on_progress)
 
 
 SUPPORT = Tau2Support()
