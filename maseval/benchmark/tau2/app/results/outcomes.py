@@ -5,11 +5,12 @@ recorded rewards count, and a note says so.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any
 
-from maseval.app.benchmarks import OnProgress, RecordedOutcomes
+from maseval.app.benchmarks import OnProgress, RecordedOutcomes, support_for
 from maseval.app.results.examined import examine_run
 from maseval.app.results.recording import notes_on
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup, RecordedSide
@@ -28,7 +29,7 @@ from maseval.benchmark.tau2.rescoring.record import (
     item_of_report,
 )
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
-from maseval.benchmark.tau2.rescoring.tasks import KnownTasks, task_content
+from maseval.benchmark.tau2.rescoring.tasks import KnownTasks, policies, task_content
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, RescoredSimulation
 from maseval.benchmark.tau2.results import Omitted, ResultsFile
 from maseval.benchmark.tau2.texts.original import format_texts_config
@@ -121,10 +122,7 @@ def _side(side: RecordedSide) -> dict[str, object] | str | None:
 
 
 def run_outcomes(
-    recording: Recording,
-    settings: Callable[[Recording], Mapping[str, object]],
-    options: ScoringOptions,
-    on_progress: OnProgress | None = None,
+    recording: Recording, options: ScoringOptions, on_progress: OnProgress | None = None
 ) -> RecordedOutcomes:
     """Return the finished simulations, recomputed where the data is what it was."""
     if isinstance(recording, ResultsFileRun):
@@ -150,7 +148,8 @@ def run_outcomes(
         )
     every = [*filter(None, notes), *notes_on(recording)]
     planned = len(recording.planned)
-    return RecordedOutcomes(held, outcomes, planned, settings(recording), every, tasks)
+    settings = support_for(recording).settings(recording)
+    return RecordedOutcomes(held, outcomes, planned, settings, every, tasks)
 
 
 def settings_of_run(config: dict[str, object]) -> dict[str, object]:
@@ -181,9 +180,9 @@ def verdict_checker(folder: Recording) -> VerdictChecker:
     return check
 
 
-def verdict_obstacle(config: Mapping[str, Any]) -> str | None:
-    """Return the reason why verdicts cannot be recomputed; ``config`` is that of the run."""
-    words, setup = "rewards as recorded, not recomputed", RecordedSetup.of(config)
+def verdict_obstacle(folder: Recording) -> str | None:
+    """Return the reason why the verdicts of a run cannot be recomputed."""
+    words, setup = "rewards as recorded, not recomputed", RecordedSetup.of(folder.config.values)
     for name, recorded in setup.data.items():
         try:
             here = _fingerprint(name, setup)
@@ -208,9 +207,9 @@ def _fingerprint(name: str, setup: RecordedSetup) -> dict[str, Any]:
     return data_fingerprint(name, version=release if name in release.domains else None)
 
 
-def differing_data(config: Mapping[str, object]) -> list[str]:
-    """List the files of a run's domains that are others here; ``config`` is the run's."""
-    setup, found = RecordedSetup.of(config), []
+def differing_data(folder: Recording) -> list[str]:
+    """List the files of a run's domains that are others here."""
+    setup, found = RecordedSetup.of(folder.config.values), []
     for name, recorded in setup.data.items():
         try:
             here = _fingerprint(name, setup)
@@ -232,3 +231,12 @@ def _other_parts(then: Mapping[str, object], here: Mapping[str, object]) -> list
         *sorted(file for file in files if here.get(file) != then.get(file)),
         *(f"task {each}" for each in tasks if tasks[each] != others.get(each)),
     ]
+
+
+def policies_of(folder: Recording) -> dict[str, tuple[str, ...]]:
+    """Return the policies of the domains of a run."""
+    release, found = release_named(RecordedSetup.of(folder.config.values).release), {}
+    for name in sorted({one.domain for one in folder.planned}):
+        with suppress(MASEvalError):  # the data is elsewhere, or the domain somebody else's
+            found[name] = policies(release.domain(name))
+    return found
