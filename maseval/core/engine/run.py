@@ -131,8 +131,9 @@ class RunInProgress:
                 )
             seen.add(str(task.id))
             for repeat_idx in self._repetitions_of(task):
-                new = Repetition.of(self._setting, task, repeat_idx, self._agent_data_of(task))
-                yield replace(new, recorded=self._owner.tasks.recorded(task, repeat_idx))
+                recorded = self._owner.tasks.recorded(task, repeat_idx)
+                agent_data = self._agent_data_of(task)
+                yield Repetition.of(self._setting, task, repeat_idx, agent_data, recorded)
 
     def _repetitions_of(self, task: Task) -> Sequence[int]:
         return self._owner.tasks.repetitions_of(task, self._owner.n_task_repeats)
