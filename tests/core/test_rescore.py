@@ -8,6 +8,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.runs import RunFolder, run_into, task_ids
 from tests.core.worlds import Judge, Shop, failing, tasks
 
+
 class Strict(Judge):
     """Passes nothing, and says what it looked at."""
 
