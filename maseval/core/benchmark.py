@@ -394,11 +394,9 @@ class Benchmark(ABC):
         self._components.here().clear()
 
     def collect_all_traces(self) -> JsonObject:
-        """Traces of all registered components."""
         return self._components.here().collect_traces()
 
     def collect_all_configs(self) -> JsonObject:
-        """Configuration of all registered components."""
         return self._components.configs()
 
     def collect_all_usage(self) -> JsonObject:

@@ -131,8 +131,6 @@ class Wait(NamedTuple):
 
 
 class _Call(Generic[T]):
-    """A request and its retries."""
-
     def __init__(
         self,
         policy: CallPolicy,

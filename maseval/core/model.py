@@ -247,7 +247,6 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         return ()
 
     def _cache_entry(self, cache: AnswerCache, request: JsonObject) -> str | None:
-        """Return the entry of a request; None if it has none."""
         key = cache.key(request)
         if key is None:
             return None
@@ -269,7 +268,6 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
 
     @contextmanager
     def _log_attempt(self, asked: JsonObject, attempt: CallAttempt) -> Iterator[JsonObject]:
-        """Log an attempt, however it ends."""
         entry: JsonObject = {
             "timestamp": now(),
             "attempt": attempt.number,

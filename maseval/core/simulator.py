@@ -32,8 +32,6 @@ Parsed = TypeVar("Parsed")
 
 
 class SimulatorCallStatus(Enum):
-    """The result of one attempt."""
-
     ModelCallError = "ModelCallError"
     ModelParsingError = "ModelParsingError"
     Successful = "Successful"

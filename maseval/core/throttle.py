@@ -25,7 +25,6 @@ class Tally:
         self._lock = threading.Lock()
 
     def add(self, number: int = 1) -> None:
-        """So many more."""
         with self._lock:
             self.count += number
 
@@ -70,15 +69,12 @@ class Throttle:
 
     @property
     def under_way(self) -> int:
-        """The number of requests in progress."""
         return len(self._held)
 
     def has_answered(self, model_id: str) -> bool:
-        """Return whether a model has answered at least once."""
         return model_id in self._answered
 
     def note_answer_of(self, model_id: str) -> None:
-        """Remember that a model has answered."""
         self._answered.add(model_id)
 
     def enter(self, holder: Clock, *, rested: int = 0) -> Slot:

@@ -93,11 +93,9 @@ class MessageTracingAgentCallback(AgentCallback):
         return self._conversations.copy()
 
     def get_conversations_by_agent(self, agent_name: str) -> list[JsonObject]:
-        """Return the conversations of the agent of that name."""
         return [talk for talk in self.get_all_conversations() if talk["agent_name"] == agent_name]
 
     def clear(self) -> None:
-        """Forget everything."""
         self._conversations.clear()
 
     def get_statistics(self) -> JsonObject:

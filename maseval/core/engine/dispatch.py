@@ -79,7 +79,6 @@ class Backlog:
 
     @property
     def suspects(self) -> int:
-        """The number that wait for quarantine."""
         return len(self._waiting[1]) + len(self._waiting[2])
 
     def next_for(self, present: Mapping[int, Assignment], *, quarantine: bool) -> Assignment | None:
@@ -189,7 +188,6 @@ class Process:
         return reply
 
     def kill(self) -> None:
-        """End it at once; it cannot be asked for anything afterwards."""
         self._carrier.kill(self._actor)
         self._actor = self.pending = None
 

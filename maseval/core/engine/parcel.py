@@ -162,7 +162,6 @@ class ProcessSettings:
         return cls(default_policy(), registered)
 
     def apply(self) -> None:
-        """Set them in this process."""
         set_default_policy(self.policy)
         for (kind, prefix), factory in self.registered.items():
             _KINDS[kind].register(prefix, factory)
@@ -228,8 +227,6 @@ def pack_for_worker(what: str, value: object, way: str) -> bytes:
 
 
 class WorkerReply(NamedTuple):
-    """One reply of a worker process."""
-
     deliveries: Sequence[WorkResult]
     unread: Sequence[tuple[Sequence[int], str]] = ()
     """The numbers of orders that could not be read, by call, each with the reason."""

@@ -370,10 +370,8 @@ class RemoteEngine:
 
     @property
     def in_flight(self) -> dict[str, int]:
-        """The number of repetitions that each machine has now."""
         return self._workers.in_flight if self._workers else {}
 
     @property
     def finished_by_node(self) -> dict[str, int]:
-        """The number of repetitions that each machine finished."""
         return dict(self._workers.finished_by_node) if self._workers else {}

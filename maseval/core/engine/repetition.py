@@ -114,7 +114,6 @@ class Repetition:
 
     @property
     def key(self) -> RepetitionKey:
-        """The task and the number of the repetition."""
         return str(self.task.id), self.repeat_idx
 
     def begin(self) -> None:
@@ -134,7 +133,6 @@ class Repetition:
         )
 
     def run(self) -> RepetitionResult:
-        """Make the attempt."""
         registry = self.context.registry
         try:
             with self.context.active(), self.setting.conversations.open(self.key, registry):
@@ -251,7 +249,6 @@ class Repetition:
             return None
 
     def _setup_hooks(self) -> SetupHooks:
-        """Return the setup hooks, with this repetition's seeds."""
         seeds = self.setting.seeds.for_task(str(self.task.id)).for_repetition(self.repeat_idx)
         return SetupHooks(self.setting.benchmark, self.agent_data, self.task, seeds)
 
@@ -353,7 +350,6 @@ def let_interrupts_pass(error: BaseException) -> None:
 
 
 def collect_safely(what: str, collect: Callable[[], JsonObject]) -> JsonObject:
-    """Return the result of ``collect``, or a record of its failure."""
     try:
         return collect()
     except BaseException as error:  # a component's own code: what it breaks must not cost the rest

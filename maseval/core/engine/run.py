@@ -59,8 +59,6 @@ class RunOwner(Protocol):
 
 
 class RunInProgress:
-    """One call of ``Benchmark.run()``."""
-
     _workers: Workers
 
     def __init__(
@@ -309,7 +307,6 @@ class LostCause:
         return self.error is not None
 
     def raise_if_found(self, finished: int) -> None:
-        """Raise ``RunStoppedError`` if the run was stopped."""
         if isinstance(self.error, RunInterruptedError):
             raise RunStoppedError(str(self.error)) from self.error
         if self.error is not None:
@@ -338,7 +335,6 @@ class Announcer:
             self._callbacks.append(owner.tasks)
 
     def announce(self, hook: str, **facts: object) -> None:
-        """Call ``hook`` with the benchmark and its arguments."""
         for name, call in self._calls(hook, facts):
             try:
                 call()

@@ -119,8 +119,6 @@ _LINGER = 0.02
 
 
 class Place(NamedTuple):
-    """The place of a worker process."""
-
     node_id: str
     address: str
     process: int
