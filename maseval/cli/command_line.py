@@ -44,7 +44,6 @@ RARE_OPTIONS = frozenset(
             "prices",
             "fork",
             "resume_changed",
-            "resume",
             "track",
             "task_args",
         ),

@@ -280,7 +280,7 @@ def arguments(texts: list[str] | None) -> dict[str, object]:
     """Parse JSON objects, files with one, and ``key=value``; given several times, all count."""
     merged: dict[str, object] = {}
     for text in texts or ():
-        merged |= _json_object(text) if text.lstrip().startswith("{") else _from_file_or_pairs(text)
+        merged |= json_object(text) if text.lstrip().startswith("{") else _from_file_or_pairs(text)
     return merged
 
 
@@ -288,12 +288,12 @@ def _from_file_or_pairs(text: str) -> dict[str, object]:
     if not text.endswith(".json") or "=" in text:
         return _key_value_pairs(text)
     try:
-        return _json_object(Path(text).read_text(encoding="utf-8"))
+        return json_object(Path(text).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise typer.BadParameter(f"{text} cannot be read: {error}") from None
 
 
-def _json_object(text: str) -> dict[str, object]:
+def json_object(text: str) -> dict[str, object]:
     try:
         value = strict_json.loads(text)
     except ValueError as error:
@@ -314,11 +314,11 @@ def _key_value_pairs(text: str) -> dict[str, object]:
                 "neither a JSON object like '{\"temperature\": 0}', nor a .json file, nor "
                 "key=value like temperature=0"
             )
-        pairs[key.strip()] = _json_or_text(value.strip())
+        pairs[key.strip()] = json_or_text(value.strip())
     return pairs
 
 
-def _json_or_text(text: str) -> object:
+def json_or_text(text: str) -> object:
     try:
         return strict_json.loads(text)
     except ValueError:

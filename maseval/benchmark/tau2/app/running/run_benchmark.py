@@ -26,7 +26,6 @@ from maseval.benchmark.tau2.agent_brief import (
     no_answer_error,
 )
 from maseval.benchmark.tau2.app.results.recorded_setup import memory_path
-from maseval.benchmark.tau2.app.running.options import Human
 from maseval.benchmark.tau2.app.running.own_agents import Rehearsal, attribute_errors
 from maseval.benchmark.tau2.app.running.setup import ModelSpec, OwnAgent, RunSetup
 from maseval.benchmark.tau2.benchmark import Mode
@@ -36,7 +35,7 @@ from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.evaluator import Tau2Evaluator
 from maseval.benchmark.tau2.formats.message import Tau2Message, tool_calls_of
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
-from maseval.benchmark.tau2.players.human import seat_agent, seat_user
+from maseval.benchmark.tau2.players.human import Person
 from maseval.benchmark.tau2.players.scripted import make_agent, make_model, make_user
 from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge, RemoteJudgeMemory
 from maseval.core.agent import AgentAdapter
@@ -147,7 +146,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
             return {"model_id": agent.model_id, "llm_args": agent.llm_args}
         if isinstance(agent, OwnAgent):
             return {"agent": agent.name}
-        if isinstance(agent, Human):
+        if isinstance(agent, Person):
             return agent.to_config()
         return {"player": agent, "error_rate": self.setup.error_rate}
 
@@ -160,8 +159,8 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         """Start nothing more; a person is not waited for, and one who plays by MCP is sent away."""
         super().stop()
         for side in (self.setup.agent, self.setup.user):
-            if isinstance(side, Human):
-                side.seat.leave()
+            if isinstance(side, Person):
+                side.leave()
             elif isinstance(side, OwnAgent) and hasattr(side.make, "leave"):
                 side.make.leave()
 
@@ -276,10 +275,10 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
     ) -> User | None:
         if self.setup.user == "scripted" and self.mode is not Mode.SOLO:
             return make_user(task, environment)
-        if isinstance(self.setup.user, Human):
+        if isinstance(self.setup.user, Person):
             tools = environment.create_user_tools(task.user_data.get("user_tools"))
             definitions = self._user_definitions(environment, tools)
-            return seat_user(self.setup.user.seat, task, environment, tools, definitions)
+            return self.setup.user.as_user(task, environment, tools, definitions)
         return super().setup_user(agent_data, environment, task, self._seeds(seed_generator))
 
     def _seeds(self, seed_generator: SeedGenerator) -> SeedGenerator:
@@ -306,9 +305,9 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
             seed = seeds.derive_seed("agents/own")
             return self._own_agents(agent, environment, task, trial, seed)
         adapter: AgentAdapter
-        if isinstance(agent, Human):
+        if isinstance(agent, Person):
             tools = self._tool_definitions(environment)
-            adapter = seat_agent(agent.seat, task, environment, tools)
+            adapter = agent.as_agent(task, environment, tools)
         else:
             seed = seeds.derive_seed("agents/player")
             rate = self.setup.error_rate
