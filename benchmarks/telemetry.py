@@ -25,7 +25,7 @@ from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.outcome import RecordedReport
 from maseval.interface.extras import is_installed
 from maseval.interface.telemetry.simulation import simulation_span
-from maseval.interface.trackers.tracked_run import tasks_of
+from maseval.interface.trackers import tasks_of
 from maseval.runs import RunFolder
 
 TRIALS = 30

@@ -71,7 +71,7 @@ class QuestionOptions:
         if self.until is None and self.question is None:
             return {}
         from maseval.app.results.until import Until  # loads statistics that few runs need
-        from maseval.stats.sequential_plan import SequentialPlan
+        from maseval.stats.sequential import SequentialPlan
 
         if self.question is not None:
             return {UNTIL: Until(k=read_question(self.question)).to_config()}
