@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from maseval.benchmark.tau2.data import VERIFIED, VERSIONS, known_version, title_of
 from maseval.benchmark.tau2.formats.simulation import RawTask
@@ -33,6 +33,9 @@ from maseval.data.files import (
 )
 from maseval.data.folder import DataFolder, content_hash, fill, link_equal_files, read_content
 from maseval.data.store import AnyPath, DataPlace, place_of
+
+if TYPE_CHECKING:  # domains stand above this package
+    from maseval.benchmark.tau2.domains import Domain
 
 # Where the 114 base telecom tasks stand in the full list of 2,285.
 _BASE_POSITIONS = """
@@ -304,24 +307,7 @@ class MissingTasksError(UnknownTaskError):
     """A split does not have all of the tasks that were asked for."""
 
 
-class DomainFiles(Protocol):
-    """The part of a ``Domain`` that says where its files are; domains stand above this package."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def folder_name(self) -> str: ...
-    @property
-    def data_dir(self) -> Path | None: ...
-    @property
-    def version(self) -> str: ...
-    @property
-    def task_files(self) -> Mapping[str, str]: ...
-    @property
-    def splits_file(self) -> str | None: ...
-
-
-def files_of(domain: str | DomainFiles, manifest: Manifest = MANIFEST) -> list[DataFile]:
+def files_of(domain: "str | Domain", manifest: Manifest = MANIFEST) -> list[DataFile]:
     """Return the published files of a domain, or of a folder, with the customer's guidelines."""
     own = published_files(domain if isinstance(domain, str) else domain.folder_name, manifest)
     if not own:
@@ -333,7 +319,7 @@ def files_of(domain: str | DomainFiles, manifest: Manifest = MANIFEST) -> list[D
 
 
 def domain_folder(
-    domain: DomainFiles,
+    domain: "Domain",
     names: Iterable[str],
     data_dir: AnyPath | None,
     version: str = DEFAULT_VERSION,
@@ -352,7 +338,7 @@ def domain_folder(
     return verified_root(needed, data_dir, version) / inside
 
 
-def tasks_of_split(domain: DomainFiles, folder: TaskFolder, split: str | None) -> list[RawTask]:
+def tasks_of_split(domain: "Domain", folder: TaskFolder, split: str | None) -> list[RawTask]:
     """Return the tasks of a split, in the order in which their file has them."""
     if domain.splits_file is None:
         name = _task_file(domain, split or "base")
@@ -375,7 +361,7 @@ def tasks_by_id(tasks: Iterable[RawTask], ids: Sequence[str], task_set: str) -> 
     return found
 
 
-def task_of_id(domain: DomainFiles, folder: TaskFolder, task_id: str) -> RawTask:
+def task_of_id(domain: "Domain", folder: TaskFolder, task_id: str) -> RawTask:
     """Return one task, from whichever of the domain's files has it."""
     for name in dict.fromkeys(domain.task_files.values()):
         path = folder([name]) / name
@@ -388,7 +374,7 @@ def task_of_id(domain: DomainFiles, folder: TaskFolder, task_id: str) -> RawTask
     )
 
 
-def split_names(domain: DomainFiles, data_dir: AnyPath | None = None) -> list[str]:
+def split_names(domain: "Domain", data_dir: AnyPath | None = None) -> list[str]:
     """Return the names of a domain's splits, in the order in which its files have them."""
     if domain.splits_file is None:
         return list(domain.task_files)
@@ -405,7 +391,7 @@ def _ids_of_split(path: Path, split: str) -> frozenset[str]:
     return frozenset(splits[split])
 
 
-def _task_file(domain: DomainFiles, split: str) -> str:
+def _task_file(domain: "Domain", split: str) -> str:
     files = {**domain.task_files}
     if "base" in files:
         files.setdefault("all", files["base"])
