@@ -99,7 +99,7 @@ class MetricsRules(NamedTuple):
     """Rules of the summary of a run.
 
     ``detailed`` summaries leave infrastructure errors out, count actions, database matches and
-    endings as well, and take a run without any simulation; see ``run_metrics``.
+    endings as well, and take a run without any simulation; see ``compute_run_metrics``.
     """
 
     detailed: bool = False

@@ -15,13 +15,13 @@ from maseval.benchmark.tau2.conversation.recording import (
     SimulationFormatError,
     read_recording,
 )
-from maseval.benchmark.tau2.data.files import (
+from maseval.benchmark.tau2.data.files import default_data_dir
+from maseval.benchmark.tau2.data_loader import (
     TaskHashes,
-    default_data_dir,
     domain_folder,
+    load_raw_task,
     task_hashes,
 )
-from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.releases import (
     DEFAULT_RELEASE,
@@ -194,7 +194,7 @@ def open_case(
 def _folder(domain: Domain, data_dir: Path | None, cache: Path) -> Path:
     """Find the folder of what a world is made of, verified once per process."""
     names = filter(None, (domain.db_file, domain.user_db_file, "documents"))
-    return domain_folder(domain, names, data_dir, domain.version)
+    return domain_folder(domain, names, data_dir)
 
 
 def _task_named(

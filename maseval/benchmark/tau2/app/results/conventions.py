@@ -11,7 +11,7 @@ from maseval.app.results.variants import ConventionScore
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
 from maseval.benchmark.tau2.domains.releases import RELEASES
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
-from maseval.benchmark.tau2.run_metrics import CONVENTIONS, LEFT_OUT, Convention, by_convention
+from maseval.benchmark.tau2.metrics import CONVENTIONS, LEFT_OUT, Convention, by_convention
 from maseval.core.outcome import Outcome
 
 if TYPE_CHECKING:  # a run that is shown again is not judged again

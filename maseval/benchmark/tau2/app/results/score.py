@@ -29,13 +29,13 @@ from maseval.benchmark.tau2.app.results.sources import (
     open_source,
 )
 from maseval.benchmark.tau2.domains.releases import release_named
+from maseval.benchmark.tau2.metrics import LEFT_OUT
 from maseval.benchmark.tau2.rescoring.findings import record_findings
 from maseval.benchmark.tau2.rescoring.releases import ReleaseTotals, ScoredUnder
 from maseval.benchmark.tau2.rescoring.releases import score_under as score_one_under
 from maseval.benchmark.tau2.rescoring.remote import score_with_engine
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, ScoreElsewhere, rescore_record
 from maseval.benchmark.tau2.rescoring.verdict import NEEDS_JUDGE
-from maseval.benchmark.tau2.run_metrics import LEFT_OUT
 from maseval.benchmark.tau2.scoring.judge import RememberingJudge
 from maseval.core.engine.engines import (
     PROCESSES,
