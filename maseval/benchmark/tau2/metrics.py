@@ -274,7 +274,7 @@ def compute_metrics(
     simulation counts. The mean cost is NaN if no cost is known. Since v1.0.0 infrastructure errors
     are left out; ``by_convention`` has the leaderboard's numbers as well.
     """
-    if release_named(version).rules.metrics.detailed:
+    if release_named(version).rules.detailed_metrics:
         return as_dict(compute_run_metrics(simulations, num_trials))
     rewards: list[tuple[str, float]] = []
     costs: list[float] = []

@@ -29,6 +29,7 @@ from maseval.benchmark.tau2.domains.releases import (
     Release,
     release_of,
 )
+from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.formats.message import Tau2Message
 from maseval.benchmark.tau2.texts.original import Wording
 from maseval.benchmark.tau2.versions import RuleSet
@@ -65,6 +66,19 @@ class Case(NamedTuple):
     setting: Setting
     raw_task: Mapping[str, Any]
     wording: Wording = OURS
+
+    @classmethod
+    def of_live(
+        cls,
+        environment: Tau2Environment,
+        known: KnownTask,
+        recording: RecordedConversation,
+        wording: Wording,
+    ) -> "Case":
+        """Return what was said in an environment, with the rules and the data it was run with."""
+        domain, rules = environment.world.domain, environment.release.rules
+        setting = Setting(domain, environment.folder, known.spec, environment.solo, rules)
+        return cls(recording, setting, known.raw, wording)
 
     @property
     def messages(self) -> Sequence[Tau2Message]:

@@ -31,7 +31,7 @@ def conventions_of_lines(
 ) -> list[ConventionScore]:
     """Count a run of 1.0.x, or its results file; none for 0.2.0, which knows no such errors."""
     release = (RecordedSetup.of(config).release or "").partition("+")[0]
-    is_run = release in RELEASES and RELEASES[release].rules.metrics.detailed
+    is_run = release in RELEASES and RELEASES[release].rules.detailed_metrics
     every = [(one.domain, one.task_id, one.ended, one.kind == "pass") for one in lines]
     if not is_run and not any(ended == LEFT_OUT for _, _, ended, _ in every):
         return []

@@ -133,7 +133,7 @@ class FileScore:
         None where a judge must decide.
         """
         knows_errors = any(
-            each.ending == LEFT_OUT or release_named(each.version).rules.metrics.detailed
+            each.ending == LEFT_OUT or release_named(each.version).rules.detailed_metrics
             for each in self.found.simulations
         )
         return conventions_of_recount(self.found) if knows_errors and not self.open else []
