@@ -19,8 +19,8 @@ from maseval.report.results import well_formed
 from maseval.runs.config import mark_of
 from maseval.runs.recording import Recording
 from maseval.stats import label_bars, pass_curves, trial_map
-from maseval.stats.plots.svg import in_plain_colours
 from maseval.stats.summary import Summary, summarise_run, with_gaps
+from maseval.stats.svg import in_plain_colours
 
 
 class PlotFiles(list[Path]):
