@@ -7,7 +7,6 @@ that the page shows.
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from maseval.app.benchmarks import OnProgress, RecordedOutcomes
 from maseval.app.comparing.cells import (
@@ -25,8 +24,6 @@ from maseval.app.comparing.compared_runs import (
     load_run,
     names_of,
     notes_on_runs,
-    open_compared,
-    settled_runs,
     some,
 )
 from maseval.app.comparing.why import (
@@ -36,25 +33,20 @@ from maseval.app.comparing.why import (
     side_by_side,
     tool_use,
 )
-from maseval.app.results.examined import recompute_verdicts
-from maseval.app.results.finding import open_run_or_file
-from maseval.app.results.plots import write_plot
+from maseval.app.results.finding import open_recording
 from maseval.app.results.variants import METRICS, Metric
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import in_percent, in_points, percent
 from maseval.core.outcome import Simulation, TaskKey
 from maseval.core.scoring_options import ScoringOptions
 from maseval.report.comparison import compared_keys
-from maseval.runs import RunFolder
-from maseval.runs.config import cell_of, subset_of
+from maseval.runs.config import cell_of
 from maseval.stats import (
     Comparison,
     ComparisonTable,
     Difference,
     Summary,
     compare_all,
-    cost_and_score,
-    pass_curves,
     summarise,
 )
 from maseval.stats import compare as compare_two
@@ -69,22 +61,20 @@ class RunComparison:
     """Runs compared: ``two`` in detail if there are two, and ``table`` for any number.
 
     ``differing`` has the settings and the code that differ, which is what is compared. ``notes``
-    say what is wrong with the records. ``texts`` says, if so, that models read different
-    texts, which makes it another experiment. ``cautions`` name what else may explain a difference,
+    say what is wrong with the records. ``texts`` says, if so, that models read different texts,
+    which makes it another experiment. ``cautions`` name what else may explain a difference,
     ``incomplete`` those of them that lack verdicts, ``dropped`` tasks and domains that are not
-    compared, ``drawn`` the plots' files. The runs have so many ``tasks`` together, comparable or
-    not. ``why`` has the reasons of each run's failures and
-    ``tools`` the calls of its tools, if they were asked for; ``missing`` says what the tasks that
-    some run lacks leave open. With another ``metric`` than ``pass``, a variant counts; ``official``
-    is then the comparison of the passes as the benchmark counts them. Of runs that are the cells of
-    one grid, ``grid`` has the effects of its factors.
+    compared. The runs have so many ``tasks`` together, comparable or not. ``why`` has the reasons
+    of each run's failures and ``tools`` the calls of its tools, if they were asked for; ``missing``
+    says what the tasks that some run lacks leave open. With another ``metric`` than ``pass``, a
+    variant counts; ``official`` is then the comparison of the passes as the benchmark counts them.
+    Of runs that are the cells of one grid, ``grid`` has the effects of its factors.
     """
 
     runs: Mapping[str, RecordedOutcomes]
     table: ComparisonTable
     two: Comparison | None
     cautions: Sequence[str]
-    drawn: Sequence[Path] = ()
     texts: str | None = None
     differing: Sequence[str] = ()
     notes: Sequence[str] = ()
@@ -166,7 +156,7 @@ class RunComparison:
             "metric": self.metric,
             **({} if self.texts is None else {"texts": self.texts}),
             **(self.two or self.table).to_dict(),
-            "paths": {name: str(run.path) for name, run in self.runs.items()},
+            "paths": {name: str(run.recording.path) for name, run in self.runs.items()},
             "runs": {name: summary.to_dict() for name, summary in self.summaries.items()},
             **({} if self.official is None else {"official": self.headlines[0]}),
             **({} if self.missing is None else {"missing": self.missing}),
@@ -187,8 +177,6 @@ def compare(
     *,
     k: int = 1,
     metric: Metric = "pass",
-    plot: str | os.PathLike[str] | None = None,
-    plot_cost: str | os.PathLike[str] | None = None,
     options: ScoringOptions | None = None,
     level: float = LEVEL,
     margin: float = 0.0,
@@ -203,52 +191,45 @@ def compare(
     with ``sound`` unsound tasks are left out, and the sound verdicts on the others count.
     Runs under different rules, or whose evaluators have other code, are refused, or with ``anyway``
     marked; what they are called does not matter. Domains with different data, and tasks that differ
-    or that some run lacks, are left out and listed. ``plot`` is a file (SVG, PNG or PDF) for pass^k
-    against k, ``plot_cost`` one for cost against score. ``level`` is that of the intervals of two
-    runs, and ``margin`` the difference that matters to nobody. With ``explain`` the reasons of
-    failures are counted. ``on_progress`` gets how many simulations of a run are scored, and of how
-    many.
+    or that some run lacks, are left out and listed. ``level`` is that of the intervals of two runs,
+    and ``margin`` the difference that matters to nobody. With ``explain`` the reasons of failures
+    are counted. ``on_progress`` gets how many simulations of a run are scored, and of how many.
     """
     named, without = expand_grids(runs)
     if len(named) < 2:
         more = f" ({'; '.join(without)})" if without else ""
         raise ConfigurationError(f"{len(named)} run cannot be compared; name two or more{more}")
-    sources = [open_run_or_file(run) for run in named]
     scoring = options or ScoringOptions()
-    found = compare_sources(
-        dict(zip(names_of(sources), sources, strict=True)),
+    recordings = [open_recording(run, scoring, on_progress) for run in named]
+    named_runs = dict(zip(names_of(recordings), recordings, strict=True))
+    found = compare_outcomes(
+        {name: load_run(each, scoring, k, on_progress) for name, each in named_runs.items()},
         k=k,
         metric=metric,
-        options=scoring,
         level=level,
         margin=margin,
         anyway=anyway,
-        load=lambda name, source: load_run(source, scoring, k, on_progress),
     )
-    drawn = []
-    summaries = summaries_for_plot(found.runs, found.table)
-    if plot is not None:
-        drawn.append(write_plot(pass_curves(summaries), plot))
-    if plot_cost is not None:
-        drawn.append(write_plot(cost_and_score(summaries, k), plot_cost))
-    found = replace(found, drawn=drawn, notes=[*without, *found.notes])
-    return look_into(found, scoring) if explain else found
+    found = replace(found, notes=[*without, *found.notes])
+    return look_into(found) if explain else found
 
 
-def compare_sources(
-    sources: Mapping[str, RunFolder | Path],
-    load: Callable[[str, RunFolder | Path], RecordedOutcomes],
+def compare_outcomes(
+    whole: Mapping[str, RecordedOutcomes],
     *,
-    options: ScoringOptions,
     k: int = 1,
     metric: Metric = "pass",
     level: float = LEVEL,
     margin: float = 0.0,
     anyway: bool = False,
 ) -> RunComparison:
-    """Compare runs by their names, each as ``load`` reads its outcomes; nothing is explained."""
-    settled = settled_runs([*sources.items()])
-    whole = {name: load(name, source) for name, source in sources.items()}
+    """Compare runs by their names; nothing is explained."""
+    settled = [name for name, run in whole.items() if run.recording.config.stops_at_failure]
+    if settled and len(whole) > 2:
+        raise ConfigurationError(
+            f"the tasks of {settled[0]} stop at their first failure, so only one pass^k of it is "
+            "unbiased; compare it with one other run"
+        )
 
     def compare_runs(whole: Mapping[str, RecordedOutcomes]) -> RunComparison:
         loaded, other_tasks = keep_equal_tasks(whole)
@@ -291,7 +272,7 @@ def compare_sources(
     official = compare_runs(whole)
     if (variant := METRICS.get(metric)) is None:
         return replace(official, cautions=[*official.incomplete, *official.cautions])
-    counted, counts = count_by(variant, whole, options)
+    counted, counts = count_by(variant, whole)
     found = compare_runs(counted)
     return replace(
         found,
@@ -305,9 +286,7 @@ def compare_sources(
 
 
 def look_into(
-    found: RunComparison,
-    options: ScoringOptions,
-    on_progress: Callable[[str], OnProgress | None] = lambda name: None,
+    found: RunComparison, on_progress: Callable[[str], OnProgress | None] = lambda name: None
 ) -> RunComparison:
     """Add why simulations failed in the tasks that are compared, and which tools were used there.
 
@@ -317,16 +296,11 @@ def look_into(
     source = METRICS[found.metric].source if found.metric in METRICS else "cause"
     why, tools = {}, {}
     for name, run in found.runs.items():
-        recording = open_compared(run, options)
-        # In an edited record, the recorded checks are not those of the verdicts that count.
-        if isinstance(recording, RunFolder) and not options.as_recorded:
-            recording, _ = recompute_verdicts(recording)
         counted = [each for each in run.outcomes if each.key in shared]
         official = (found.official or found).runs[name].outcomes
         passes = {each.simulation for each in official if each.passed}
-        why[name] = failure_reasons(recording, counted, passes, source, on_progress(name))
-        if recording is not None:
-            tools[name] = tool_use(recording, {each.simulation for each in counted})
+        why[name] = failure_reasons(run.recording, counted, passes, source, on_progress(name))
+        tools[name] = tool_use(run.recording, {each.simulation for each in counted})
     return replace(found, why=why, tools=tools)
 
 
@@ -376,17 +350,6 @@ def headline_of_many(table: ComparisonTable, measure: str) -> str:
     if rest:
         parts.append(f"against {some(rest) if sure else 'every other run'} this may be chance")
     return f"{words}: {'; '.join(parts)}" if parts else f"{words}; no difference seen between them"
-
-
-def summaries_for_plot(
-    runs: Mapping[str, RecordedOutcomes], table: ComparisonTable
-) -> dict[str, Summary]:
-    """Return the numbers by what a plot calls them: a file has no note beside it."""
-    marks = {name: subset_of(run.config) for name, run in runs.items()}
-    return {
-        name if marks[name] is None else f"{name}, {marks[name]}": summary
-        for name, summary in table.runs.items()
-    }
 
 
 def _missing_tasks(
