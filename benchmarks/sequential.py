@@ -27,8 +27,13 @@ from typing import Literal, NamedTuple
 from benchmarks.table import show
 from maseval.stats.intervals import weighted_quantile
 from maseval.stats.paired_evidence import Evidence, PairedTask
-from maseval.stats.sequential import decide_difference, decide_precision
-from maseval.stats.sequential_plan import Claim, Decision, SequentialPlan
+from maseval.stats.sequential import (
+    Claim,
+    Decision,
+    SequentialPlan,
+    decide_difference,
+    decide_precision,
+)
 from maseval.stats.trials import Trials
 
 PAGE = Path(__file__).parents[1] / "docs" / "how-we-know.md"

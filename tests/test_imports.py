@@ -57,7 +57,6 @@ RANKS = {
     """,
     "maseval.core": """
         benchmark
-        walkthrough
         engine
         outcome
         context registry report teamwork

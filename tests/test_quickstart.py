@@ -14,7 +14,6 @@ import pytest
 
 from maseval import (
     AgentAdapter,
-    ModelAdapter,
     ScriptedModelAdapter,
     register_model,
 )
@@ -206,41 +205,6 @@ def test_the_examples_of_the_loaders():
     assert isinstance(folder, Path)
 
 
-@pytest.fixture
-def my_benchmark():
-    """``MyBenchmark``, ``tasks`` and ``config`` as the documents mean them."""
-    from maseval.benchmark.tau2 import DefaultAgentTau2Benchmark, configure_model_ids, load_tasks
-
-    tasks = configure_model_ids(load_tasks("retail", limit=4), user_model_id="gpt-4o")
-    return DefaultAgentTau2Benchmark, tasks, {"model_id": "gpt-4o"}
-
-
-def test_the_example_of_get_model_adapter(my_benchmark):
-    MyBenchmark, tasks, config = my_benchmark
-    from typing import Any
-
-    class GoogleGenAIModelAdapter(ScriptedModelAdapter):
-        def __init__(self, client, model_id):
-            super().__init__(speak, model_id=model_id)
-
-    class WithClient(MyBenchmark):
-        client = object()
-
-        def get_model_adapter(self, model_id: str, **kwargs: Any) -> ModelAdapter:
-            adapter = GoogleGenAIModelAdapter(self.client, model_id=model_id)
-
-            # Register for tracing if registration info provided
-            category = kwargs.get("register_category", "models")
-            name = kwargs.get("register_name", model_id)
-            self.register(category, name, adapter)
-
-            return adapter
-
-    reports = WithClient().run(tasks, config)
-
-    assert set(reports[0]["traces"]["models"]) == {"agent_model", "user_simulator"}
-
-
 def test_the_example_of_register():
     from maseval.benchmark.tau2 import Tau2Benchmark, configure_model_ids, load_tasks
 
@@ -264,50 +228,3 @@ def test_the_example_of_register():
     assert "agent1" in report["traces"]["agents"]
     assert "models:user_simulator" in benchmark.usage_by_component
     assert benchmark.usage.to_dict()
-
-
-def test_the_examples_of_run(my_benchmark):
-    MyBenchmark, tasks, config = my_benchmark
-
-    # Typical usage
-    benchmark = MyBenchmark()
-    reports = benchmark.run(tasks=tasks, agent_data=config)
-
-    # Analyze results
-    for report in reports:
-        print(f"Task {report['task_id']}, Repeat {report['repeat_idx']}: {report['eval']}")
-        print(f"Config: {report['config']}")
-        print(f"Traces: {report['traces']}")
-
-    # Parallel execution with 4 workers
-    benchmark = MyBenchmark(num_workers=4)
-    reports = benchmark.run(tasks=tasks, agent_data=config)
-    assert [report["status"] for report in reports] == ["success"] * 4
-
-    # Single agent config for all tasks
-    reports = benchmark.run(tasks=tasks, agent_data={"model_id": "gpt-4"})
-    assert reports[0]["config"]["agents"]["default_agent"]["model_id"] == "openai/gpt-4"
-
-    # Task-specific agent configs (must match task count)
-    reports = benchmark.run(
-        tasks=[tasks[0], tasks[1]],
-        agent_data=[
-            {"model_id": "gpt-4", "difficulty": "easy"},
-            {"model_id": "gpt-4o", "difficulty": "hard"},
-        ]
-    )  # fmt: skip
-    models = {r["task_id"]: r["config"]["agents"]["default_agent"]["model_id"] for r in reports}
-    assert models == {tasks[0].id: "openai/gpt-4", tasks[1].id: "openai/gpt-4o"}
-
-    def compute_priority(task):
-        return int(task.id)
-
-    # Priority-based execution
-    from maseval.core.task import PriorityTaskQueue
-
-    for task in tasks:
-        task.protocol.priority = compute_priority(task)
-
-    queue = PriorityTaskQueue(tasks)
-    reports = MyBenchmark().run(tasks=queue, agent_data=config)
-    assert [report["task_id"] for report in reports] == ["3", "2", "1", "0"]

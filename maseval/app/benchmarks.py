@@ -65,20 +65,20 @@ class WorldTimeline(Protocol):
 
 
 class RecordedOutcomes(NamedTuple):
-    """The outcomes of a results file or a run, of how many planned, and under which settings.
+    """The outcomes of a run or results file, of how many planned, and under which settings.
 
-    ``notes`` say what is wrong with the record. ``tasks`` has a hash of each task's content, as
-    far as it is known. ``unlisted`` are further tasks of the split that the record should hold.
-    ``path`` is where it was read from, which whoever reads it adds.
+    ``recording`` is what they were read from, with the verdicts that hold. ``notes`` say what is
+    wrong with it. ``tasks`` has a hash of each task's content, as far as it is known. ``unlisted``
+    are further tasks of the split that the record should hold.
     """
 
+    recording: Recording
     outcomes: Sequence[Outcome]
     planned: int
     config: Mapping[str, object]
     notes: Sequence[str] = ()
     tasks: Mapping[TaskKey, str] = MappingProxyType({})
     unlisted: Sequence[TaskKey] = ()
-    path: Path = Path()
 
 
 class ExportedPath(NamedTuple):
@@ -212,14 +212,14 @@ class BenchmarkSupport:
         """Return the numbers in each way that the benchmark has to count errors."""
         return ()
 
-    def settings(self, folder: RunFolder) -> dict[str, object]:
+    def settings(self, folder: Recording) -> dict[str, object]:
         """Return a run's configuration, as it is compared with that of others."""
         return {k: v for k, v in folder.config.without_notes().items() if k != UNTIL}
 
     def run_outcomes(
-        self, folder: RunFolder, options: ScoringOptions, on_progress: OnProgress | None = None
+        self, folder: Recording, options: ScoringOptions, on_progress: OnProgress | None = None
     ) -> RecordedOutcomes:
-        """Return the outcomes of a run's finished simulations."""
+        """Return the outcomes of the finished simulations of a run or results file."""
         outcomes, settings = outcomes_of(folder.reports()), self.settings(folder)
         data = mapping(folder.config.values, "data")
         names = {one.task for one in folder.planned}
@@ -227,7 +227,8 @@ class BenchmarkSupport:
         tasks = {name: str(data[str(name)]) for name in names if str(name) in data}
         if tasks:
             settings.pop("data")
-        return RecordedOutcomes(outcomes, len(folder.planned), settings, folder.notes, tasks)
+        notes = list(getattr(folder, "notes", ()))
+        return RecordedOutcomes(folder, outcomes, len(folder.planned), settings, notes, tasks)
 
     # Results files of the benchmark's own: for every command that takes a run.
 
@@ -252,14 +253,10 @@ class BenchmarkSupport:
         """Judge recorded conversations again, and compare with the recorded rewards."""
         raise NotImplementedError
 
-    def recording(self, path: Path, options: ScoringOptions) -> Recording | None:
-        """Open a results file like a run; return None if it is not one of this benchmark."""
-        return None
-
-    def recorded_outcomes(
+    def recording(
         self, path: Path, options: ScoringOptions, on_progress: OnProgress | None = None
-    ) -> RecordedOutcomes | None:
-        """Return the outcomes in a results file; None if it is not one of this benchmark."""
+    ) -> Recording | None:
+        """Open a results file like a run; return None if it is not one of this benchmark."""
         return None
 
     # Trust: for ``show``, ``report``, the viewer, ``bundle`` and ``unbundle``.

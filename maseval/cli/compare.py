@@ -8,7 +8,6 @@ from rich.table import Table
 
 from maseval import commands
 from maseval.app.results.variants import Metric
-from maseval.cli import completion
 from maseval.cli.command_line import FAILED, WRONG_USE, with_examples
 from maseval.cli.console import (
     Parts,
@@ -115,7 +114,6 @@ def gate(
     baseline: str = option(
         ...,
         "Baseline to compare with: a run or a results file.",
-        autocompletion=completion.runs_or_files,
     ),
     k: int = option(1, "The pass^k that decides.", "-k"),
     metric: MetricOption = "pass",

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Unpack
 import typer
 
 from maseval import commands
-from maseval.cli import completion
 from maseval.cli.command_line import FAILED, with_examples
 from maseval.cli.console import (
     counting,
@@ -197,7 +196,6 @@ def bundle(
     run: str = argument(
         ...,
         "A run: its folder, its name, or last; with --open, an archive.",
-        autocompletion=completion.runs,
     ),
     output: Path | None = option(
         None,

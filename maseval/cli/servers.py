@@ -1,17 +1,15 @@
 """``maseval view``, ``replay-server`` and ``chaos-server``: what serves until Ctrl-C."""
 
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import typer
 from rich.table import Table
 
 from maseval import commands
 from maseval.cli.command_line import FAILED, with_examples
-from maseval.cli.console import ended_by_signals, inert, print_unreadable, stderr, stdout, telling
+from maseval.cli.console import ended_by_signals, inert, print_unreadable, stdout, telling
 from maseval.cli.options import Host, KeyVariable, Port, argument, flag, option
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.words import count_of
@@ -83,40 +81,6 @@ def serve(server: Any, address: str, root: Path, *, browser: bool) -> None:
 
             webbrowser.open(address)
         server.wait()
-
-
-class Watching:
-    """Shows the address when a run begins; after the run the same page stays, in a terminal."""
-
-    def __init__(self, *, wanted: bool) -> None:
-        self._wanted = wanted
-        self._port = 0
-
-    def on_view(self, address: str) -> None:
-        """Say where the page is, and open it if somebody is there."""
-        self._port = urlsplit(address).port or 0
-        _say_on_stderr(f"Watch it at [bold]{inert(address)}[/]")
-        if _somebody_is_there():
-            import webbrowser
-
-            webbrowser.open(address)
-
-    def stay(self, run: Path) -> None:
-        """Serve the finished run until Ctrl-C, unless nobody could press it."""
-        if not (self._wanted and _somebody_is_there()):
-            return
-        viewer = commands.view(run, port=self._port)
-        with ended_by_signals(), suppress(KeyboardInterrupt), viewer.server:
-            _say_on_stderr(f"The page stays at [bold]{inert(viewer.address)}[/] (Ctrl-C ends it)")
-            viewer.server.wait()
-
-
-def _somebody_is_there() -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty()
-
-
-def _say_on_stderr(words: str) -> None:
-    stderr().print(words, soft_wrap=True)
 
 
 _COLOURS = {"played": "dim", "recorded": "green", "missed": "red", "refused": "yellow"}

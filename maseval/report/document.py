@@ -28,7 +28,7 @@ from maseval.core.recorded import Shape
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import write_bytes
 from maseval.report.comparison import ComparedDocument
-from maseval.report.index import Fact, TaskFindings, shown_policies
+from maseval.report.index import Fact, Overview, TaskFindings
 from maseval.report.page import Page, TimelineOf, build_page
 
 # A higher level takes twice as long for a few percent.
@@ -83,11 +83,8 @@ def write_report(
     target = Path(path)
     if target.is_dir():
         raise ConfigurationError(f"{target} is a folder; name the file: {target / 'report.html'}")
-    page = build_page(
-        reports, title, summary, plots, findings, facts, compared, timeline, unrecorded
-    )
-    page.index["policies"] = shown_policies(policies or {})
-    write_bytes(target, _document(page).encode())
+    parts = Overview(summary, findings, facts, plots, (), compared, policies, unrecorded)
+    write_bytes(target, _document(build_page(reports, title, parts, timeline)).encode())
     return target
 
 

@@ -127,12 +127,6 @@ def _pack(column: Sequence[Any]) -> PackedColumn:
     return {"each": column}
 
 
-def columns_of(known: Sequence[Entry]) -> dict[str, Sequence[object]]:
-    """Return the fields of all entries by their names, each as one column."""
-    every = zip(*known, strict=True) if known else [()] * len(Entry._fields)
-    return dict(zip(Entry._fields, every, strict=True))
-
-
 def entry_of(report: RecordedReport, at: int, title: str | None = None) -> Entry:
     """Return the entry of a report; ``title`` is what its task is about, if that is at hand."""
     line = report.outcome  # which takes most of the time that a long log is read for
@@ -176,64 +170,60 @@ def by_task(known: Iterable[Entry], planned: Iterable[TaskKey] = ()) -> Trials:
     return {key: _trials(tasks[key], runs) for key in sorted(tasks, key=_reading_order)}
 
 
-def index_of(
-    tasks: Trials,
-    title: str,
-    summary: Shape | None = None,
-    plots: Iterable[str] = (),
-    findings: TaskFindings | None = None,
-    facts: Iterable[Fact] = (),
-    benchmarks: Iterable[Shape] = (),
-    compared: ComparedDocument | None = None,
-    remarks: Remarks | None = None,
-    unrecorded: Mapping[TaskKey, Sequence[str]] | None = None,
-) -> dict[str, object]:
-    """Return the index of a page; ``benchmarks`` are the settings that reports share.
+class Overview(NamedTuple):
+    """All of a page but its simulations: see ``write_report`` for each part.
 
-    ``unrecorded`` has the trials of tasks that are planned and have no report.
+    ``benchmarks`` are the settings that reports share.
+    """
+
+    summary: Shape | None = None
+    findings: TaskFindings | None = None
+    facts: Iterable[Fact] = ()
+    plots: Iterable[str] = ()
+    benchmarks: Iterable[Shape] = ()
+    compared: ComparedDocument | None = None
+    policies: Mapping[str, Iterable[str]] | None = None
+    unrecorded: Mapping[TaskKey, Sequence[str]] | None = None
+
+
+def index_of(
+    tasks: Trials, title: str, parts: Overview, remarks: Remarks | None = None
+) -> dict[str, object]:
+    """Return the index of a page.
+
     With several runs, the page compares them: by ``compared``, or else by their verdicts.
     """
     known = [entry for trials in tasks.values() for _, entry in trials]
-    runs = _runs(known)
-    compared = compared or (_compare_verdicts(known, runs) if runs else None)
+    runs, plan, findings = _runs(known), parts.unrecorded or {}, parts.findings or {}
+    compared = parts.compared or (_compare_verdicts(known, runs) if runs else None)
     return {
-        **results_of(known, title, summary, plots, facts, benchmarks, compared),
+        **results_of(known, title, parts._replace(compared=compared)),
         "runs": runs,
         **({} if not compared else {"compared": compared}),
-        "tasks": [
-            _task(key, trials, findings or {}, (unrecorded or {}).get(key, ()))
-            for key, trials in tasks.items()
-        ],
+        "tasks": [_task(key, trials, findings, plan.get(key, ())) for key, trials in tasks.items()],
         "simulations": _simulations(tasks, known, runs),
+        # By the fingerprints under which records know them.
+        "policies": {
+            domain: [{"sha256": sha256(each.encode()).hexdigest(), "text": each} for each in texts]
+            for domain, texts in (parts.policies or {}).items()
+        },
         **shown_remarks(tasks, remarks or {}),
     }
 
 
-def results_of(
-    known: Sequence[Entry],
-    title: str,
-    summary: Shape | None = None,
-    plots: Iterable[str] = (),
-    facts: Iterable[Fact] = (),
-    benchmarks: Iterable[Shape] = (),
-    compared: ComparedDocument | None = None,
-) -> dict[str, object]:
+def results_of(known: Sequence[Entry], title: str, parts: Overview) -> dict[str, object]:
     """Return the part of an index that is about all simulations together."""
-    shared = list(benchmarks)
+    shared, summary, compared = list(parts.benchmarks), parts.summary, parts.compared
     if summary is None and not compared:
         # Numbered anew: what is put on a page may have the same trial twice.
         outcomes = [entry.to_outcome(at) for at, entry in enumerate(known)]
         summary = success_rates(outcomes, next(filter(None, map(ChosenSubset.read, shared)), None))
+    each = dict.fromkeys(entry.facts for entry in known)
     return {
         "title": title,
-        "facts": run_facts(
-            (entry.started for entry in known),
-            facts,
-            dict.fromkeys(entry.facts for entry in known),
-            shared,
-        ),
+        "facts": run_facts((entry.started for entry in known), parts.facts, each, shared),
         "results": compared["results"] if compared else summary_table(summary or {}),
-        "plots": [drawing(plot) for plot in plots],
+        "plots": [drawing(plot) for plot in parts.plots],
     }
 
 
@@ -248,14 +238,6 @@ def shown_remarks(tasks: Trials, remarks: Remarks) -> dict[str, object]:
                 shown.append({**each, **place, "text": redact_text(text(each.get("text")))})
                 current.append((entry.outcome, each))
     return {"remarks": shown, "reading": reading_note(current)}
-
-
-def shown_policies(policies: Mapping[str, Iterable[str]]) -> dict[str, object]:
-    """Return the policies of each domain with the fingerprints by which records know them."""
-    return {
-        domain: [{"sha256": sha256(each.encode()).hexdigest(), "text": each} for each in texts]
-        for domain, texts in policies.items()
-    }
 
 
 def reading_note(remarks: Iterable[tuple[OutcomeKind, Shape]]) -> str | None:
@@ -294,10 +276,10 @@ def row_of(entry: Entry) -> dict[str, object]:
 
 def _simulations(tasks: Trials, known: Sequence[Entry], runs: Sequence[str]) -> Columns:
     """Return the rows of all simulations; ``task`` is the position of its task in the index."""
-    parts = columns_of(known)
-    columns = {name: parts[name] for name in _IN_ROW}
-    for name, decimals in _DECIMALS.items():
-        columns[name] = [_shorten(each, decimals) for each in columns[name]]
+    columns: dict[str, Sequence[object]] = {
+        name: [_shorten(getattr(entry, name), _DECIMALS.get(name)) for entry in known]
+        for name in _IN_ROW
+    }
     if runs:
         columns["run"] = [runs.index(entry.run or "") for entry in known]
     columns["task"] = [at for at, trials in enumerate(tasks.values()) for _ in trials]
@@ -306,7 +288,7 @@ def _simulations(tasks: Trials, known: Sequence[Entry], runs: Sequence[str]) -> 
 
 
 def _shorten(value: object, decimals: int | None) -> object:
-    return round(value, decimals) if isinstance(value, float) else value
+    return round(value, decimals) if decimals and isinstance(value, float) else value
 
 
 def _reading_order(key: TaskKey) -> list[list[tuple[int, int, str]]]:

@@ -4,27 +4,18 @@ The index is read when the page opens; the details of a task's simulations lie i
 their own, which the page unpacks when one of them is opened.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypedDict
 
-from maseval.core.outcome import RecordedError, RecordedReport, TaskKey, parse_report
+from maseval.core.outcome import RecordedError, RecordedReport, parse_report
 from maseval.core.recorded import Shape, entries, mapping
 from maseval.core.storage.redaction import redact, redact_text
 from maseval.core.words import text, text_or_none
 from maseval.report.checks import shown_explanation, shown_verdicts, state_changes
-from maseval.report.comparison import ComparedDocument
 from maseval.report.conversation import ShownMessage, conversation
-from maseval.report.index import (
-    Fact,
-    TaskFindings,
-    by_task,
-    entry_of,
-    index_of,
-    task_title,
-    usage_rows,
-)
+from maseval.report.index import Overview, by_task, entry_of, index_of, task_title, usage_rows
 from maseval.report.simulations import is_simulation, report_of_simulation
 
 Detail = dict[str, object]
@@ -56,7 +47,7 @@ class Page:
 
     index: dict[str, object]
     reports: Sequence[Sequence[NamedReport]]
-    timeline: "TimelineOf" = lambda report: None
+    timeline: TimelineOf
 
     def packets(self) -> Iterator[Packet]:
         """Return the details of each task's simulations, made one task at a time."""
@@ -66,25 +57,19 @@ class Page:
 def build_page(
     reports: Iterable[Shape],
     title: str,
-    summary: Shape | None = None,
-    plots: Iterable[str] = (),
-    findings: TaskFindings | None = None,
-    facts: Iterable[Fact] = (),
-    compared: ComparedDocument | None = None,
+    parts: Overview = Overview(),  # noqa: B008 - it cannot change
     timeline: TimelineOf = lambda report: None,
-    unrecorded: Mapping[TaskKey, Sequence[str]] | None = None,
 ) -> Page:
     """Return the page of these reports, ordered by domain, task and trial."""
     known = [_check_report(report, f"reports[{i}]") for i, report in enumerate(reports)]
     # Parsed anew for each use: what was read of thousands of reports would fill the memory.
     every = (entry_of(RecordedReport(report), i) for i, report in enumerate(known))
-    tasks = by_task(every, unrecorded or ())
-    benchmarks = (RecordedReport(each).benchmark for each in known)
+    tasks = by_task(every, parts.unrecorded or ())
     remarks = {
         at: list(map(mapping, entries(each.get("remarks")))) for at, each in enumerate(known)
     }
-    more = benchmarks, compared, remarks, unrecorded
-    index = index_of(tasks, title, summary, plots, findings, facts, *more)
+    benchmarks = (RecordedReport(each).benchmark for each in known)
+    index = index_of(tasks, title, parts._replace(benchmarks=benchmarks), remarks)
     named = [[(name, known[entry.at]) for name, entry in trials] for trials in tasks.values()]
     return Page(index, named, timeline)
 

@@ -25,10 +25,10 @@ from maseval.stats.plots import effects_plot as effects_plot
 from maseval.stats.plots import label_bars as label_bars
 from maseval.stats.plots import pass_curves as pass_curves
 from maseval.stats.plots import trial_map as trial_map
+from maseval.stats.sequential import Decision as Decision
+from maseval.stats.sequential import LookResult as LookResult
+from maseval.stats.sequential import SequentialPlan as SequentialPlan
 from maseval.stats.sequential import decide as decide
-from maseval.stats.sequential_plan import Decision as Decision
-from maseval.stats.sequential_plan import LookResult as LookResult
-from maseval.stats.sequential_plan import SequentialPlan as SequentialPlan
 from maseval.stats.settings import Compatibility as Compatibility
 from maseval.stats.settings import IncomparableRunsError as IncomparableRunsError
 from maseval.stats.settings import compatibility as compatibility

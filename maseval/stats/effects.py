@@ -30,6 +30,7 @@ from maseval.stats.trials import measure_name
 Levels = tuple[str, ...]
 Strength = Literal["shown", "likely", "undecided"]
 """Shown: beyond chance among all differences of the grid. Likely: only if looked at alone."""
+_GRADES: tuple[Strength, ...] = ("shown", "likely", "undecided")
 
 
 @dataclass(frozen=True)
@@ -183,23 +184,30 @@ def find_effects(
     grid = Grid([(dict(levels), list(outcomes)) for levels, outcomes in cells], k)
     ats = [at for at, levels in enumerate(grid.levels) if len(levels) > 1]
     pairs = {at: [*combinations(grid.levels[at], 2)] for at in ats}
-    single = _tested(grid, [((at,), (pair,)) for at in ats for pair in pairs[at]])
-    crossed = _tested(
+    single = _test_family(grid, [((at,), (pair,)) for at in ats for pair in pairs[at]])
+    crossed = _test_family(
         grid,
         [((a, b), each) for a, b in combinations(ats, 2) for each in product(pairs[a], pairs[b])],
     )
     contrasts = [_contrast(grid, each, level) for each in single]
     missing = [cell_name(each) for each in product(*grid.levels) if each not in grid.scores]
-    parts = {at: 0.0 if missing else _spread_of(grid, at, single) for at in ats}
+    known = {at: [each for each in single if each.key[0] == (at,)] for at in ats}
+    parts = {
+        at: 0.0
+        if missing
+        else variance_between((each.sum for each in known[at]), len(grid.levels[at]))
+        for at in ats
+    }
     # Noise can make the whole smaller than its parts.
     spread = 0.0 if missing else max(grid.spread(), math.fsum(parts.values()))
-    factors = [_factor(grid, at, single, parts[at] / spread if spread else None) for at in ats]
-    shown = [each for each in crossed if each.p_value <= SURE]
+    factors = [
+        _factor(grid, at, known[at], parts[at] / spread if spread else None, level) for at in ats
+    ]
     return Effects(
         measure=measure_name("pass^k", k),
         factors=sorted(factors, key=lambda each: -(each.size or 0.0)),
         contrasts=contrasts,
-        interactions=[_contrast(grid, each, level) for each in shown],
+        interactions=[_contrast(grid, each, level) for each in crossed if each.p_value <= SURE],
         together=1 - math.fsum(parts.values()) / spread if spread else None,
         missing=missing,
         notes=_notes(grid, contrasts, len(crossed)),
@@ -220,7 +228,7 @@ class _Tested(NamedTuple):
         return "likely" if self.p_value <= SURE else "undecided"
 
 
-def _tested(grid: Grid, keys: Iterable[_Key]) -> list[_Tested]:
+def _test_family(grid: Grid, keys: Iterable[_Key]) -> list[_Tested]:
     """Return the contrasts of a family that the cells allow, each with its corrected p-value."""
     sums = [(key, found) for key in keys if (found := grid.sum(*key)) is not None]
     tests = [found.test() for _, found in sums]
@@ -229,29 +237,26 @@ def _tested(grid: Grid, keys: Iterable[_Key]) -> list[_Tested]:
 
 
 def _contrast(grid: Grid, tested: _Tested, level: float) -> Contrast:
-    (ats, pairs), found, *_ = tested
-    within: list[float] = []
-    if len(ats) > 1:
-        within = [grid.simple(ats[0], pairs[0], ats[1], each) for each in pairs[1]]
+    (ats, pairs), found, p_value, method, adjusted = tested
+    within = [grid.simple(ats[0], pairs[0], ats[1], each) for at in ats[1:] for each in pairs[1]]
     return Contrast(
         factors=tuple(grid.names[at] for at in ats),
         levels=pairs,
         difference=found.value,
         interval=found.interval(level),
-        p_value=tested.p_value,
-        adjusted=tested.adjusted,
-        grade=tested.grade,
+        p_value=p_value,
         tasks=found.tasks,
         combinations=found.combinations,
-        method=tested.method,
+        method=method,
+        adjusted=adjusted,
+        grade=tested.grade,
         within=tuple(within),
     )
 
 
 def _factor(
-    grid: Grid, at: int, tested: Iterable[_Tested], share: float | None, level: float = LEVEL
+    grid: Grid, at: int, known: Sequence[_Tested], share: float | None, level: float
 ) -> Factor:
-    known = [each for each in tested if each.key[0] == (at,)]
     size, span = None, None
     if known:
         largest = max((each.sum for each in known), key=lambda each: abs(each.value))
@@ -262,23 +267,15 @@ def _factor(
         low = max(0.0, *(max(each.low, -each.high) for each in spans))
         high = max(max(-each.low, each.high) for each in spans)
         span = Interval(low, high, level, f"{OVER_TASKS}, all levels at once")
-    grades = {each.grade for each in known}
-    ordered: tuple[Strength, ...] = ("shown", "likely")
     return Factor(
         name=grid.names[at],
         levels={name: grid.mean(at, name) for name in grid.levels[at]},
         size=size,
         interval=span,
-        grade=next((each for each in ordered if each in grades), "undecided"),
+        grade=min((each.grade for each in known), key=_GRADES.index, default="undecided"),
         paired=at not in grid.unpaired,
         share=share,
     )
-
-
-def _spread_of(grid: Grid, at: int, tested: Iterable[_Tested]) -> float:
-    """Return the variance between the levels of a factor, less that of noise."""
-    found = [each.sum for each in tested if each.key[0] == (at,)]
-    return variance_between(found, len(grid.levels[at]))
 
 
 def _notes(grid: Grid, contrasts: Sequence[Contrast], interactions: int) -> list[str]:

@@ -29,7 +29,7 @@ from maseval.stats.planning import (
     too_few_tasks,
 )
 from maseval.stats.result import Result
-from maseval.stats.sequential_plan import SequentialPlan
+from maseval.stats.sequential import SequentialPlan
 from maseval.stats.trial_noise import trial_noise
 from maseval.stats.trials import Trials, fewest_trials, mean_over_tasks
 

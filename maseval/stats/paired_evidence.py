@@ -16,9 +16,8 @@ class PairedTask(NamedTuple):
     baseline: Trials
 
     @property
-    def difference(self) -> float:
-        """The pass rate of the new system - that of the baseline."""
-        return self.new.passed / self.new.total - self.baseline.passed / self.baseline.total
+    def rates(self) -> tuple[float, float]:
+        return self.new.passed / self.new.total, self.baseline.passed / self.baseline.total
 
 
 class Evidence:
@@ -30,10 +29,13 @@ class Evidence:
         self._kinds = {each: n for each, n in kinds if each.new.total and each.baseline.total}
         self.tasks = sum(self._kinds.values())
 
+    def _mean(self, score: Callable[[PairedTask], float]) -> float:
+        return math.fsum(n * score(each) for each, n in self._kinds.items()) / self.tasks
+
     @cached_property
     def difference(self) -> float:
         """The mean over tasks of new - baseline; every task counts once."""
-        return self._mean(lambda each: each.difference) if self.tasks else 0.0
+        return self._mean(lambda each: each.rates[0] - each.rates[1]) if self.tasks else 0.0
 
     @cached_property
     def trials(self) -> int:
@@ -53,16 +55,21 @@ class Evidence:
     @cached_property
     def _trial_variances(self) -> tuple[float, float]:
         """The variances of one trial, given the task, of the new system and of the baseline."""
-        new = self._mean_of_most(lambda each: _of_trials(each.new), lambda each: each.new.total > 1)
-        old = self._mean_of_most(
-            lambda each: _of_trials(each.baseline), lambda each: each.baseline.total > 1
-        )
+        new, old = self._trial_variance(0), self._trial_variance(1)
         both = self._mean(_chance_to_differ) - self.difference**2
         if new is None and old is None:
             return max(0.0, both / 2), max(0.0, both / 2)
         if new is None:
             return max(0.0, both - (old or 0.0)), old or 0.0
         return new, max(0.0, both - new) if old is None else old
+
+    def _trial_variance(self, side: int) -> float | None:
+        """Return that of one side, from tasks tried twice; None if these are less than half."""
+        kinds = [(each[side], n) for each, n in self._kinds.items() if each[side].total > 1]
+        count = sum(n for _, n in kinds)
+        if 2 * count < self.tasks:
+            return None
+        return math.fsum(n * (y * (t - y) / (t * (t - 1))) for (t, y), n in kinds) / count
 
     @cached_property
     def exchange_spread(self) -> tuple[float, float]:
@@ -73,26 +80,6 @@ class Evidence:
         step = min((a.total + b.total) / (a.total * b.total) for a, b in self._kinds)
         return self._mean(_of_exchanges) / self.tasks, step / self.tasks
 
-    def _mean(self, score: Callable[[PairedTask], float]) -> float:
-        return math.fsum(n * score(each) for each, n in self._kinds.items()) / self.tasks
-
-    def _mean_of_most(
-        self, score: Callable[[PairedTask], float], has: Callable[[PairedTask], bool]
-    ) -> float | None:
-        """Return the mean over the tasks that have it; None if they are less than half of all."""
-        kinds = [(each, n) for each, n in self._kinds.items() if has(each)]
-        count = sum(n for _, n in kinds)
-        return (
-            math.fsum(n * score(each) for each, n in kinds) / count
-            if 2 * count >= self.tasks
-            else None
-        )
-
-
-def _of_trials(trials: Trials) -> float:
-    n, passed = trials
-    return passed * (n - passed) / (n * (n - 1))
-
 
 def _of_exchanges(task: PairedTask) -> float:
     size, passed = (a + b for a, b in zip(task.new, task.baseline, strict=True))
@@ -100,5 +87,5 @@ def _of_exchanges(task: PairedTask) -> float:
 
 
 def _chance_to_differ(task: PairedTask) -> float:
-    a, b = (each.passed / each.total for each in (task.new, task.baseline))
+    a, b = task.rates
     return a * (1 - b) + b * (1 - a)

@@ -1,5 +1,9 @@
 """Decisions on the way: trials come in rounds, and after each round it is asked if that is enough.
 
+A look happens when a round is complete: every planned trial of it has a verdict, or is recorded as
+one that has none and is not tried again. What happened later is not looked at, so a decision is a
+function of the plan and of the outcomes up to the look, whenever and wherever it is made.
+
 The claim is about **these tasks**: new trials of them would show the same. Two systems are told
 apart by all trials of a finished baseline and those of the new one so far, stratified by task
 (Mantel & Haenszel 1959), and a margin is tested with the variance of the trials (Wald 1943), both
@@ -12,24 +16,38 @@ Turnbull 1989).
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import Literal
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import in_percent, in_points, p_is, percent
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.core.words import count_of
-from maseval.stats.boundaries import Band, exits
-from maseval.stats.intervals import Interval
+from maseval.stats.boundaries import Band, exits, normal_boundaries
+from maseval.stats.intervals import LEVEL, Interval, check_level
 from maseval.stats.paired_evidence import Evidence, PairedTask
 from maseval.stats.planning import least_half_width
-from maseval.stats.sequential_plan import Decision, LookResult, SequentialOutcome, SequentialPlan
+from maseval.stats.result import Result
 from maseval.stats.summary import estimate
-from maseval.stats.trials import Trials
+from maseval.stats.trials import Trials, by_trial
 
-STAGEWISE = "adjusted for the looks, ordered by look and size"
-REPEATED = "repeated interval, which holds at any look"
+Question = Literal["better", "not worse", "precision"]
+"""Is it better (or worse), is it not worse by a margin, or how good is it, to within a width."""
+
+Claim = Literal["on these tasks", "on tasks like these"]
+
+SequentialOutcome = Literal["better", "worse", "not worse", "precise", "undecided"]
+
+_METHODS = {
+    "better": "test stratified by task, normal boundaries over all looks",
+    "not worse": "test of the margin with the variance of the trials, normal boundaries",
+}
+_STAGEWISE = "adjusted for the looks, ordered by look and size"
+_REPEATED = "repeated interval, which holds at any look"
+
+_MOST_LOOKS = 50
 
 # An end of an interval is found to within a thousandth of a point, in a few steps.
 _CLOSE = 1e-5
@@ -37,6 +55,124 @@ _MOST_STEPS = 40
 
 # The least variance: that of more trials than anybody runs.
 _LEAST = 1e-12
+
+
+@dataclass(frozen=True)
+class SequentialPlan(Result):
+    """A question and the looks at which it may be answered; it is fixed before the first trial.
+
+    ``looks`` are the trials of each task at each look, such as ``(1, 2, 3, 4)``. The baseline is
+    finished, with ``baseline_trials`` of each task. ``margin`` is the loss that "not worse"
+    tolerates and ``half_width`` the precision that is wanted, both as shares: 0.05 is five points.
+    """
+
+    question: Question
+    looks: tuple[int, ...]
+    baseline_trials: int | None = None
+    margin: float = 0.0
+    half_width: float | None = None
+    claim: Claim = "on these tasks"
+    level: float = LEVEL
+
+    def __post_init__(self) -> None:
+        check_level(self.level)
+        looks = self.looks
+        if not looks or looks[0] < 1 or any(a >= b for a, b in pairwise(looks)):
+            raise ConfigurationError(
+                f"the looks are {list(looks)}; give trials per task that rise, like 1, 2, 4"
+            )
+        if len(looks) > _MOST_LOOKS:
+            raise ConfigurationError(
+                f"{len(looks)} looks are planned; give at most {_MOST_LOOKS}: more save nothing"
+            )
+        if self.question != "precision" and (self.baseline_trials or 0) < 1:
+            raise ConfigurationError(
+                "the finished baseline has no trial; give a run that has one, and its trials of "
+                "each task as baseline_trials"
+            )
+        if self.question == "not worse" and not 0 < self.margin < 1:
+            raise ConfigurationError(
+                f"margin is {self.margin}; give the loss that is tolerated, like 0.05"
+            )
+        if self.question == "precision":
+            if self.half_width is None or not 0 < self.half_width < 1:
+                raise ConfigurationError(
+                    f"half_width is {self.half_width}; give the precision wanted, like 0.04"
+                )
+        elif self.claim != "on these tasks":
+            raise ConfigurationError(
+                f"a comparison with interim looks is about these tasks, not {self.claim!r}: "
+                "run all trials and compare the two runs for that"
+            )
+
+    @property
+    def alpha(self) -> float:
+        """The chance to err on each side."""
+        return (1 - self.level) / 2
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """The share of the information at each look.
+
+        It is the inverse of the variance of the difference between the two systems' means.
+        """
+        last = self._variance(self.looks[-1])
+        return tuple(last / self._variance(trials) for trials in self.looks)
+
+    def _variance(self, trials: int) -> float:
+        return 1 / trials + 1 / (self.baseline_trials or trials)
+
+    @property
+    def boundaries(self) -> tuple[float, ...]:
+        """The standard errors from the question's value at which each look decides, by the normal
+        law.
+        """
+        return normal_boundaries(self.shares, self.alpha)
+
+
+@dataclass(frozen=True)
+class LookResult(Result):
+    """One look: the trials of each task so far, the estimate, and what would decide.
+
+    Of the planned trials so far ``verdicts`` count, and those ``without`` a verdict do not.
+    ``boundary`` is the difference from the question's value that would have decided, None if none
+    would; of a precision, it is the half-width wanted and ``reached`` the one found.
+    """
+
+    trials: int
+    tasks: int
+    verdicts: int
+    without: int
+    value: float | None
+    boundary: float | None
+    reached: float | None
+
+
+@dataclass(frozen=True)
+class Decision(Result):
+    """The answer at a look, and if the run ends with it.
+
+    ``estimate`` and ``interval`` are of the difference, new - baseline, or of pass^1 if that is the
+    question; once the run ends they allow for the stopping. ``p_value`` is two-sided, allows for
+    the looks and is None before the end. ``boundary`` is that of the last look.
+    """
+
+    plan: SequentialPlan
+    outcome: SequentialOutcome
+    stops: bool
+    reason: str
+    looks: list[LookResult]
+    estimate: float | None
+    interval: Interval | None
+    p_value: float | None
+    boundary: float | None
+    method: str
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def trials_left(self) -> int:
+        """The planned trials of each task that are not run if the run ends here."""
+        return self.plan.looks[-1] - self.looks[-1].trials
 
 
 def decide(
@@ -50,26 +186,23 @@ def decide(
     """
     if not 1 <= look <= len(plan.looks):
         raise ConfigurationError(f"look {look} is not planned; give 1 to {len(plan.looks)}")
-    new, old = _by_trial(outcomes), _by_trial(baseline)
+    new, old, looks = by_trial(outcomes), by_trial(baseline), plan.looks[:look]
     if plan.question == "precision":
-        _check_complete(plan.looks[look - 1], new)
-        singles = [[_count(task, range(n)) for task in new.values()] for n in plan.looks[:look]]
-        return decide_precision(plan, singles, _missing(plan, look, new))
+        _check_complete(looks[-1], new)
+        return decide_precision(
+            plan, [[_count(task, range(n)) for task in new.values()] for n in looks]
+        )
     shared = [key for key in new if key in old]
     if not shared:
         raise ConfigurationError("the run and its baseline share no task; give the same tasks")
-    _check_complete(plan.looks[look - 1], {key: new[key] for key in shared})
+    _check_complete(looks[-1], {key: new[key] for key in shared})
     evidence = [
         Evidence(
             PairedTask(_count(new[key], range(n)), _count(old[key], old[key])) for key in shared
         )
-        for n in plan.looks[:look]
+        for n in looks
     ]
-    without = [
-        len(shared) * trials - each.trials
-        for trials, each in zip(plan.looks, evidence, strict=False)
-    ]
-    found = decide_difference(plan, evidence, without)
+    found = decide_difference(plan, evidence, len(shared))
     alone = len(new) + len(old) - 2 * len(shared)
     if alone:
         found.notes.append(f"left out: {count_of(alone, 'task')} that only one run has")
@@ -77,18 +210,6 @@ def decide(
 
 
 _ByTrial = Mapping[int, bool | None]
-
-
-def _by_trial(outcomes: Iterable[Outcome]) -> dict[TaskKey, dict[int, bool | None]]:
-    found: dict[TaskKey, dict[int, bool | None]] = {}
-    for each in outcomes:
-        mine = found.setdefault(each.key, {})
-        if each.trial in mine:
-            raise ConfigurationError(
-                f"trial {each.trial} of task {str(each.key)!r} appears twice; give each trial once"
-            )
-        mine[each.trial] = each.passed
-    return found
 
 
 def _check_complete(trials: int, tasks: Mapping[TaskKey, _ByTrial]) -> None:
@@ -106,185 +227,135 @@ def _count(task: _ByTrial, trials: Collection[int]) -> Trials:
     return Trials(len(verdicts), sum(map(bool, verdicts)))
 
 
-def _missing(plan: SequentialPlan, look: int, new: Mapping[TaskKey, _ByTrial]) -> list[int]:
-    return [
-        sum(task[t] is None for task in new.values() for t in range(n)) for n in plan.looks[:look]
-    ]
+def decide_difference(plan: SequentialPlan, looks: Sequence[Evidence], shared: int = 0) -> Decision:
+    """Answer the question at the last of these looks, each with the evidence of all trials so far.
 
-
-def decide_difference(
-    plan: SequentialPlan, looks: Sequence[Evidence], without: Sequence[int] | None = None
-) -> Decision:
-    """Answer the question at the last of these looks; ``without`` counts trials that do not count.
-
-    Each look has the evidence of all trials so far.
+    ``shared`` tasks are in both runs, by default those that count.
     """
-    return _Comparison(plan, looks, without or [0] * len(looks)).decide()
+    last, final = looks[-1], len(looks) == len(plan.looks)
+    centre = -plan.margin if plan.question == "not worse" else 0.0
+    edges = [_edges(plan, at, each, centre) for at, each in enumerate(looks)]
+    shown = []
+    for trials, each, (_, high) in zip(plan.looks, looks, edges, strict=False):
+        edge = high - centre
+        shown.append(
+            LookResult(
+                trials=trials,
+                tasks=each.tasks,
+                verdicts=each.trials,
+                without=(shared or each.tasks) * trials - each.trials,
+                value=each.difference if each.tasks else None,
+                boundary=edge if math.isfinite(edge) else None,
+                reached=each.difference - centre if each.tasks else None,
+            )
+        )
 
-
-class _Test(NamedTuple):
-    """A test at one look: the difference at which it would decide each side, and its p-value."""
-
-    low: float
-    high: float
-    p_value: Callable[[], float]
-    method: str
-
-
-@dataclass(frozen=True)
-class _Comparison:
-    plan: SequentialPlan
-    looks: Sequence[Evidence]
-    without: Sequence[int]
-
-    @property
-    def centre(self) -> float:
-        return -self.plan.margin if self.plan.question == "not worse" else 0.0
-
-    def decide(self) -> Decision:
-        plan, last = self.plan, self.looks[-1]
-        look, final = len(self.looks), len(self.looks) == len(self.plan.looks)
-        if not last.tasks:
-            why = "no task has a verdict on both sides"
-            return self._decision("undecided", final, why, [], None, None, None)
-        tests = self.tests()
-        low, high, p_value, _ = tests[-1]
-        found = last.difference
-        outcome: SequentialOutcome = "undecided"
-        if found >= high:
-            outcome = "not worse" if plan.question == "not worse" else "better"
-        elif found <= low:
-            outcome = "worse"
-        at = f"look {look} of {len(plan.looks)}, {count_of(plan.looks[look - 1], 'trial')} per task"
-        if outcome == "undecided" and not final:
-            why = f"{at}: {in_points(found)} points do not decide it yet"
-            span = self._repeated_interval()
-            return self._decision(outcome, False, why, tests, found, span, None)
-        value, span = self._stagewise(tests)
-        p = p_value()
-        why = f"{at}: {self._words(outcome)}, {p_is(p)}"
-        return self._decision(outcome, True, why, tests, value, span, p)
-
-    def _words(self, outcome: SequentialOutcome) -> str:
-        margin = f" by {in_percent(self.plan.margin)} points"
-        if outcome == "undecided":
-            return "all planned trials are run and do not decide it"
-        if self.plan.question == "not worse":
-            return f"not worse{margin}" if outcome == "not worse" else f"worse{margin} or more"
-        return f"{outcome} than the baseline"
-
-    def _decision(
-        self,
+    def answer(
         outcome: SequentialOutcome,
         stops: bool,
         reason: str,
-        tests: Sequence[_Test],
-        value: float | None,
-        span: Interval | None,
-        p_value: float | None,
+        value: float | None = None,
+        span: Interval | None = None,
+        p_value: float | None = None,
     ) -> Decision:
-        looks = []
-        for position, each in enumerate(self.looks):
-            edge = tests[position].high - self.centre if tests else math.inf
-            looks.append(
-                LookResult(
-                    trials=self.plan.looks[position],
-                    tasks=each.tasks,
-                    verdicts=each.trials,
-                    without=self.without[position],
-                    value=each.difference if each.tasks else None,
-                    boundary=edge if math.isfinite(edge) else None,
-                    reached=each.difference - self.centre if each.tasks else None,
-                )
-            )
-        method = tests[-1].method if tests else "none"
-        return Decision(
-            plan=self.plan,
-            outcome=outcome,
-            stops=stops,
-            reason=reason,
-            looks=looks,
-            estimate=value,
-            interval=span,
-            p_value=p_value,
-            boundary=looks[-1].boundary,
-            method=f"{method}; O'Brien-Fleming type spending; claim: {self.plan.claim}",
-        )
+        method = _METHODS[plan.question] if last.tasks else "none"
+        method = f"{method}; O'Brien-Fleming type spending; claim: {plan.claim}"
+        edge = shown[-1].boundary
+        return Decision(plan, outcome, stops, reason, shown, value, span, p_value, edge, method)
 
-    def tests(self) -> list[_Test]:
-        """Return the test of each look so far."""
-        if self.plan.question == "not worse":
-            return [self._margin_test(position) for position in range(len(self.looks))]
-        return [self._exchange_test(position) for position in range(len(self.looks))]
+    if not last.tasks:
+        return answer("undecided", final, "no task has a verdict on both sides")
+    found, (low, high) = last.difference, edges[-1]
+    outcome: SequentialOutcome = "undecided"
+    if found >= high:
+        outcome = "not worse" if plan.question == "not worse" else "better"
+    elif found <= low:
+        outcome = "worse"
+    at = _at_look(plan, len(looks))
+    if outcome == "undecided" and not final:
+        reach = plan.boundaries[len(looks) - 1] * math.sqrt(last.variance())
+        span = _within(found - reach, found + reach, plan.level, _REPEATED)
+        why = f"{at}: {in_points(found)} points do not decide it yet"
+        return answer(outcome, False, why, found, span)
+    value, span = _stagewise(plan, looks, edges)
+    p = _p_value(plan, len(looks) - 1, last, centre)
+    return answer(outcome, True, f"{at}: {_words(plan, outcome)}, {p_is(p)}", value, span, p)
 
-    def _exchange_test(self, position: int) -> _Test:
-        variance, step = self.looks[position].exchange_spread
-        return self._normal_test(
-            position, variance, step, "test stratified by task, normal boundaries over all looks"
-        )
 
-    def _margin_test(self, position: int) -> _Test:
-        variance = self.looks[position].variance()
-        words = "test of the margin with the variance of the trials, normal boundaries"
-        return self._normal_test(position, variance, 0.0, words)
+def _at_look(plan: SequentialPlan, look: int) -> str:
+    trials = count_of(plan.looks[look - 1], "trial")
+    return f"look {look} of {len(plan.looks)}, {trials} per task"
 
-    def _normal_test(self, position: int, variance: float, step: float, method: str) -> _Test:
-        error = math.sqrt(variance)
-        reach = self.plan.boundaries[position] * error + step / 2
-        distance = max(0.0, abs(self.looks[position].difference - self.centre) - step / 2)
 
-        def p_value() -> float:
-            if not error:
-                return 1.0 if not distance else 0.0
-            last, shares = self.plan.shares[position], self.plan.shares
-            bands = [
-                Band(share, -z / math.sqrt(share), z / math.sqrt(share))
-                for share, z in zip(shares[:position], self.plan.boundaries, strict=False)
-            ]
-            before, at_end = exits(bands, 0.0)
-            edge = distance / error / math.sqrt(last)
-            beyond = at_end(Band(last, -math.inf, edge)).above
-            return min(1.0, 2 * (math.fsum(each.above for each in before) + beyond))
+def _words(plan: SequentialPlan, outcome: SequentialOutcome) -> str:
+    margin = f" by {in_percent(plan.margin)} points"
+    if outcome == "undecided":
+        return "all planned trials are run and do not decide it"
+    if plan.question == "not worse":
+        return f"not worse{margin}" if outcome == "not worse" else f"worse{margin} or more"
+    return f"{outcome} than the baseline"
 
-        return _Test(self.centre - reach, self.centre + reach, p_value, method)
 
-    def _repeated_interval(self) -> Interval:
-        last = self.looks[-1]
-        error = math.sqrt(last.variance())
-        reach = self.plan.boundaries[len(self.looks) - 1] * error
-        return _within(last.difference - reach, last.difference + reach, self.plan.level, REPEATED)
+def _error_and_step(plan: SequentialPlan, look: Evidence) -> tuple[float, float]:
+    """Return the standard error of the difference under the test, and its least step."""
+    better = plan.question == "better"
+    variance, step = look.exchange_spread if better else (look.variance(), 0.0)
+    return math.sqrt(variance), step
 
-    def _stagewise(self, tests: Sequence[_Test]) -> tuple[float, Interval]:
-        """Return the median-unbiased estimate and the interval."""
-        chance = self.chance_beyond(tests)
-        error = math.sqrt(max(_LEAST, self.looks[-1].variance()))
-        found, alpha = self.looks[-1].difference, self.plan.alpha
 
-        def solve(wanted: float) -> float:
-            aim = _probit(wanted)
-            return _root(lambda effect: _probit(chance(effect)) - aim, found + aim * error, error)
+def _edges(
+    plan: SequentialPlan, position: int, look: Evidence, centre: float
+) -> tuple[float, float]:
+    """Return the differences at which a look decides on either side."""
+    if not look.tasks:
+        return -math.inf, math.inf
+    error, step = _error_and_step(plan, look)
+    reach = plan.boundaries[position] * error + step / 2
+    return centre - reach, centre + reach
 
-        ends = _within(solve(alpha), solve(1 - alpha), self.plan.level, STAGEWISE)
-        return min(ends.high, max(ends.low, solve(0.5))), ends
 
-    def chance_beyond(self, tests: Sequence[_Test]) -> Callable[[float], float]:
-        """Return the chance of a result as high as this one, as a function of the true difference.
+def _p_value(plan: SequentialPlan, position: int, look: Evidence, centre: float) -> float:
+    error, step = _error_and_step(plan, look)
+    distance = max(0.0, abs(look.difference - centre) - step / 2)
+    if not error:
+        return 1.0 if not distance else 0.0
+    last, shares = plan.shares[position], plan.shares
+    bands = [
+        Band(share, -z / math.sqrt(share), z / math.sqrt(share))
+        for share, z in zip(shares[:position], plan.boundaries, strict=False)
+    ]
+    before, at_end = exits(bands, 0.0)
+    beyond = at_end(Band(last, -math.inf, distance / error / math.sqrt(last))).above
+    return min(1.0, 2 * (math.fsum(each.above for each in before) + beyond))
 
-        One that crosses upwards at an earlier look is higher, one that crosses downwards is lower.
-        """
-        shares, stage = self.plan.shares, len(self.looks) - 1
-        now = 1 / max(_LEAST, self.looks[-1].variance())
-        bands = [
-            Band(now * share / shares[stage], test.low, test.high)
-            for share, test in zip(shares, tests[:stage], strict=False)
-        ]
-        end = Band(now, -math.inf, self.looks[-1].difference)
 
-        def chance(effect: float) -> float:
-            before, at_end = exits(bands, effect)
-            return math.fsum([*(each.above for each in before), at_end(end).above])
+def _stagewise(
+    plan: SequentialPlan, looks: Sequence[Evidence], edges: Sequence[tuple[float, float]]
+) -> tuple[float, Interval]:
+    """Return the median-unbiased estimate and the interval.
 
-        return chance
+    A result that crosses upwards at an earlier look is higher, one that crosses downwards is lower.
+    """
+    shares, stage, found = plan.shares, len(looks) - 1, looks[-1].difference
+    variance = max(_LEAST, looks[-1].variance())
+    now, error = 1 / variance, math.sqrt(variance)
+    bands = [
+        Band(now * share / shares[stage], low, high)
+        for share, (low, high) in zip(shares, edges[:stage], strict=False)
+    ]
+    end = Band(now, -math.inf, found)
+
+    def chance(effect: float) -> float:
+        """Return the chance of a result as high as this one, if this is the true difference."""
+        before, at_end = exits(bands, effect)
+        return math.fsum([*(each.above for each in before), at_end(end).above])
+
+    def solve(wanted: float) -> float:
+        aim = _probit(wanted)
+        return _root(lambda effect: _probit(chance(effect)) - aim, found + aim * error, error)
+
+    ends = _within(solve(plan.alpha), solve(1 - plan.alpha), plan.level, _STAGEWISE)
+    return min(ends.high, max(ends.low, solve(0.5))), ends
 
 
 def _probit(chance: float) -> float:
@@ -310,9 +381,7 @@ def _within(low: float, high: float, level: float, method: str) -> Interval:
     return Interval(max(-1.0, low), min(1.0, high), level, method)
 
 
-def decide_precision(
-    plan: SequentialPlan, rounds: Sequence[Sequence[Trials]], without: Sequence[int] | None = None
-) -> Decision:
+def decide_precision(plan: SequentialPlan, rounds: Sequence[Sequence[Trials]]) -> Decision:
     """Say if pass^1 is known to within the half-width wanted; each look has every task's trials.
 
     The run ends where the interval is narrow enough (Chow & Robbins 1965), and where no number of
@@ -320,23 +389,25 @@ def decide_precision(
     """
     assert plan.half_width is not None  # the plan is about a precision
     looks = []
-    for position, tasks in enumerate(rounds):
+    for trials, tasks in zip(plan.looks, rounds, strict=False):
         found = estimate(tasks, level=plan.level)
         span = found.rerun if plan.claim == "on these tasks" else found.interval
+        verdicts = sum(each.total for each in tasks)
         looks.append(
             LookResult(
-                trials=plan.looks[position],
+                trials=trials,
                 tasks=sum(each.total > 0 for each in tasks),
-                verdicts=sum(each.total for each in tasks),
-                without=without[position] if without else 0,
+                verdicts=verdicts,
+                without=len(tasks) * trials - verdicts,
                 value=found.value,
                 boundary=plan.half_width,
                 reached=None if span is None else span.half_width,
             )
         )
-    final, reached = len(rounds) == len(plan.looks), looks[-1].reached
+    reached = looks[-1].reached
     outcome: SequentialOutcome = "undecided"
-    stops, wanted = final, f"\u00b1{in_percent(plan.half_width)} points {plan.claim}"
+    stops = len(rounds) == len(plan.looks)
+    wanted = f"\u00b1{in_percent(plan.half_width)} points {plan.claim}"
     least = least_half_width(rounds[-1], plan.level)
     if reached is not None and reached <= plan.half_width:
         outcome, stops = "precise", True
@@ -350,12 +421,11 @@ def decide_precision(
     else:
         now = "not known yet" if reached is None else f"\u00b1{in_percent(reached)} now"
         reason = f"{wanted} not reached: {now}"
-    at = f"look {len(rounds)} of {len(plan.looks)}, {count_of(looks[-1].trials, 'trial')} per task"
     return Decision(
         plan=plan,
         outcome=outcome,
         stops=stops,
-        reason=f"{at}: {reason}",
+        reason=f"{_at_look(plan, len(rounds))}: {reason}",
         looks=looks,
         estimate=found.value,
         interval=span,

@@ -43,6 +43,7 @@ from maseval.stats.trials import (
     Measure,
     Trials,
     by_task,
+    by_trial,
     fewest_trials,
     mean_cost,
     mean_over_tasks,
@@ -433,15 +434,13 @@ def pass_hat_until_failure(
     """
     if k < 1:
         raise ConfigurationError(f"k is {k}; give 1 or more")
-    by_task(outcomes)  # raises for a trial that appears twice
-    tasks: dict[TaskKey, dict[int, bool | None]] = {}
+    tasks = by_trial(outcomes)
     for each in outcomes:
         if each.trial >= k:
             raise ConfigurationError(
                 f"trial {each.trial} of task {str(each.key)!r} is beyond the {k} planned: tasks "
                 f"stop at their first failure only where pass^k is asked of k trials"
             )
-        tasks.setdefault(each.key, {})[each.trial] = each.passed
     return {j: _first_trials(tasks, j, level) for j in range(1, k + 1)}
 
 

@@ -68,6 +68,15 @@ def by_task(outcomes: Iterable[Outcome]) -> dict[TaskKey, Trials]:
     return {TaskKey(*key): trials for key, trials in counted.items()}
 
 
+def by_trial(outcomes: Iterable[Outcome]) -> dict[TaskKey, dict[int, bool | None]]:
+    """Return the verdict of each trial, by task; raise as ``by_task`` does."""
+    known = list(outcomes)
+    found: dict[TaskKey, dict[int, bool | None]] = {key: {} for key in by_task(known)}
+    for each in known:
+        found[each.key][each.trial] = each.passed
+    return found
+
+
 def mean_cost(outcomes: Iterable[Outcome]) -> float | None:
     """Return the mean cost of the simulations whose cost is known; None if there are none."""
     costs = [outcome.cost for outcome in outcomes]

@@ -28,13 +28,14 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from maseval.core.exceptions import MASEvalError
+from maseval.core.recorded import Shape
 from maseval.core.storage import strict_json
 from maseval.report.index import Entry, row_of
 from maseval.view.api import Feature, Json, library_of, own_answers
 from maseval.view.exceptions import NothingThereError, ViewError
 from maseval.view.library import Library
 from maseval.view.reading import RunReader
-from maseval.view.rows import Live, RunRow, live_of
+from maseval.view.rows import RunRow, live_of
 from maseval.view.safety import LOCAL_NAMES, Guard
 from maseval.view.viewed import ViewedRun
 
@@ -50,7 +51,7 @@ class RunLook(NamedTuple):
     run: ViewedRun
     last: int
     relabelled: int
-    live: Live
+    live: Shape
 
 
 class Look(NamedTuple):
@@ -171,7 +172,7 @@ class _NewsOfRun:
 
     def __init__(self, run: str, after: int | None, relabelled: int | None) -> None:
         self._run, self._after, self._told = run, after, relabelled
-        self._live: Live | None = None
+        self._live: Shape | None = None
 
     def of(self, look: Look) -> Iterator[str]:
         found = look.runs.get(self._run)

@@ -5,36 +5,17 @@ The viewer knows no benchmark; a ``RunReader`` does, which adds numbers, titles 
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from maseval.core.outcome import RecordedReport, Simulation
 from maseval.core.recorded import Shape
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
-from maseval.report.index import (
-    Entry,
-    Fact,
-    TaskFindings,
-    entry_of,
-)
+from maseval.report.index import Entry, Overview, entry_of
 from maseval.runs.recording import ReadOnce, Recording, report_key
-from maseval.runs.verdict_check import (
-    Misstatement,
-    RunCheck,
-    SimulationDoubt,
-    doubt_in,
-)
+from maseval.runs.verdict_check import Misstatement, RunCheck, SimulationDoubt, doubt_in
 from maseval.stats.summary import Summary
 from maseval.view.exceptions import NothingThereError
 from maseval.view.log_index import IndexedRun
-
-
-class Overview(NamedTuple):
-    """The part of a page above the simulations: see ``write_report`` for each field."""
-
-    summary: Shape | None = None
-    findings: TaskFindings | None = None
-    facts: Sequence[Fact] = ()
 
 
 class RunReader:

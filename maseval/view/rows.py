@@ -6,7 +6,7 @@ Progress and scores come from the log; what a running run does now comes from it
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 from maseval.core.outcome import Score
 from maseval.core.recorded import mapping
@@ -14,86 +14,33 @@ from maseval.runs import RunState
 from maseval.runs.annotations import annotations_or_problem
 from maseval.runs.config import mark_of
 from maseval.runs.config_file import LOCK, LOG
-from maseval.runs.live import InFlight, read_live
+from maseval.runs.live import read_live
 from maseval.runs.lock import holder_of
 from maseval.runs.verdict_check import RunDoubt, recall_check
 from maseval.view.viewed import ViewedRun
 
 _NAMES = ("function", "model", "model_id", "player")
+_COUNTS = ("done", "failed", "planned", "cost", "tokens")
 
+RunFacts = dict[str, Any]
+"""All of a row that does not change with the file's name and what people wrote about it.
 
-class Numbers(TypedDict):
-    """The progress and the score of a run; costs are in usd.
+Costs are in usd. ``estimate`` is set if the tasks were chosen, or the run stopped early, and says
+so. Of a results file all is known once everything in it was judged.
+"""
 
-    ``estimate`` is set if the tasks were chosen, or the run stopped early, and says so.
-    """
-
-    pass_1: Score | None
-    estimate: str | None
-    done: int
-    failed: int
-    planned: int
-    cost: float | None
-    tokens: int | None
-
-
-class RunFacts(Numbers):
-    """All of a row that does not change with the file's name and what people wrote about it.
-
-    Of a results file it is known once everything in it was judged.
-    """
-
-    models: list[str]
-    agent: str
-    user: str
-    domains: list[str]
-    started: str
-    doubt: RunDoubt | None
-
-
-_UNKNOWN: RunFacts = {
-    "pass_1": None,
-    "estimate": None,
-    "done": 0,
-    "failed": 0,
-    "planned": 0,
-    "cost": None,
-    "tokens": None,
-    "models": [],
-    "agent": "",
-    "user": "",
-    "domains": [],
-    "started": "",
-    "doubt": None,
-}
-
-
-class RunRow(RunFacts):
-    """One run in the list of all."""
-
-    name: str
-    kind: str
-    state: str
-    updated: str
-    tags: list[str]
-    note: str | None
-    problem: str | None
+RunRow = dict[str, Any]
+"""One run in the list of all."""
 
 
 def row_of_folder(name: str, state: RunState) -> RunRow:
     """Return a run folder, by what its files say."""
-    numbers: Numbers = {
-        "pass_1": state.recomputed or state.pass_1,
-        "estimate": mark_of(state.config or {}),
-        "done": state.done,
-        "failed": state.failed,
-        "planned": state.planned,
-        "cost": state.cost,
-        "tokens": state.tokens,
-    }
+    numbers = {key: getattr(state, key) for key in _COUNTS}
     doubt = recall_check(state.path / LOG) if state.unconfirmed else None
     return {
-        **_facts(numbers, state.config or {}, state.started, doubt),
+        **_facts(
+            numbers, state.recomputed or state.pass_1, state.config or {}, state.started, doubt
+        ),
         "name": name,
         "kind": "run",
         "state": state.state,
@@ -107,8 +54,9 @@ def row_of_folder(name: str, state: RunState) -> RunRow:
 def row_of_file(name: str, path: Path, judged: RunFacts | None, problem: str | None) -> RunRow:
     """Return a results file; without numbers until it was judged."""
     annotations, damage = annotations_or_problem(path)
+    unknown = {"done": 0, "failed": 0, "planned": 0, "cost": None, "tokens": None}
     return {
-        **(judged or _UNKNOWN),
+        **(judged or _facts(unknown, None, {}, "", None)),
         "name": name,
         "kind": "results",
         "state": "damaged" if problem else _condition(judged) if judged else "reading",
@@ -122,36 +70,43 @@ def row_of_file(name: str, path: Path, judged: RunFacts | None, problem: str | N
 def facts_of(run: ViewedRun) -> RunFacts:
     """Return what the list shows of a results file."""
     started = min((entry.started for entry in run.entries() if entry.started), default="")
-    return _facts(numbers_of(run), run.source.config.values, started, run.doubt)
+    numbers = numbers_of(run)
+    return _facts(numbers, numbers["pass_1"], run.source.config.values, started, run.doubt)
 
 
 def _facts(
-    numbers: Numbers, config: Mapping[str, Any], started: str, doubt: RunDoubt | None
+    numbers: Mapping[str, Any],
+    pass_1: Score | None,
+    config: Mapping[str, Any],
+    started: str,
+    doubt: RunDoubt | None,
 ) -> RunFacts:
-    sides = {side: _names(config, side) for side in ("agent", "user")}
+    agent, user = (_names(config.get(side)) for side in ("agent", "user"))
     return {
         **numbers,
-        # A model's name, or what plays that side.
-        "models": list(dict.fromkeys([*sides["agent"], *sides["user"]])),
-        "agent": ", ".join(sides["agent"]),
-        "user": ", ".join(sides["user"]),
+        "pass_1": pass_1,
+        "estimate": mark_of(config),
+        "models": list(dict.fromkeys([*agent, *user])),
+        "agent": ", ".join(agent),
+        "user": ", ".join(user),
         "domains": [str(name) for name in mapping(config, "tasks") if name],
         "started": started,
         "doubt": doubt,
     }
 
 
-def numbers_of(run: ViewedRun) -> Numbers:
-    known = run.tally()
-    return {
-        "pass_1": run.scores().get(1),
-        "estimate": mark_of(run.source.config.values),
-        "done": known.done,
-        "failed": known.failed,
-        "planned": len(run.source.planned),
-        "cost": known.cost,
-        "tokens": known.tokens,
-    }
+def _names(given: object) -> list[str]:
+    """Return a model's name, or what plays a side."""
+    named = mapping(given)
+    names = [str(named[kind]) for kind in _NAMES if named.get(kind)]
+    return [given] if isinstance(given, str) else names
+
+
+def numbers_of(run: ViewedRun) -> RunFacts:
+    """Return the progress and the score of a run."""
+    planned, score = len(run.source.planned), run.scores().get(1)
+    estimate = mark_of(run.source.config.values)
+    return {**run.tally(), "planned": planned, "pass_1": score, "estimate": estimate}
 
 
 def changed_at(path: Path) -> str:
@@ -161,48 +116,16 @@ def changed_at(path: Path) -> str:
         return ""
 
 
-def _names(config: Mapping[str, Any], side: str) -> list[str]:
-    given = config.get(side)
-    named = mapping(given)
-    names = [str(named[kind]) for kind in _NAMES if named.get(kind)]
-    return [given] if isinstance(given, str) else names
-
-
-class Live(TypedDict):
-    """The progress of a run; rate limits and ``in_flight`` are of this moment, if it is running.
-
-    ``labelled`` is the number of simulations whose labels are known.
-    """
-
-    state: str
-    done: int
-    failed: int
-    planned: int
-    pass_k: dict[str, Score]
-    estimate: str | None
-    cost: float | None
-    tokens: int
-    rate_limits: int | None
-    in_flight: list[InFlight]
-    elapsed: float | None
-    left: float | None
-    labelled: int
-    doubted: int
-
-
-def live_of(run: ViewedRun) -> Live:
+def live_of(run: ViewedRun) -> dict[str, Any]:
+    """Return the progress of a run; rate limits and what is in flight only while it is running."""
     path, numbers = run.source.path, numbers_of(run)
     ended = "damaged" if getattr(run.source, "damage", ()) else _condition(numbers)
     now = read_live(path) if path.is_dir() else None
     running = path.is_dir() and holder_of(path / LOCK) is not None
-    cost, tokens = numbers["cost"], numbers["tokens"] or 0
+    cost, tokens = numbers["cost"], numbers["tokens"]
     return {
         "state": "running" if running else ended,
-        "done": numbers["done"],
-        "failed": numbers["failed"],
-        "planned": numbers["planned"],
-        "pass_k": {str(k): score for k, score in run.scores().items()},
-        "estimate": numbers["estimate"],
+        **{key: numbers[key] for key in ("done", "failed", "planned")},
         # What is in flight was paid for as well, which only the run itself knows.
         "cost": max(cost or 0.0, now["cost"]) or cost if now else cost,
         "tokens": max(tokens, now["tokens"]) if now else tokens,
@@ -215,7 +138,7 @@ def live_of(run: ViewedRun) -> Live:
     }
 
 
-def _condition(numbers: Numbers) -> str:
+def _condition(numbers: RunFacts) -> str:
     """Return "complete" if every planned simulation has a verdict, else "incomplete"."""
     score, planned = numbers["pass_1"], numbers["planned"]
     judged = 0 if score is None else score.get("verdicts", planned)

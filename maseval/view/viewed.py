@@ -6,19 +6,20 @@ Its reports are read by ``reading.py``, where a ``RunReader`` knows the benchmar
 import threading
 import time
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from typing import Any, TypeVar
 
 from maseval.core.outcome import RecordedReport, Score, TaskKey
 from maseval.core.recorded import Shape, entries
 from maseval.core.report import NO_VERDICT_STATUSES, TaskExecutionStatus
 from maseval.report.index import (
     Entry,
+    Overview,
     Trials,
     by_task,
     index_of,
     results_of,
-    shown_policies,
     shown_remarks,
 )
 from maseval.report.page import Packet, packet_of
@@ -37,33 +38,14 @@ from maseval.runs.verdict_check import (
 )
 from maseval.stats.summary import Summary, summarise_run
 from maseval.view.exceptions import NothingThereError
-from maseval.view.reading import Overview, RunReader, RunSource
+from maseval.view.reading import RunReader, RunSource
 
 # A drawing of more is larger than everything else on the page.
 _MANY_MARKS = 2000
 # How long verdicts are recomputed before others get the processor.
 _AT_A_TIME = 1.0
 
-
-class RunTally:
-    """The number of simulations without a verdict, and what all of them used."""
-
-    def __init__(self) -> None:
-        self.done = self.failed = self.tokens = 0
-        self._cost, self._unknown = 0.0, False
-
-    def add(self, entry: Entry) -> None:
-        failed = entry.status in NO_VERDICT_STATUSES
-        self.failed += failed
-        self.done += not failed
-        self.tokens += entry.tokens
-        self._cost += entry.cost or 0.0
-        self._unknown = self._unknown or entry.cost is None
-
-    @property
-    def cost(self) -> float | None:
-        """The costs that are known; None if some are not, and the others are nothing."""
-        return self._cost or (None if self._unknown else 0.0)
+ValueT = TypeVar("ValueT")
 
 
 class ViewedRun:
@@ -79,12 +61,9 @@ class ViewedRun:
         self._check: VerdictCheck | None = None
         self._known: dict[int, Entry] | None = None
         self._places: list[int] = []
-        self._tally: RunTally | None = None
-        self._tasks: Trials | None = None
-        self._unrecorded: dict[TaskKey, list[str]] | None = None
-        self._summarised: tuple[bool, Overview] | None = None
-        self._drawn: Sequence[str] | None = None
-        self._summary: Summary | None = None
+        self._tally: dict[str, Any] | None = None
+        self._derived: dict[str, Any] = {}
+        """What was found out from all simulations, until there are others."""
         self._scores: Mapping[int, Score] = {}
         self._score_again = 0.0
         self.version = 0
@@ -98,25 +77,32 @@ class ViewedRun:
             if not self.source.refresh() and self.version:
                 return False
             self._take(self.source.growth() if self.version else None)
-            self._tasks = self._unrecorded = None
-            self._summary = self._summarised = self._drawn = None
+            self._derived.clear()
             self.version += 1
             return True
 
     def _take(self, added: Iterable[tuple[Sequence[int], Entry]] | None) -> None:
         """Add entries to those that are known; all are read anew if that is None."""
-        known, tally = self._known, self._tally
+        known = self._known
         if known is None or added is None:
             self._known = self._tally = None
             return
         for replaced, entry in added:
             known[entry.at] = self._with_labels(entry)
             self._places.append(entry.at)
-            if tally is not None:
-                tally.add(known[entry.at])
+            if self._tally is not None:
+                _count(self._tally, known[entry.at])
             for at in replaced:
                 known.pop(at, None)
-                self._tally = tally = None
+                self._tally = None
+
+    def _once(self, name: str, find: Callable[[], ValueT]) -> ValueT:
+        """Return what was found, and find it if there are other simulations since."""
+        with self._lock:
+            if name not in self._derived:
+                self._derived[name] = find()
+            found: ValueT = self._derived[name]
+            return found
 
     def entries(self) -> list[Entry]:
         return [*self._by_place().values()]
@@ -124,9 +110,8 @@ class ViewedRun:
     def entries_after(self, place: int) -> list[Entry]:
         """Return the entries of reports beyond a place, in order."""
         with self._lock:
-            known = self._by_place()
-            fresh = self._places[bisect_right(self._places, place) :]
-            return [known[at] for at in fresh if at in known]
+            self._by_place()
+            return self.entries_at(self._places[bisect_right(self._places, place) :])
 
     def entries_at(self, places: Iterable[int]) -> list[Entry]:
         """Return the entries of the reports at some places."""
@@ -139,14 +124,18 @@ class ViewedRun:
         self._by_place()
         return self._places[-1] if self._places else 0
 
-    def tally(self) -> "RunTally":
-        """Return what the simulations come to."""
+    def tally(self) -> dict[str, Any]:
+        """Return the simulations with and without a verdict, and what all of them used.
+
+        The cost is that of those whose cost is known; None if some are not and others are nothing.
+        """
         with self._lock:
             if self._tally is None:
-                self._tally = RunTally()
+                self._tally = {"done": 0, "failed": 0, "tokens": 0, "cost": 0.0, "priced": True}
                 for entry in self._by_place().values():
-                    self._tally.add(entry)
-            return self._tally
+                    _count(self._tally, entry)
+            found = {**self._tally}
+        return found if found.pop("priced") or found["cost"] else {**found, "cost": None}
 
     def _by_place(self) -> dict[int, Entry]:
         with self._lock:
@@ -160,20 +149,11 @@ class ViewedRun:
 
     def index(self) -> dict[str, object]:
         with self._lock:
-            summary, findings, facts = self._overview()
-            shared, plots = self.source.settings(), self._plots()
-            found = index_of(
-                self.tasks(),
-                self._title,
-                summary,
-                plots,
-                findings,
-                facts,
-                shared,
-                unrecorded=self.unrecorded(),
+            parts = self._parts()._replace(
+                policies=self._reader.policies(self.source), unrecorded=self.unrecorded()
             )
-            policies = shown_policies(self._reader.policies(self.source))
-            return {**found, **self.remarks(), **self._marks(), "policies": policies}
+            found = index_of(self.tasks(), self._title, parts)
+            return {**found, **self.remarks(), **self._marks()}
 
     def remarks(self) -> dict[str, object]:
         """Return the remarks of readers as they are now, as a part of the index."""
@@ -189,18 +169,11 @@ class ViewedRun:
     def results(self) -> dict[str, object]:
         """Return the part of the index that is about all simulations together."""
         with self._lock:
-            summary, _, facts = self._overview()
-            parts = summary, self._plots(), facts, self.source.settings()
-            return {**results_of(self.entries(), self._title, *parts), **self._marks()}
+            return {**results_of(self.entries(), self._title, self._parts()), **self._marks()}
 
     def plots(self) -> list[list[object]]:
         """Return the drawings of the run, also those with a mark for each simulation."""
         return [*map(drawing, self._draw(marks=True))]
-
-    def _plots(self) -> Sequence[str]:
-        if self._drawn is None:
-            self._drawn = self._draw(marks=not self._marks())
-        return self._drawn
 
     def _draw(self, *, marks: bool) -> Sequence[str]:
         known = self.entries()
@@ -212,15 +185,21 @@ class ViewedRun:
         number = len(self._by_place())
         return {"marks": number} if number > _MANY_MARKS else {}
 
-    def _overview(self) -> Overview:
+    def _parts(self) -> Overview:
+        """Return the part of the page above the simulations."""
         known = self.entries()
         labelled = self.labelled == len(known)
-        if self._summarised is None or self._summarised[0] != labelled:
+
+        def find() -> Overview:
             found = Overview()
             if known:
                 found = self._reader.overview(self.source, known, self._summarise(), labelled)
-            self._summarised = labelled, self._with_check(found)
-        return self._summarised[1]
+            return self._with_check(found)
+
+        return self._once(f"overview {labelled}", find)._replace(
+            plots=self._once("plots", lambda: self._draw(marks=not self._marks())),
+            benchmarks=self.source.settings(),
+        )
 
     def packet(self, domain: str, task: str, trial: str | None = None) -> Packet:
         """The details of a task's simulations, or of one, with explanations of what failed."""
@@ -235,8 +214,7 @@ class ViewedRun:
         self, domain: str, task: str, trial: str | None = None
     ) -> Sequence[tuple[str, Entry]]:
         """Return a task's simulations, or the one of that trial; raises if there is none."""
-        with self._lock:
-            found = self.tasks().get(TaskKey(domain, task), ())
+        found = self.tasks().get(TaskKey(domain, task), ())
         wanted = [(name, entry) for name, entry in found if trial in (None, name)]
         if not wanted:
             missing = f"task {task!r}" if trial is None else f"trial {trial!r} of task {task!r}"
@@ -246,36 +224,36 @@ class ViewedRun:
     def scores(self) -> Mapping[int, Score]:
         """pass^k with its interval; of a large run that goes on, as it was a moment ago."""
         with self._lock:
-            if self._summary is None and time.monotonic() >= self._score_again:
+            if "summary" not in self._derived and time.monotonic() >= self._score_again:
                 self._summarise()
             return self._scores
 
     def _summarise(self) -> Summary:
         """Return the summary of all simulations, made once however often it is asked for."""
-        with self._lock:
-            if self._summary is None:
-                began, run = time.monotonic(), self.source
-                outcomes = [entry.to_outcome() for entry in self.entries()]
-                k = run.config.stops_at_failure
-                self._summary = summarise_run(outcomes, run.planned, k)
-                self._scores, ended = self._summary.overall.scores, time.monotonic()
-                # So that a server spends a tenth of its time on this at most.
-                self._score_again = ended + 9 * (ended - began)
-            return self._summary
+
+        def find() -> Summary:
+            began, run = time.monotonic(), self.source
+            outcomes = [entry.to_outcome() for entry in self.entries()]
+            found = summarise_run(outcomes, run.planned, run.config.stops_at_failure)
+            self._scores, ended = found.overall.scores, time.monotonic()
+            # So that a server spends a tenth of its time on this at most.
+            self._score_again = ended + 9 * (ended - began)
+            return found
+
+        return self._once("summary", find)
 
     def tasks(self) -> Trials:
         """Return the simulations of each task, in the order of the page."""
-        with self._lock:
-            if self._tasks is None:
-                self._tasks = by_task(self.entries(), self.unrecorded())
-            return self._tasks
+        return self._once("tasks", lambda: by_task(self.entries(), self.unrecorded()))
 
     def unrecorded(self) -> dict[TaskKey, list[str]]:
         """Return the planned trials without a report, by task."""
-        if self._unrecorded is None:
+
+        def find() -> dict[TaskKey, list[str]]:
             failed = (entry.key for entry in self.entries() if entry.outcome == "fail")
-            self._unrecorded = unrecorded_trials(self.source, failed)
-        return self._unrecorded
+            return unrecorded_trials(self.source, failed)
+
+        return self._once("unrecorded", find)
 
     def _with_labels(self, entry: Entry) -> Entry:
         labels = self._labels.get(entry.at, ())
@@ -306,8 +284,7 @@ class ViewedRun:
             return overview
         reasons = doubt["reasons"]
         notes = [each for each in entries(overview.summary.get("notes")) if each not in reasons]
-        summary = {**overview.summary, "notes": notes, "doubt": doubt}
-        return overview._replace(summary=summary)
+        return overview._replace(summary={**overview.summary, "notes": notes, "doubt": doubt})
 
     def check_verdicts(self) -> None:
         """Recompute the verdicts that are recorded, and mark those that do not hold.
@@ -336,9 +313,9 @@ class ViewedRun:
         with self._lock:
             self._check = self._checking.finish()
             if self.doubt != before:
-                self._summary = self._summarised = self._unrecorded = self._tally = None
-                self._score_again = 0.0
                 self._relabel(at for at, found in self._checked.items() if found)
+                self._derived.clear()
+                self._tally, self._score_again = None, 0.0
 
     @property
     def doubted(self) -> int:
@@ -372,15 +349,22 @@ class ViewedRun:
         known, changed = self._by_place(), [*places]
         known.update({at: self._with_labels(known[at]) for at in changed if at in known})
         self.relabelled += changed
-        if self._tasks is not None:
+        if tasks := self._derived.get("tasks"):
             # Which trials there are does not depend on labels, and takes long to find out again.
             keys = {known[at].key for at in changed if at in known}
-            fresh = {key: [(n, known[e.at]) for n, e in self._tasks[key]] for key in keys}
-            self._tasks = {**self._tasks, **fresh}
+            fresh = {key: [(n, known[e.at]) for n, e in tasks[key]] for key in keys}
+            self._derived["tasks"] = {**tasks, **fresh}
 
     def keep_findings(self) -> None:
         """Keep what the labels come from for the next start."""
         self._reader.keep_findings(self.source)
+
+
+def _count(tally: dict[str, Any], entry: Entry) -> None:
+    tally["failed" if entry.status in NO_VERDICT_STATUSES else "done"] += 1
+    tally["tokens"] += entry.tokens
+    tally["cost"] += entry.cost or 0.0
+    tally["priced"] &= entry.cost is not None
 
 
 def _with_verdict(entry: Entry, passed: bool | None) -> Entry:

@@ -30,7 +30,6 @@ def test_a_benchmark_that_adds_nothing_is_one_like_every_other(tmp_path, name):
 
     assert type(support) is BenchmarkSupport
     assert support.findings_version(folder) is None
-    assert support.recorded_outcomes(tmp_path / "results.json", ScoringOptions()) is None
     assert support.run_outcomes(folder, ScoringOptions()).planned == 1
     assert support.settings(folder) == folder.config.values
 

@@ -17,8 +17,9 @@ SUPPORT = """
 import json
 from pathlib import Path
 
-from maseval.commands import BenchmarkSupport, Finding, RecordedOutcomes
-from maseval.stats import Outcome
+from maseval.commands import BenchmarkSupport, Finding
+from maseval.core.outcome import Simulation
+from maseval.runs.config import RunConfig
 
 
 class KioskPage:
@@ -53,12 +54,31 @@ class KioskSupport(BenchmarkSupport):
     def holds_results(self, path):
         return path.name.endswith(".kiosk.json")
 
-    def recorded_outcomes(self, path, options, on_progress=None):
-        if not self.holds_results(path):
-            return None
-        passed = json.loads(Path(path).read_text())
-        outcomes = [Outcome("", task, 0, each) for task, each in passed.items()]
-        return RecordedOutcomes(outcomes, len(outcomes), {"benchmark": "kiosk"})
+    def recording(self, path, options, on_progress=None):
+        return Sales(path) if self.holds_results(path) else None
+
+
+class Sales:
+    damaged = ()
+
+    def __init__(self, path):
+        self.path, self._sold = path, json.loads(path.read_text())
+        self.planned = self.recorded = [Simulation("", task, 0) for task in self._sold]
+        tasks = {"": [*self._sold]}
+        self.config = RunConfig.of({"benchmark": "my_kiosk", "tasks": tasks, "trials": 1})
+
+    def reports(self):
+        return map(self.report, self.recorded)
+
+    def report(self, one):
+        return {
+            "task_id": one.task_id, "repeat_idx": 0, "status": "success", "error": None,
+            "task": {}, "traces": {}, "config": {}, "usage": {},
+            "eval": [{"passed": self._sold[one.task_id]}],
+        }
+
+    def content_key(self, one):
+        return f"{one.task_id} {self._sold[one.task_id]}"
 
 
 SUPPORT = KioskSupport()
@@ -123,7 +143,7 @@ def test_its_runs_are_explained_titled_and_warned_about(installed):
     assert "oolong, not assam" in "".join(each)
 
 
-def test_its_results_files_are_compared(tmp_path, installed):
+def test_its_results_files_are_shown_and_compared(tmp_path, installed):
     for name, second in (("a", True), ("b", False)):
         (tmp_path / f"{name}.kiosk.json").write_text(json.dumps({"1": True, "2": second}))
 
@@ -131,7 +151,7 @@ def test_its_results_files_are_compared(tmp_path, installed):
 
     assert done.exit_code == 0, done.stderr
     assert json.loads(done.stdout)["runs"]["a.kiosk"]["groups"][0]["passed"] == 2
-    assert "only outcomes" in json.loads(done.stdout)["why"]["b.kiosk"]["unexplained"]
+    assert "1/1" in maseval("show", "a.kiosk.json").stdout
     other = maseval("compare", "a.kiosk.json", "b.kiosk.json", "--metric", "no-breaches")
     assert other.exit_code == 2 and "leave out --metric" in other.stderr
 

@@ -188,20 +188,6 @@ def test_no_word_beside_a_fence_of_code_is_lost(visit, tmp_path):
     expect(written.locator("p")).to_have_text("after")
 
 
-def test_a_long_text_is_cut_until_somebody_wants_it(visit, tmp_path):
-    told = [said("assistant", "A sentence of it. " * 200)]
-    path = write_report([simulated(messages=told)], tmp_path / "report.html")
-    visited = visit(path)
-    visited.open("#retail/0/0")
-    message = visited.wait_for_simulation().locator("[data-message='0']")
-    height = message.bounding_box()["height"]
-
-    message.get_by_role("button", name="Show all").click()
-
-    expect(message.get_by_role("button", name="Show less")).to_be_visible()
-    assert message.bounding_box()["height"] > height
-
-
 def test_the_policy_is_the_one_that_was_recorded_or_the_page_says_that_it_is_not(visit, tmp_path):
     usual, alone = "# Be kind", "# Be alone"
 

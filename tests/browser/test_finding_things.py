@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import re
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -79,12 +78,6 @@ def test_a_task_that_always_passed_has_no_other_trial_to_show(visit, run):
     visited.open("#retail/2/0")
     panel = visited.wait_for_simulation()
     expect(panel.get_by_role("button", name="beside trial")).to_have_count(0)
-
-
-def test_an_address_with_two_trials_opens_both(visit, run):
-    visited = visit(run)
-    visited.open("#retail/0/1?beside=retail%2F0%2F0")
-    expect(visited.wait_for_simulation().locator(".inside")).to_have_count(2)
 
 
 @pytest.mark.parametrize(
@@ -328,45 +321,6 @@ def test_n_leads_from_failure_to_failure(visit, run):
         panel = visited.wait_for_simulation(name)
         expect(panel.locator("span.chip.fail")).to_have_count(1)
         expect(page).to_have_url(re.compile(f"#{name}$"))
-
-
-def test_the_modules_run_as_they_are_when_a_server_sends_them(fresh_page, run, tmp_path):
-    assets = files("maseval.report").joinpath("assets")
-    page = fresh_page()
-    noise = []
-    page.on("console", lambda message: noise.append(message.text))
-    page.on("pageerror", lambda error: noise.append(str(error)))
-    document = re.sub(
-        r'<meta http-equiv="Content-Security-Policy"[^>]*>|<script type="module">.*?</script>',
-        "",
-        run.read_text(),
-        flags=re.S,
-    )
-    script = '<script type="module" src="report.js"></script>'
-    served = document.replace("</body>", f"{script}</body>")
-    page.route(
-        "http://view.test/**",
-        lambda route: route.fulfill(
-            body=(
-                assets.joinpath(name).read_text()
-                if (name := route.request.url.rpartition("/")[2]).endswith(".js")
-                else served
-            ),
-            content_type="text/javascript" if name.endswith(".js") else "text/html",
-        ),
-    )
-
-    page.goto("http://view.test/")
-    page.wait_for_selector("html[data-ready]", state="attached")
-    page.locator(".cell.fail").first.click()
-    panel = page.locator("#panel")
-    expect(panel).to_have_attribute("data-ready", "retail/0/1")
-    page.keyboard.press("n")
-    expect(panel).to_have_attribute("data-ready", "retail/1/0")
-
-    assert panel.locator(".message").count() > 3
-    expect_status(page, "4 of 4 simulations")
-    assert noise == []
 
 
 def test_columns_and_dense_rows_are_remembered(visit, run):

@@ -55,18 +55,6 @@ def test_runs_are_sorted_and_filtered_and_the_address_remembers_it(visit, serve,
     expect(page.locator("#search")).to_have_value("CARE")
 
 
-def test_two_chosen_runs_are_compared(visit, serve, compared):
-    page = visit(serve(compared).url).open("/")
-
-    page.get_by_label("Compare careful").check()
-    expect(page.locator(".compare-choice a")).to_have_count(0)
-    page.get_by_label("Compare hurried").check()
-    page.get_by_role("link", name="Compare careful with hurried").click()
-
-    expect(page.locator("table.compared")).to_be_visible()
-    expect(page).to_have_url(re.compile(r"/compare\?run=careful&run=hurried$"))
-
-
 def test_a_run_that_begins_and_what_becomes_of_it_appear_by_themselves(visit, serve, written):
     page = visit(serve(written).url).open("/")
     page.get_by_label("Compare first").focus()

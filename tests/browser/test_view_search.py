@@ -5,7 +5,6 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from maseval.commands import tau2
 from tests.browser.hostile import ALIVE, PAYLOADS
 from tests.browser.runs import written_run
 from tests.report.builders import CONVERSATION, said, simulated
@@ -79,17 +78,3 @@ def test_the_conversations_of_one_run_are_searched_by_the_server(visit, serve, r
     expect(page.locator("output.status")).to_have_text("1 of 2 simulations")
     page.fill("#search-text", "ate parrot")
     expect(page.locator("output.status")).to_have_text("0 of 2 simulations")
-
-
-def test_a_results_file_is_searched_too(visit, serve, tmp_path, compared):
-    folder = tmp_path / "files"
-    folder.mkdir()
-    tau2.export(compared / "careful", folder / "results.json")
-    page = visit(serve(folder).url).open("/run/results.json")
-    status = page.locator("output.status")
-
-    page.fill("#search-text", "nobody says this")
-    expect(status).to_have_text("0 of 24 simulations")
-    page.fill("#search-text", "renew")
-    expect(status).not_to_have_text("0 of 24 simulations")
-    expect(status).to_contain_text(" of 24 simulations")

@@ -8,7 +8,6 @@ from playwright.sync_api import expect
 
 from maseval.commands import tau2
 from maseval.runs import RunFolder
-from tests.browser.waiting import eventually
 
 
 @pytest.fixture(scope="module")
@@ -95,18 +94,3 @@ def test_records_can_be_searched_at_the_message(travelling, played):
     first = panel.locator(".travel .hits li").first
     first.locator("summary").click()
     expect(first.locator(".code")).to_be_visible()
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1300, 375])
-def test_it_can_be_used_by_everybody(travelling, played, flaws, scheme, width):
-    _, _, messages = played
-    size = {"width": width, "height": 800}
-    visited, panel = travelling(call_in(messages), color_scheme=scheme, viewport=size)
-
-    panel.get_by_text("Branch from here").click()
-    expect(panel.locator("code.command")).to_be_visible()
-    assert flaws(visited.page) == []
-    wide = "document.documentElement.scrollWidth > innerWidth"
-    eventually(lambda: visited.page.evaluate(wide), False)
-    eventually(lambda: panel.evaluate("(each) => each.scrollWidth > each.clientWidth"), False)

@@ -1,6 +1,7 @@
 import pytest
 
 from maseval.core.exceptions import ConfigurationError
+from maseval.report.index import Overview
 from maseval.report.page import build_page
 from maseval.report.results import drawing
 from maseval.stats import label_bars
@@ -68,6 +69,6 @@ def test_what_is_not_svg_is_refused():
 
 
 def test_the_page_has_its_plots():
-    page = build_page([report()], "title", plots=[label_bars({"a": 1}), label_bars({})])
+    page = build_page([report()], "title", Overview(plots=[label_bars({"a": 1}), label_bars({})]))
 
     assert [plot[0] for plot in page.index["plots"]] == ["svg", "svg"]

@@ -1,6 +1,7 @@
 import pytest
 
 from maseval.core.exceptions import ConfigurationError
+from maseval.report.index import Overview
 from maseval.report.page import build_page
 from tests.report.builders import broken, report, simulated
 from tests.report.reading import rows_of
@@ -81,7 +82,7 @@ def test_without_a_summary_success_is_shown_for_each_domain_and_overall():
 
 def test_the_summary_that_is_given_is_the_one_shown():
     summary = {"rows": [{"name": "all", "tasks": 1, "pass^1": {"value": 0.5}}], "notes": []}
-    results = build_page([report()], "title", summary).index["results"]
+    results = build_page([report()], "title", Overview(summary)).index["results"]
     assert results["measures"] == ["pass^1"]
 
 

@@ -17,8 +17,7 @@ from benchmarks.sequential import (
 )
 from maseval.core.exceptions import ConfigurationError
 from maseval.stats import Outcome
-from maseval.stats.sequential import decide
-from maseval.stats.sequential_plan import SequentialPlan
+from maseval.stats.sequential import SequentialPlan, decide
 from tests.stats.made_up import rng
 
 LOOKS = (1, 2, 3, 4)

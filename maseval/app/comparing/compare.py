@@ -25,8 +25,6 @@ from maseval.app.comparing.compared_runs import (
     load_run,
     names_of,
     notes_on_runs,
-    open_compared,
-    settled_runs,
     some,
 )
 from maseval.app.comparing.why import (
@@ -36,8 +34,7 @@ from maseval.app.comparing.why import (
     side_by_side,
     tool_use,
 )
-from maseval.app.results.examined import recompute_verdicts
-from maseval.app.results.finding import open_run_or_file
+from maseval.app.results.finding import open_recording
 from maseval.app.results.plots import write_plot
 from maseval.app.results.variants import METRICS, Metric
 from maseval.core.exceptions import ConfigurationError
@@ -45,7 +42,6 @@ from maseval.core.figures import in_percent, in_points, percent
 from maseval.core.outcome import Simulation, TaskKey
 from maseval.core.scoring_options import ScoringOptions
 from maseval.report.comparison import compared_keys
-from maseval.runs import RunFolder
 from maseval.runs.config import cell_of, subset_of
 from maseval.stats import (
     Comparison,
@@ -166,7 +162,7 @@ class RunComparison:
             "metric": self.metric,
             **({} if self.texts is None else {"texts": self.texts}),
             **(self.two or self.table).to_dict(),
-            "paths": {name: str(run.path) for name, run in self.runs.items()},
+            "paths": {name: str(run.recording.path) for name, run in self.runs.items()},
             "runs": {name: summary.to_dict() for name, summary in self.summaries.items()},
             **({} if self.official is None else {"official": self.headlines[0]}),
             **({} if self.missing is None else {"missing": self.missing}),
@@ -213,17 +209,16 @@ def compare(
     if len(named) < 2:
         more = f" ({'; '.join(without)})" if without else ""
         raise ConfigurationError(f"{len(named)} run cannot be compared; name two or more{more}")
-    sources = [open_run_or_file(run) for run in named]
     scoring = options or ScoringOptions()
-    found = compare_sources(
-        dict(zip(names_of(sources), sources, strict=True)),
+    recordings = [open_recording(run, scoring, on_progress) for run in named]
+    named_runs = dict(zip(names_of(recordings), recordings, strict=True))
+    found = compare_outcomes(
+        {name: load_run(each, scoring, k, on_progress) for name, each in named_runs.items()},
         k=k,
         metric=metric,
-        options=scoring,
         level=level,
         margin=margin,
         anyway=anyway,
-        load=lambda name, source: load_run(source, scoring, k, on_progress),
     )
     drawn = []
     summaries = summaries_for_plot(found.runs, found.table)
@@ -232,23 +227,25 @@ def compare(
     if plot_cost is not None:
         drawn.append(write_plot(cost_and_score(summaries, k), plot_cost))
     found = replace(found, drawn=drawn, notes=[*without, *found.notes])
-    return look_into(found, scoring) if explain else found
+    return look_into(found) if explain else found
 
 
-def compare_sources(
-    sources: Mapping[str, RunFolder | Path],
-    load: Callable[[str, RunFolder | Path], RecordedOutcomes],
+def compare_outcomes(
+    whole: Mapping[str, RecordedOutcomes],
     *,
-    options: ScoringOptions,
     k: int = 1,
     metric: Metric = "pass",
     level: float = LEVEL,
     margin: float = 0.0,
     anyway: bool = False,
 ) -> RunComparison:
-    """Compare runs by their names, each as ``load`` reads its outcomes; nothing is explained."""
-    settled = settled_runs([*sources.items()])
-    whole = {name: load(name, source) for name, source in sources.items()}
+    """Compare runs by their names; nothing is explained."""
+    settled = [name for name, run in whole.items() if run.recording.config.stops_at_failure]
+    if settled and len(whole) > 2:
+        raise ConfigurationError(
+            f"the tasks of {settled[0]} stop at their first failure, so only one pass^k of it is "
+            "unbiased; compare it with one other run"
+        )
 
     def compare_runs(whole: Mapping[str, RecordedOutcomes]) -> RunComparison:
         loaded, other_tasks = keep_equal_tasks(whole)
@@ -291,7 +288,7 @@ def compare_sources(
     official = compare_runs(whole)
     if (variant := METRICS.get(metric)) is None:
         return replace(official, cautions=[*official.incomplete, *official.cautions])
-    counted, counts = count_by(variant, whole, options)
+    counted, counts = count_by(variant, whole)
     found = compare_runs(counted)
     return replace(
         found,
@@ -305,9 +302,7 @@ def compare_sources(
 
 
 def look_into(
-    found: RunComparison,
-    options: ScoringOptions,
-    on_progress: Callable[[str], OnProgress | None] = lambda name: None,
+    found: RunComparison, on_progress: Callable[[str], OnProgress | None] = lambda name: None
 ) -> RunComparison:
     """Add why simulations failed in the tasks that are compared, and which tools were used there.
 
@@ -317,16 +312,11 @@ def look_into(
     source = METRICS[found.metric].source if found.metric in METRICS else "cause"
     why, tools = {}, {}
     for name, run in found.runs.items():
-        recording = open_compared(run, options)
-        # In an edited record, the recorded checks are not those of the verdicts that count.
-        if isinstance(recording, RunFolder) and not options.as_recorded:
-            recording, _ = recompute_verdicts(recording)
         counted = [each for each in run.outcomes if each.key in shared]
         official = (found.official or found).runs[name].outcomes
         passes = {each.simulation for each in official if each.passed}
-        why[name] = failure_reasons(recording, counted, passes, source, on_progress(name))
-        if recording is not None:
-            tools[name] = tool_use(recording, {each.simulation for each in counted})
+        why[name] = failure_reasons(run.recording, counted, passes, source, on_progress(name))
+        tools[name] = tool_use(run.recording, {each.simulation for each in counted})
     return replace(found, why=why, tools=tools)
 
 

@@ -3,14 +3,13 @@
 import os
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from pathlib import Path
 
-from maseval.app.benchmarks import OnProgress, RecordedOutcomes, read_results, support_for
+from maseval.app.benchmarks import OnProgress, RecordedOutcomes, support_for
 from maseval.app.results.examined import FINDINGS, examine_run
-from maseval.app.results.finding import open_recording, open_run_or_file
-from maseval.app.results.recording import human_sides
+from maseval.app.results.finding import open_recording
+from maseval.app.results.recording import human_sides, name_of
 from maseval.app.results.variants import Variant, outcomes_by, variant_scores
-from maseval.core.exceptions import ConfigurationError, ResultFileError
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey, words_on_cache
 from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
@@ -26,38 +25,14 @@ FIXED_SIZE = (
 )
 
 
-def open_compared(run: RecordedOutcomes, options: ScoringOptions) -> Recording | None:
-    """Open a run for reading; None if it is a file from which only outcomes can be read."""
-    try:
-        return open_recording(run.path, options)
-    except ResultFileError:
-        return None
-
-
-def names_of(sources: Sequence[RunFolder | Path]) -> list[str]:
+def names_of(runs: Sequence[Recording]) -> list[str]:
     """Return short names, or whole paths where two would be the same."""
-    paths = [source if isinstance(source, Path) else source.path for source in sources]
-    whole = [os.path.abspath(path) for path in paths]
+    whole = [os.path.abspath(run.path) for run in runs]
     if len(set(whole)) < len(whole):
         twice = next(path for path in whole if whole.count(path) > 1)
         raise ConfigurationError(f"{twice} is named twice; a run does not differ from itself")
-    short = [source.stem if isinstance(source, Path) else source.path.name for source in sources]
-    return short if len(set(short)) == len(short) else [str(path) for path in paths]
-
-
-def settled_runs(named: Sequence[tuple[str, RunFolder | Path]]) -> list[str]:
-    """Return the runs whose tasks stop at their first failure; they are compared in one pass^k."""
-    found = [
-        name
-        for name, source in named
-        if isinstance(source, RunFolder) and source.config.stops_at_failure
-    ]
-    if found and len(named) > 2:
-        raise ConfigurationError(
-            f"the tasks of {found[0]} stop at their first failure, so only one pass^k of it is "
-            "unbiased; compare it with one other run"
-        )
-    return found
+    short = [name_of(run) for run in runs]
+    return short if len(set(short)) == len(short) else [str(run.path) for run in runs]
 
 
 def refuse_first_failures(run: str | os.PathLike[str], config: RunConfig) -> None:
@@ -71,59 +46,54 @@ def refuse_first_failures(run: str | os.PathLike[str], config: RunConfig) -> Non
 
 def read_outcomes(run: str | os.PathLike[str]) -> tuple[str, Sequence[Outcome]]:
     """Return the name and the outcomes of a run or results file, as they are compared."""
-    source = open_run_or_file(run)
-    if isinstance(source, RunFolder):
-        refuse_first_failures(run, source.config)
-    return names_of([source])[0], load_run(source, ScoringOptions()).outcomes
+    recording = open_recording(run)
+    refuse_first_failures(run, recording.config)
+    return name_of(recording), load_run(recording, ScoringOptions()).outcomes
 
 
 def load_run(
-    source: RunFolder | Path,
+    recording: Recording,
     options: ScoringOptions,
     k: int | None = None,
     on_progress: OnProgress | None = None,
 ) -> RecordedOutcomes:
     """Read the outcomes of a run or results file, with those that are missing."""
-    if isinstance(source, Path):
-        path = source
-        found = read_results(path, lambda each: each.recorded_outcomes(path, options, on_progress))
-        outcomes = list(found.outcomes)
-    else:
-        path = source.path
-        found = support_for(source).run_outcomes(source, options, on_progress)
-        if cell := cell_of(source.config.values):
-            found = found._replace(config={**found.config, CELL: cell})
-        outcomes = with_gaps(found.outcomes, [*source.planned])
-        if source.config.stops_at_failure and k is not None:
-            outcomes = first_trials(outcomes, k)
-            found = found._replace(planned=len(outcomes))
+    found = support_for(recording).run_outcomes(recording, options, on_progress)
+    config = recording.config
+    if cell := cell_of(config.values):
+        found = found._replace(config={**found.config, CELL: cell})
+    outcomes = found.outcomes
+    if isinstance(recording, RunFolder):
+        outcomes = with_gaps(outcomes, [*recording.planned])
+    if config.stops_at_failure and k is not None:
+        outcomes = first_trials(outcomes, k)
+        found = found._replace(planned=len(outcomes))
     if all(each.passed is None for each in outcomes):
         raise ConfigurationError(
-            f"{path} has no simulation with a verdict yet; run or resume it first"
+            f"{recording.path} has no simulation with a verdict yet; run or resume it first"
         )
-    if isinstance(source, RunFolder) and (stopped := source.config.stopped):
+    if stopped := config.stopped:
         found = found._replace(notes=[f"{stopped.note} {FIXED_SIZE}", *found.notes])
-    return found._replace(outcomes=outcomes, path=path)
+    return found._replace(outcomes=outcomes)
 
 
 def count_by(
-    variant: Variant, runs: Mapping[str, RecordedOutcomes], options: ScoringOptions
+    variant: Variant, runs: Mapping[str, RecordedOutcomes]
 ) -> tuple[dict[str, RecordedOutcomes], list[str]]:
     """Let the outcomes of runs count as in a variant, and say how many that changes."""
     kept, counts = {}, [f"{variant.name}: {variant.meaning}"]
     for name, run in runs.items():
-        recording = open_compared(run, options)
-        if recording is None or variant not in support_for(recording).variants(recording):
+        if variant not in support_for(run.recording).variants(run.recording):
             raise ConfigurationError(
-                f"{run.path} has no number {variant.name}: its benchmark does not say what would "
-                "change it; leave out --metric"
+                f"{run.recording.path} has no number {variant.name}: its benchmark does not say "
+                "what would change it; leave out --metric"
             )
-        findings = examine_run(recording, FINDINGS).findings
+        findings = examine_run(run.recording, FINDINGS).findings
         outcomes = outcomes_by(variant, run.outcomes, findings)
         if not outcomes:
             raise ConfigurationError(
-                f"no task of {run.path} counts {variant.name}, so there is nothing to compare; "
-                "leave out --metric"
+                f"no task of {run.recording.path} counts {variant.name}, so there is nothing to "
+                "compare; leave out --metric"
             )
         kept[name] = run._replace(outcomes=outcomes)
         overall = variant_scores(run.outcomes, findings, [variant])[-1]

@@ -36,7 +36,7 @@ class FailureReasons(NamedTuple):
 
 
 def failure_reasons(
-    recording: Recording | None,
+    recording: Recording,
     outcomes: Iterable[Outcome],
     passes: Collection[Simulation] = (),
     source: Source = "cause",
@@ -50,9 +50,6 @@ def failure_reasons(
     labels, checks, proven = Counter[str](), Counter[str](), Counter[str]()
     judged = [each for each in outcomes if each.passed is not None]
     failed = [each for each in judged if not each.passed]
-    if recording is None:
-        obstacle = "its file has only outcomes, which cannot be explained"
-        return FailureReasons(len(failed), len(judged), labels, checks, obstacle, proven)
     run = ExaminedRun(recording)
     unexplained = run.support.explanation_obstacle(recording)
     for number, each in enumerate(failed):

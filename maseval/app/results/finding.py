@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from maseval.app.benchmarks import read_results, warn_once
+from maseval.app.benchmarks import OnProgress, read_results, warn_once
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import RecordedReport, Simulation, TaskKey
 from maseval.core.scoring_options import ScoringOptions
@@ -110,18 +110,13 @@ def holds_reports(name: str | os.PathLike[str]) -> bool:
 def open_recording(
     name: str | os.PathLike[str],
     options: ScoringOptions | None = None,
-    benchmark: str | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Recording:
-    """Open a run or a results file for reading; ``options`` are for files.
-
-    With ``benchmark``, a run of another one raises ``ConfigurationError``.
-    """
-    found = open_run_or_file(name)
+    """Open a run or a results file for reading; ``options`` and ``on_progress`` are for files."""
+    found, scoring = open_run_or_file(name), options or ScoringOptions()
     if isinstance(found, RunFolder):
-        if benchmark is not None:
-            check_benchmark(found, benchmark)
         return found
-    return read_results(found, lambda each: each.recording(found, options or ScoringOptions()))
+    return read_results(found, lambda each: each.recording(found, scoring, on_progress))
 
 
 def task_named(name: str, simulations: Iterable[Simulation]) -> TaskKey:

@@ -19,8 +19,7 @@ from maseval.core.recorded import mapping
 from maseval.core.words import count_of
 from maseval.runs.config import FIRST_FAILURE, UNTIL, RunConfig
 from maseval.runs.folder import RunFolder
-from maseval.stats.sequential import decide
-from maseval.stats.sequential_plan import Decision, SequentialPlan
+from maseval.stats.sequential import Decision, SequentialPlan, decide
 from maseval.stats.summary import is_settled
 from maseval.stats.trials import outcomes_of
 

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from maseval.app.benchmarks import OnProgress, RecordedOutcomes, WorldTimeline, support_for
-from maseval.app.comparing.compare import RunComparison, compare_sources, look_into
+from maseval.app.comparing.compare import RunComparison, compare_outcomes, look_into
 from maseval.app.comparing.compared_runs import load_run
 from maseval.app.comparing.page import document_of, looked_into
-from maseval.app.results.finding import open_run_or_file
+from maseval.app.results.finding import open_recording
 from maseval.app.results.recording import ORIGIN
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Simulation, TaskKey
@@ -32,7 +32,6 @@ from maseval.core.words import count_of
 from maseval.runs import (
     Annotations,
     Remark,
-    RunFolder,
     RunFolderError,
     change_note,
     change_tags,
@@ -268,7 +267,6 @@ class _Desk:
     def __init__(self) -> None:
         self._lock, self._one_at_a_time = threading.Lock(), threading.Lock()
         self._works = _Recent[_Work](_MOST_KEPT)
-        self._opened = _Recent[RunFolder | Path](_MOST_RUNS)
         self._loaded = _Recent[RecordedOutcomes](_MOST_RUNS)
         self._compared = _Recent[RunComparison](_MOST_KEPT)
 
@@ -314,20 +312,16 @@ class _Desk:
         return self._compared.recall(tuple(places), lambda: self._compare_anew(places, work))
 
     def _compare_anew(self, places: list[_Place], work: _Work) -> RunComparison:
-        def load(name: str, source: RunFolder | Path) -> RecordedOutcomes:
-            at = names.index(name)
-            say = partial(work.say, f"Run {at + 1} of {len(names)}", "judged", "simulation")
+        runs, options = {}, ScoringOptions()
+        for at, (name, path, *state) in enumerate(places, 1):
+            say = partial(work.say, f"Run {at} of {len(places)}", "judged", "simulation")
             say(0, 0)
-            return self._loaded.recall(
-                places[at][1:], lambda: load_run(source, ScoringOptions(), 1, say)
-            )
 
-        names = [each.name for each in places]
-        sources = {
-            each.name: self._opened.recall(each[1:], partial(open_run_or_file, each.path))
-            for each in places
-        }
-        return compare_sources(sources, load, options=ScoringOptions())
+            def load(path: Path = path, say: OnProgress = say) -> RecordedOutcomes:
+                return load_run(open_recording(path, options, say), options, 1, say)
+
+            runs[name] = self._loaded.recall((path, *state), load)
+        return compare_outcomes(runs)
 
     def _look_into(self, places: list[_Place], work: _Work) -> RunComparison:
         names = [each.name for each in places]
@@ -336,7 +330,7 @@ class _Desk:
             say = partial(work.say, f"Run {names.index(name) + 1} of {len(names)}", "explained")
             return partial(say, "failure")
 
-        return look_into(self._compare(places, work), ScoringOptions(), on_progress)
+        return look_into(self._compare(places, work), on_progress)
 
 
 def _await(work: _Work) -> RunComparison | None:

@@ -24,12 +24,12 @@ from maseval.core.outcome import Simulation
 from maseval.core.recorded import Shape
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
-from maseval.report.index import Entry
+from maseval.report.index import Entry, Overview
 from maseval.runs.config_file import LOG
 from maseval.runs.recording import Recording, report_key
 from maseval.runs.verdict_check import Misstatement, RunCheck
 from maseval.stats.summary import Summary
-from maseval.view.reading import Overview, RunReader
+from maseval.view.reading import RunReader
 
 
 class BenchmarkReader(RunReader):

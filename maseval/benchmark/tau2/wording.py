@@ -7,39 +7,18 @@ on whether a server answers in time.
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any
 
 from maseval.benchmark.tau2.data import known_version, title_of
 from maseval.benchmark.tau2.data.files import DEFAULT_VERSION, Tau2DataError
 from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.domains.releases import AnyVersion, release_named
-from maseval.benchmark.tau2.formats.message import Tau2Message, to_chat, with_thought
 from maseval.benchmark.tau2.texts.loading import fetching_command, kept_texts, load_texts
-from maseval.benchmark.tau2.texts.original import (
-    Actions,
-    JudgePrompts,
-    ModelRole,
-    OriginalWording,
-    Side,
-    ToolSchema,
-    Wording,
-    conversation_text,
-)
-from maseval.benchmark.tau2.texts.prompts import (
-    TEMPLATES,
-    agent_prompt,
-    fill_template,
-    resolution_steps,
-    template,
-    user_prompt,
-)
+from maseval.benchmark.tau2.texts.original import OriginalWording, Wording
+from maseval.benchmark.tau2.texts.prompts import TEMPLATES, template
 from maseval.benchmark.tau2.texts.texts import Texts, TextsError
 from maseval.benchmark.tau2.versions import RULES_0_2_0
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.messages import Message
-from maseval.core.seeding import SeedGenerator
 from maseval.data.python_source import SourceShapeError
 
 AnyTexts = str | Texts | Wording | None
@@ -54,13 +33,6 @@ def words_on_our_texts(version: str) -> str:
     )
 
 
-_SEED_PATHS: dict[ModelRole, str] = {
-    "agent": "agents/default_agent",
-    "user": "simulators/user",
-    "judge": "evaluators/nl_judge",
-}
-
-
 class TextsUnavailableError(TextsError):
     """The original's texts were asked for, and are not available."""
 
@@ -73,45 +45,6 @@ class OurWording(Wording):
     @property
     def sha256(self) -> str:
         return _our_hash()
-
-    def agent_prompt(self, policy: str) -> str:
-        return agent_prompt(policy)
-
-    def oracle_prompt(self, policy: str, actions: Actions) -> str:
-        instruction = template("oracle_instruction")
-        return agent_prompt(
-            policy, instruction=instruction, resolution_steps=resolution_steps(actions)
-        )
-
-    def solo_prompt(self, policy: str, ticket: str) -> str:
-        return agent_prompt(policy, instruction=template("solo_instruction"), ticket=ticket)
-
-    def user_prompt(self, guidelines: str, scenario: str | None) -> str:
-        return user_prompt(guidelines, scenario)
-
-    def judge_prompts(
-        self, messages: Sequence[Tau2Message], assertions: Sequence[str]
-    ) -> JudgePrompts:
-        holes = {"conversation": conversation_text(messages), "assertions": str(list(assertions))}
-        return JudgePrompts(template("judge_system"), fill_template("judge_user", holes))
-
-    def tools(
-        self, definitions: Sequence[Mapping[str, Any]], domain: str, side: Side = "assistant"
-    ) -> list[ToolSchema]:
-        return [dict(definition) for definition in definitions]
-
-    def chat(self, messages: Iterable[Tau2Message]) -> list[Message]:
-        every = self._sendable(messages)
-        return [with_thought(chat, said) for chat, said in zip(to_chat(every), every, strict=True)]
-
-    def params(self, model_id: str, llm_args: Mapping[str, object] | None) -> dict[str, object]:
-        return {"temperature": 0.0, **self._thinking(model_id), **(llm_args or {})}
-
-    def judge_params(self, model_id: str) -> dict[str, object]:
-        return {"temperature": 0.0}
-
-    def seed(self, role: ModelRole, seeds: SeedGenerator) -> int | None:
-        return seeds.derive_seed(_SEED_PATHS[role])
 
 
 OURS = OurWording(RULES_0_2_0.participants)

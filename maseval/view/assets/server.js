@@ -75,7 +75,8 @@ export function comparedRuns(asked) {
     },
     link: (run, { domain, id }, trial, message) => pathTo(names[run]) + hashOf(simulationName(domain, id, trial), message),
     page: (run) => pathTo(names[run]),
-    compare: (chosen) => pathToComparison(chosen.map((run) => names[run])),
+    // A site has the comparisons of two.
+    compare: (chosen) => (!STORED || chosen.length === 2) && pathToComparison(chosen.map((run) => names[run])),
   };
 }
 

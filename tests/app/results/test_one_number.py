@@ -325,7 +325,6 @@ def in_viewer(source):
     listed, name = row(), source.name
     live = client.get("/api/run/live", params={"run": name}).json()
     assert live["rate_limits"] is None  # nobody counted any, as it is not running
-    assert live["pass_k"]["1"] == listed["pass_1"]
     same = ("planned", "failed", "cost", "tokens", "state")
     assert {key: live[key] for key in same} == {key: listed[key] for key in same}
     return {

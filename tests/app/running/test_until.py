@@ -14,7 +14,7 @@ from maseval.core.figures import between, percent
 from maseval.core.outcome import Outcome
 from maseval.runs import RunConfigError, RunFolder, Simulation
 from maseval.runs.config import UNTIL, RunConfig, mark_of
-from maseval.stats.sequential_plan import SequentialPlan
+from maseval.stats.sequential import SequentialPlan
 from tests.cli.commandline import maseval
 from tests.damage import FORGERIES
 from tests.runs.worlds import as_killed, config, report

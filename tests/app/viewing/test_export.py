@@ -144,7 +144,7 @@ def test_every_two_runs_are_compared(site, played):
 
 def test_runs_are_opened_and_compared_once_for_numbers_and_reasons(played, tmp_path, monkeypatch):
     done = []
-    for name in ("open_run_or_file", "compare_sources"):
+    for name in ("open_recording", "compare_outcomes"):
         real = getattr(features, name)
 
         def spy(*given, real=real, name=name, **more):
@@ -153,8 +153,8 @@ def test_runs_are_opened_and_compared_once_for_numbers_and_reasons(played, tmp_p
 
         monkeypatch.setattr(features, name, spy)
     commands.export_site(tmp_path / "site", played)
-    assert done.count("open_run_or_file") == 3
-    assert done.count("compare_sources") == 3 + 1  # every two, and all
+    assert done.count("open_recording") == 3
+    assert done.count("compare_outcomes") == 3 + 1  # every two, and all
 
 
 def test_the_words_of_a_task_lead_to_it_unless_most_tasks_have_them(site):

@@ -11,7 +11,7 @@ from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import count_of
-from maseval.runs import RunFolder
+from maseval.runs.recording import Recording
 
 _TITLE_LENGTH = 200
 _RULE = "answer of the judge"
@@ -72,7 +72,7 @@ class MACSSupport(BenchmarkSupport):
         return (f"{short}..." if short != scenario else short) or None
 
     def run_outcomes(
-        self, folder: RunFolder, options: ScoringOptions, on_progress: OnProgress | None = None
+        self, folder: Recording, options: ScoringOptions, on_progress: OnProgress | None = None
     ) -> RecordedOutcomes:
         found = super().run_outcomes(folder, options, on_progress)
         problems = judge_problems(folder.reports())

@@ -1,6 +1,7 @@
 """Extraction of all texts that models read from the original's source files.
 
-All texts of a version or none: whatever is missing, or is not as expected, ends in a named error.
+All texts of a version or none: whatever is missing, or is not of one of the few shapes that a text
+may have, ends in an error that names the file.
 
 In the docstring of a tool (Google style), everything before the first section title describes the
 tool, the sections of parameters describe these, and the other sections do not reach a schema.
@@ -13,10 +14,10 @@ Source: tau2-bench v0.2.0 and v1.0.1, ``src/tau2/`` (MIT).
 import ast
 import inspect
 import re
+import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
-from maseval.benchmark.tau2.texts.shapes import Scope, parts, text
 from maseval.benchmark.tau2.texts.texts import (
     FORMAT,
     BankingPrompts,
@@ -24,87 +25,165 @@ from maseval.benchmark.tau2.texts.texts import (
     DiscoverableTool,
     DomainTools,
     ModelText,
+    Placeholder,
     Prompts,
     TextParts,
     Texts,
     ToolText,
 )
-from maseval.data.python_source import SourceShapeError, parse_source, refuse_unreadable
+from maseval.data.python_source import SourceShapeError, parse_source
+
+Extracted = TypeVar("Extracted")
+Scope = ast.Module | ast.ClassDef | ast.FunctionDef
+
+_STRIPS = {"strip": str.strip, "lstrip": str.lstrip, "rstrip": str.rstrip}
+_INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
-def tools_of(toolkit: Scope) -> tuple[ToolText, ...]:
-    """Return the tools of a class: the functions that it marks as such, in source order."""
-    return tuple(tool_text(function) for function in _functions_marked(toolkit, "is_tool"))
+def _inside(scope: Scope, *names: str) -> Scope:
+    """Return the class or function that is reached by these names, each defined once."""
+    for name in names:
+        found = _bound(scope, name)
+        if not isinstance(found, ast.ClassDef | ast.FunctionDef):
+            raise SourceShapeError(f"{name} is neither a class nor a function")
+        scope = found
+    return scope
 
 
-def discoverable_tools_of(toolkit: Scope) -> tuple[DiscoverableTool, ...]:
-    """Return the tools of a class that a model is not offered but may find."""
-    marked = _functions_marked(toolkit, "is_discoverable_tool")
-    return tuple(discoverable_tool(function, _name(function)) for function in marked)
+def _bound(scope: Scope, name: str) -> ast.stmt:
+    found = [node for node in scope.body if name in _names_bound_by(node)]
+    if len(found) != 1:
+        raise SourceShapeError(f"{name} is defined {len(found)} times, not once")
+    return found[0]
 
 
-def tool_text(function: Scope) -> ToolText:
+def _names_bound_by(node: ast.stmt) -> list[str]:
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return [name]
+        case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+            return [alias.asname or alias.name for alias in aliases]
+        case ast.Assign() | ast.AnnAssign() | ast.AugAssign():
+            names = (each for each in ast.walk(node) if isinstance(each, ast.Name))
+            return [each.id for each in names if isinstance(each.ctx, ast.Store)]
+    return []
+
+
+def _constant(scope: Scope, name: str) -> ast.expr:
+    match _bound(scope, name):
+        case ast.Assign(targets=[ast.Name()], value=value):
+            return value
+        case ast.AnnAssign(value=ast.expr() as value):
+            return value
+    raise SourceShapeError(f"{name} is not a plain constant")
+
+
+def _text(node: ast.expr) -> str:
+    """Return a text: a literal, or literals that are added, stripped or dedented."""
+    match node:
+        case ast.Constant(value=str() as literal):
+            return _sendable(literal)
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return _text(left) + _text(right)
+        case ast.Call(func=ast.Attribute(value=inner, attr=strip), args=[], keywords=[]) if (
+            strip in _STRIPS
+        ):
+            return _STRIPS[strip](_text(inner))
+        case ast.Call(func=function, args=[inner], keywords=[]) if ast.unparse(function) in (
+            "dedent",
+            "textwrap.dedent",
+        ):
+            return textwrap.dedent(_text(inner))
+        case ast.JoinedStr(values=values):
+            return "".join(map(_text, values))
+    raise SourceShapeError(f"not a plain text, in line {node.lineno}")
+
+
+def _parts(node: ast.expr | None) -> TextParts:
+    """Return the parts of an f-string whose values are neither converted nor formatted."""
+    if not isinstance(node, ast.JoinedStr):
+        raise SourceShapeError("not an f-string")
+    found: list[str | Placeholder] = []
+    for value in node.values:
+        match value:
+            case ast.Constant(value=str() as literal) if found and isinstance(found[-1], str):
+                found[-1] += _sendable(literal)
+            case ast.Constant(value=str() as literal):
+                found.append(_sendable(literal))
+            case ast.FormattedValue(value=inner, conversion=-1, format_spec=None):
+                found.append(Placeholder(value=ast.unparse(inner)))
+            case _:
+                raise SourceShapeError(f"a converted or formatted value, in line {value.lineno}")
+    return tuple(found)
+
+
+def _sendable(literal: str) -> str:
+    literal.encode()  # raises if it cannot be sent
+    return literal
+
+
+def _docstring(scope: Scope) -> str | None:
+    raw = ast.get_docstring(scope, clean=False)
+    return None if raw is None else _sendable(raw)
+
+
+def _return_values(scope: Scope) -> list[ast.expr | None]:
+    """Return what a function returns, in source order; functions in it return their own."""
+    ahead: list[ast.AST] = [*scope.body]
+    found: list[ast.Return] = []
+    while ahead:
+        node = ahead.pop()
+        if isinstance(node, ast.Return):
+            found.append(node)
+        elif not isinstance(node, _INNER):
+            ahead += ast.iter_child_nodes(node)
+    return [node.value for node in sorted(found, key=lambda each: (each.lineno, each.col_offset))]
+
+
+def _functions_marked(toolkit: Scope, decorator: str) -> Iterator[ast.FunctionDef]:
+    """Yield the functions of a class that it marks as tools, in source order."""
+    for node in toolkit.body:
+        if isinstance(node, ast.FunctionDef):
+            marks = (each for each in node.decorator_list if isinstance(each, ast.Call))
+            if any(ast.unparse(mark.func) == decorator for mark in marks):
+                _bound(toolkit, node.name)  # and no other of that name
+                yield node
+
+
+def _tools_of(toolkit: Scope) -> tuple[ToolText, ...]:
+    return tuple(map(_tool_text, _functions_marked(toolkit, "is_tool")))
+
+
+def _tool_text(function: Scope) -> ToolText:
     """Return the description of a function and its parameters, without ``self``."""
-    raw = function.docstring()
-    name, parameters = _name(function), _parameters(function)
-    if raw is None:
-        return ToolText(name=name, description=name, parameters=dict.fromkeys(parameters))
-    description, texts = read_docstring(raw, function.place)
-    described = {parameter: texts.get(parameter) for parameter in parameters}
-    return ToolText(name=name, description=description, parameters=described)
-
-
-def model_text(model: Scope) -> ModelText:
-    """Return the descriptions of a data class and its fields."""
-    fields: dict[str, str] = {}
-    for node in model.node.body:
-        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            described = _field_description(node, f"{model.place}: {node.target.id}")
-            if described is not None:
-                fields[node.target.id] = described
-    return ModelText(description=model.description(), fields=fields)
-
-
-def _functions_marked(toolkit: Scope, decorator: str) -> list[Scope]:
-    marked = [function for function in toolkit.functions() if _has_mark(function, decorator)]
-    return [toolkit.function(_name(function)) for function in marked]
-
-
-def _has_mark(function: Scope, decorator: str) -> bool:
-    assert isinstance(function.node, ast.FunctionDef)
-    for mark in function.node.decorator_list:
-        match mark:
-            case ast.Call(func=ast.Name(id=name)) if name == decorator:
-                return True
-    return False
-
-
-def _name(function: Scope) -> str:
-    assert isinstance(function.node, ast.FunctionDef)
-    return function.node.name
-
-
-def _parameters(function: Scope) -> list[str]:
-    assert isinstance(function.node, ast.FunctionDef)
-    match function.node.args:
+    assert isinstance(function, ast.FunctionDef)
+    match function.args:
         case ast.arguments(posonlyargs=[], vararg=None, kwonlyargs=[], kwarg=None, args=named):
-            names = [argument.arg for argument in named]
-            return names[1:] if names[:1] == ["self"] else names
-    raise SourceShapeError(f"{function.place}: parameters that cannot be given by name")
+            parameters = [each.arg for each in named if each is not named[0] or each.arg != "self"]
+        case _:
+            raise SourceShapeError(f"{function.name} has parameters that cannot be given by name")
+    raw = _docstring(function)
+    description, texts = (function.name, {}) if raw is None else read_docstring(raw)
+    described = {parameter: texts.get(parameter) for parameter in parameters}
+    return ToolText(name=function.name, description=description, parameters=described)
 
 
-def _field_description(node: ast.AnnAssign, place: str) -> str | None:
-    """Return the text of ``Field(description=…)``, a default value or inside ``Annotated[…]``."""
-    keywords = [keyword for call in _field_calls(node) for keyword in call.keywords]
-    if any(keyword.arg is None for keyword in keywords):
-        raise SourceShapeError(f"{place}: a field whose arguments are not written out")
-    found = [keyword.value for keyword in keywords if keyword.arg == "description"]
-    if len(found) > 1:
-        raise SourceShapeError(f"{place}: a field that is described twice")
-    return text(found[0], place) if found else None
+def _model_text(model: Scope) -> ModelText:
+    """Return the descriptions of a data class and its fields."""
+    fields = {
+        node.target.id: _text(keyword.value)
+        for node in model.body
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+        for call in _field_calls(node)
+        for keyword in call.keywords
+        if keyword.arg == "description"
+    }
+    raw = _docstring(model)
+    return ModelText(description=None if raw is None else inspect.cleandoc(raw), fields=fields)
 
 
 def _field_calls(node: ast.AnnAssign) -> Iterator[ast.Call]:
+    """Yield each ``Field(…)``, a default value or inside ``Annotated[…]``."""
     candidates = [node.value] if node.value else []
     match node.annotation:
         case ast.Subscript(value=ast.Name(id="Annotated"), slice=ast.Tuple(elts=[_, *extras])):
@@ -114,8 +193,6 @@ def _field_calls(node: ast.AnnAssign) -> Iterator[ast.Call]:
             case ast.Call(func=ast.Name(id="Field")):
                 yield candidate
 
-
-LENGTH_LIMIT = 10_000  # the longest of the original's has a third of that
 
 _PARAMETERS = ("Arguments", "Args", "Parameters", "Params")
 _EXAMPLES = ("Example", "Examples")
@@ -134,19 +211,21 @@ class Docstring(NamedTuple):
     parameters: dict[str, str]
 
 
-def read_docstring(raw: str, place: str) -> Docstring:
+def read_docstring(raw: str) -> Docstring:
     """Return the descriptions in a docstring as it stands in the source."""
-    limit_length(raw, place)
     cleaned = inspect.cleandoc(raw)
     titles = list(_TITLE.finditer(cleaned))
     head = cleaned[: titles[0].start()] if titles else cleaned
+    short, _, long = head.partition("\n")
+    if not short.strip():
+        raise SourceShapeError("a docstring without a description")
     parameters: dict[str, str] = {}
     for title, section in _sections(titles, cleaned):
         if title[1] in _EXAMPLES:
-            raise SourceShapeError(f"{place}: a section of examples")
+            raise SourceShapeError("a docstring with a section of examples")
         if title[1] in _PARAMETERS:
-            parameters |= _entries(section, place)
-    return Docstring(_description(head, place), parameters)
+            parameters |= map(_entry, _entries(section))
+    return Docstring(f"{short}\n\n{long.strip()}" if long.strip() else short, parameters)
 
 
 def _sections(starts: list[re.Match[str]], text: str) -> Iterator[tuple[re.Match[str], str]]:
@@ -156,41 +235,23 @@ def _sections(starts: list[re.Match[str]], text: str) -> Iterator[tuple[re.Match
         yield start, text[start.end() : end]
 
 
-def limit_length(raw: str, place: str) -> None:
-    if len(raw) > LENGTH_LIMIT:
-        raise SourceShapeError(f"{place}: a docstring of more than {LENGTH_LIMIT:,} characters")
-
-
-def _description(head: str, place: str) -> str:
-    short, _, long = head.partition("\n")
-    if not short.strip():
-        raise SourceShapeError(f"{place}: a docstring without a description")
-    return f"{short}\n\n{long.strip()}" if long.strip() else short
-
-
-def _entries(section: str, place: str) -> dict[str, str]:
+def _entries(section: str) -> Iterator[str]:
+    """Yield the entries: one begins at each line that is indented like the first."""
     if unknown := _UNKNOWN_TITLE.search(section):
         section = section[: unknown.start()]
-    entries = [_entry(text, place) for text in _split(section.strip("\n"), place)]
-    if len(dict(entries)) < len(entries):
-        raise SourceShapeError(f"{place}: a parameter is described twice")
-    return dict(entries)
-
-
-def _split(section: str, place: str) -> Iterator[str]:
-    """Yield the entries: one begins at each line that is indented like the first."""
+    section = section.strip("\n")
     indent = section[: len(section) - len(section.lstrip())]
     starts = list(re.finditer(rf"^{re.escape(indent)}(?=\S)", section, re.MULTILINE))
     if not starts:
-        raise SourceShapeError(f"{place}: an empty section of parameters")
+        raise SourceShapeError("an empty section of parameters")
     for _, entry in _sections(starts, section):
         yield entry.strip("\n")
 
 
-def _entry(text: str, place: str) -> tuple[str, str]:
+def _entry(text: str) -> tuple[str, str]:
     left, colon, right = text.partition(":")
     if not colon:
-        raise SourceShapeError(f"{place}: no colon in the parameter entry {text[:60]!r}")
+        raise SourceShapeError(f"no colon in the parameter entry {text[:60]!r}")
     typed = _TYPED.match(left)
     right = right.removeprefix(" ")
     if "\n" in right:
@@ -206,15 +267,15 @@ _OPTIONAL = re.compile(r",?\s*optional", re.IGNORECASE)
 _DEFAULT_MESSAGE = "Action completed successfully."
 
 
-def discoverable_tool(function: Scope, name: str) -> DiscoverableTool:
-    raw = function.docstring()
+def discoverable_tool(function: ast.FunctionDef) -> DiscoverableTool:
+    """Return a tool that a model is not offered but may find."""
+    raw = _docstring(function)
     if not raw:
-        raise SourceShapeError(f"{function.place}: a discoverable tool without a docstring")
-    limit_length(raw, function.place)
+        raise SourceShapeError(f"{function.name} is a discoverable tool without a docstring")
     description, *rest = _ARGS.split(inspect.cleandoc(raw), maxsplit=1)
     arguments, *results = _RETURNS.split(rest[0], maxsplit=1) if rest else ("",)
     return DiscoverableTool(
-        name=name,
+        name=function.name,
         description=description.strip(),
         parameters={match[1]: _parameter(match) for match in _PARAMETER.finditer(arguments)},
         success_message=results[0].partition("\n")[0].strip() if results else _DEFAULT_MESSAGE,
@@ -230,8 +291,6 @@ def _parameter(match: re.Match[str]) -> DiscoverableParameter:
     )
 
 
-Extracted = TypeVar("Extracted")
-
 _AGENT = "src/tau2/agent/llm_agent.py"
 _USER = "src/tau2/user/user_simulator.py"
 _JUDGE = "src/tau2/evaluator/evaluator_nl_assertions.py"
@@ -240,6 +299,26 @@ _BANKING = f"{_DOMAINS}/banking_knowledge"
 _RERANKER = "src/tau2/knowledge/postprocessors/pointwise_llm_reranker.py"
 _EMBEDDER = "src/tau2/knowledge/embedders/openrouter_embedder.py"
 
+# Where each text is: its file, the class or function around it, its name.
+_TEXTS = {
+    "agent_instruction": (_AGENT, "AGENT_INSTRUCTION"),
+    "agent_system_prompt": (_AGENT, "SYSTEM_PROMPT"),
+    "gt_instruction": (_AGENT, "AGENT_GT_INSTRUCTION"),
+    "gt_system_prompt": (_AGENT, "SYSTEM_PROMPT_GT"),
+    "solo_instruction": (_AGENT, "AGENT_SOLO_INSTRUCTION"),
+    "solo_system_prompt": (_AGENT, "SYSTEM_PROMPT_SOLO"),
+    "solo_stop_function_name": (_AGENT, "LLMSoloAgent", "STOP_FUNCTION_NAME"),
+    "solo_transfer_tool_name": (_AGENT, "LLMSoloAgent", "TRANSFER_TOOL_NAME"),
+    "solo_stop_token": (_AGENT, "LLMSoloAgent", "STOP_TOKEN"),
+    "user_system_prompt": (_USER, "SYSTEM_PROMPT"),
+    "judge_system": (_JUDGE, "NLAssertionsEvaluator", "evaluate_nl_assertions", "system_prompt"),
+}
+_JUDGE_USER = (_JUDGE, "NLAssertionsEvaluator", "evaluate_nl_assertions", "user_prompt")
+_STEPS = tuple(
+    f"gt_step_{side}_{how}_arguments"
+    for side in ("user", "assistant")
+    for how in ("with", "without")
+)
 # Domain, then the classes with the tools of its assistant and of its user.
 _TOOLKITS = {
     "airline": ("AirlineTools", None),
@@ -259,148 +338,107 @@ _MODELS = {
 
 def extract_texts(version: str, contents: Mapping[str, bytes]) -> Texts:
     """Return the texts in the source files of a version, whose contents have been verified."""
-    sources = _Sources(version, contents)
+    sources = _Sources(contents)
+    has_banking = version == "1.0.1"  # and tools of the user of its mock domain
     return Texts(
         format=FORMAT,
         version=version,
-        prompts=_prompts(sources),
-        tools=_tools(sources),
-        models=_models(sources),
+        prompts=_prompts(sources, has_banking),
+        tools=_tools(sources, has_banking),
+        models={
+            domain: {
+                name: sources.read(_model_text, f"{_DOMAINS}/{domain}/{file}", name)
+                for name in names
+            }
+            for domain, (file, names) in _MODELS.items()
+        },
     )
 
 
 class _Sources:
     """The files by name; each is parsed when something is first read from it."""
 
-    def __init__(self, version: str, contents: Mapping[str, bytes]) -> None:
-        self.has_banking = version == "1.0.1"
-        self.mock_user_has_tools = version == "1.0.1"
+    def __init__(self, contents: Mapping[str, bytes]) -> None:
         self._contents = contents
         self._modules: dict[str, ast.Module] = {}
 
-    def read(self, name: str, reading: Callable[[Scope], Extracted]) -> Extracted:
-        """Return what ``reading`` finds in a file; an error on the way names that file."""
-        if name not in self._contents:
-            raise SourceShapeError(f"{name} is missing")
-        if name not in self._modules:
-            self._modules[name] = parse_source(name, self._contents[name])
-        with refuse_unreadable(name):
-            return reading(Scope(name, self._modules[name]))
+    def read(self, reading: Callable[[Scope], Extracted], file: str, *names: str) -> Extracted:
+        """Return what is found in a class or function; an error on the way names the file."""
+        if file not in self._contents:
+            raise SourceShapeError(f"{file} is missing")
+        if file not in self._modules:
+            self._modules[file] = parse_source(file, self._contents[file])
+        try:
+            return reading(_inside(self._modules[file], *names))
+        except (SourceShapeError, ValueError, RecursionError) as error:
+            raise SourceShapeError(f"{file}: {error}") from error
+
+    def text(self, file: str, *names: str) -> str:
+        return self.read(lambda scope: _text(_constant(scope, names[-1])), file, *names[:-1])
+
+    def parts(self, file: str, *names: str) -> TextParts:
+        return self.read(lambda scope: _parts(_constant(scope, names[-1])), file, *names[:-1])
+
+    def results(self, file: str, *names: str) -> list[TextParts]:
+        """Return the texts that a function returns; every one of its results must be such."""
+        return self.read(lambda scope: [*map(_parts, _return_values(scope))], file, *names)
+
+    def result(self, number: int, file: str, *names: str) -> TextParts:
+        """Return one of the texts that a function returns, whatever its other results are."""
+        return self.read(lambda scope: _parts(_return_values(scope)[number]), file, *names)
+
+    def tools(self, file: str, toolkit: str) -> tuple[ToolText, ...]:
+        return self.read(_tools_of, file, toolkit)
 
 
-def _prompts(sources: _Sources) -> Prompts:
-    agent = sources.read(_AGENT, _agent_texts)
-    user = sources.read(_USER, lambda module: module.text("SYSTEM_PROMPT"))
-    steps = sources.read(_AGENT, _step_texts)
-    judge_system, judge_user = sources.read(_JUDGE, _judge_texts)
-    banking = {"banking": _banking_prompts(sources)} if sources.has_banking else {}
-    judge = {"judge_system": judge_system, "judge_user": judge_user}
+def _prompts(sources: _Sources, has_banking: bool) -> Prompts:
+    steps = sources.results(_AGENT, "LLMGTAgent", "make_agent_instructions_from_action")
+    if len(steps) != len(_STEPS):
+        raise SourceShapeError(f"{_AGENT}: {len(steps)} ways to tell a step, not {len(_STEPS)}")
     return Prompts.model_validate(
-        {**agent, "user_system_prompt": user, **steps, **judge, **banking}
+        {
+            **{name: sources.text(*place) for name, place in _TEXTS.items()},
+            **dict(zip(_STEPS, steps, strict=True)),
+            "judge_user": sources.parts(*_JUDGE_USER),
+            **({"banking": _banking_prompts(sources)} if has_banking else {}),
+        }
     )
-
-
-def _agent_texts(module: Scope) -> dict[str, str]:
-    solo = module.class_("LLMSoloAgent")
-    return {
-        "agent_instruction": module.text("AGENT_INSTRUCTION"),
-        "agent_system_prompt": module.text("SYSTEM_PROMPT"),
-        "gt_instruction": module.text("AGENT_GT_INSTRUCTION"),
-        "gt_system_prompt": module.text("SYSTEM_PROMPT_GT"),
-        "solo_instruction": module.text("AGENT_SOLO_INSTRUCTION"),
-        "solo_system_prompt": module.text("SYSTEM_PROMPT_SOLO"),
-        "solo_stop_function_name": solo.text("STOP_FUNCTION_NAME"),
-        "solo_transfer_tool_name": solo.text("TRANSFER_TOOL_NAME"),
-        "solo_stop_token": solo.text("STOP_TOKEN"),
-    }
-
-
-def _step_texts(module: Scope) -> dict[str, TextParts]:
-    method = module.class_("LLMGTAgent").function("make_agent_instructions_from_action")
-    steps = [parts(node, method.place) for node in method.return_values()]
-    if len(steps) != 4:
-        raise SourceShapeError(f"{method.place}: {len(steps)} results, not 4")
-    return {
-        "gt_step_user_with_arguments": steps[0],
-        "gt_step_user_without_arguments": steps[1],
-        "gt_step_assistant_with_arguments": steps[2],
-        "gt_step_assistant_without_arguments": steps[3],
-    }
-
-
-def _judge_texts(module: Scope) -> tuple[str, TextParts]:
-    method = module.class_("NLAssertionsEvaluator").function("evaluate_nl_assertions")
-    return method.text("system_prompt"), method.parts("user_prompt")
 
 
 def _banking_prompts(sources: _Sources) -> BankingPrompts:
+    instructions = (f"{_BANKING}/retrieval.py", "format_all_tools_dense_instructions")
     return BankingPrompts(
-        dense_instructions=sources.read(
-            f"{_BANKING}/retrieval.py",
-            lambda module: _result(module.function("format_all_tools_dense_instructions"), -1),
-        ),
-        reranker_prompt=sources.read(
-            _RERANKER, lambda module: module.text("DEFAULT_POINTWISE_PROMPT")
-        ),
-        qwen_query_instruction=sources.read(
-            _EMBEDDER, lambda module: module.text("DEFAULT_QWEN_QUERY_INSTRUCTION")
-        ),
-        qwen_query=sources.read(
-            _EMBEDDER,
-            lambda module: _result(module.class_("OpenRouterEmbedder").function("_format_text"), 0),
-        ),
+        dense_instructions=sources.result(-1, *instructions),
+        reranker_prompt=sources.text(_RERANKER, "DEFAULT_POINTWISE_PROMPT"),
+        qwen_query_instruction=sources.text(_EMBEDDER, "DEFAULT_QWEN_QUERY_INSTRUCTION"),
+        qwen_query=sources.result(0, _EMBEDDER, "OpenRouterEmbedder", "_format_text"),
     )
 
 
-def _result(function: Scope, position: int) -> TextParts:
-    results = function.return_values()
-    return parts(results[position] if results else None, function.place)
-
-
-def _tools(sources: _Sources) -> dict[str, DomainTools]:
-    stop = sources.read(
-        _AGENT,
-        lambda module: module.class_("LLMSoloAgent").function("add_stop_tool").function("done"),
-    )
-    found = {"solo": DomainTools(assistant=(tool_text(stop),))}
+def _tools(sources: _Sources, has_banking: bool) -> dict[str, DomainTools]:
+    stop = sources.read(_tool_text, _AGENT, "LLMSoloAgent", "add_stop_tool", "done")
+    found = {"solo": DomainTools(assistant=(stop,))}
     for domain, (assistant, user) in _TOOLKITS.items():
-        if domain == "mock" and not sources.mock_user_has_tools:
-            user = None
+        folder = f"{_DOMAINS}/{domain}"
+        offered = user and (domain != "mock" or has_banking)
         found[domain] = DomainTools(
-            assistant=_toolkit(sources, f"{_DOMAINS}/{domain}/tools.py", assistant),
-            user=_toolkit(sources, f"{_DOMAINS}/{domain}/user_tools.py", user) if user else (),
+            assistant=sources.tools(f"{folder}/tools.py", assistant),
+            user=sources.tools(f"{folder}/user_tools.py", user) if user and offered else (),
         )
-    if sources.has_banking:
+    if has_banking:
         found["banking_knowledge"] = _banking_tools(sources)
     return found
 
 
-def _toolkit(sources: _Sources, name: str, toolkit: str) -> tuple[ToolText, ...]:
-    return sources.read(name, lambda module: tools_of(module.class_(toolkit)))
-
-
 def _banking_tools(sources: _Sources) -> DomainTools:
-    def both(module: Scope) -> DomainTools:
-        agent, user = module.class_("KnowledgeTools"), module.class_("KnowledgeUserTools")
-        return DomainTools(
-            assistant=tools_of(agent),
-            user=tools_of(user),
-            retrieval=retrieval,
-            discoverable_assistant=discoverable_tools_of(agent),
-            discoverable_user=discoverable_tools_of(user),
-        )
+    def discoverable(toolkit: Scope) -> tuple[DiscoverableTool, ...]:
+        return tuple(map(discoverable_tool, _functions_marked(toolkit, "is_discoverable_tool")))
 
-    mixins = f"{_BANKING}/retrieval_mixins.py"
-    retrieval = tuple(tool for name in _RETRIEVAL for tool in _toolkit(sources, mixins, name))
-    return sources.read(f"{_BANKING}/tools.py", both)
-
-
-def _models(sources: _Sources) -> dict[str, dict[str, ModelText]]:
-    return {
-        domain: {name: _model(sources, f"{_DOMAINS}/{domain}/{file}", name) for name in names}
-        for domain, (file, names) in _MODELS.items()
-    }
-
-
-def _model(sources: _Sources, file: str, name: str) -> ModelText:
-    return sources.read(file, lambda module: model_text(module.class_(name)))
+    tools, mixins = f"{_BANKING}/tools.py", f"{_BANKING}/retrieval_mixins.py"
+    return DomainTools(
+        assistant=sources.tools(tools, "KnowledgeTools"),
+        user=sources.tools(tools, "KnowledgeUserTools"),
+        retrieval=tuple(tool for name in _RETRIEVAL for tool in sources.tools(mixins, name)),
+        discoverable_assistant=sources.read(discoverable, tools, "KnowledgeTools"),
+        discoverable_user=sources.read(discoverable, tools, "KnowledgeUserTools"),
+    )

@@ -1,12 +1,12 @@
-"""The original's words and form: with them a request equals the one that the original makes.
+"""The words and form of requests; with the original's a request equals the one that it makes.
 
-A run has one ``Wording``; agent, user and judge make every request with it. The original's is here.
-Our own, and the choice between them, is in ``tau2/wording.py``, because its hash covers the tools
-of every domain.
+A run has one ``Wording``; agent, user and judge make every request with it. The choice between the
+original's and our own is in ``tau2/wording.py``, because the hash of ours covers the tools of every
+domain.
 
-Its words are laid over our own tool schemas. Names, types and defaults are the same in both;
-descriptions are replaced or removed. The keys are put into the order in which pydantic writes them,
-whatever the installed release does.
+The original's words are laid over our own tool schemas. Names, types and defaults are the same in
+both; descriptions are replaced or removed. The keys are put into the order in which pydantic writes
+them, whatever the installed release does.
 
 Equal at the point where the original hands over to LiteLLM: ``request_body`` is that object.
 After tau2-bench v0.2.0 and v1.0.1, src/tau2/utils/llm_utils.py (MIT, Sierra Research).
@@ -17,17 +17,25 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import is_
-from typing import Any, ClassVar, Literal, NamedTuple, cast
+from typing import Any, ClassVar, Literal, cast
 
 from maseval.benchmark.tau2.data import title_of
 from maseval.benchmark.tau2.formats.message import (
     Tau2Message,
     Tau2ToolCall,
     check_sendable,
+    to_chat,
     tool_calls_of,
     with_thought,
 )
-from maseval.benchmark.tau2.texts.prompts import function_text
+from maseval.benchmark.tau2.texts.prompts import (
+    agent_prompt,
+    fill_template,
+    function_text,
+    resolution_steps,
+    template,
+    user_prompt,
+)
 from maseval.benchmark.tau2.texts.texts import (
     ModelText,
     TextParts,
@@ -50,15 +58,15 @@ SOLO = "solo"
 """The pseudo-domain of the tool with which an agent without a user stops."""
 
 
-class JudgePrompts(NamedTuple):
-    """The prompts of a judge: how to grade, and what."""
-
-    system: str
-    user: str
+_SEED_PATHS: dict[ModelRole, str] = {
+    "agent": "agents/default_agent",
+    "user": "simulators/user",
+    "judge": "evaluators/nl_judge",
+}
 
 
 class Wording(ABC):
-    """The words and the form of all requests of a run to its models."""
+    """The words and the form of all requests of a run to its models: our own, unless overridden."""
 
     name: ClassVar[str]
     message_form = MessageForm.PLAIN
@@ -85,49 +93,54 @@ class Wording(ABC):
         """Return the name and hash, for a run's configuration."""
         return {"name": self.name, "sha256": self.sha256}
 
-    @abstractmethod
     def agent_prompt(self, policy: str) -> str:
         """Return the system prompt of the reference agent."""
+        return agent_prompt(policy)
 
-    @abstractmethod
     def oracle_prompt(self, policy: str, actions: Actions) -> str:
         """Return the system prompt of an agent that is shown the reference solution."""
+        instruction = template("oracle_instruction")
+        return agent_prompt(
+            policy, instruction=instruction, resolution_steps=resolution_steps(actions)
+        )
 
-    @abstractmethod
     def solo_prompt(self, policy: str, ticket: str) -> str:
         """Return the system prompt of an agent that works from a ticket."""
+        return agent_prompt(policy, instruction=template("solo_instruction"), ticket=ticket)
 
-    @abstractmethod
     def user_prompt(self, guidelines: str, scenario: str | None) -> str:
         """Return the system prompt of the simulated user."""
+        return user_prompt(guidelines, scenario)
 
-    @abstractmethod
     def judge_prompts(
         self, messages: Sequence[Tau2Message], assertions: Sequence[str]
-    ) -> JudgePrompts:
-        """Return the prompts of the judge of natural-language assertions."""
+    ) -> tuple[str, str]:
+        """Return the prompts of a judge of natural-language assertions: how to grade, and what."""
+        holes = {"conversation": conversation_text(messages), "assertions": str(list(assertions))}
+        return template("judge_system"), fill_template("judge_user", holes)
 
-    @abstractmethod
     def tools(
         self, definitions: Sequence[Mapping[str, Any]], domain: str, side: Side = "assistant"
     ) -> list[ToolSchema]:
         """Return tool definitions of one side of a domain, described in these words."""
+        return [dict(definition) for definition in definitions]
 
-    @abstractmethod
     def chat(self, messages: Iterable[Tau2Message]) -> list[Message]:
         """Return a conversation in the form in which a model is sent it."""
+        every = self._sendable(messages)
+        return [with_thought(chat, said) for chat, said in zip(to_chat(every), every, strict=True)]
 
-    @abstractmethod
     def params(self, model_id: str, llm_args: Mapping[str, object] | None) -> dict[str, object]:
         """Return the parameters of a request to agent or user, given those asked for."""
+        return {"temperature": 0.0, **self._thinking(model_id), **(llm_args or {})}
 
-    @abstractmethod
     def judge_params(self, model_id: str) -> dict[str, object]:
         """Return the parameters of a request to the judge."""
+        return {"temperature": 0.0}
 
-    @abstractmethod
     def seed(self, role: ModelRole, seeds: SeedGenerator) -> int | None:
         """Return the seed of a model in one repetition."""
+        return seeds.derive_seed(_SEED_PATHS[role])
 
 
 def conversation_text(messages: Iterable[Tau2Message]) -> str:
@@ -144,13 +157,6 @@ def format_texts_config(config: Mapping[str, object], digits: int = 12) -> str:
 RETRIES = 3
 
 
-class _DescribedTools(NamedTuple):
-    """Tool definitions of ours, and the schemas that were made of them."""
-
-    definitions: Sequence[Mapping[str, Any]]
-    schemas: Sequence[ToolSchema]
-
-
 class OriginalWording(Wording):
     """The words of one version of the original, which are fetched, and its form of a request."""
 
@@ -160,7 +166,7 @@ class OriginalWording(Wording):
         super().__init__(participants)
         self.texts = texts
         self.message_form = MessageForm.NULLS if participants.sends_nulls else MessageForm.NO_NULLS
-        self._described: dict[tuple[str, ...], _DescribedTools] = {}
+        self._described: dict[tuple[str, ...], tuple[Any, list[ToolSchema]]] = {}
 
     @property
     def sha256(self) -> str:
@@ -210,28 +216,27 @@ class OriginalWording(Wording):
 
     def judge_prompts(
         self, messages: Sequence[Tau2Message], assertions: Sequence[str]
-    ) -> JudgePrompts:
+    ) -> tuple[str, str]:
         values = {
             "trajectory_str": conversation_text(messages),
             "nl_assertions": str(list(assertions)),
         }
         prompts = self.texts.prompts
-        return JudgePrompts(prompts.judge_system, fill_parts(prompts.judge_user, values))
+        return prompts.judge_system, fill_parts(prompts.judge_user, values)
 
     def tools(
         self, definitions: Sequence[Mapping[str, Any]], domain: str, side: Side = "assistant"
     ) -> list[ToolSchema]:
         """Return the definitions; a domain that the original does not have keeps its own texts."""
         if domain not in self.texts.tools:
-            return [dict(definition) for definition in definitions]
+            return super().tools(definitions, domain, side)
         names = [definition["function"]["name"] for definition in definitions]
         # The same for every simulation of a domain; to describe them takes longer than all else.
-        kept = self._described.get((domain, side, *names))
-        if kept is None or not all(map(is_, kept.definitions, definitions)):
-            described = self._describe(definitions, names, domain, side)
-            kept = _DescribedTools(tuple(definitions), described)
-            self._described[(domain, side, *names)] = kept
-        return [dict(schema) for schema in kept.schemas]
+        described, schemas = self._described.get((domain, side, *names), ((), []))
+        if not described or not all(map(is_, described, definitions)):
+            schemas = self._describe(definitions, names, domain, side)
+            self._described[(domain, side, *names)] = tuple(definitions), schemas
+        return [dict(schema) for schema in schemas]
 
     def _describe(
         self, definitions: Sequence[Mapping[str, Any]], names: list[str], domain: str, side: Side

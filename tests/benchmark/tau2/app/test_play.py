@@ -13,7 +13,7 @@ from maseval.benchmark.tau2.players.scripted import GOODBYE, requests_in
 from maseval.benchmark.tau2.world.tasks import TaskSpec
 from maseval.commands import compare, runs, show, tau2
 from maseval.core.exceptions import ConfigurationError, MASEvalError
-from maseval.runs import RunConfigError, RunFolder, Simulation
+from maseval.runs import RunConfigError, RunFolder
 
 TASK = "renew_own_not_husbands"
 
@@ -35,75 +35,65 @@ def leaving(view):
     raise KeyboardInterrupt
 
 
-def played(play, *moves):
-    """Play with these moves; return the result, and what was seen at each move and at the end."""
-    left, seen = list(moves), []
+def played(*messages, **options):
+    """Play with these messages; return the result, and what was seen at each and at the end."""
+    left, seen = list(messages), []
 
     def ask(view):
         seen.append(view)
         return left.pop(0)(view)
 
-    result = play.run(ask)
+    result = tau2.play(**{"domain": "library", "ask": ask} | options)
     assert not left
-    return result, [*seen, play.seat.view]
+    return result, [*seen, result.view]
 
 
-def play_gold(play):
-    actions = gold_actions(play.simulation.domain, play.simulation.task_id)
-    return played(play, *map(calling, actions), saying(GOODBYE))
+def play_gold(folder, task_id=TASK):
+    """Play what the reference does; without a task, the next one is played."""
+    actions = None
+
+    def ask(view):
+        nonlocal actions
+        if actions is None:
+            actions = gold_actions("library", view.task_id)
+        return calling(actions.pop(0))(view) if actions else view.say(GOODBYE)
+
+    return tau2.play(domain="library", task_id=task_id, output=folder, ask=ask)
 
 
-def test_a_person_who_does_what_the_reference_does_passes(tmp_path):
-    play = tau2.play(domain="library", task_id=TASK, output=tmp_path / "run")
+def test_a_person_who_does_what_the_reference_does_passes_and_is_marked_as_human(tmp_path):
+    found = play_gold(tmp_path / "me")
 
-    result, seen = play_gold(play)
-
-    assert play.ending == "The conversation is over: the customer has left."
-    assert seen[-1].messages[-1]["role"] == "user"
-    assert result.complete and result.summary.overall.passed == 1 and play.has_verdict
-    [line] = show(tmp_path / "run").lines
+    assert found.ending == "The conversation is over: the customer has left."
+    assert found.view.messages[-1]["role"] == "user"
+    assert found.run.complete and found.run.summary.overall.passed == 1 and found.has_verdict
+    [line] = show(tmp_path / "me").lines
     assert (line.ended, line.reward) == ("user_stop", 1.0)
-
-
-def test_a_person_plays_in_the_thread_that_asks_also_against_the_clock(tmp_path):
-    play = tau2.play(domain="library", task_id=TASK, output=tmp_path / "run", timeout=600)
-    threads = []
-
-    def ask(view):
-        threads.append(threading.current_thread())
-        return view.finish()
-
-    assert play.run(ask).complete and threads == [threading.main_thread()]
-
-
-def test_whoever_moves_after_the_time_is_up_is_told_so(tmp_path):
-    play = tau2.play(domain="library", task_id=TASK, output=tmp_path / "run", timeout=0.01)
-
-    def ask(view):
-        time.sleep(0.05)
-        return view.finish()
-
-    play.run(ask)
-
-    assert play.ending == "The conversation is over: the time limit is reached."
-
-
-def test_the_run_is_marked_as_human_wherever_it_is_looked_at(tmp_path):
-    play_gold(tau2.play(domain="library", task_id=TASK, output=tmp_path / "me"))
-    tau2.run(domain="library", task_id=[TASK], agent="gold", output=tmp_path / "gold")
     report = next(RunFolder.read(tmp_path / "me").reports())
-
-    [state] = [state for state in runs(tmp_path) if state.name == "me"]
-    assert state.config["agent"] == {"player": "human"}
     assert report["config"]["agents"]["human"]["model_id"] == "human"
     assert report["config"]["benchmark"]["human"] == {"plays": "agent"}
+    tau2.run(domain="library", task_id=[TASK], agent="gold", output=tmp_path / "gold")
+    [state] = [state for state in runs(tmp_path) if state.name == "me"]
+    assert state.config["agent"] == {"player": "human"}
     compared = compare([tmp_path / "me", tmp_path / "gold"])
     assert "me: a person played the agent, not a model" in compared.cautions
 
 
-def test_what_cannot_be_done_is_refused_and_not_recorded(tmp_path):
-    play = tau2.play(domain="library", output=tmp_path / "run")
+def test_a_person_plays_in_the_thread_that_asks_and_is_told_when_the_time_is_up(tmp_path):
+    threads = []
 
+    def ask(view):
+        threads.append(threading.current_thread())
+        time.sleep(0.05)
+        return view.finish()
+
+    found = tau2.play(domain="library", output=tmp_path / "run", timeout=0.01, ask=ask)
+
+    assert threads == [threading.main_thread()]
+    assert found.ending == "The conversation is over: the time limit is reached."
+
+
+def test_what_cannot_be_done_is_refused_and_not_recorded(tmp_path):
     def ask(view):
         with pytest.raises(ConfigurationError, match="no tool 'fly'"):
             view.call_tool("fly", {})
@@ -111,18 +101,18 @@ def test_what_cannot_be_done_is_refused_and_not_recorded(tmp_path):
             view.say("  ")
         return view.finish("Goodbye")
 
-    play.run(ask)
+    tau2.play(domain="library", output=tmp_path / "run", ask=ask)
 
     messages = show(tmp_path / "run", TASK).messages
-    assert [message["text"] for message in messages][-1] == "Goodbye" and len(messages) == 3
+    assert messages[-1]["text"] == "Goodbye ###STOP###" and len(messages) == 3
 
 
 def interrupted(folder, **options):
     """One that was left after the first call of the reference solution, and a text."""
-    play = tau2.play(domain="library", task_id=TASK, output=folder, **options)
     first = gold_actions("library", TASK)[0]
-    result, seen = played(play, calling(first), saying("One moment."), leaving)
-    assert not result.complete and not play.has_verdict
+    moves = calling(first), saying("One moment."), leaving
+    found, seen = played(*moves, task_id=TASK, output=folder, **options)
+    assert not found.run.complete and not found.has_verdict
     return seen[-1]
 
 
@@ -134,20 +124,15 @@ def test_an_interrupted_simulation_is_kept_and_continued_where_it_was(tmp_path):
     left = interrupted(tmp_path / "run")
     assert "One moment." in [each.get("text") for each in show(tmp_path / "run", TASK).messages]
 
-    play = tau2.play(domain="library", task_id=TASK, output=tmp_path / "run")
     moves = map(calling, gold_actions("library", TASK)[1:])
-    result, seen = played(play, *moves, saying(GOODBYE))
+    found, seen = played(*moves, saying(GOODBYE), task_id=TASK, output=tmp_path / "run")
 
     assert texts(seen[0].messages) == texts(left.messages)
-    assert result.summary.overall.passed == 1
-    ids = [call["id"] for call in called(tmp_path / "run")]
-    assert len(ids) == len(set(ids)) == 3
-
-
-def called(folder):
-    [report] = RunFolder.read(folder).reports()
+    assert found.run.summary.overall.passed == 1
+    [report] = RunFolder.read(tmp_path / "run").reports()
     messages = report["traces"]["environment"]["simulation"]["messages"]
-    return [call for each in messages for call in each.get("tool_calls") or ()]
+    ids = [call["id"] for each in messages for call in each.get("tool_calls") or ()]
+    assert len(ids) == len(set(ids)) == 3
 
 
 def test_a_customer_played_by_a_model_is_not_asked_again_for_what_it_said(tmp_path):
@@ -157,8 +142,8 @@ def test_a_customer_played_by_a_model_is_not_asked_again_for_what_it_said(tmp_pa
     left = interrupted(tmp_path / "run", **model)
     script.write_text(json.dumps(["Thanks. ###STOP###"]))
 
-    play = tau2.play(domain="library", task_id=TASK, output=tmp_path / "run", **model)
-    _, (first, last) = played(play, saying("Anything else?"))
+    given = {"task_id": TASK, "output": tmp_path / "run", **model}
+    _, (first, last) = played(saying("Anything else?"), **given)
 
     assert texts(first.messages) == texts(left.messages)
     assert last.messages[-1]["content"] == "Thanks. ###STOP###"
@@ -172,63 +157,27 @@ def test_ctrl_c_while_the_other_side_answers_interrupts_at_the_persons_next_turn
 
     register_model("ringing", lambda name, **options: ScriptedModelAdapter(customer))
     given = {"user_model": "ringing/customer", "texts": "ours", "output": tmp_path / "run"}
-    play = tau2.play(domain="library", task_id=TASK, **given)
 
-    result, seen = played(play, saying("One moment."))
+    found, seen = played(saying("One moment."), task_id=TASK, **given)
 
-    assert not result.complete and not play.has_verdict
+    assert not found.run.complete and not found.has_verdict
     assert texts(seen[-1].messages)[-2:] == [("assistant", "One moment."), ("user", "Hello.")]
-
-
-def test_an_interrupted_simulation_can_begin_anew(tmp_path):
-    interrupted(tmp_path / "run")
-
-    play = tau2.play(domain="library", task_id=TASK, output=tmp_path / "run", resume=False)
-    result, seen = play_gold(play)
-
-    assert len(seen[0].messages) == 2
-    assert result.complete and play.has_verdict
-
-
-def test_an_interrupted_simulation_can_be_dropped_but_not_a_run_that_was_there(tmp_path):
-    play_gold(tau2.play(domain="library", task_id=TASK, output=tmp_path / "run"))
-    more = tau2.play(domain="library", output=tmp_path / "run")
-    other = tau2.play(domain="library", output=tmp_path / "other")
-    for each in (more, other):
-        played(each, leaving)
-
-    assert not more.drop() and (tmp_path / "run").exists()
-    assert other.drop() and not (tmp_path / "other").exists()
 
 
 def test_task_after_task_is_added_to_one_run(tmp_path):
     folder = tmp_path / "run"
     for task_id in (None, None, "first_waiver"):
-        play_gold(tau2.play(domain="library", task_id=task_id, output=folder))
+        play_gold(folder, task_id)
 
     recorded = [one.task_id for one in RunFolder.read(folder).recorded]
     assert recorded == [TASK, "renewal_somebody_waits", "first_waiver"]
     with pytest.raises(ConfigurationError, match="task first_waiver of library has been played"):
-        tau2.play(domain="library", task_id="first_waiver", output=folder)
-    play = tau2.play(domain="library", side="user", output=folder)
+        play_gold(folder, "first_waiver")
     with pytest.raises(RunConfigError, match="another configuration"):
-        play.run(leaving)
-
-
-def test_who_gives_up_as_the_agent_has_failed(tmp_path):
-    play = tau2.play(domain="library", task_id=TASK, output=tmp_path / "run")
-
-    result, _ = played(play, lambda view: view.give_up())
-
-    assert play.has_verdict and result.summary.overall.passed == 0
-    assert RunFolder.read(tmp_path / "run").recorded == {
-        Simulation("library", TASK, 0): "agent_error"
-    }
+        played(side="user", output=folder)
 
 
 def test_a_person_plays_the_customer_against_a_scripted_agent(tmp_path):
-    play = tau2.play(domain="library", side="user", output=tmp_path / "run")
-
     def ask(view):
         assert "Salt Road" in view.text and "policy" not in view.text.lower()
         text = str(view.messages[-1]["content"])
@@ -237,7 +186,9 @@ def test_a_person_plays_the_customer_against_a_scripted_agent(tmp_path):
             return view.finish("Thank you.")
         return view.call_tool(*wanted[0]) if wanted else view.say("Please renew my book.")
 
-    assert play.run(ask).summary.overall.passed == 1
+    found = tau2.play(domain="library", side="user", output=tmp_path / "run", ask=ask)
+
+    assert found.run.summary.overall.passed == 1
     [state] = runs(tmp_path)
     assert state.config["user"] == {"player": "human"}
     assert state.config["agent"] == {"player": "gold"}
@@ -245,17 +196,16 @@ def test_a_person_plays_the_customer_against_a_scripted_agent(tmp_path):
 
 @pytest.mark.data
 def test_in_telecom_the_customer_has_a_phone(tau2_data, tmp_path):
-    play = tau2.play(domain="telecom", side="user", agent="noop", output=tmp_path / "run")
-    result, (first, second, _) = played(
-        play,
+    found, (first, second, _) = played(
         lambda view: view.call_tool("toggle_data", {}),
-        lambda view: view.finish(way="transfer"),
+        lambda view: view.finish(transferred=True),
+        **{"domain": "telecom", "side": "user", "agent": "noop", "output": tmp_path / "run"},
     )
 
     names = {tool["function"]["name"] for tool in first.tools}
     assert {"toggle_data", "check_status_bar"} <= names
     assert second.messages[-1]["role"] == "tool"
-    assert show(result.folder, "0").messages[-1]["text"].endswith("###TRANSFER###")
+    assert show(found.run.folder, "0").messages[-1]["text"].endswith("###TRANSFER###")
 
 
 @pytest.mark.parametrize(
@@ -270,6 +220,6 @@ def test_in_telecom_the_customer_has_a_phone(tau2_data, tmp_path):
 )
 def test_what_cannot_be_played_is_refused_before_anything_begins(options, words, tmp_path):
     with pytest.raises(MASEvalError, match=words):
-        tau2.play(domain="library", output=tmp_path / "run", **options)
+        played(output=tmp_path / "run", **options)
 
     assert not (tmp_path / "run").exists()

@@ -39,7 +39,7 @@ def test_policy_ticket_scenario_and_conversation_are_inserted_as_they_are(origin
     assert original.solo_prompt("p", sly).count(sly) == 1
     assert f"look(at={sly})" in original.oracle_prompt("p", [action])
     assert original.user_prompt(sly, sly).count(sly) == 2
-    assert f"user: {sly}" in original.judge_prompts(said, ["a"]).user
+    assert f"user: {sly}" in original.judge_prompts(said, ["a"])[1]
 
 
 def test_every_trial_has_one_seed_whatever_the_task_and_the_judge_has_none(original):

@@ -13,6 +13,7 @@ from maseval.core.engine.processes import ProcessEngine, may_fork
 from maseval.core.exceptions import NotRunError, OutputExistsError
 from maseval.core.storage.files import atomic_file
 from maseval.interface.signing import is_signed, signature
+from maseval.runs import RunFolder
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,16 @@ def _open_certifiable(
     if source.folder is not None and not source.folder.recorded:
         raise NotRunError(f"{source.path} has no finished simulation yet; nothing to certify")
     return source, source.simulations(domain, data_version)
+
+
+def certificate_of(folder: RunFolder) -> str:
+    """Return the certificate of what a run holds."""
+    return certify(folder.path, partial=True).certificate.to_json()
+
+
+def certificate_differences(certificate: Path, folder: RunFolder) -> list[str]:
+    """Return the differences between a run and its certificate."""
+    return verify(certificate, folder.path).differences
 
 
 @dataclass(frozen=True)

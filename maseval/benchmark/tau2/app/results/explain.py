@@ -12,7 +12,12 @@ from typing import NamedTuple
 from maseval.app.results.explained import Section, VerdictExplanation, misfit, sections_of
 from maseval.app.results.finding import trial_numbered, trials_named
 from maseval.benchmark.tau2.app.results.results_file_run import ResultsFileRun
-from maseval.benchmark.tau2.app.results.reviewed import check_report, errata_of_report
+from maseval.benchmark.tau2.app.results.reviewed import (
+    check_report,
+    check_soundness,
+    check_user_of_report,
+    errata_of_report,
+)
 from maseval.benchmark.tau2.app.results.sources import ReadReport, read_report
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.formats.message import render_call
@@ -180,6 +185,20 @@ def diagnose(report: Report) -> Diagnosis | None:
     if last is None or last[0] is not report:
         _last = last = report, _diagnose(report)
     return last[1]
+
+
+def find_all(report: Report) -> list[Finding]:
+    """Return who failed, which rules were broken, what the user did wrong, and what the task is."""
+    found, policy, sound = diagnose(report), check_report(report), check_soundness(report)
+    cause = None if found is None else beside_policy(found.cause, policy)
+    causes, errata = ([] if each is None else [each] for each in (cause, sound))
+    return [*causes, *policy, *check_user_of_report(report, cause), *errata]
+
+
+def explanation_of(report: Report) -> VerdictExplanation | None:
+    """Return what explains the verdict on a failure, if there is one to explain."""
+    found = diagnose(report)
+    return None if found is None else found.explanation
 
 
 def _diagnose(report: Report) -> Diagnosis | None:

@@ -6,13 +6,15 @@ recorded rewards count, and a note says so.
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from pathlib import Path
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any
 
-from maseval.app.benchmarks import OnProgress, RecordedOutcomes
+from maseval.app.benchmarks import OnProgress, RecordedOutcomes, support_for
 from maseval.app.results.examined import examine_run
+from maseval.app.results.recording import notes_on
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup, RecordedSide
+from maseval.benchmark.tau2.app.results.results_file_run import ResultsFileRun
 from maseval.benchmark.tau2.app.results.sources import own_judge, read_report
 from maseval.benchmark.tau2.data_loader import data_fingerprint
 from maseval.benchmark.tau2.domains import UnknownDomainError
@@ -25,19 +27,18 @@ from maseval.benchmark.tau2.rescoring.findings import (
 from maseval.benchmark.tau2.rescoring.record import (
     SimulationRecord,
     item_of_report,
-    open_record,
 )
-from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, rescore_record
-from maseval.benchmark.tau2.rescoring.tasks import KnownTasks, task_content
+from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
+from maseval.benchmark.tau2.rescoring.tasks import KnownTasks, policies, task_content
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, RescoredSimulation
-from maseval.benchmark.tau2.results import Omitted, ResultsFile, read_results
+from maseval.benchmark.tau2.results import Omitted, ResultsFile
+from maseval.benchmark.tau2.texts.original import format_texts_config
 from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.outcome import Outcome, TaskKey, parse_report
 from maseval.core.recorded import mapping
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
-from maseval.runs import RunFolder
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import Misstatement, VerdictChecker
 
@@ -57,21 +58,12 @@ def data_digest(fingerprint: object) -> str:
     return digest({name: part for name, part in parts if name != TASKS})
 
 
-def outcomes_of_file(
-    path: Path, options: ScoringOptions, on_progress: OnProgress | None = None
-) -> RecordedOutcomes:
-    """Recompute every planned simulation of a results file; a missing one has no verdict.
+def outcomes_of_file(run: ResultsFileRun) -> RecordedOutcomes:
+    """Return every planned simulation of a results file; a missing one has no verdict.
 
     Simulations of tasks that the benchmark does not have cannot be compared and are left out.
     """
-    results = read_results(path)
-    whole = open_record(results, options.domain, version=options.data_version)
-
-    def say(done: int) -> None:
-        if on_progress is not None:
-            on_progress(done, whole.expected)
-
-    found = rescore_record(whole, options, on_progress=say)
+    found, options = run.recount, run.options
     foreign = {each.slot for each in found.simulations if each.problem == FOREIGN_TASK}
     known = {name: found.known_tasks(domain) for name, domain in found.domains.items()}
     if not options.embedded_tasks:
@@ -84,14 +76,14 @@ def outcomes_of_file(
     ]
     if any(each.slot not in foreign and found.misfit(each) for each in found.simulations):
         words = "; ".join(map(in_words, shuffled_task_ids(found)))
-        raise ConfigurationError(f"{path} cannot be compared task by task: {words}")
+        raise ConfigurationError(f"{run.path} cannot be compared task by task: {words}")
     notes = [*options.marks, *map(in_words, record_findings(found))]
-    tasks = _task_digests(outcomes, known, {} if options.remap_tasks else whole.tasks)
+    tasks = _task_digests(outcomes, known, {} if options.remap_tasks else found.record.tasks)
     gone = [
         TaskKey(name, each) for name, (_, _, absent) in found.unlisted.items() for each in absent
     ]
-    settings = _settings(results, found)
-    return RecordedOutcomes(outcomes, len(found.slots), settings, notes, tasks, gone)
+    settings = _settings(run.file, found)
+    return RecordedOutcomes(run, outcomes, len(found.slots), settings, notes, tasks, gone)
 
 
 def _task_digests(
@@ -129,33 +121,46 @@ def _side(side: RecordedSide) -> dict[str, object] | str | None:
     return {"model": side.model, "args": dict(side.model_args)}
 
 
-def outcomes_of_run(
-    folder: RunFolder,
-    config: Mapping[str, object],
-    options: ScoringOptions,
-    on_progress: OnProgress | None = None,
+def run_outcomes(
+    recording: Recording, options: ScoringOptions, on_progress: OnProgress | None = None
 ) -> RecordedOutcomes:
-    """Return the finished simulations of a run, recomputed where the data is what it was."""
+    """Return the finished simulations, recomputed where the data is what it was."""
+    if isinstance(recording, ResultsFileRun):
+        return outcomes_of_file(recording)
     tasks: dict[TaskKey, str] = {}
+    held = recording
     if options.as_recorded:
-        outcomes = [parse_report(report).outcome for report in folder.reports()]
+        outcomes = [parse_report(report).outcome for report in recording.reports()]
         notes: list[str | None] = [*ScoringOptions(as_recorded=True).marks]
     else:
-        found = examine_run(folder, (), on_progress)
-        outcomes = [*found.lines]
+        found = examine_run(recording, (), on_progress)
+        held, outcomes = found.folder, [*found.lines]
         notes = [] if found.check is None else [found.check.note_on_recomputed]
         if found.check is None or not found.check.obstacle:
-            release = release_named(RecordedSetup.of(folder.config.values).release)
+            release = release_named(RecordedSetup.of(recording.config.values).release)
             names = {one.domain for one in outcomes}
             known = {each: KnownTasks(release.domain(each), version=release.name) for each in names}
             tasks = _task_digests(outcomes, known)
-    if folder.damaged:
-        lost = [one for one in folder.planned if one not in folder.recorded]
+    if recording.damaged:
+        lost = [one for one in recording.planned if one not in recording.recorded]
         notes.append(
-            f"{len(lost)} of {len(folder.planned)} simulations have no record and no verdict"
+            f"{len(lost)} of {len(recording.planned)} simulations have no record and no verdict"
         )
-    every = [*filter(None, notes), *folder.notes]
-    return RecordedOutcomes(outcomes, len(folder.planned), config, every, tasks)
+    every = [*filter(None, notes), *notes_on(recording)]
+    planned = len(recording.planned)
+    settings = support_for(recording).settings(recording)
+    return RecordedOutcomes(held, outcomes, planned, settings, every, tasks)
+
+
+def settings_of_run(config: dict[str, object]) -> dict[str, object]:
+    """Return the settings of a run with one word for data and texts, so that others take a line."""
+    data = config.get("data")
+    if isinstance(data, Mapping):
+        config["data"] = {name: data_digest(each) for name, each in data.items()}
+    texts = config.get("texts")
+    if isinstance(texts, Mapping):
+        config["texts"] = format_texts_config(texts)
+    return config
 
 
 def verdict_checker(folder: Recording) -> VerdictChecker:
@@ -175,9 +180,9 @@ def verdict_checker(folder: Recording) -> VerdictChecker:
     return check
 
 
-def verdict_obstacle(config: Mapping[str, Any]) -> str | None:
-    """Return the reason why verdicts cannot be recomputed; ``config`` is that of the run."""
-    words, setup = "rewards as recorded, not recomputed", RecordedSetup.of(config)
+def verdict_obstacle(folder: Recording) -> str | None:
+    """Return the reason why the verdicts of a run cannot be recomputed."""
+    words, setup = "rewards as recorded, not recomputed", RecordedSetup.of(folder.config.values)
     for name, recorded in setup.data.items():
         try:
             here = _fingerprint(name, setup)
@@ -202,9 +207,9 @@ def _fingerprint(name: str, setup: RecordedSetup) -> dict[str, Any]:
     return data_fingerprint(name, version=release if name in release.domains else None)
 
 
-def differing_data(config: Mapping[str, object]) -> list[str]:
-    """List the files of a run's domains that are others here; ``config`` is the run's."""
-    setup, found = RecordedSetup.of(config), []
+def differing_data(folder: Recording) -> list[str]:
+    """List the files of a run's domains that are others here."""
+    setup, found = RecordedSetup.of(folder.config.values), []
     for name, recorded in setup.data.items():
         try:
             here = _fingerprint(name, setup)
@@ -226,3 +231,12 @@ def _other_parts(then: Mapping[str, object], here: Mapping[str, object]) -> list
         *sorted(file for file in files if here.get(file) != then.get(file)),
         *(f"task {each}" for each in tasks if tasks[each] != others.get(each)),
     ]
+
+
+def policies_of(folder: Recording) -> dict[str, tuple[str, ...]]:
+    """Return the policies of the domains of a run."""
+    release, found = release_named(RecordedSetup.of(folder.config.values).release), {}
+    for name in sorted({one.domain for one in folder.planned}):
+        with suppress(MASEvalError):  # the data is elsewhere, or the domain somebody else's
+            found[name] = policies(release.domain(name))
+    return found

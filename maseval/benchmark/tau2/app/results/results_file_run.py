@@ -12,6 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import cast
 
+from maseval.app.benchmarks import OnProgress
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
 from maseval.benchmark.tau2.environment import tool_types
 from maseval.benchmark.tau2.rescoring.findings import in_words, record_findings, scoring_remedy
@@ -48,11 +49,16 @@ class ResultsFileRun:
 
     damaged: tuple[DamagedRecord, ...] = ()
 
-    def __init__(self, path: Path, options: ScoringOptions | None = None) -> None:
-        self.path = path
-        self._options = options or ScoringOptions()
-        self._file: ResultsFile = read_results(path)
-        self._setup = RecordedSetup.of_file(self._file)
+    def __init__(
+        self,
+        path: Path,
+        options: ScoringOptions | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> None:
+        self.path, self._on_progress = path, on_progress
+        self.options = options or ScoringOptions()
+        self.file: ResultsFile = read_results(path)
+        self._setup = RecordedSetup.of_file(self.file)
         self.judged = 0
         """The number of simulations judged so far; another thread may ask for it."""
         self.expected = 0
@@ -69,7 +75,7 @@ class ResultsFileRun:
                 "benchmark": "tau2",
                 "tasks": {domain: list(ids) for domain, ids in tasks.items()},
                 "trials": 1 + max(one.trial for one in self.planned),
-                "version": self._recount.version,
+                "version": self.recount.version,
                 "agent": self._setup.agent.name,
                 "user": self._setup.user.name,
                 "seed": self._setup.limits.get("seed"),
@@ -83,8 +89,8 @@ class ResultsFileRun:
     @cached_property
     def _trials(self) -> tuple[RescoredRecord, Mapping[Simulation, list[_StoredReport]]]:
         """All simulations judged again, and where their reports are, by the planned trial."""
-        options = self._options
-        whole = open_record(self._file, options.domain, version=options.data_version)
+        options = self.options
+        whole = open_record(self.file, options.domain, version=options.data_version)
         recount = RescoredRecord(whole, options)
         self.expected = whole.expected
         trials: dict[Simulation, list[_StoredReport]] = defaultdict(list)
@@ -94,12 +100,15 @@ class ResultsFileRun:
             place = self._scratch.put(self._make_report(recount, item, again, passed))
             trials[again.simulation.slot].append((passed, place))
             self.judged += 1
+            if self._on_progress is not None:
+                self._on_progress(self.judged, self.expected)
         if not trials:
             raise ConfigurationError(f"{self.path} holds no simulation; there is nothing to show")
         return recount, trials
 
     @property
-    def _recount(self) -> RescoredRecord:
+    def recount(self) -> RescoredRecord:
+        """All simulations, judged again."""
         return self._trials[0]
 
     def _make_report(
@@ -112,7 +121,7 @@ class ResultsFileRun:
         """Return the report on a simulation, as one of ours would be."""
         judged, recorded = again.simulation, item.recorded or {}
         slot = judged.slot
-        verdict = item.recorded if self._options.as_recorded else again.verdict.reward_info
+        verdict = item.recorded if self.options.as_recorded else again.verdict.reward_info
         simulation = {
             **item.simulation,
             **{"task_id": slot.task_id, "trial": slot.trial, "reward_info": verdict},
@@ -151,7 +160,7 @@ class ResultsFileRun:
     @cached_property
     def planned(self) -> list[Simulation]:
         """Every simulation that should be there."""
-        return list(dict.fromkeys(self._recount.slots))
+        return list(dict.fromkeys(self.recount.slots))
 
     @cached_property
     def recorded(self) -> dict[Simulation, None]:
@@ -167,7 +176,7 @@ class ResultsFileRun:
         if simulation not in self.recorded:
             raise ConfigurationError(f"{self.path} has no {simulation}")
         # Of several in one place, one whose verdict is that of the trial stands for it.
-        verdict = self._recount.passes[simulation]
+        verdict = self.recount.passes[simulation]
         place = next(place for passed, place in self._trials[1][simulation] if passed is verdict)
         report = self._scratch.get(place)
         if "doubt" in report:
@@ -181,11 +190,11 @@ class ResultsFileRun:
     @cached_property
     def notes(self) -> list[str]:
         """Faults of the file, the rules it was judged by, and the number of confirmed verdicts."""
-        recount = self._recount
-        how = [] if self._options.as_recorded else [f"rewards recomputed from {self.path.name}"]
+        recount = self.recount
+        how = [] if self.options.as_recorded else [f"rewards recomputed from {self.path.name}"]
         confirmed, compared = sum(each.agrees for each in recount.simulations), recount.compared
         return [
-            *self._options.marks,
+            *self.options.marks,
             *map(in_words, record_findings(recount)),
             *how,
             f"judged by tau2-bench {recount.version} ({recount.record.version_from})",
@@ -197,7 +206,7 @@ class ResultsFileRun:
     @cached_property
     def faults(self) -> list[Finding]:
         """The reasons why the record is not what was recomputed."""
-        found = [each for each in record_findings(self._recount) if each.weight != "remark"]
+        found = [each for each in record_findings(self.recount) if each.weight != "remark"]
         return [each for each in found if each.kind not in _SHOWN_OTHERWISE]
 
     @cached_property
@@ -206,10 +215,10 @@ class ResultsFileRun:
         doubtful = self.faults
         if not doubtful:
             return None
-        new = self._recount.summary
+        new = self.recount.summary
         return {
             "reasons": list(map(in_words, doubtful)),
-            "recorded": self._recount.recorded_score,
+            "recorded": self.recount.recorded_score,
             "recomputed": None if new is None else new.scores.get(1),
             "remedies": [remedy for each in doubtful if (remedy := scoring_remedy(each))],
         }
@@ -220,7 +229,7 @@ class ResultsFileRun:
         """Say what is wrong with a simulation: its task, or its recorded verdict."""
         if (words := recount.misfit(judged)) is not None:
             return SimulationDoubt(MISFIT, words)
-        if self._options.as_recorded or judged.misstatement is None:
+        if self.options.as_recorded or judged.misstatement is None:
             return None
         return Misstatement(judged.misstatement, judged.passed).doubt
 

@@ -5,6 +5,7 @@ The rules of a policy can be listed, too.
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -17,15 +18,18 @@ from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.benchmark.tau2.results import Omitted
 from maseval.benchmark.tau2.results.reports import Tau2Report
 from maseval.benchmark.tau2.review.causes import user_findings, user_not_read
+from maseval.benchmark.tau2.review.causes.users import LOOKED_FOR
 from maseval.benchmark.tau2.review.errata import Erratum, errata_for, sound_finding
 from maseval.benchmark.tau2.review.policy import check_case, not_checked
 from maseval.benchmark.tau2.review.policy.rules import Rule
+from maseval.benchmark.tau2.review.timeline import Timeline, timeline
 from maseval.benchmark.tau2.scoring.case import open_case
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.world.replay import ReplayError
+from maseval.core.exceptions import MASEvalError
 from maseval.core.finding import LEFT_OUT, SOUND_FAIL, Finding
 from maseval.core.outcome import verdict_for
-from maseval.core.recorded import mapping, number
+from maseval.core.recorded import entries, mapping, number
 from maseval.core.report import Report
 from maseval.runs.recording import Recording
 
@@ -51,6 +55,38 @@ def conduct_notes(folder: Recording) -> list[str]:
     """Say so where a script, which does not talk, played the agent."""
     first = next(iter(folder.reports()), None)
     return [SCRIPTED] if first is not None and Tau2Report(first).is_scripted else []
+
+
+def user_faults() -> str:
+    """Say which faults of simulated users are looked for."""
+    return LOOKED_FOR
+
+
+def timeline_of(report: Report) -> Timeline | None:
+    """Return the world after each message; None without a conversation."""
+    parsed = Tau2Report(report)
+    if not entries(parsed.simulation.raw.get("messages")):
+        return None
+    return timeline(
+        {**parsed.simulation.raw, "task_id": report["task_id"]},
+        parsed.world,
+        parsed.judged_by,
+        solo=parsed.solo,
+        version=parsed.release,
+    )
+
+
+def task_findings(folder: Recording) -> dict[tuple[str, str], list[tuple[str, str]]]:
+    """Return the known faults of the tasks of a run."""
+    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    with suppress(MASEvalError):  # the data is elsewhere, or the domain somebody else's
+        for key, one in sorted({one[:2]: one for one in folder.recorded}.items()):
+            parsed = Tau2Report(folder.report(one))
+            for each in errata_for(*key, parsed.release, parsed.judged_by):
+                words = f"{each.what} Known from: {', '.join(each.known)}."
+                name = f"{'remark' if each.is_remark else 'erratum'}: {each.kind}"
+                found.setdefault(key, []).append((name, words))
+    return found
 
 
 class PolicyStatement(NamedTuple):

@@ -1,21 +1,11 @@
 """Tau2Support: labels, explanations, timelines and results files for commands that take any run."""
 
-import hashlib
-import marshal
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import Any
 
-from maseval.app.benchmarks import (
-    BenchmarkSupport,
-    ExportedPath,
-    OnProgress,
-    RecordedOutcomes,
-    WorldTimeline,
-)
-from maseval.app.results.explained import VerdictExplanation
+from maseval.app.benchmarks import BenchmarkSupport
 from maseval.app.results.variants import (
     IF_UNDECIDED,
     SOUND,
@@ -29,22 +19,10 @@ from maseval.benchmark.tau2.data import title_of
 from maseval.benchmark.tau2.domains import DOMAINS, UnknownDomainError, domain_named
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.core.exceptions import MASEvalError
-from maseval.core.finding import Finding
 from maseval.core.outcome import Outcome, RecordedReport, Simulation
-from maseval.core.recorded import entries, mapping
 from maseval.core.report import Report
-from maseval.core.scoring_options import ScoringOptions
-from maseval.core.words import count_of
 from maseval.data.kept import package_fingerprint
-from maseval.runs import RunFolder
 from maseval.runs.recording import Recording
-from maseval.runs.verdict_check import VerdictChecker
-
-if TYPE_CHECKING:  # for pages, and for commands that judge again
-    from maseval.app.results.questions import FilesRead
-    from maseval.benchmark.tau2.app.results.explain import Explained
-    from maseval.benchmark.tau2.app.results.score import FileScore
-    from maseval.report.index import TaskFindings
 
 
 def reason_for_call(raw: Mapping[str, Any]) -> str:
@@ -59,65 +37,54 @@ def has_rules(domain: str) -> bool:
     return domain in DOMAINS or bool(domain_named(domain).rules)
 
 
+def _function(module: str, name: str) -> Any:
+    """Return a method that is a function of a module of tau2, loaded when it is asked."""
+
+    def answer(self: BenchmarkSupport, *given: Any, **options: Any) -> Any:
+        found = getattr(import_module(f"maseval.benchmark.tau2.{module}"), name)
+        return found(*given, **options)
+
+    return answer
+
+
 class Tau2Support(BenchmarkSupport):
     """Explains failures, and reads results files of tau2-bench.
 
-    Each method loads what it needs: a run whose findings are kept needs next to nothing of it.
+    Each answer loads what it needs: a run whose findings are kept needs next to nothing of it.
     """
 
-    def findings(self, report: Report) -> Sequence[Finding]:
-        from maseval.benchmark.tau2.app.results.explain import diagnose
-        from maseval.benchmark.tau2.app.results.reviewed import (
-            check_report,
-            check_soundness,
-            check_user_of_report,
-        )
-        from maseval.benchmark.tau2.review.causes import beside_policy
+    findings = _function("app.results.explain", "find_all")
+    explanation = _function("app.results.explain", "explanation_of")
+    explain = _function("app.results.explain", "explain_trial")
+    conduct_notes = _function("app.results.reviewed", "conduct_notes")
+    user_faults = _function("app.results.reviewed", "user_faults")
+    task_findings = _function("app.results.reviewed", "task_findings")
+    timeline = _function("app.results.reviewed", "timeline_of")
+    likeness = _function("app.results.sources", "likeness")
+    policies = _function("app.results.outcomes", "policies_of")
+    run_outcomes = _function("app.results.outcomes", "run_outcomes")
+    verdict_checker = _function("app.results.outcomes", "verdict_checker")
+    verdict_obstacle = _function("app.results.outcomes", "verdict_obstacle")
+    other_data = _function("app.results.outcomes", "differing_data")
+    certificate = _function("app.results.certify", "certificate_of")
+    certificate_differences = _function("app.results.certify", "certificate_differences")
+    score = _function("app.results.score", "score")
+    recording = _function("app.results.results_file_run", "ResultsFileRun")
+    results_below = _function("app.results.sources", "results_below")
+    holds_results = _function("results", "has_simulations")
+    exports = "tau2-bench"
+    export = _function("app.sharing.submit", "export_with_notes")
 
-        found, policy, sound = diagnose(report), check_report(report), check_soundness(report)
-        cause = None if found is None else beside_policy(found.cause, policy)
-        return [
-            *([] if cause is None else [cause]),
-            *policy,
-            *check_user_of_report(report, cause),
-            *([] if sound is None else [sound]),
-        ]
+    def settings(self, folder: Recording) -> dict[str, object]:
+        from maseval.benchmark.tau2.app.results.outcomes import settings_of_run
 
-    def explanation(self, report: Report) -> VerdictExplanation | None:
-        from maseval.benchmark.tau2.app.results.explain import diagnose
-
-        found = diagnose(report)
-        return None if found is None else found.explanation
+        return settings_of_run(super().settings(folder))
 
     def made(self, folder: Recording) -> bool:
         return any(TAU2 in RecordedReport(report).benchmark for report in folder.reports())
 
-    def explain(
-        self, folder: Recording, task: str, trial: int | None, options: ScoringOptions
-    ) -> "Explained":
-        from maseval.benchmark.tau2.app.results.explain import explain_trial
-
-        return explain_trial(folder, task, trial, options)
-
     def domains_without_rules(self, folder: Recording) -> list[str]:
         return [name for name in super().domains_without_rules(folder) if not has_rules(name)]
-
-    def conduct_notes(self, folder: Recording) -> list[str]:
-        from maseval.benchmark.tau2.app.results.reviewed import conduct_notes
-
-        return conduct_notes(folder)
-
-    def user_faults(self) -> str:
-        from maseval.benchmark.tau2.review.causes.users import LOOKED_FOR
-
-        return LOOKED_FOR
-
-    def score(
-        self, files: Sequence[str | os.PathLike[str]], **options: Any
-    ) -> "FilesRead[FileScore]":
-        from maseval.benchmark.tau2.app.results.score import score
-
-        return score(files, **options)
 
     def findings_version(self, folder: Recording) -> object:
         fingerprint = package_fingerprint()
@@ -146,39 +113,6 @@ class Tau2Support(BenchmarkSupport):
                     f"name its file: --domain {own.get(name) or 'FILE.py:NAME'}"
                 )
         return None
-
-    def timeline(self, report: Report) -> WorldTimeline | None:
-        from maseval.benchmark.tau2.results.reports import Tau2Report
-        from maseval.benchmark.tau2.review.timeline import timeline
-
-        parsed = Tau2Report(report)
-        if not entries(parsed.simulation.raw.get("messages")):
-            return None
-        return timeline(
-            {**parsed.simulation.raw, "task_id": report["task_id"]},
-            parsed.world,
-            parsed.judged_by,
-            solo=parsed.solo,
-            version=parsed.release,
-        )
-
-    def likeness(self, report: Report) -> str | None:
-        from maseval.benchmark.tau2.results.reports import Tau2Report
-
-        parsed = Tau2Report(report)
-        if not (parsed.is_scripted and parsed.has_scripted_user):
-            return None
-        messages = entries(parsed.simulation.raw.get("messages"))
-        said = [{**mapping(each), "timestamp": None} for each in messages]
-        setting = {**parsed.settings, "gathered_at": None}
-        where = (parsed.raw.get("task"), report["task_id"], setting, parsed.lenient)
-        ended = parsed.simulation.raw.get("termination_reason")
-        how = (report["status"], report["error"], report["eval"], parsed.texts, ended)
-        content: Any = (where, how, said)
-        try:
-            return hashlib.sha256(marshal.dumps(content, 2)).hexdigest()
-        except ValueError:  # values that are no JSON, of somebody's own
-            return None
 
     def version(self, config: Mapping[str, object]) -> str | None:
         if "rules" not in config and config.get("version"):
@@ -214,15 +148,6 @@ class Tau2Support(BenchmarkSupport):
     def conventions(self, folder: Recording, lines: Sequence[Outcome]) -> list[ConventionScore]:
         return conventions_of_lines(lines, folder.config.values)
 
-    def policies(self, folder: Recording) -> Mapping[str, Sequence[str]]:
-        from maseval.benchmark.tau2.rescoring.tasks import policies
-
-        release, found = release_named(RecordedSetup.of(folder.config.values).release), {}
-        for name in sorted({one.domain for one in folder.planned}):
-            with suppress(MASEvalError):  # the data is elsewhere, or the domain somebody else's
-                found[name] = policies(release.domain(name))
-        return found
-
     def task_title(self, report: Report) -> str | None:
         from maseval.benchmark.tau2.data_loader import load_raw_task
         from maseval.benchmark.tau2.results.reports import release_of_report
@@ -233,109 +158,6 @@ class Tau2Support(BenchmarkSupport):
             return reason_for_call(load_raw_task(domain, task_id, version=release)) or None
         except MASEvalError:  # the data is elsewhere, or the domain somebody else's
             return None
-
-    def task_findings(self, folder: Recording) -> "TaskFindings":
-        from maseval.benchmark.tau2.results.reports import Tau2Report
-        from maseval.benchmark.tau2.review.errata import errata_for
-
-        wanted = {one[:2]: one for one in folder.recorded}
-        found: dict[tuple[str, str], list[tuple[str, str]]] = {}
-        try:
-            for key, one in sorted(wanted.items()):
-                parsed = Tau2Report(folder.report(one))
-                for each in errata_for(*key, parsed.release, parsed.judged_by):
-                    words = f"{each.what} Known from: {', '.join(each.known)}."
-                    name = f"{'remark' if each.is_remark else 'erratum'}: {each.kind}"
-                    found.setdefault(key, []).append((name, words))
-        except MASEvalError:  # the data is elsewhere, or the domain somebody else's
-            return found
-        return found
-
-    def verdict_checker(self, folder: Recording) -> VerdictChecker:
-        from maseval.benchmark.tau2.app.results.outcomes import verdict_checker
-
-        return verdict_checker(folder)
-
-    def verdict_obstacle(self, folder: Recording) -> str | None:
-        from maseval.benchmark.tau2.app.results.outcomes import verdict_obstacle
-
-        return verdict_obstacle(folder.config.values)
-
-    def certificate(self, folder: RunFolder) -> str:
-        from maseval.benchmark.tau2.app.results.certify import certify
-
-        return certify(folder.path, partial=True).certificate.to_json()
-
-    def certificate_differences(self, certificate: Path, folder: RunFolder) -> list[str]:
-        from maseval.benchmark.tau2.app.results.certify import verify
-
-        return verify(certificate, folder.path).differences
-
-    def other_data(self, folder: RunFolder) -> list[str]:
-        from maseval.benchmark.tau2.app.results.outcomes import differing_data
-
-        return differing_data(folder.config.values)
-
-    def settings(self, folder: RunFolder) -> dict[str, object]:
-        from maseval.benchmark.tau2.app.results.outcomes import data_digest
-        from maseval.benchmark.tau2.texts.original import format_texts_config
-
-        config = super().settings(folder)
-        data = config.get("data")
-        if isinstance(data, Mapping):
-            # One word for each domain, so that other data takes one line to report.
-            config["data"] = {name: data_digest(each) for name, each in data.items()}
-        texts = config.get("texts")
-        if isinstance(texts, Mapping):
-            config["texts"] = format_texts_config(texts)
-        return config
-
-    def holds_results(self, path: Path) -> bool:
-        from maseval.benchmark.tau2.results import has_simulations
-
-        return has_simulations(path)
-
-    exports = "tau2-bench"
-
-    def export(
-        self, run: str | os.PathLike[str], output: Path | None, *, overwrite: bool
-    ) -> list[ExportedPath]:
-        from maseval.benchmark.tau2.app.sharing.submit import export
-
-        found = []
-        for each in export(run, output, overwrite=overwrite):
-            notes = [*filter(None, (each.subset and each.subset.note, each.stopped))]
-            if each.omitted:
-                notes.append(
-                    f"{count_of(len(each.omitted), 'simulation')} of {each.domain} ended in a way "
-                    f"that v0.2.0 cannot represent, listed in {each.omitted_path}"
-                )
-            found.append(ExportedPath(each.path, notes))
-        return found
-
-    def results_below(self, folder: Path) -> list[Path]:
-        from maseval.benchmark.tau2.app.results.sources import results_below
-
-        return results_below(folder)
-
-    def recording(self, path: Path, options: ScoringOptions) -> Recording:
-        from maseval.benchmark.tau2.app.results.results_file_run import ResultsFileRun
-
-        return ResultsFileRun(path, options)
-
-    def recorded_outcomes(
-        self, path: Path, options: ScoringOptions, on_progress: OnProgress | None = None
-    ) -> RecordedOutcomes:
-        from maseval.benchmark.tau2.app.results.outcomes import outcomes_of_file
-
-        return outcomes_of_file(path, options, on_progress)
-
-    def run_outcomes(
-        self, folder: RunFolder, options: ScoringOptions, on_progress: OnProgress | None = None
-    ) -> RecordedOutcomes:
-        from maseval.benchmark.tau2.app.results.outcomes import outcomes_of_run
-
-        return outcomes_of_run(folder, self.settings(folder), options, on_progress)
 
 
 SUPPORT = Tau2Support()

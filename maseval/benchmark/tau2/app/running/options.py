@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from maseval.app.results.results import RunResult
 from maseval.app.running.options import (
@@ -19,7 +19,6 @@ from maseval.app.running.options import (
 from maseval.app.running.run_options import FolderRunOptions, OutputOptions, check_timeout
 from maseval.benchmark.tau2.agent_brief import MakeAgent
 from maseval.benchmark.tau2.data import VERSIONS_IN_WORDS
-from maseval.core.agent import HUMAN
 from maseval.core.exceptions import ConfigurationError
 
 SUBMISSION, BRANCH = "Submission", "Branch"
@@ -36,18 +35,6 @@ MCP_TIMEOUT = 3600.0
 
 OnResult = Callable[[RunResult, str], None]
 """Called with the result of a run, and how the conversation ended."""
-
-
-@dataclass(frozen=True)
-class Human:
-    """A person who plays one side, in a seat of ``players.human``."""
-
-    side: Literal["assistant", "user"]
-    seat: Any
-
-    def to_config(self) -> dict[str, object]:
-        """Return the entry of the run's configuration; it says nothing about the person."""
-        return {"player": HUMAN}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,9 +108,9 @@ class RunOptions(ConversationOptions, FolderRunOptions):
     """The options of ``run``.
 
     ``patience`` is how long a conversation that hangs is waited for, in seconds; by default as long
-    as its ``timeout``, and longer where the release's rules end it by that. ``human`` is a person
-    who plays one side, see ``play``. ``agent_prompt`` is the system prompt of the reference agent,
-    if not the benchmark's; ``{policy}`` in it stands for the domain's policy.
+    as its ``timeout``, and longer where the release's rules end it by that. ``human`` is the
+    ``Person`` who plays one side, see ``play``. ``agent_prompt`` is the system prompt of the
+    reference agent, if not the benchmark's; ``{policy}`` in it stands for the domain's policy.
     """
 
     domain: str | Sequence[str] = option(
@@ -161,7 +148,7 @@ class RunOptions(ConversationOptions, FolderRunOptions):
     )
     mode: str = option("normal", "normal, solo or oracle-plan", PARTICIPANTS)
     patience: float | None = None
-    human: Human | None = None
+    human: Any = None
     agent_prompt: str | None = None
 
     def __post_init__(self) -> None:
@@ -196,13 +183,14 @@ class McpOptions(ConversationOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class PlayOptions(ConversationOptions):
-    """The options of ``play``; ``side`` is the one that the person plays."""
+    """The options of ``play``.
+
+    ``side`` is the one that the person plays; ``ask`` gets a ``SeatView`` and returns a message.
+    """
 
     domain: str | None = None
     side: str = "agent"
-    resume: bool = option(
-        True, "Continue an interrupted conversation instead of starting over", EXECUTION
-    )
+    ask: Callable[[Any], Any]
     task_id: str | None = None
     agent: str | MakeAgent | None = option(
         None,

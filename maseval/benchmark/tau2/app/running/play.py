@@ -4,27 +4,23 @@ It is run like every other, into a run folder, by the same rules, and judged in 
 folder may be played into task after task. A conversation that was interrupted is continued.
 """
 
-import shutil
-from collections.abc import Collection, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from maseval.app.results.recording import lines_of
 from maseval.app.results.results import RunResult
-from maseval.app.running.folder_run import new_folder
 from maseval.app.running.options import takes
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
-from maseval.benchmark.tau2.app.running.options import Human, PlayOptions, RunOptions
+from maseval.benchmark.tau2.app.running.options import PlayOptions, RunOptions
 from maseval.benchmark.tau2.app.running.run import PreparedRun
 from maseval.benchmark.tau2.app.running.run_benchmark import RecordedStart
-from maseval.benchmark.tau2.app.running.setup import ModelSpec, OwnAgent, RunSetup
+from maseval.benchmark.tau2.app.running.setup import OwnAgent
 from maseval.benchmark.tau2.app.running.tasks import domain_name
 from maseval.benchmark.tau2.conversation.recording import read_recording
 from maseval.benchmark.tau2.formats.message import Requestor, tool_calls_of
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
-from maseval.benchmark.tau2.players.human import AskPerson, PlayInterruptedError, Seat
+from maseval.benchmark.tau2.players.human import Person, PlayInterruptedError, SeatView
 from maseval.core.engine.engines import CallingThreadEngine
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import RecordedReport, Simulation
@@ -59,7 +55,7 @@ def _ending(result: RunResult, simulation: Simulation | None) -> str:
     return _ENDINGS.get(TerminationReason(line.ended), failed) if line.ended else failed
 
 
-SIDES: Mapping[str, Requestor] = {"agent": "assistant", "user": "user"}
+SIDES: dict[str, Requestor] = {"agent": "assistant", "user": "user"}
 DEFAULT_DOMAIN = "library"
 """The domain that is small, and here without a download."""
 
@@ -69,12 +65,18 @@ class PlayedRun(PreparedRun):
     """The run of one task, into a folder that may have other tasks already."""
 
     @cached_property
+    def folder(self) -> RunFolder | None:
+        """The folder as it was before, if it was named and has been played into."""
+        named = self.options.output is not None and is_run_folder(self.path)
+        return RunFolder.read(self.path) if named else None
+
+    @cached_property
     def config(self) -> dict[str, object]:
         """The configuration of the folder with this task added."""
         config: dict[str, Any] = dict(super().config)
-        if not self.is_resumed:
+        if self.folder is None:
             return config
-        before = RecordedSetup.of(RunFolder.read(self.path).config.values)
+        before = RecordedSetup.of(self.folder.config.values)
         tasks = {
             domain: list(
                 dict.fromkeys([*before.tasks.get(domain, ()), *config["tasks"].get(domain, ())])
@@ -83,63 +85,36 @@ class PlayedRun(PreparedRun):
         }
         return {**config, "tasks": tasks, "data": {**before.data, **config["data"]}}
 
-    @property
-    def is_resumed(self) -> bool:
-        """True if the folder is that of a run."""
-        return is_run_folder(self.path)
 
+class PlayedTask(NamedTuple):
+    """A simulation with a person in it: how it ended, and what the person saw at last.
 
-class Play:
-    """A simulation with a person in it, which ``run`` asks for the moves."""
+    Without a verdict, the same call to ``play`` continues it.
+    """
 
-    def __init__(self, prepared: PlayedRun, seat: Seat, simulation: Simulation) -> None:
-        self._prepared = prepared
-        self.seat, self.folder, self.simulation = seat, prepared.path, simulation
-        self.other = _other_side(prepared.setup)
-        """The name of whoever plays the other side."""
-        self._is_new = not prepared.is_resumed
-        self.ending: str | None = None
-        """The words that say how it ended; None until then."""
-
-    def run(self, ask: AskPerson) -> RunResult:
-        """Play in this thread until the end; ``ask`` is called for each move of the person.
-
-        If it raises ``KeyboardInterrupt``, the simulation is recorded as far as it came, and the
-        same call to ``play`` continues it.
-        """
-        self.seat.ask = ask
-        result = self._prepared.execute()
-        self.ending = describe_end(result, self.simulation)
-        return result
-
-    @property
-    def has_verdict(self) -> bool:
-        """True if it was played to an end that counts; else it can be played again."""
-        folder = RunFolder.read(self.folder)
-        return self.simulation in folder.recorded and self.simulation not in folder.missing()
-
-    def drop(self) -> bool:
-        """Delete the folder, if this play made it; returns whether it is gone."""
-        if self._is_new:
-            with suppress(OSError):
-                shutil.rmtree(self.folder)
-        return not self.folder.exists()
+    run: RunResult
+    simulation: Simulation
+    has_verdict: bool
+    ending: str
+    view: SeatView | None
 
 
 @takes(PlayOptions)
-def play(options: PlayOptions) -> Play:
-    """Let a person play one side of a task; the conversation begins with ``run``.
+def play(options: PlayOptions) -> PlayedTask:
+    """Let a person play one side of a task, in this thread.
 
-    In a folder that has been played into, other tasks are added to the run; without ``task_id`` the
-    next one that has not been played. What was interrupted there is continued where it was, unless
-    ``resume`` is false. ``side`` is ``agent`` or ``user``.
+    ``ask`` is called for each message of the person. If it raises ``KeyboardInterrupt``, the
+    simulation is recorded as far as it came. In a folder that has been played into, other tasks are
+    added to the run; without ``task_id`` the next one that has not been played. What was
+    interrupted there is continued where it was. ``side`` is ``agent`` or ``user``.
     """
     if options.side not in SIDES:
         raise ConfigurationError(f"side is {options.side!r}; choose one of: {', '.join(SIDES)}")
     _check_other_side(options)
-    seat = Seat()
-    prepared = PlayedRun.of(_run_options(options, Human(SIDES[options.side], seat)))
-    played = _finished_simulations(prepared)
+    person = Person(SIDES[options.side], options.ask)
+    prepared = PlayedRun.of(_run_options(options, person))
+    folder = prepared.folder
+    played = folder.recorded.keys() - set(folder.missing()) if folder else ()
     [(domain, tasks)] = prepared.tasks.items()
     left = [task for task in tasks if Simulation(domain, str(task.id), 0) not in played]
     if not left:
@@ -149,21 +124,19 @@ def play(options: PlayOptions) -> Play:
             "another folder (--output)"
         )
     simulation = Simulation(domain, str(left[0].id), 0)
-    start = _interrupted_start(prepared, simulation) if options.resume else None
+    # An agent of a framework has forgotten what was said.
+    forgets = isinstance(prepared.setup.agent, OwnAgent)
+    start = None if folder is None or forgets else _interrupted_start(folder, simulation)
     prepared = replace(prepared, tasks={domain: left[:1]}, start=start)
     prepared.check()
-    if options.output is None:
-        path = new_folder(prepared.path)
-        prepared = replace(prepared, path=path, options=replace(prepared.options, output=path))
-    return Play(prepared, seat, simulation)
+    result = prepared.execute()
+    folder = RunFolder.read(result.folder)
+    judged = simulation in folder.recorded and simulation not in folder.missing()
+    return PlayedTask(result, simulation, judged, describe_end(result, simulation), person.view)
 
 
-def _interrupted_start(prepared: PlayedRun, simulation: Simulation) -> RecordedStart | None:
+def _interrupted_start(folder: RunFolder, simulation: Simulation) -> RecordedStart | None:
     """Return the messages of a conversation that was interrupted and can be continued."""
-    # An agent of a framework has forgotten what was said.
-    if not prepared.is_resumed or isinstance(prepared.setup.agent, OwnAgent):
-        return None
-    folder = RunFolder.read(prepared.path)
     if simulation not in folder.recorded:
         return None
     report = RecordedReport(folder.report(simulation))
@@ -176,13 +149,6 @@ def _interrupted_start(prepared: PlayedRun, simulation: Simulation) -> RecordedS
     return RecordedStart(past) if past else None
 
 
-def _finished_simulations(prepared: PlayedRun) -> Collection[Simulation]:
-    if not prepared.is_resumed:
-        return ()
-    folder = RunFolder.read(prepared.path)
-    return folder.recorded.keys() - set(folder.missing())
-
-
 def _check_other_side(options: PlayOptions) -> None:
     mine, others = ("agent", "user") if options.side == "agent" else ("user", "agent")
     for name in (mine, f"{mine}_model", f"{mine}_args"):
@@ -193,7 +159,7 @@ def _check_other_side(options: PlayOptions) -> None:
             )
 
 
-def _run_options(options: PlayOptions, human: Human) -> RunOptions:
+def _run_options(options: PlayOptions, person: Person) -> RunOptions:
     return RunOptions(
         **options.shared_with_run(),
         domain=domain_name(options.domain or DEFAULT_DOMAIN),
@@ -203,18 +169,5 @@ def _run_options(options: PlayOptions, human: Human) -> RunOptions:
         agent_args=options.agent_args,
         concurrency=1,
         engine=CallingThreadEngine(),
-        human=human,
+        human=person,
     )
-
-
-def _other_side(setup: RunSetup) -> str:
-    other = setup.user if isinstance(setup.agent, Human) else setup.agent
-    match other:
-        case ModelSpec():
-            return other.model_id
-        case OwnAgent():
-            return other.name
-        case str() if isinstance(setup.agent, str):
-            return f"the scripted agent {other}"
-        case _:
-            return "a scripted customer, who recites instructions"

@@ -20,9 +20,8 @@ from maseval.app.running.folder_run import FolderRun, as_file_name, path_of
 from maseval.app.running.options import takes
 from maseval.app.running.prices import PriceTable
 from maseval.app.running.probe import probe
-from maseval.app.running.progress import Turn
 from maseval.benchmark.tau2.app.results.support import SUPPORT
-from maseval.benchmark.tau2.app.running.options import Human, RunOptions
+from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.benchmark.tau2.app.running.run_benchmark import RecordedStart, RunBenchmark
 from maseval.benchmark.tau2.app.running.setup import ModelSpec, OwnAgent, RunSetup
 from maseval.benchmark.tau2.app.running.tasks import (
@@ -35,6 +34,7 @@ from maseval.benchmark.tau2.app.running.tasks import (
     select_tasks,
 )
 from maseval.benchmark.tau2.data_loader import data_fingerprint
+from maseval.benchmark.tau2.players.human import Person
 from maseval.core.agent import HUMAN
 from maseval.core.benchmark import Benchmark
 from maseval.core.engine.engines import PROCESSES
@@ -176,10 +176,6 @@ class PreparedRun(FolderRun):
     def time_limit(self) -> float | None:
         return self.setup.deadline
 
-    def turn(self, benchmark: Benchmark) -> Turn | None:
-        assert isinstance(benchmark, RunBenchmark)
-        return None if self.options.runs_elsewhere else benchmark.turn
-
     def begin(self, benchmark: Benchmark, folder: Path) -> None:
         super().begin(benchmark, folder)
         assert isinstance(benchmark, RunBenchmark)
@@ -197,7 +193,7 @@ class PreparedRun(FolderRun):
             and options.command is not None
             and isinstance(setup.agent, str)
             and not (setup.models or self.start or own_domain_origins(self.tasks))
-            and not isinstance(setup.user, Human)
+            and not isinstance(setup.user, Person)
             and len(self.missing()) >= _MANY
         )
 
@@ -221,7 +217,7 @@ def _notes_on_judges(result: RunResult) -> list[str]:
 def _title(setup: RunSetup) -> str:
     """Return the part of a new folder's name that says who takes part."""
     match setup.agent:
-        case Human():
+        case Person():
             title = HUMAN
         case ModelSpec(model_id):
             title = model_id
@@ -230,4 +226,4 @@ def _title(setup: RunSetup) -> str:
             title = own.name.replace(".py:", "-") + rehearsed
         case scripted:
             title = scripted
-    return f"{title}-for-{HUMAN}" if isinstance(setup.user, Human) else title
+    return f"{title}-for-{HUMAN}" if isinstance(setup.user, Person) else title

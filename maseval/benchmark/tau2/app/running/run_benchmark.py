@@ -2,7 +2,7 @@
 
 On each side it seats what the run's set-up names: a model, an agent of the user's own, a scripted
 agent, a scripted user, or a person. It keeps the environments of running simulations, so that the
-progress can say whose turn it is, and lets go of them when a simulation is over. The replies of the
+progress can say what was said, and lets go of them when a simulation is over. The replies of the
 judge are kept in the run folder. In a rehearsal, a server of this process plays the model of an own
 agent; a worker process starts one of its own and hands its counts back with each report.
 """
@@ -10,7 +10,6 @@ agent; a worker process starts one of its own and hands its counts back with eac
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple, Self, cast
@@ -26,7 +25,6 @@ from maseval.benchmark.tau2.agent_brief import (
     no_answer_error,
 )
 from maseval.benchmark.tau2.app.results.recorded_setup import memory_path
-from maseval.benchmark.tau2.app.running.options import Human
 from maseval.benchmark.tau2.app.running.own_agents import Rehearsal, attribute_errors
 from maseval.benchmark.tau2.app.running.setup import ModelSpec, OwnAgent, RunSetup
 from maseval.benchmark.tau2.benchmark import Mode
@@ -36,7 +34,7 @@ from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.evaluator import Tau2Evaluator
 from maseval.benchmark.tau2.formats.message import Tau2Message, tool_calls_of
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
-from maseval.benchmark.tau2.players.human import seat_agent, seat_user
+from maseval.benchmark.tau2.players.human import Person
 from maseval.benchmark.tau2.players.scripted import make_agent, make_model, make_user
 from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge, RemoteJudgeMemory
 from maseval.core.agent import AgentAdapter
@@ -47,7 +45,7 @@ from maseval.core.engine.engines import DEFAULT
 from maseval.core.evaluator import Evaluator
 from maseval.core.exceptions import AgentError, HookResultError
 from maseval.core.model import ModelAdapter, resolve_model
-from maseval.core.outcome import RecordedReport, Simulation
+from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
 from maseval.core.scripted import ScriptedModelAdapter
 from maseval.core.seeding import SeedGenerator
@@ -147,7 +145,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
             return {"model_id": agent.model_id, "llm_args": agent.llm_args}
         if isinstance(agent, OwnAgent):
             return {"agent": agent.name}
-        if isinstance(agent, Human):
+        if isinstance(agent, Person):
             return agent.to_config()
         return {"player": agent, "error_rate": self.setup.error_rate}
 
@@ -160,8 +158,8 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         """Start nothing more; a person is not waited for, and one who plays by MCP is sent away."""
         super().stop()
         for side in (self.setup.agent, self.setup.user):
-            if isinstance(side, Human):
-                side.seat.leave()
+            if isinstance(side, Person):
+                side.leave()
             elif isinstance(side, OwnAgent) and hasattr(side.make, "leave"):
                 side.make.leave()
 
@@ -174,11 +172,6 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
             *self.rehearsal.notes(),
             f"{ended} without a verdict; --timeout 0 sets no limit, as tau2-bench does",
         ]
-
-    def turn(self, simulation: Simulation) -> tuple[str, float] | None:
-        """Return the side that a running simulation waits for, and since how many seconds."""
-        environment = self._environments.get((simulation.task_id, simulation.trial))
-        return None if environment is None else _turn_in(environment)
 
     def last_said(self, task_id: str, repeat_idx: int) -> Said | None:
         environment = self._environments.get((task_id, repeat_idx))
@@ -276,10 +269,10 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
     ) -> User | None:
         if self.setup.user == "scripted" and self.mode is not Mode.SOLO:
             return make_user(task, environment)
-        if isinstance(self.setup.user, Human):
+        if isinstance(self.setup.user, Person):
             tools = environment.create_user_tools(task.user_data.get("user_tools"))
             definitions = self._user_definitions(environment, tools)
-            return seat_user(self.setup.user.seat, task, environment, tools, definitions)
+            return self.setup.user.as_user(task, environment, tools, definitions)
         return super().setup_user(agent_data, environment, task, self._seeds(seed_generator))
 
     def _seeds(self, seed_generator: SeedGenerator) -> SeedGenerator:
@@ -306,9 +299,9 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
             seed = seeds.derive_seed("agents/own")
             return self._own_agents(agent, environment, task, trial, seed)
         adapter: AgentAdapter
-        if isinstance(agent, Human):
+        if isinstance(agent, Person):
             tools = self._tool_definitions(environment)
-            adapter = seat_agent(agent.seat, task, environment, tools)
+            adapter = agent.as_agent(task, environment, tools)
         else:
             seed = seeds.derive_seed("agents/player")
             rate = self.setup.error_rate
@@ -453,23 +446,6 @@ def _trial(task: Task, seed_generator: SeedGenerator) -> RepetitionKey:
     return str(task.id), seed_generator.gather_config().get("rep_index") or 0
 
 
-def _turn_in(environment: Tau2Environment) -> tuple[str, float]:
-    """Return whose turn it is by the last message, and for how many seconds."""
-    trajectory = environment.trajectory
-    if not trajectory.messages:
-        return "agent", _seconds_since(trajectory.start_time)
-    last = trajectory.messages[-1]
-    seconds = _seconds_since(last["timestamp"] or trajectory.start_time)
-    if trajectory.termination_reason is not None:
-        return "evaluation", seconds
-    if tool_calls_of(last):
-        return "tools", seconds
-    # A tool's answer goes to the side that asked, a text to the other side.
-    if last["role"] == "tool":
-        return ("user" if last.get("requestor") == "user" else "agent"), seconds
-    return ("agent" if last["role"] == "user" else "user"), seconds
-
-
 def _last_message(environment: Tau2Environment) -> Said | None:
     messages = environment.trajectory.messages
     if not messages:
@@ -477,7 +453,3 @@ def _last_message(environment: Tau2Environment) -> Said | None:
     last = messages[-1]
     calls = (f"{call['name']}({text(call['arguments'])})" for call in tool_calls_of(last) or ())
     return Said(last["role"], last.get("content") or ", ".join(calls), len(messages))
-
-
-def _seconds_since(timestamp: str) -> float:
-    return max(0.0, (datetime.now() - datetime.fromisoformat(timestamp)).total_seconds())

@@ -14,7 +14,7 @@ from maseval.app.running.options import ExtraArguments, recorded_values
 from maseval.app.running.own_code import qualified_name
 from maseval.app.running.probe import Probe
 from maseval.benchmark.tau2.agent_brief import AgentBrief, AgentModel, MakeAgent
-from maseval.benchmark.tau2.app.running.options import Human, RunOptions
+from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.benchmark.tau2.app.running.own_agents import (
     check_imports,
     check_signature,
@@ -27,6 +27,7 @@ from maseval.benchmark.tau2.data_loader import configure_model_ids
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
+from maseval.benchmark.tau2.players.human import Person
 from maseval.benchmark.tau2.players.scripted import DEFAULT_ERROR_RATE, PLAYERS
 from maseval.benchmark.tau2.texts.original import Wording
 from maseval.benchmark.tau2.versions import RuleSet
@@ -158,8 +159,8 @@ class RunSetup:
     """
 
     options: RunOptions
-    agent: ModelSpec | OwnAgent | Human | str
-    user: ModelSpec | Human | str | None
+    agent: ModelSpec | OwnAgent | Person | str
+    user: ModelSpec | Person | str | None
     judge: ModelSpec | None
     error_rate: float
     mode: Mode
@@ -364,7 +365,7 @@ def _check_prompt(kind: str, mode: str, prompt: str | None) -> None:
         )
 
 
-def _agent(kind: str, options: RunOptions) -> ModelSpec | OwnAgent | Human | str:
+def _agent(kind: str, options: RunOptions) -> ModelSpec | OwnAgent | Person | str:
     args = options.agent_args
     if options.reasoning is not None:
         if kind not in ("llm", "own") or (kind == "own" and not options.agent_model):
@@ -373,8 +374,8 @@ def _agent(kind: str, options: RunOptions) -> ModelSpec | OwnAgent | Human | str
                 "maseval knows of; leave it out, or name its model (--agent-model)"
             )
         args = {**(args or {}), "reasoning_policy": options.reasoning}
-    if kind == HUMAN and options.human is not None:
-        return options.human
+    if kind == HUMAN:
+        return options.human  # type: ignore[no-any-return]
     if kind == "llm":
         model = _model("agent", options.agent_model, args, options.base_url)
         return replace(model, prompt=options.agent_prompt)
@@ -386,11 +387,11 @@ def _agent(kind: str, options: RunOptions) -> ModelSpec | OwnAgent | Human | str
     return OwnAgent(make, model if options.agent_model else None, model.args, options.rehearse)
 
 
-def _user(agent: str, mode: str, options: RunOptions) -> ModelSpec | Human | str | None:
+def _user(agent: str, mode: str, options: RunOptions) -> ModelSpec | Person | str | None:
     if mode == Mode.SOLO:
         return None
     if options.human is not None and options.human.side == "user":
-        return options.human
+        return options.human  # type: ignore[no-any-return]
     user = _USER_ALIASES.get(options.user, options.user) if options.user else None
     if user is None:
         needs_nobody = agent in (*PLAYERS, HUMAN) or options.rehearse is not None

@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from maseval.app.benchmarks import ExportedPath
 from maseval.app.results.finding import open_run
 from maseval.app.running.options import takes
 from maseval.benchmark.tau2.app.results.recorded_setup import TAU2
@@ -52,6 +53,22 @@ def export(
         )._replace(subset=subset, stopped=None if stopped is None else stopped.note)
         for domain in domains
     ]
+
+
+def export_with_notes(
+    run: str | os.PathLike[str], output: Path | None, *, overwrite: bool
+) -> list[ExportedPath]:
+    """Write the results files, and say of each what must be known about it."""
+    found = []
+    for each in export(run, output, overwrite=overwrite):
+        notes = [*filter(None, (each.subset and each.subset.note, each.stopped))]
+        if each.omitted:
+            notes.append(
+                f"{count_of(len(each.omitted), 'simulation')} of {each.domain} ended in a way "
+                f"that v0.2.0 cannot represent, listed in {each.omitted_path}"
+            )
+        found.append(ExportedPath(each.path, notes))
+    return found
 
 
 def _file(target: Path, domain: str, *, alone: bool) -> Path:
