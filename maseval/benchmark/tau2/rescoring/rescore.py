@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.data_loader import data_fingerprint
 from maseval.benchmark.tau2.domains import DOMAINS, Domain, register_domain
@@ -41,6 +41,8 @@ from maseval.benchmark.tau2.rescoring.verdict import (
     rescore_simulation,
 )
 from maseval.benchmark.tau2.scoring.judge import RememberingJudge
+from maseval.core.engine.engines import MappingEngine
+from maseval.core.engine.worker_setup import check_data
 from maseval.core.outcome import Outcome, Score, Simulation, is_successful
 from maseval.core.recorded import whole_number
 from maseval.core.scoring_options import ScoringOptions
@@ -53,9 +55,6 @@ from maseval.stats.summary import (
     summarise,
     with_gaps,
 )
-
-if TYPE_CHECKING:  # whoever scores in this process needs no engine
-    from maseval.core.engine.engines import MappingEngine
 
 NO_RECORDED_VERDICT = "no recorded verdict"
 
@@ -343,7 +342,7 @@ def rescore_record(
     data_dir: AnyPath | None = None,
     judge: RememberingJudge | None = None,
     on_progress: Callable[[int], object] | None = None,
-    engine: "MappingEngine | None" = None,
+    engine: MappingEngine | None = None,
     on_item: Callable[[RecordItem, RescoredSimulation], object] | None = None,
 ) -> RescoredRecord:
     """Judge every simulation of a record; ``on_progress`` gets how many are done.
@@ -413,11 +412,9 @@ class _BatchAssessor:
 
 
 def _assessed_by(
-    engine: "MappingEngine", found: RescoredRecord
+    engine: MappingEngine, found: RescoredRecord
 ) -> Iterator[tuple[RecordItem, RescoredSimulation | None]]:
     """Yield each item with what an engine found of it; None where it could not."""
-    from maseval.core.engine.worker_setup import check_data
-
     ours: dict[_WorldName, Mapping[str, str]] = {}
     waiting: deque[Sequence[RecordItem]] = deque()
 
