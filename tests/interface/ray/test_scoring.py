@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from maseval.benchmark.tau2.rescoring import remote
+from maseval.benchmark.tau2.rescoring import rescore
 from maseval.commands import tau2
 from maseval.core.exceptions import WorkerDiedError
 from tests.benchmark.tau2.app.doctored import CORPUS, doctored
@@ -21,7 +21,7 @@ BOTH = ((), ("--engine", "ray", "--processes", "2"))
 
 @pytest.fixture(autouse=True)
 def every_file_is_large(monkeypatch):
-    monkeypatch.setattr(remote, "_WORTH_SHARING", 1)
+    monkeypatch.setattr(rescore, "_WORTH_SHARING", 1)
 
 
 @pytest.fixture(scope="module")
