@@ -25,7 +25,7 @@ from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.outcome import RecordedReport
 from maseval.interface.extras import is_installed
 from maseval.interface.telemetry.simulation import simulation_span
-from maseval.interface.trackers.tracked_run import tasks_of
+from maseval.interface.trackers import tasks_of
 from maseval.runs import RunFolder
 
 TRIALS = 30
@@ -44,7 +44,7 @@ def main() -> int:
         ways: dict[str, Callable[[], object]] = {"without the code": run_without, OFF: run}
         ways[f"{OFF}, again"] = run
         if is_installed("opentelemetry.exporter"):
-            ways["--otel"] = lambda: run(f"otel={url}")
+            ways["--track otel"] = lambda: run(f"otel={url}")
         compared(f"A run of {SIMULATIONS:,} simulations, {ROUNDS} rounds", ways, ROUNDS)
     trackers: dict[str, Callable[[], object]] = {OFF: run}
     if is_installed("wandb"):

@@ -8,7 +8,6 @@ from rich.table import Column, Table
 
 from maseval import commands
 from maseval.app.results.explained import lines_of
-from maseval.cli import completion
 from maseval.cli.command_line import FAILED, with_examples
 from maseval.cli.console import (
     Parts,
@@ -64,7 +63,6 @@ def comply(
         "Show the rules of a domain instead; yours as FILE.py:NAME.",
         metavar="DOMAIN",
         callback=load_domain,
-        autocompletion=completion.domains,
     ),
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],

@@ -19,7 +19,6 @@ from maseval.app.running.progress import Display, Pause, RunningSimulation, RunP
 from maseval.cli.command_line import command_line, is_debugging
 from maseval.cli.console import chosen_stream, duration, inert, shorten_line, stderr
 from maseval.cli.results import consumption, estimate, finish
-from maseval.cli.servers import Watching
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.running.folder_run import FolderRun
@@ -70,11 +69,9 @@ def run_and_finish(
     one = RunOfSet.current(context)
     if one is None or not one.is_surveyed:
         _announce_models(given, stderr())
-    watching = Watching(wanted=given["view"])
     prepared = prepare(
         **given,
         display=display(stderr(), one.head if one else None),
-        on_view=watching.on_view,
         command=command_line(context),
         **({"cell": one.cell, "used_elsewhere": one.used_elsewhere} if one else {}),
     )
@@ -86,10 +83,8 @@ def run_and_finish(
     if one is not None:
         one.result = result
     console, debug = chosen_stream(as_json), is_debugging(context)
-    if one is None or one.head is None:
-        finish(result, console, as_json=as_json, debug=debug, watching=watching)
-    else:  # nobody waits at a page between two runs
-        finish(result, console, as_json=as_json, debug=debug, with_scores=False, with_next=False)
+    alone = one is None or one.head is None
+    finish(result, console, as_json=as_json, debug=debug, with_scores=alone, with_next=alone)
     return result
 
 
@@ -222,7 +217,6 @@ def _slowest(running: list[RunningSimulation]) -> Table:
             f"  {inert(shorten_line(task_id, 60))}",
             f"[dim]{f'{inert(domain)}, ' if domain else ''}trial {trial}[/dim]",
             duration(one.seconds),
-            f"[dim]{_waits(one)}[/dim]",
         )
     if len(running) > _SLOWEST:
         table.add_row(f"  [dim]and {len(running) - _SLOWEST} more[/dim]")
@@ -230,13 +224,8 @@ def _slowest(running: list[RunningSimulation]) -> Table:
 
 
 def _running(one: RunningSimulation) -> str:
-    name = shorten_line(str(one.simulation.task), 60)
-    facts = (f"{inert(name)} trial {one.simulation.trial}", duration(one.seconds), _waits(one))
-    return ", ".join(filter(None, facts))
-
-
-def _waits(one: RunningSimulation) -> str:
-    return f"{one.waits_for} for {duration(one.waiting)}" if one.waits_for else ""
+    name = inert(shorten_line(str(one.simulation.task), 60))
+    return f"{name} trial {one.simulation.trial}, {duration(one.seconds)}"
 
 
 def _stopping(now: RunStatus) -> str:

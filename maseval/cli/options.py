@@ -10,9 +10,8 @@ import typer
 
 from maseval.app.running.options import ExtraArguments, Flag, OptionSpec, list_options
 from maseval.benchmark.tau2.data import VERSIONS, VERSIONS_IN_WORDS
-from maseval.cli import completion
-from maseval.cli.console import here, inert, note, stderr, stdout
-from maseval.cli.run_file import ConfigFile, SavedConfig, save_options
+from maseval.cli.console import note, stderr
+from maseval.cli.run_file import ConfigFile
 from maseval.core.storage import strict_json
 
 
@@ -44,17 +43,17 @@ def argument(default: object, help: str, **more: Any) -> Any:
 
 def runs_argument(words: str, metavar: str = "RUN", default: object = ...) -> Any:
     """Declare an argument that names runs or results files."""
-    return argument(default, words, metavar=metavar, autocompletion=completion.runs_or_files)
+    return argument(default, words, metavar=metavar)
 
 
 def domain_option(words: str, **more: Any) -> Any:
     """Declare an option for a domain, or for several."""
-    return option(None, words, "--domain", "-d", autocompletion=completion.domains, **more)
+    return option(None, words, "--domain", "-d", **more)
 
 
 RunName = Annotated[
     str,
-    typer.Argument(help="A run: its folder, its name, or last.", autocompletion=completion.runs),
+    typer.Argument(help="A run: its folder, its name, or last."),
 ]
 RunOrResultsFile = Annotated[
     str, runs_argument("A run: its folder, its name, or last; or a results file of tau2-bench.")
@@ -62,7 +61,6 @@ RunOrResultsFile = Annotated[
 TASK_OF_RUN = typer.Argument(
     help="A task: 12, retail/12, its number, or a part of its id.",
     show_default=False,
-    autocompletion=completion.tasks_of_run,
 )
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Explain = Annotated[
@@ -86,7 +84,6 @@ NAMED_DOMAINS = argument(
     None,
     "Domains, or your own: FILE.py:NAME.",
     metavar="DOMAIN",
-    autocompletion=completion.domains,
 )
 RUNS_OR_FILES = runs_argument("Runs, results files, or folders of them.", metavar="RUN_OR_FILE")
 
@@ -173,58 +170,31 @@ KeyVariable = Annotated[
 ]
 
 
-_COMPLETIONS: dict[str, Callable[..., completion.Offer]] = {
-    "domain": completion.domains,
-    "task_id": completion.tasks_of_domain,
-}
-
-
 def command_with(
     options: type, *, file: bool = False
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the options of an options object, beside those of its own.
 
     The function's first parameter gets what was given, as keywords for the object. With ``file``
-    the options can be read from a file and written to one.
+    the options can be read from a file.
     """
     listed = [each for each in list_options(options) if each.flag]
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         def command(**given: Any) -> None:
             values = {each.name: _value_of(each, given) for each in listed}
-            if file and _save_if_asked(listed, values, given):
-                return
+            given.pop("config", None)
             function(values, **given)
 
         _, *own = inspect.signature(function).parameters.values()
         others = [_keyword(each.name, each.annotation, each.default) for each in own]
         if file:
             others += [_keyword("config", ConfigFile, None)]
-            others += [_keyword("save_config", SavedConfig, None)]
         vars(command)["__signature__"] = inspect.Signature([*_parameters(listed), *others])
         command.__name__, command.__doc__ = function.__name__, function.__doc__
         return command
 
     return decorate
-
-
-def _save_if_asked(
-    options: list[OptionSpec], values: dict[str, Any], given: dict[str, Any]
-) -> bool:
-    """Write the options to the file that was named, if one was; what is as usual is left out."""
-    path, _ = given.pop("save_config"), given.pop("config")
-    if path is None:
-        return False
-    usual = {each.name: _default(each) for each in options}
-    named = {"benchmark": given["benchmark"]} if "benchmark" in given else {}
-    chosen = {
-        name: value
-        for name, value in {**named, **values}.items()
-        if value != usual.get(name) and value not in ([], {})
-    }
-    save_options(path, given["context"], chosen)
-    stdout().print(f"Written: {inert(here(path))}")
-    return True
 
 
 def _parameters(options: list[OptionSpec]) -> list[inspect.Parameter]:
@@ -241,7 +211,6 @@ def _parameter(option: OptionSpec, flag: Flag) -> inspect.Parameter:
         help=f"{flag.help}.",
         rich_help_panel=flag.panel,
         envvar=f"MASEVAL_{option.name.upper()}" if flag.env else None,
-        autocompletion=_COMPLETIONS.get(option.name),
     )
     if option.default is MISSING:
         return _keyword(option.name, Annotated[flag.typed or option.type, shown])

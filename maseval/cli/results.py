@@ -33,7 +33,6 @@ from maseval.cli.console import (
     shorten_line,
     styled,
 )
-from maseval.cli.servers import Watching
 from maseval.core.figures import between, in_percent, money, percent
 from maseval.core.outcome import Outcome, RecordedReport
 from maseval.core.words import count_of
@@ -227,7 +226,6 @@ def finish(
     *,
     as_json: bool,
     debug: bool = False,
-    watching: Watching | None = None,
     with_scores: bool = True,
     with_next: bool = True,
 ) -> None:
@@ -240,8 +238,6 @@ def finish(
         _print_traceback(result, console)
     if as_json:
         print_json(result.to_dict())
-    if watching is not None:
-        watching.stay(result.folder)
     if not result.resumable and not result.judged:
         raise typer.Exit(FAILED)
     if result.interrupted:

@@ -196,9 +196,7 @@ KINDS = ("agent", "system", "domain", "benchmark")
     ),
 )
 def new(
-    kind: str = argument(
-        ..., "agent, system, domain or benchmark.", autocompletion=lambda: list(KINDS)
-    ),
+    kind: str = argument(..., "agent, system, domain or benchmark."),
     name: str = argument(..., "What it is called, as a Python module."),
     folder: Path = option(Path(), "Where to write it."),
 ) -> None:

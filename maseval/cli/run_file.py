@@ -1,4 +1,4 @@
-"""Runs as a file: ``--config FILE.toml``, ``--save-config`` and ``maseval run FILE.toml``.
+"""Runs as a file: ``--config FILE.toml`` and ``maseval run FILE.toml``.
 
 The file has the options of the command line under their own names. What is typed counts more than
 an environment variable, and that more than the file. With ``[[run]]`` tables it is a set of runs:
@@ -20,8 +20,6 @@ from maseval.cli.command_line import command_named
 from maseval.cli.console import inert, stderr
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.storage import strict_json
-from maseval.core.storage.files import write_bytes
-from maseval.core.storage.redaction import redact
 
 BENCHMARK, RUNS, GRID, NAME = "benchmark", "run", "grid", "name"
 _COMMANDS = {"tau2": ("tau2", "run"), "macs": ("macs", "run")}
@@ -115,7 +113,7 @@ def _cells(
 
 
 # Options of a file as a whole.
-_NO_FACTORS = frozenset({"as_json", "budget", "config", "dry_run", "output", "save_config"})
+_NO_FACTORS = frozenset({"as_json", "budget", "config", "dry_run", "output"})
 _OF_CODE = frozenset({BENCHMARK, "agent", "domain", "tasks", "team", "user"})
 # A reference to code, such as shop.py:Shop, package.module:SHOP or shop.py.
 _CODE = re.compile(r"[\w./\\ -]+\.py(:\w+)?|[A-Za-z_][\w.]*:[A-Za-z_]\w*")
@@ -221,35 +219,3 @@ ConfigFile = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
-SavedConfig = Annotated[
-    Path | None,
-    typer.Option(
-        "--save-config",
-        help="Write these options to a TOML file, for --config or maseval run; run nothing.",
-        metavar="FILE.toml",
-        rich_help_panel=OUTPUT,
-    ),
-]
-
-
-def save_options(path: Path, context: typer.Context, options: Mapping[str, object]) -> None:
-    """Write options, without their secrets, to a file that ``maseval run`` takes."""
-    own = _benchmark_of(context)
-    content = redact({**({} if own is None else {BENCHMARK: own}), **options})
-    lines = (f"{name} = {_toml(value)}\n" for name, value in content.items())
-    write_bytes(path, "".join(lines).encode())
-
-
-def _toml(value: object) -> str:
-    match value:
-        case bool():
-            return str(value).lower()
-        case int() | float():
-            return str(value)
-        case Mapping():
-            pairs = (f"{json.dumps(name)} = {_toml(each)}" for name, each in value.items())
-            return f"{{{', '.join(pairs)}}}"
-        case list() | tuple():
-            return f"[{', '.join(map(_toml, value))}]"
-    # JSON's strings are TOML's, but for this one character.
-    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,23 +1,21 @@
 """``maseval view``, ``replay-server`` and ``chaos-server``: what serves until Ctrl-C."""
 
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import typer
 from rich.table import Table
 
 from maseval import commands
 from maseval.cli.command_line import FAILED, with_examples
-from maseval.cli.console import ended_by_signals, inert, print_unreadable, stderr, stdout, telling
+from maseval.cli.console import ended_by_signals, inert, print_unreadable, stdout, telling
 from maseval.cli.options import Host, KeyVariable, Port, argument, flag, option
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.words import count_of
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.server import ReplayServer, ScriptServer, Served
+    from maseval.server import ReplayServer, Served
     from maseval.testing.faults import ChaosServer, Played
 
 
@@ -85,40 +83,6 @@ def serve(server: Any, address: str, root: Path, *, browser: bool) -> None:
         server.wait()
 
 
-class Watching:
-    """Shows the address when a run begins; after the run the same page stays, in a terminal."""
-
-    def __init__(self, *, wanted: bool) -> None:
-        self._wanted = wanted
-        self._port = 0
-
-    def on_view(self, address: str) -> None:
-        """Say where the page is, and open it if somebody is there."""
-        self._port = urlsplit(address).port or 0
-        _say_on_stderr(f"Watch it at [bold]{inert(address)}[/]")
-        if _somebody_is_there():
-            import webbrowser
-
-            webbrowser.open(address)
-
-    def stay(self, run: Path) -> None:
-        """Serve the finished run until Ctrl-C, unless nobody could press it."""
-        if not (self._wanted and _somebody_is_there()):
-            return
-        viewer = commands.view(run, port=self._port)
-        with ended_by_signals(), suppress(KeyboardInterrupt), viewer.server:
-            _say_on_stderr(f"The page stays at [bold]{inert(viewer.address)}[/] (Ctrl-C ends it)")
-            viewer.server.wait()
-
-
-def _somebody_is_there() -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty()
-
-
-def _say_on_stderr(words: str) -> None:
-    stderr().print(words, soft_wrap=True)
-
-
 _COLOURS = {"played": "dim", "recorded": "green", "missed": "red", "refused": "yellow"}
 
 
@@ -133,14 +97,12 @@ _COLOURS = {"played": "dim", "recorded": "green", "missed": "red", "refused": "y
         "--agent-model openai/gpt-4.1 --user-model openai/gpt-4.1",
         "a run that asks this server, in another terminal",
     ),
-    ("maseval replay-server --script replies.json", "no recording, only a list of replies"),
 )
 def replay_server(
-    folder: Path | None = argument(None, "Folder of recorded answers.", show_default=False),
+    folder: Path = argument(..., "Folder of recorded answers."),
     record: bool = flag("Ask --upstream what was not recorded yet, and record it.", "--record"),
     upstream: str | None = option(None, "Base URL of the provider to record."),
     key_env: KeyVariable = "OPENAI_API_KEY",
-    script: Path | None = option(None, "Play this JSON list of replies instead."),
     host: Host = "127.0.0.1",
     port: Port = 8765,
 ) -> None:
@@ -155,7 +117,6 @@ def replay_server(
         record=record,
         upstream=upstream,
         key_env=key_env,
-        script=script,
         host=host,
         port=port,
         on_request=_report_request,
@@ -181,7 +142,7 @@ def _report_request(served: "Served") -> None:
         _say(f"[{_COLOURS[served.outcome]}]{served.outcome}[/] {asked}: {inert(served.words)}")
 
 
-def _serve(server: "ReplayServer | ScriptServer") -> None:
+def _serve(server: "ReplayServer") -> None:
     """Serve until Ctrl-C or SIGTERM, and sum up."""
     with ended_by_signals():
         try:
@@ -197,7 +158,7 @@ def _serve(server: "ReplayServer | ScriptServer") -> None:
     )
 
 
-def _close(server: "ReplayServer | ScriptServer") -> None:
+def _close(server: "ReplayServer") -> None:
     try:
         if under_way := server.under_way:
             _say(f"Still recording ({under_way}); Ctrl-C stops without waiting.")

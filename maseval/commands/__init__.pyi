@@ -6,7 +6,6 @@ from maseval.app.comparing.gate import gate as gate
 from maseval.app.comparing.plan import plan as plan
 from maseval.app.results.explained import Section as Section
 from maseval.app.results.explained import VerdictExplanation as VerdictExplanation
-from maseval.app.results.plots import plots as plots
 from maseval.app.results.questions import comply as comply
 from maseval.app.results.questions import explain as explain
 from maseval.app.results.questions import export as export

@@ -14,8 +14,8 @@ from maseval.runs import Simulation
 from maseval.stats import Estimate, Interval
 
 
-def running(task="[mobile]a|b", seconds=34.0, waits_for="agent", waiting=3.0):
-    return RunningSimulation(Simulation("telecom", task, 2), seconds, waits_for, waiting)
+def running(task="[mobile]a|b", seconds=34.0):
+    return RunningSimulation(Simulation("telecom", task, 2), seconds)
 
 
 def moment(**given):
@@ -37,13 +37,13 @@ def drawn(renderable):
     return console.file.getvalue()
 
 
-def test_the_display_tells_how_far_it_is_and_what_the_slowest_wait_for():
+def test_the_display_tells_how_far_it_is_and_which_is_the_slowest():
     shown = drawn(frame(moment()))
 
     for part in ("10/40", "1 running", "1 failed", "60.0% [30.0, 80.0]", "120k tokens", "$1.25"):
         assert part in shown
     assert "1:40, 5:00 left" in shown
-    assert "[mobile]a|b" in shown and "telecom, trial 2" in shown and "agent for 3 s" in shown
+    assert "[mobile]a|b" in shown and "telecom, trial 2" in shown and "34 s" in shown
 
 
 def test_what_calls_wait_for_is_said_with_the_time_at_which_they_go_on():
@@ -65,9 +65,7 @@ def test_only_the_slowest_are_named():
 def test_a_plain_line_says_the_same():
     text = drawn(line(moment()))
 
-    assert "10/40 done" in text and "telecom/[mobile]a|b trial 2, 34 s, agent for 3 s" in " ".join(
-        text.split()
-    )
+    assert "10/40 done" in text and "telecom/[mobile]a|b trial 2, 34 s" in " ".join(text.split())
 
 
 def test_stopping_counts_down():

@@ -58,14 +58,6 @@ def test_the_prompts_are_those_that_a_run_sends():
     assert len(sent) == 2
 
 
-def test_the_whole_prompts_are_shown_if_asked_for():
-    beginning = maseval(*LIBRARY, *MODELS, "-n", 1, "--dry-run").stdout
-    whole = maseval(*LIBRARY, *MODELS, "-n", 1, "--show-prompts").stdout
-
-    assert "System prompt of the agent" in beginning and "</policy>" not in beginning
-    assert "</policy>" in whole and "</scenario>" in whole and "renew_loan" in whole
-
-
 def test_the_estimate_follows_from_prompts_typical_conversations_and_prices(tmp_path):
     prices = tmp_path / "prices.json"
     prices.write_text(json.dumps({"scripted/echo": {"input": 2, "output": 8}}))

@@ -94,7 +94,7 @@ def test_words_replaced_in_a_conversation_are_reported_once(tmp_path, monkeypatc
 
 @pytest.mark.parametrize(
     ("option", "way"),
-    [("--base-url", "OPENAI_API_KEY"), ("--otel-endpoint", "OTEL_EXPORTER_OTLP_HEADERS")],
+    [("--base-url", "OPENAI_API_KEY"), ("--track", "OTEL_EXPORTER_OTLP_HEADERS")],
 )
 @pytest.mark.parametrize("end", ["?sig=", "#token="])
 def test_an_address_with_a_query_is_refused_with_the_way_to_give_a_key(
@@ -102,7 +102,8 @@ def test_an_address_with_a_query_is_refused_with_the_way_to_give_a_key(
 ):
     monkeypatch.chdir(tmp_path)
     address = f"http://localhost:1/v1{end}{CANARIES['argument']}"
-    refused = maseval(*LIBRARY, "--agent-model", "scripted/echo", option, address, "-o", "r")
+    given = f"otel={address}" if option == "--track" else address
+    refused = maseval(*LIBRARY, "--agent-model", "scripted/echo", option, given, "-o", "r")
 
     assert refused.exit_code == 2 and way in refused.output
     assert CANARIES["argument"] not in refused.output and not (tmp_path / "r").exists()

@@ -30,9 +30,8 @@ from maseval.app.results.recording import lines_of
 from maseval.app.results.results import INTERRUPTED, RunResult, run_summary
 from maseval.app.results.until import Until, run_rounds
 from maseval.app.running.prices import Prices, without_list
-from maseval.app.running.progress import RunProgress, Turn, publish_progress
+from maseval.app.running.progress import RunProgress, publish_progress
 from maseval.app.running.run_options import FolderRunOptions
-from maseval.app.viewing.view import view_beside
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.engine.engines import ForkingEngine, SeveralNodes, WorkerEvent
@@ -143,7 +142,7 @@ class RunWatch(BenchmarkCallback):
         self.engine = engine = run.options.chosen_engine
         self.secrets = Secrets.of(run.config)
         self.began = time.monotonic()
-        self.progress = RunProgress(len(folder.planned), run.turn(benchmark), run.time_limit)
+        self.progress = RunProgress(len(folder.planned), run.time_limit)
         self.progress.trials_for_pass_1 = 1 if folder.config.stops_at_failure else None
         # Verdicts of an earlier session count by what was said: a log can be edited.
         held, self._check = recompute_verdicts(folder) if folder.recorded else (folder, None)
@@ -193,8 +192,8 @@ class RunWatch(BenchmarkCallback):
         lines, check = self._recorded_lines(), self._check
         conventions = support_for(self.folder).conventions(self.folder, lines)
         summary = run_summary(lines, self.folder.planned, conventions, self.folder.config)
-        self.folder.note_use(self.progress.cost, self.progress.tokens)
-        self.folder.note_score(summary.overall.pass_1, summary.overall.verdicts)
+        used = self.progress.cost, self.progress.tokens
+        self.folder.note_result(summary.overall.pass_1, summary.overall.verdicts, *used)
         return RunResult(
             folder=self.folder.path,
             summary=summary,
@@ -311,10 +310,6 @@ class FolderRun(ABC):
         """The seconds after which a simulation is given up."""
         return None
 
-    def turn(self, benchmark: Benchmark) -> Turn | None:
-        """Return a function that says what a running simulation waits for, if that is known."""
-        return None
-
     def begin(self, benchmark: Benchmark, folder: Path) -> None:
         """Called before the first simulation, with the path; a run that forks off has another."""
         # All reports are in the folder; in memory only somebody's own callbacks could want them.
@@ -364,10 +359,10 @@ class FolderRun(ABC):
             notes[CELL] = dict(options.cell)
         support_by_name(self.config.get("benchmark"))  # raises before anything is run
         tracking = None
-        if names := options.destinations:
+        if options.track:
             from maseval.app.running.tracking import Tracking  # loads telemetry
 
-            tracking = Tracking(names, content=options.otel_content)
+            tracking = Tracking(options.track, content=options.otel_content)
         every = list(parts)
         # Before the folder is open and anybody watches: forks have neither its lock nor threads.
         sizes = [min(options.concurrency, len(tasks) * options.trials) for tasks in every]
@@ -390,7 +385,7 @@ class FolderRun(ABC):
                 return not watch.is_stopping
 
             until = Until.of(folder.config)
-            with self._page(folder.path), watch.running():
+            with watch.running():
                 if until is None:
                     run_parts(None, options.retry_failed)
                 else:
@@ -413,16 +408,6 @@ class FolderRun(ABC):
             with suppress(OSError):  # something is in it
                 path.rmdir()
             raise
-
-    @contextmanager
-    def _page(self, folder: Path) -> Iterator[None]:
-        if not self.options.view:
-            yield
-            return
-        with view_beside(folder) as address:
-            if self.options.on_view is not None:
-                self.options.on_view(address)
-            yield
 
 
 def path_of(options: FolderRunOptions, *title: str) -> Path:

@@ -37,20 +37,12 @@ LastSaid = Callable[[str, int], Said | None]
 MessagesSoFar = Callable[[str, int], Sequence[Mapping[str, object]]]
 """The messages so far in a trial of a task that is running; none if they are not known."""
 
-Turn = Callable[[Simulation], tuple[str, float] | None]
-"""For whom a running simulation waits, and for how many seconds; None before it has begun."""
-
 
 class RunningSimulation(NamedTuple):
-    """A simulation that is under way: since when, for whom it waits, and how long already.
-
-    ``waits_for`` is None if the benchmark does not say.
-    """
+    """A simulation that is under way, and for how many seconds."""
 
     simulation: Simulation
     seconds: float
-    waits_for: str | None
-    waiting: float
 
 
 class Pause(NamedTuple):
@@ -113,7 +105,7 @@ class RunStatus:
 class RunProgress:
     """Keeps count of a run; ``status`` may be asked from any thread."""
 
-    def __init__(self, planned: int, turn: Turn | None, time_limit: float | None = None) -> None:
+    def __init__(self, planned: int, time_limit: float | None = None) -> None:
         self.planned = planned
         self.time_limit = time_limit
         self.stopping: str | None = None
@@ -122,7 +114,6 @@ class RunProgress:
         self.ran = 0
         self.cost: float | None = 0.0
         self.tokens = 0
-        self._turn = turn
         self.nodes: Callable[[], Mapping[str, int]] = dict
         self.incidents: list[str] = []
         self._lock = threading.Lock()
@@ -185,8 +176,8 @@ class RunProgress:
         moment = time.monotonic()
         with self._lock:
             running = dict(self._running)
-        looked = (self._look_at(one, moment - since) for one, since in running.items())
-        return sorted(looked, key=lambda each: -each.seconds)
+        found = (RunningSimulation(one, moment - since) for one, since in running.items())
+        return sorted(found, key=lambda each: -each.seconds)
 
     def times(self) -> tuple[float, float | None]:
         """Return how many seconds the session has taken, and how many the rest will take."""
@@ -199,13 +190,6 @@ class RunProgress:
         if not self.ran:
             return None
         return (moment - self._began) / self.ran * (self.planned - recorded)
-
-    def _look_at(self, simulation: Simulation, seconds: float) -> RunningSimulation:
-        if self._turn is None:
-            return RunningSimulation(simulation, seconds, None, seconds)
-        return RunningSimulation(
-            simulation, seconds, *(self._turn(simulation) or ("set-up", seconds))
-        )
 
 
 def _pass_1(lines: Sequence[Outcome], trials: int | None) -> Estimate | None:

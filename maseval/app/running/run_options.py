@@ -162,9 +162,6 @@ def _read_baseline(run: str, tasks: Mapping[str, Collection[str]]) -> tuple[str,
     return name, shared
 
 
-OnView = Callable[[str], object]
-"""Called with the address of the page that shows a run."""
-
 # With a limit in seconds, the number of attempts is none.
 _UNLIMITED = 1_000_000
 
@@ -254,19 +251,6 @@ class FolderRunOptions(QuestionOptions, OutputOptions):
         "which version",
         OUTPUT,
     )
-    view: bool = option(
-        False,
-        "Watch the run in the browser (needs the extra view); in a terminal the page stays "
-        "until Ctrl-C, elsewhere it ends with the run",
-        OUTPUT,
-    )
-    on_view: OnView | None = None
-    otel: bool = option(
-        False, "Send a trace of each simulation to OTEL_EXPORTER_OTLP_ENDPOINT", OUTPUT
-    )
-    otel_endpoint: str | None = option(
-        None, "The same to this OTLP endpoint: http://localhost:4318", OUTPUT
-    )
     otel_content: bool = option(False, "Include messages and tool arguments in the traces", OUTPUT)
     track: Sequence[str] = option(
         (),
@@ -291,10 +275,6 @@ class FolderRunOptions(QuestionOptions, OutputOptions):
         object.__setattr__(self, "trials", self.meant_trials())
         if self.max_wait is not None and not self.max_wait >= 0:
             raise ConfigurationError(f"max_wait is {self.max_wait:g}; give seconds, 0 or more")
-        if self.view:
-            from maseval.app.viewing import check_viewer  # help must be quick
-
-            check_viewer()
         check_engine_options(self._engine, self.ray_address, self.processes, force=self.force)
         check_size(self.trials)
 
@@ -323,13 +303,6 @@ class FolderRunOptions(QuestionOptions, OutputOptions):
         if not self.cache and self.cache_dir is None:
             return None
         return answer_cache(self.cache_dir or cache_dir() / "answers")
-
-    @property
-    def destinations(self) -> list[str]:
-        """The names of where the run is sent, as ``--track`` takes them."""
-        if self.otel_endpoint is not None:
-            return [*self.track, f"otel={self.otel_endpoint}"]
-        return [*self.track, *(["otel"] if self.otel else [])]
 
     @property
     def runs_elsewhere(self) -> bool:

@@ -16,7 +16,7 @@ from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.report import Report
 from maseval.interface.telemetry.otlp import END_SECONDS, Sender
 from maseval.interface.telemetry.simulation import trace_of
-from maseval.interface.trackers.tracked_run import TRACKER_SECONDS, BoundedProcess
+from maseval.interface.trackers import TRACKER_SECONDS, BoundedProcess
 
 
 class Tracking(BenchmarkCallback):

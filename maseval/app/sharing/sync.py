@@ -32,7 +32,7 @@ from maseval.interface.telemetry.otlp import (
     traces_url,
 )
 from maseval.interface.telemetry.simulation import SECOND, bounds, trace_of
-from maseval.interface.trackers.tracked_run import (
+from maseval.interface.trackers import (
     OVERALL,
     TRACKERS,
     TrackedRun,

@@ -3,8 +3,7 @@
 import ipaddress
 import os
 import secrets
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
@@ -12,7 +11,6 @@ from urllib.parse import quote, unquote
 from maseval.app.benchmarks import all_support
 from maseval.app.results.finding import UnknownRunError, run_path
 from maseval.app.viewing import check_viewer
-from maseval.core.exceptions import ConfigurationError
 from maseval.runs import default_root
 from maseval.runs.config_file import is_run_folder
 
@@ -93,20 +91,6 @@ def export_site(
     names = None if first == "/" else [unquote(first.removeprefix("/run/"))]
     library = Library(root, BenchmarkReader(), follows_links=True)
     return write_site(target, library, asked, names, on_progress)
-
-
-@contextmanager
-def view_beside(run: Path) -> Iterator[str]:
-    """Serve the page of a run while it is running; gives the address.
-
-    The usual port, so that the page of one run is that of the next; any other if it is taken.
-    """
-    try:
-        viewer = view(run)
-    except ConfigurationError:
-        viewer = view(run, port=0)
-    with viewer.server:
-        yield viewer.address
 
 
 def features(*, edit: bool = False) -> Sequence[Any]:

@@ -186,9 +186,7 @@ def _result_parts(found: "ResultsDocument") -> Parts:
     ("ls $(maseval macs data path)", "look at them"),
 )
 def data(
-    action: str = argument(
-        ..., "fetch, verify or path.", autocompletion=lambda: ["fetch", "verify", "path"]
-    ),
+    action: str = argument(..., "fetch, verify or path."),
     force: bool = flag("Fetch again what is already there.", "--force"),
 ) -> None:
     """Fetch the benchmark's files, verify them by their checksums, or print their folder."""

@@ -14,7 +14,6 @@ from maseval import commands
 from maseval.app.results.results import RunResult
 from maseval.app.running.options import PARTICIPANTS, TASKS
 from maseval.benchmark.tau2.app.running.options import BranchOptions, McpOptions, PlayOptions
-from maseval.cli import completion
 from maseval.cli.command_line import INCOMPLETE, command_line, is_debugging, with_examples
 from maseval.cli.console import (
     Parts,
@@ -43,7 +42,6 @@ from maseval.cli.options import (
     option,
 )
 from maseval.cli.results import finish, print_outcome
-from maseval.cli.servers import Watching
 from maseval.cli.show import print_verdict
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import in_percent, percent
@@ -72,7 +70,6 @@ def play(
         "airline, retail, telecom, ... or your own: FILE.py:NAME.",
         show_default="library",
         callback=load_domain,
-        autocompletion=completion.domains,
     ),
     option_domain: str | None = domain_option("The domain, as DOMAIN.", callback=load_domain),
     task: str | None = option(
@@ -81,7 +78,6 @@ def play(
         *("--task", "--task-id", "-t"),
         show_default="the first that has not been played",
         rich_help_panel=TASKS,
-        autocompletion=completion.tasks_of_domain,
     ),
     side: str = option(
         "agent", "Which side you play: agent or user.", "--as", rich_help_panel=PARTICIPANTS
@@ -379,7 +375,6 @@ def branch(
     With --repeats, the chance to pass from that message on.
     """
     given["timeout"] = given["timeout"] or None
-    watching = Watching(wanted=given["view"])
     result = commands.tau2.branch(
         **given,
         run=run,
@@ -388,7 +383,6 @@ def branch(
         of_domain=domain,
         data_version=data_version or "",
         display=display(stderr()),
-        on_view=watching.on_view,
         command=command_line(context),
     )
     console = chosen_stream(as_json)
@@ -397,7 +391,7 @@ def branch(
         print_json(result.to_dict())
     debug = is_debugging(context)
     # The chance is the result: pass^k over one task would say the same with a wider interval.
-    finish(result.run, console, as_json=False, debug=debug, watching=watching, with_scores=False)
+    finish(result.run, console, as_json=False, debug=debug, with_scores=False)
 
 
 def _chance_parts(result: "BranchResult") -> Parts:

@@ -66,11 +66,6 @@ def run(
         "--dry-run",
         rich_help_panel=EXECUTION,
     ),
-    show_prompts: bool = flag(
-        "With --dry-run, the whole prompts of the first task.",
-        "--show-prompts",
-        rich_help_panel=EXECUTION,
-    ),
     allow_losses: bool = flag(
         "Exit with 0 although a rehearsal with gold lost tasks.",
         "--allow-losses",
@@ -85,12 +80,12 @@ def run(
     # tau2-bench takes all ids after one --task-ids; else what stands without an option is a domain.
     given["task_id" if given["task_id"] else "domain"] += context.args
     given["timeout"] = given["timeout"] or None
-    if dry_run or show_prompts:
+    if dry_run:
         plan = commands.tau2.plan(**given)
         if one := RunOfSet.current(context):
             one.prepared = plan
         else:
-            show_plan(plan, stdout(), as_json=as_json, whole=show_prompts)
+            show_plan(plan, stdout(), as_json=as_json)
         return
     result = run_and_finish(_prepare, given, context, as_json=as_json)
     overall = result.summary.overall
@@ -106,23 +101,24 @@ def _prepare(**given: Any) -> "PreparedRun":
 
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.benchmark.tau2.app.running.plan import Prompt, RunPlan
+    from maseval.benchmark.tau2.app.running.plan import RunPlan
     from maseval.benchmark.tau2.app.running.run import PreparedRun
 
 _FEW = 5
 _BEGINNING = 300
-_WHOSE = {"agent_model": "agent", "user_simulator": "user", "nl_evaluator": "judge"}
+_WHOSE = {"agent_model": "agent", "user_simulator": "user"}
 
 
-def show_plan(plan: "RunPlan", console: Console, *, as_json: bool, whole: bool) -> None:
-    """Print the plan; with ``whole`` all of the prompts."""
+def show_plan(plan: "RunPlan", console: Console, *, as_json: bool) -> None:
     if as_json:
         print_json(plan.to_dict())
         return
     _print_tasks(plan, console)
     _print_participants(plan, console)
     for role, prompt in plan.prompts.items():
-        _print_prompt(_WHOSE.get(role, role), prompt, console, whole)
+        words = f"{count(len(prompt.system))} characters, {count_of(len(prompt.tools), 'tool')}"
+        console.print(f"[bold]System prompt of the {_WHOSE[role]}[/bold], first task ({words}):")
+        console.print(indent(inert(shorten_line(prompt.system, _BEGINNING)), 2))
     if plan.models:
         console.print(_models(plan))
         known = plan.cost is not None
@@ -168,15 +164,6 @@ def _participant(side: object) -> str:
     settings = {**side.get("options", {}), **side.get("args", {})}
     given = [f"{key}={value}" for key, value in settings.items()]
     return ", ".join([*(str(name) for name in known if name), *given])
-
-
-def _print_prompt(who: str, prompt: "Prompt", console: Console, whole: bool) -> None:
-    words = f"{count(len(prompt.system))} characters, {count_of(len(prompt.tools), 'tool')}"
-    console.print(f"[bold]System prompt of the {who}[/bold], first task ({words}):")
-    text = prompt.system if whole else shorten_line(prompt.system, _BEGINNING)
-    console.print(indent(inert(text), 2))
-    if whole and prompt.tools:
-        console.print(indent(f"[dim]tools: {inert(', '.join(prompt.tools))}[/dim]", 2))
 
 
 def _models(plan: "RunPlan") -> Table:

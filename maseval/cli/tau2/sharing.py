@@ -8,7 +8,6 @@ from rich.table import Table
 
 from maseval import commands
 from maseval.benchmark.tau2.app.running.options import SubmitOptions
-from maseval.cli import completion
 from maseval.cli.command_line import FAILED, with_examples
 from maseval.cli.console import (
     Parts,
@@ -127,9 +126,7 @@ def verify(
 @command_with(SubmitOptions)
 def submit(
     given: dict[str, Any],
-    runs: list[str] = argument(
-        ..., "Runs: a folder, a name, or last.", metavar="RUN", autocompletion=completion.runs
-    ),
+    runs: list[str] = argument(..., "Runs: a folder, a name, or last.", metavar="RUN"),
     as_json: AsJson = False,
 ) -> None:
     """Write runs as a submission to the leaderboard of tau2-bench 1.0.1, after checking its rules.

@@ -13,7 +13,6 @@ from rich.table import Table
 from maseval import commands
 from maseval.benchmark.tau2.app.running.options import DATA_VERSION
 from maseval.benchmark.tau2.data import VERSIONS_IN_WORDS, title_of
-from maseval.cli import completion
 from maseval.cli.command_line import FAILED, with_examples
 from maseval.cli.console import (
     Parts,
@@ -65,7 +64,6 @@ def tasks(
         "Domains, or your own: FILE.py:NAME; then a task, tools, policy, or documents and "
         "what they should be about.",
         metavar="DOMAIN... WHAT",
-        autocompletion=completion.tasks_of_domain,
     ),
     domain: list[str] | None = ONLY_DOMAINS,
     split: Split = "base",
@@ -171,9 +169,7 @@ _ACTIONS = ("fetch", "texts", "verify", "path")
     ("ls $(maseval tau2 data path)", "look at them"),
 )
 def data(
-    action: str = argument(
-        ..., "fetch, texts, verify or path.", autocompletion=lambda: list(_ACTIONS)
-    ),
+    action: str = argument(..., "fetch, texts, verify or path."),
     domain: str | None = option(None, "Only this domain; for fetch.", "--domain", "-d"),
     force: bool = flag("Fetch again what is already there.", "--force"),
     version: str | None = option(

@@ -14,18 +14,16 @@ from maseval.core.storage.redaction import redact
 from maseval.core.usage import TokenUsage, Usage, UsageTrackableMixin
 from maseval.core.user import User
 from maseval.interface.agents.camel_library import (
+    CamelRolePlayingTracer,
+    CamelWorkforceTracer,
     Escape,
     as_tools,
     camel_module,
+    camel_role_playing_execution_loop,
     is_out_of_attempts,
     observe_models,
     remember,
     token_counter,
-)
-from maseval.interface.agents.camel_society import (
-    CamelRolePlayingTracer,
-    CamelWorkforceTracer,
-    camel_role_playing_execution_loop,
 )
 from maseval.interface.agents.framework import (
     AgentGaveUpError,
@@ -68,6 +66,7 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
     """
 
     module, extra, package = "camel", "camel", "camel-ai"
+    logs_turns = False
 
     def _prepare(self) -> None:
         self._requests: list[TokenUsage] = []
@@ -77,11 +76,9 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
 
     def load_messages(self, messages: MessageHistory) -> None:
         """Continue a conversation; the system message stays."""
-        self._worked = True
         remember(self.agent, messages)
 
     def run(self, query: str) -> Any:
-        self._worked = True
         logged, number = len(self.logs), len(self._finished_steps) + 1
         try:
             return super().run(query)
@@ -95,49 +92,38 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
                 f"the model of agent {self.name!r} streams, and CAMEL turns a failed stream into "
                 "an answer; create the model without 'stream' in its model_config_dict"
             )
-        with self._log_turn(query), self._observe_requests():
-            try:
-                response = self.agent.step(query)
-            except Escape as escape:
-                raise escape.error from None
+        with self.record_step(query) as note:
+            note(response := self.agent.step(query))
         if len(response.msgs) > 1:  # CAMEL leaves the choice of what to remember to its caller
             self.agent.record_message(response.msgs[0])
-        self.logs[-1] |= _step_entry(response)
-        unanswered = self._why_unanswered(response)
-        if unanswered:
+        if unanswered := self._why_unanswered(response):
             self.logs[-1]["status"] = "error"
             raise AgentGaveUpError(unanswered, component=self.name)
         return str(response.msgs[0].content) if response.msgs else ""
 
     @contextmanager
-    def _observe_requests(self) -> Iterator[None]:
-        models = self.agent.model_backend
-        self.agent.model_backend = observe_models(models, self._keep_refusal, self._check_answer)
-        try:
-            yield
-        except Exception as error:
-            if self._refusal is not None and is_out_of_attempts(error):
-                raise self._refusal from error
-            raise
-        finally:
-            self.agent.model_backend = models
-
-    @contextmanager
     def record_step(self, query: str) -> Iterator[Callable[[Any], None]]:
-        """Record a step that a society lets the agent take; pass the response to what it yields."""
-        self._worked = True
-        number = len(self._finished_steps) + 1
-        with self._log_turn(query), self._observe_requests(), acting_as(self.name):
-            responses: list[Any] = []
+        """Record a step, also one of a society; pass the response to what it yields."""
+        number, models = len(self._finished_steps) + 1, self.agent.model_backend
+        responses: list[Any] = []
+        with self._log_turn(query), acting_as(self.name):
+            self.agent.model_backend = observe_models(models, self)
             try:
                 yield responses.append
             except Escape as escape:
                 raise escape.error from None
+            except Exception as error:
+                if self._refusal is not None and is_out_of_attempts(error):
+                    raise self._refusal from error
+                raise
+            finally:
+                self.agent.model_backend = models
         entry = _step_entry(responses[0]) if responses else {}
         self.logs[-1] |= {"step_number": number, "query": query[:500], **entry}
 
     @contextmanager
-    def _keep_refusal(self) -> Iterator[None]:
+    def observe_request(self) -> Iterator[None]:
+        """Keep the reason why a request failed."""
         self._refusal = None
         try:
             yield
@@ -147,7 +133,7 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
             self._refusal = error
             raise
 
-    def _check_answer(self, answer: object) -> object:
+    def check_answer(self, answer: object) -> object:
         """Count the tokens of an answer, and check that CAMEL can read it."""
         self.note_times(len(self.agent.chat_history) + 1)  # with what will be made of it
         if usage := usage_of(get(answer, "usage")):
@@ -196,14 +182,13 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
     def _finished_steps(self) -> list[dict[str, Any]]:
         return [entry for entry in self.logs if "response_count" in entry]
 
-    def _own_messages(self) -> MessageHistory:
+    def get_messages(self) -> MessageHistory:
         """Return the messages in the agent's memory."""
-        return MessageHistory(
-            list(map(_openai_message, name_tool_results(self.agent.chat_history)))
-        )
+        history = name_tool_results(self.agent.chat_history)
+        return MessageHistory([_openai_message(message) for message in history])
 
     def _gather_usage(self) -> Usage:
-        return sum(self._requests[1:], self._requests[0]) if self._requests else Usage()
+        return sum(self._requests) or Usage()
 
     def _resolve_model_id(self) -> str | None:
         kind = getattr(getattr(self.agent, "model_backend", None), "model_type", None)

@@ -6,9 +6,6 @@ failing provider from a failing agent, prices the tokens, and converts messages 
 An agent may work for another one, which a framework runs without an adapter. If it has an adapter
 all the same, that one records its messages and usage; otherwise they are its leader's.
 
-An agent may have several adapters. One that has not worked shows what the latest other one of the
-same repetition recorded of the agent; a report counts that once, for the one that worked.
-
 Every framework has a file named after it, with the adapter, its users and ``as_tools``. Where a
 second file stands beside it, that one holds the conversion of messages and what is used of the
 framework's classes: they are described as protocols, or left as ``Any``, because the frameworks
@@ -18,8 +15,8 @@ schemas of functions, as every adapter needs them to make tools.
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from traceback import walk_tb
@@ -32,7 +29,7 @@ from maseval.core.agent import AgentAdapter, AgentObserver
 from maseval.core.clock import Clock, acting_agent
 from maseval.core.exceptions import AgentError, MASEvalError
 from maseval.core.messages import Message, MessageHistory
-from maseval.core.provider_errors import ProviderError
+from maseval.core.provider_errors import MalformedResponseError, ProviderError
 from maseval.core.tool import inline_references, tool_definition
 from maseval.core.tracing import JsonObject, now
 from maseval.core.usage import TOKEN_FIELDS, CostCalculator, TokenUsage, Usage
@@ -65,6 +62,15 @@ class FrameworkAgentAdapter(AgentAdapter):
     """The extra of maseval that installs it."""
     package: ClassVar[str | None] = None
     """The name under which it is installed, if that differs."""
+    models_package: ClassVar[str | None] = None
+    """The package of its model classes, which raise anything if they cannot read an answer."""
+    provider_errors: ClassVar[Sequence[tuple[str, str, type[ProviderError] | None]]] = ()
+    """Its own errors for a provider's failure: a class, words in the text, and what it is; None if
+    that depends on the status."""
+    limit_errors: ClassVar[Collection[str]] = ()
+    """Its errors for an agent that it stopped, as at a step limit."""
+    logs_turns: ClassVar[bool] = True
+    """False if the adapter logs its turns itself."""
 
     _automatic_calculator: CostCalculator | None = None
 
@@ -77,15 +83,18 @@ class FrameworkAgentAdapter(AgentAdapter):
         model_id: str | None = None,
     ) -> None:
         super().__init__(agent_instance, name, callbacks, cost_calculator, model_id)
+        self.messages_for_others: list[Message] = []
+        """The messages of the runs that others made of the agent, without its adapter."""
+        self.usage_for_others: list[TokenUsage] = []
+        """The tokens of these runs."""
         self.delegated_usage: list[TokenUsage] = []
         """Tokens that the framework counts here, but that belong to an agent with an adapter."""
-        self.work = DelegatedWork()
         self.members: dict[str, FrameworkAgentAdapter] = {}
         """The agents that work for this one and have no adapter of their own, by name."""
+        self.turn_details: JsonObject = {}
+        """What a framework adds to the log entry of a turn."""
         self._clock = Clock.here()
         self._times: list[str] = []
-        self._worked = False
-        self._previous = _latest_adapter(id(agent_instance), self._clock)
         _adapters[id(agent_instance), id(self._clock)] = self
         self._prepare()
 
@@ -96,59 +105,22 @@ class FrameworkAgentAdapter(AgentAdapter):
     def _run_framework(self, query: str) -> object:
         """Return the agent's answer to ``query``; the agent remembers the earlier turns."""
 
-    @property
-    def _has_worked(self) -> bool:
-        """True once this adapter has a record of its own: of its runs, or of those of others."""
-        return self._worked or bool(self.work.messages or self.work.usage)
-
-    def _shares_conversation_with(self, other: "FrameworkAgentAdapter") -> bool:
-        """Return True if both mean the same conversation of their agent."""
-        return isinstance(other, type(self))
-
-    @property
-    def _teller(self) -> "FrameworkAgentAdapter":
-        """The adapter whose record this one shows: its own, or until it has one the latest."""
-        latest = _latest_adapter(id(self.agent), self._clock)
-        one = None if self._has_worked else latest or self._previous
-        while one is not None:
-            if one._has_worked and self._shares_conversation_with(one):
-                return one
-            one = one._previous
-        return self
-
-    @property
-    def usage_of(self) -> object:
-        return self._teller
-
-    @property
-    def logs(self) -> list[JsonObject]:
-        """The turns of the agent."""
-        return self._teller._logs
-
-    @logs.setter
-    def logs(self, logs: list[JsonObject]) -> None:
-        self._logs = logs
-
     def get_messages(self) -> MessageHistory:
-        """Return the conversation so far."""
-        return self._teller._own_messages()
-
-    def _own_messages(self) -> MessageHistory:
-        """Return the messages that this adapter recorded, or that its agent keeps."""
-        return MessageHistory([*super().get_messages(), *self.work.messages])
+        """Return the conversation so far, and what was said in runs that others made."""
+        return MessageHistory([*super().get_messages(), *self.messages_for_others])
 
     def openai_messages(self) -> MessageHistory:
         """Return the conversation with times; where a framework gives none, of their appearance."""
-        teller, said = self._teller, self.get_messages()
-        teller.note_times(len(said))
-        times = zip(teller._times, said, strict=False)
+        said = self.get_messages()
+        self.note_times(len(said))
+        times = zip(self._times, said, strict=False)
         return MessageHistory(
             [{**message, "timestamp": message.get("timestamp") or time} for time, message in times]
         )
 
     def note_times(self, count: int | None = None) -> None:
         """Note the time for the messages, or for so many, that were not there before."""
-        there = len(self._own_messages()) if count is None else count
+        there = len(self.get_messages()) if count is None else count
         self._times += [now()] * (there - len(self._times))
 
     def _name_of(self, member: object) -> str:
@@ -163,9 +135,6 @@ class FrameworkAgentAdapter(AgentAdapter):
         return {**super().gather_traces(), **({"members": spoken} if spoken else {})}
 
     def gather_usage(self) -> Usage:
-        teller = self._teller
-        if teller is not self:
-            return teller.gather_usage()
         used = super().gather_usage()
         for one in self.members.values():
             if self._cost_calculator is not None:
@@ -173,27 +142,23 @@ class FrameworkAgentAdapter(AgentAdapter):
             used += one.gather_usage()
         return used
 
-    def run(self, query: str) -> Any:
-        self._worked, self._previous = True, None
-        return super().run(query)
-
     def _gave_up(self, error: Exception) -> bool:
         """Return True if the framework stopped the agent, as at a step limit."""
-        return False
+        return any(base.__name__ in self.limit_errors for base in type(error).__mro__)
 
     def _run_agent(self, query: str) -> object:
         extras.load(self.module, extra=self.extra, package=self.package)
         token = _running.set(self)
         try:
-            return self._run_framework(query)
+            with self._log_turn(query) if self.logs_turns else nullcontext():
+                return self._run_framework(query)
         except MASEvalError:
             raise
         except Exception as error:
             for cause in causes(error):
                 if isinstance(cause, MASEvalError):  # raised in a tool, wrapped by the framework
                     raise cause from None
-            failure = provider_failure(error, provider=self.extra, model_id=self._reported_model_id)
-            if failure is not None:
+            if failure := self._failure_behind(error):
                 # Not chained: the library's message may quote the key, and reports keep tracebacks.
                 raise failure from None
             if self._gave_up(error):
@@ -203,6 +168,20 @@ class FrameworkAgentAdapter(AgentAdapter):
             _running.reset(token)
             with suppress(Exception):  # what it was may be no agent at all
                 self.note_times()
+
+    def _failure_behind(self, error: Exception) -> ProviderError | None:
+        """Return the provider's failure, if an error of the framework means one."""
+        names = [base.__name__ for base in type(error).__mro__]
+        for name, words, kind in self.provider_errors:
+            if name in names and words in str(error):
+                if kind is not None:
+                    retry_after = getattr(error, "retry_after", None)
+                    return self._provider_error(kind, error, retry_after=retry_after)
+                break
+        known = provider_failure(error, provider=self.extra, model_id=self._reported_model_id)
+        if known is None and self.models_package and is_unreadable(error, self.models_package):
+            return self._provider_error(MalformedResponseError, error)
+        return known
 
     def _provider_error(
         self, kind: type[ProviderError], text: object, **details: Any
@@ -217,8 +196,9 @@ class FrameworkAgentAdapter(AgentAdapter):
     def _log_turn(self, query: str) -> Iterator[None]:
         """Log a turn that succeeds, with its tokens; ``run`` logs those that fail."""
         began, started, before = now(), time.perf_counter(), self._gather_usage()
+        self.turn_details = {}
         yield
-        entry = {
+        entry: JsonObject = {
             "timestamp": began,
             "query": query,
             "query_length": len(query),
@@ -229,7 +209,7 @@ class FrameworkAgentAdapter(AgentAdapter):
         if isinstance(after, TokenUsage):
             for name in ("input_tokens", "output_tokens", "total_tokens"):
                 entry[name] = getattr(after, name) - getattr(before, name, 0)
-        self.logs.append(entry)
+        self.logs.append(entry | self.turn_details)
 
     def _without_delegated(self, usage: Usage) -> Usage:
         """Return the usage without the tokens that belong to other adapters."""
@@ -262,16 +242,12 @@ def adapter_of(agent: object, clock: Clock | None = None) -> FrameworkAgentAdapt
 
     It is the latest of several.
     """
-    found = adapter_by_id(id(agent), clock)
-    return found if found is not None and found.agent is agent else None
+    return adapter_by_id(id(agent), clock)
 
 
 def adapter_by_id(agent_id: int, clock: Clock | None = None) -> FrameworkAgentAdapter | None:
     """Return what ``adapter_of`` does, where only the ``id()`` of a living agent is known."""
-    return _latest_adapter(agent_id, clock or Clock.here())
-
-
-def _latest_adapter(agent_id: int, clock: Clock | None) -> FrameworkAgentAdapter | None:
+    clock = clock or Clock.here()
     found = _adapters.get((agent_id, id(clock)))
     is_same = found is not None and found._clock is clock and id(found.agent) == agent_id
     return found if is_same else None
@@ -312,14 +288,6 @@ def bystanding_adapter(agent: object, kind: type[AdapterT]) -> AdapterT | None:
         name = leader._name_of(agent)
         found = leader.members[name] = kind(agent, name)
     return found if isinstance(found, kind) else None
-
-
-class DelegatedWork:
-    """The messages and tokens of an agent while others ran it, without its adapter."""
-
-    def __init__(self) -> None:
-        self.usage: list[TokenUsage] = []
-        self.messages: list[Message] = []
 
 
 def name_tool_results(messages: Iterable[Message]) -> Iterator[Message]:
@@ -394,7 +362,7 @@ def causes(error: BaseException) -> Iterator[BaseException]:
         link = link.__cause__ or link.__context__
 
 
-def is_unreadable_answer(error: BaseException, models: str) -> bool:
+def is_unreadable(error: BaseException, models: str) -> bool:
     """Return True if a framework's model classes could not read the provider's answer.
 
     ``models`` is the name of their package. An answer that is not JSON or is incomplete makes the

@@ -1,7 +1,6 @@
 """LangGraph: a compiled graph whose state has ``messages`` as the agent under evaluation."""
 
 import json
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
@@ -12,19 +11,15 @@ from maseval.core.agent import AgentObserver
 from maseval.core.event_loop import run_async
 from maseval.core.exceptions import AgentError, ConfigurationError
 from maseval.core.messages import Content, Message, MessageHistory
-from maseval.core.provider_errors import MalformedResponseError
 from maseval.core.storage.redaction import redact
-from maseval.core.tracing import now
-from maseval.core.usage import TOKEN_FIELDS, CostCalculator, Usage
+from maseval.core.usage import CostCalculator, Usage
 from maseval.interface import extras
 from maseval.interface.agents.framework import (
     AskedLLMUser,
     FrameworkAgentAdapter,
     Tools,
     describe_tools,
-    is_unreadable_answer,
     name_tool_results,
-    provider_failure,
 )
 from maseval.interface.agents.langgraph_callbacks import (
     LangChainMessage,
@@ -44,7 +39,6 @@ State = Mapping[str, object]
 RunnableConfig = dict[str, object]
 Messages = list[LangChainMessage]
 
-_LIMITS = {"GraphRecursionError", "ModelCallLimitExceededError", "ToolCallLimitExceededError"}
 _ROLES = {"human": "user", "ai": "assistant", "function": "tool"}
 
 
@@ -56,8 +50,11 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
     usage of a graph within this one belong to its own adapter, if it has one.
     """
 
-    module = "langgraph"
-    extra = "langgraph"
+    module = extra = "langgraph"
+    models_package = "langchain_core.language_models"
+    limit_errors = (
+        *("GraphRecursionError", "ModelCallLimitExceededError", "ToolCallLimitExceededError"),
+    )
 
     def __init__(
         self,
@@ -75,6 +72,7 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         """The calls of the agent's models."""
         if hasattr(agent_instance, "config"):
             agent_instance.config = mark_graph(agent_instance, agent_instance.config)
+        self._worked = False
         self._state: State = {}
         self._conversation: Messages = []
         self._memory: Messages = []
@@ -83,8 +81,11 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         self._questions: dict[str, object] = {}
         """The questions of a graph that interrupted itself."""
 
+    def run(self, query: str) -> Any:
+        self._worked = True
+        return super().run(query)
+
     def _run_framework(self, query: str) -> str | None:
-        began, started, answered = now(), time.perf_counter(), len(self.calls.answers)
         sent: LangChainMessage = langchain("messages").HumanMessage(query, id=uuid4().hex)
         self._state = {}
         self.calls.begin_turn()
@@ -92,38 +93,21 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         try:
             self._follow(self._turn(sent))
             self.calls.raise_failure()
-        except Exception as error:
-            self._raise_unreadable(error)
-            raise
         finally:
             self.calls.in_own_turn = False
             if self._state:
                 self._conversation = self._whole(_messages(self._state), sent)
                 self.calls.count_made(_new(self._conversation, sent, before))
                 self._memory = [] if self._has_checkpointer else self._memory
-        entry = {
-            "timestamp": began,
-            "query": query,
-            "query_length": len(query),
-            "duration_seconds": time.perf_counter() - started,
-            "status": "success",
+        self.turn_details = {
             "state_keys": list(self._state),
             "message_count": len(self._conversation),
         }
-        if used := sum(usage for _, usage in self.calls.answers[answered:]):
-            entry |= {name: getattr(used, name) for name in TOKEN_FIELDS[:3]}
         if self._has_checkpointer:
-            entry |= self._checkpoint()
+            self.turn_details |= self._checkpoint()
         else:
             self._memory = self._conversation
-        self.logs.append(entry)
         return self._answer(sent)
-
-    def _raise_unreadable(self, error: Exception) -> None:
-        """Raise the provider's failure if LangChain's models could not read an answer."""
-        known = provider_failure(error, provider=self.extra, model_id=self._reported_model_id)
-        if known is None and is_unreadable_answer(error, "langchain_core.language_models"):
-            raise self._provider_error(MalformedResponseError, error) from None
 
     def load_messages(self, messages: MessageHistory) -> None:
         """Continue a conversation; a thread that has one already is not given another."""
@@ -139,7 +123,7 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
 
     def _begin_thread(self) -> None:
         self._own_thread, self._questions = uuid4().hex, {}
-        if self._names_thread and self._snapshot().values.get("messages"):
+        if self._thread_id is not None and self._snapshot().values.get("messages"):
             raise ConfigurationError(
                 f"the thread that the graph of agent {self.name!r} keeps its conversation in has "
                 "messages already; name another thread_id in its config, or none"
@@ -186,7 +170,7 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         ours: RunnableConfig = {}
         if listening:
             ours["callbacks"] = [self.calls.callback_handler(is_async=listening == "async")]
-        if self._has_checkpointer and not self._names_thread:
+        if self._has_checkpointer and self._thread_id is None:
             ours["configurable"] = {"thread_id": self._own_thread}
         merged: RunnableConfig = langchain("runnables.config").merge_configs(self.config, ours)
         return merged
@@ -194,10 +178,6 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
     @property
     def _has_checkpointer(self) -> bool:
         return getattr(self.agent, "checkpointer", None) not in (None, True, False)
-
-    @property
-    def _names_thread(self) -> bool:
-        return self._thread_id is not None
 
     @property
     def _thread_id(self) -> object:
@@ -228,7 +208,7 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
             return [*self._memory, sent, *messages]
         return messages
 
-    def _own_messages(self) -> MessageHistory:
+    def get_messages(self) -> MessageHistory:
         messages = [*self._conversation, *self._thread_messages()]
         own = [_openai_message(message) for message in messages]
         return MessageHistory([*own, *self._delegated(self.calls)])
@@ -251,26 +231,17 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         spoken = {name: self._delegated(log) for name, log in self.calls.members.items()}
         return {**super().gather_traces(), **({"members": spoken} if spoken else {})}
 
-    @property
-    def _has_worked(self) -> bool:
-        return self._worked or bool(self.calls.asked or self.calls.conversation)
-
-    def _shares_conversation_with(self, other: FrameworkAgentAdapter) -> bool:
-        return isinstance(other, LangGraphAgentAdapter) and self._thread_id == other._thread_id
-
     def _thread_messages(self) -> Messages:
         """Return what others said in the thread that ``config`` names, until this adapter runs.
 
         In a repetition it would not be known what of it was said before.
         """
-        is_idle = not self._has_worked and self._clock is None
-        if not (is_idle and self._has_checkpointer and self._names_thread):
+        has_worked = self._worked or self.calls.asked or self.calls.conversation
+        is_named = self._has_checkpointer and self._thread_id is not None
+        if has_worked or self._clock is not None or not is_named:
             return []
         kept = self._snapshot().values
         return _messages(kept) if kept else []
-
-    def _gave_up(self, error: Exception) -> bool:
-        return any(base.__name__ in _LIMITS for base in type(error).__mro__)
 
     def _resolve_model_id(self) -> str | None:
         """Return the model that was called, if it was only one."""

@@ -85,7 +85,6 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
         """Continue a conversation; a memory that has one already is not given another."""
         if not self.loads_messages:
             return super().load_messages(messages)
-        self._worked = True
         memory, named = self._given_memory or self._new_memory(), list(name_tool_results(messages))
         run_async(self._remember(memory, [chat_message(message) for message in named]))
         self.memory, self._context = memory, None
@@ -106,7 +105,7 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
     def _run_framework(self, query: str) -> str:
         self._transcript.add_message("user", query)
         self._outputs = []
-        with self._log_turn(query), collect_answers() as answers:
+        with collect_answers() as answers:
             try:
                 text = self._answer(query)
             finally:
@@ -167,7 +166,6 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
 
     def _record_delegated(self, event: object, *, first: bool) -> None:
         """Record an event of a workflow that this agent is a part of."""
-        self._worked = True
         if first and (asked := getattr(event, "input", None)):
             questions = [one for one in asked if one.role.value == "user"]
             for question in questions[-1:]:
@@ -206,15 +204,15 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
             return True
         return isinstance(error, errors.WorkflowRuntimeError) and "Max iterations" in str(error)
 
-    def _own_messages(self) -> MessageHistory:
+    def get_messages(self) -> MessageHistory:
         memory = getattr(self.agent, "memory", None)
         kept = memory.get_all() if memory is not None and hasattr(memory, "get_all") else None
         if kept := kept or getattr(self.agent, "chat_history", None):
             return MessageHistory([openai_message(message) for message in kept])
-        return MessageHistory([*self._transcript, *self.work.messages])
+        return MessageHistory([*self._transcript, *self.messages_for_others])
 
     def _gather_usage(self) -> Usage:
-        return self._without_delegated(sum([*self._usage, *self.work.usage]) or Usage())
+        return self._without_delegated(sum([*self._usage, *self.usage_for_others]) or Usage())
 
     @property
     def _members(self) -> dict[str, object]:

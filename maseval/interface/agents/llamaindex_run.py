@@ -86,15 +86,16 @@ class MemberAnswers(list[Any]):
 
     def __init__(self, adapter: FrameworkAgentAdapter) -> None:
         super().__init__()
-        self._adapter, self._earlier = adapter, len(adapter.work.messages)
+        self._adapter, self._earlier = adapter, len(adapter.messages_for_others)
 
     def note(self, asked: Sequence[ChatMessage], answer: Any) -> None:
         """Note an answer, and all messages of the run so far."""
-        work, said = self._adapter.work, [*asked, getattr(answer, "message", None)]
-        work.messages[self._earlier :] = [openai_message(each) for each in said if each is not None]
+        said = [*asked, getattr(answer, "message", None)]
+        messages = [openai_message(each) for each in said if each is not None]
+        self._adapter.messages_for_others[self._earlier :] = messages
         self._adapter.note_times()
         if (used := tokens_of(get(answer, "raw"))) is not None:
-            work.usage.append(used)
+            self._adapter.usage_for_others.append(used)
 
 
 @cache

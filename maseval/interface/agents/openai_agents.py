@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache, partialmethod, wraps
+from itertools import groupby
 from types import ModuleType
 from typing import Any, Protocol
 
@@ -15,48 +16,37 @@ from maseval.core.agent import AgentObserver
 from maseval.core.clock import acting_as
 from maseval.core.event_loop import in_thread, run_async
 from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError
-from maseval.core.messages import MessageHistory
-from maseval.core.provider_errors import ProviderError
+from maseval.core.messages import Message, MessageHistory, text_of
 from maseval.core.storage.redaction import redact
 from maseval.core.tracing import now
-from maseval.core.usage import CostCalculator, Usage
+from maseval.core.usage import CostCalculator, TokenUsage, Usage
 from maseval.interface import extras
 from maseval.interface.agents.framework import (
-    DelegatedWork,
     FrameworkAgentAdapter,
     Tool,
     Tools,
     as_text,
     bystanding_adapter,
     describe_tools,
-    is_unreadable_answer,
     member_name,
     name_tool_results,
     running_adapter,
 )
-from maseval.interface.agents.openai_agents_items import (
-    InputItem,
-    add_inputs,
-    add_items,
-    items_of,
-    tokens_of,
-)
-from maseval.interface.inference.chat_completions import get
+from maseval.interface.inference.chat_completions import function_call, get
 
 __all__ = ["OpenAIAgentsAdapter", "as_tools"]
 
 MODULE, EXTRA = "agents", "openai-agents"
+# The SDK's own limit, 10, is too low for the reference solutions of some tasks.
+MAX_TURNS = 100
+
+InputItem = dict[str, Any]
+"""An item as it is sent to a model; its keys depend on its ``type``."""
 
 
 def sdk_module() -> ModuleType:
     """Import the SDK, which is called ``agents``."""
     return extras.load(MODULE, extra=EXTRA, package=EXTRA)
-
-
-# The SDK's own limit, 10, is too low for the reference solutions of some tasks.
-MAX_TURNS = 100
-_NO_CHOICES = "response has no choices"
-_FILTERED = "content filter"
 
 
 class SdkSession(Protocol):
@@ -87,6 +77,13 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
     """
 
     module, extra, package = MODULE, EXTRA, EXTRA
+    models_package = "agents.models"
+    provider_errors = (
+        ("ModelTimeoutError", "", errors.ProviderTimeoutError),
+        ("ModelRefusalError", "content filter", errors.ContentFilterError),
+        ("ModelBehaviorError", "response has no choices", errors.MalformedResponseError),
+    )
+    limit_errors = ("MaxTurnsExceeded", "ModelBehaviorError", "ModelRefusalError")
 
     def __init__(
         self,
@@ -109,15 +106,15 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         self.current_agent = self.agent
         """The agent that currently holds the conversation."""
         if hasattr(agent_instance, "hooks"):
-            observe_agent(self.agent)
-            observe_runs()
-        self.work: SdkWork = SdkWork()
+            _observe_agent(self.agent)
+            _observe_runs()
+        self._asked_by_others: list[InputItem] = []
+        self._earlier = 0  # messages of the runs by others that are finished
         self._memory: list[InputItem] = []
         self._run_context: Any = None  # counts the tokens of all turns
 
     def load_messages(self, messages: MessageHistory) -> None:
         """Continue a conversation; a session that has one already is not given another."""
-        self._worked = True
         items = items_of(messages)
         if self.session is not None:
             run_async(self._begin_session(self.session, items))
@@ -135,8 +132,7 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         await session.add_items(items)
 
     def _run_framework(self, query: str) -> str:
-        with self._log_turn(query):
-            return run_async(self._turn(query))
+        return run_async(self._turn(query))
 
     async def _turn(self, query: str) -> str:
         sdk = sdk_module()
@@ -157,10 +153,9 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
                 session=self.session,
                 hooks=times,
             )
-        except Exception as error:
-            if isinstance(error, sdk.AgentsException) and error.run_data is not None:
+        except sdk.AgentsException as error:
+            if error.run_data is not None:
                 add_items(self.messages, error.run_data.new_items, times.asked, times.answered)
-            self._raise_provider_error(error)
             raise
         add_items(self.messages, result.new_items, times.asked, times.answered)
         self._memory = result.to_input_list(mode="normalized")
@@ -181,35 +176,33 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         in_order = sdk.ToolExecutionConfig(max_function_tool_concurrency=1)
         return replace(config, tool_execution=in_order)
 
-    def _raise_provider_error(self, error: Exception) -> None:
-        """Raise a provider's failure, for which the SDK has errors of its own."""
-        sdk = sdk_module()
-        kind: type[ProviderError] | None = None
-        is_empty = isinstance(error, sdk.ModelBehaviorError) and _NO_CHOICES in str(error)
-        if isinstance(error, sdk.ModelTimeoutError):
-            kind = errors.ProviderTimeoutError
-        elif isinstance(error, sdk.ModelRefusalError) and _FILTERED in str(error):
-            kind = errors.ContentFilterError
-        elif is_empty or is_unreadable_answer(error, "agents.models"):
-            kind = errors.MalformedResponseError
-        if kind is not None:
-            raise self._provider_error(kind, error) from None
-
-    def _gave_up(self, error: Exception) -> bool:
-        sdk = sdk_module()
-        return isinstance(
-            error, sdk.MaxTurnsExceeded | sdk.ModelBehaviorError | sdk.ModelRefusalError
-        )
-
     def _record_instructions(self) -> None:
         if isinstance(instructions := self.agent.instructions, str):
             self.messages.add_message("system", instructions)
 
     def _gather_usage(self) -> Usage:
-        used: list[Usage] = [*self.work.usage]
+        used: list[Usage] = [*self.usage_for_others]
         if self._run_context is not None and self._run_context.usage.total_tokens:
             used.append(self._without_delegated(tokens_of(self._run_context.usage)))
         return sum(used) or Usage()
+
+    def begin_run_by_others(self) -> None:
+        """Note that others, and not this adapter, run the agent."""
+        self._earlier = len(self.messages_for_others)
+
+    def note_request(self, system: str | None, asked: Sequence[InputItem]) -> None:
+        """Note a request, which holds the run by others so far."""
+        instructions = [{"role": "system", "content": system}] if system else []
+        self._asked_by_others = [*instructions, *asked]
+
+    def note_answer(self, answer: Any) -> None:
+        """Count a model's answer, and replace the messages of the run with those so far."""
+        self.usage_for_others.append(tokens_of(answer.usage))
+        run, before = MessageHistory(), self.messages_for_others[self._earlier :]
+        add_inputs(run, [*self._asked_by_others, *answer.to_input_items()])
+        for known, message in zip(before, run, strict=False):
+            message["timestamp"] = known["timestamp"]
+        self.messages_for_others[self._earlier :] = run
 
     def _resolve_model_id(self) -> str | None:
         return _model_id(getattr(self.run_config, "model", None) or self.agent.model)
@@ -291,35 +284,7 @@ def _function_tool(tool: Tool) -> object:
     )
 
 
-class SdkWork(DelegatedWork):
-    """The work of an agent for others: what its model was asked and answered in each run."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._system: str | None = None
-        self._asked: list[InputItem] = []
-        self._earlier = 0  # messages of the runs that are finished
-
-    def begin_run(self) -> None:
-        self._earlier = len(self.messages)
-
-    def ask(self, system: str | None, asked: Sequence[InputItem]) -> None:
-        """Note a request, which holds the run so far."""
-        self._system, self._asked = system, list(asked)
-
-    def answer(self, answer: Any) -> None:
-        """Count a model's answer, and replace the messages of the run with those so far."""
-        self.usage.append(tokens_of(answer.usage))
-        run = MessageHistory()
-        if self._system:
-            run.add_message("system", self._system)
-        add_inputs(run, [*self._asked, *answer.to_input_items()])
-        for known, message in zip(self.messages[self._earlier :], run, strict=False):
-            message["timestamp"] = known["timestamp"]
-        self.messages[self._earlier :] = run
-
-
-def observe_agent(agent: Any) -> None:
+def _observe_agent(agent: Any) -> None:
     """Give an agent hooks that tell its adapter of its work; its own hooks still work.
 
     The SDK tells an agent's own hooks of every answer of its model, whoever runs the agent. They
@@ -328,12 +293,6 @@ def observe_agent(agent: Any) -> None:
     kind = _hooks_class()
     if not isinstance(agent.hooks, kind):
         agent.hooks = kind(agent.hooks)
-
-
-def _work_of(agent: object) -> SdkWork | None:
-    """Return the record of an agent's work for others; None if it works for itself."""
-    adapter = bystanding_adapter(agent, OpenAIAgentsAdapter)
-    return None if adapter is None else adapter.work
 
 
 @cache
@@ -355,7 +314,7 @@ def _times_class() -> Callable[[], Any]:
 
 
 @cache
-def observe_runs() -> None:
+def _observe_runs() -> None:
     """Let the SDK tell of agents without an adapter, too, which run as the tools of others."""
     runner = sdk_module().Runner
     own = runner.run
@@ -364,7 +323,7 @@ def observe_runs() -> None:
     async def run(starting_agent: Any, *args: Any, **kwargs: Any) -> Any:
         leader = running_adapter()
         if leader is not None and getattr(leader, "current_agent", None) is not starting_agent:
-            observe_agent(starting_agent)
+            _observe_agent(starting_agent)
         return await own(starting_agent, *args, **kwargs)
 
     runner.run = run
@@ -379,26 +338,25 @@ def _hooks_class() -> type[Any]:
             self.own = own
 
         async def on_start(self, context: Any, agent: Any) -> None:
-            if (work := _work_of(agent)) is not None:
-                work.begin_run()
+            if adapter := bystanding_adapter(agent, OpenAIAgentsAdapter):
+                adapter.begin_run_by_others()
             await self._forward("on_start", context, agent)
 
         async def on_llm_start(
             self, context: Any, agent: Any, system_prompt: str | None, input_items: Any
         ) -> None:
-            if (work := _work_of(agent)) is not None:
-                work.ask(system_prompt, input_items)
+            if adapter := bystanding_adapter(agent, OpenAIAgentsAdapter):
+                adapter.note_request(system_prompt, input_items)
             await self._forward("on_llm_start", context, agent, system_prompt, input_items)
 
         async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:
-            if (work := _work_of(agent)) is not None:
-                work.answer(response)
+            if adapter := bystanding_adapter(agent, OpenAIAgentsAdapter):
+                adapter.note_answer(response)
                 leader = running_adapter()
+                counted = get(get(leader, "_run_context"), "usage")
                 # Where the SDK adds the tokens of this run to the leader's.
-                if leader is not None and context.usage is get(
-                    get(leader, "_run_context"), "usage"
-                ):
-                    leader.delegated_usage.append(work.usage[-1])
+                if leader is not None and context.usage is counted:
+                    leader.delegated_usage.append(adapter.usage_for_others[-1])
             await self._forward("on_llm_end", context, agent, response)
 
         async def _forward(self, name: str, *args: Any, **kwargs: Any) -> None:
@@ -408,3 +366,107 @@ def _hooks_class() -> type[Any]:
     for name in ("on_end", "on_handoff", "on_tool_start", "on_tool_end"):
         setattr(WorkHooks, name, partialmethod(WorkHooks._forward, name))
     return WorkHooks
+
+
+def tokens_of(usage: Any) -> TokenUsage:
+    """Convert the SDK's count of tokens."""
+    details = usage.input_tokens_details
+    return TokenUsage.from_chat_response_usage(
+        {
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "total_tokens": usage.total_tokens,
+            "cached_input_tokens": details.cached_tokens,
+            "cache_creation_input_tokens": getattr(details, "cache_write_tokens", 0),
+            "reasoning_tokens": usage.output_tokens_details.reasoning_tokens,
+        }
+    )
+
+
+def add_items(
+    history: MessageHistory, items: Iterable[Any], asked: Sequence[str], answered: Sequence[str]
+) -> None:
+    """Add the items of a turn: the model's answers, and the results of the tools it called.
+
+    The SDK keeps the text and the calls of one answer as several items; here they are one message,
+    whose ``metadata`` names the agent. Thoughts, and tools run by the provider, are left out. The
+    times are those at which the model was asked, which is when results were there, and answered.
+    """
+    answers, results = iter(answered), iter(asked[1:])
+    seen = [item for item in items if item.type != "tool_approval_item"]
+    for (of_tools, agent), group in groupby(seen, key=_origin):
+        time = next(results if of_tools else answers, None)
+        _add_message(history, [item.to_input_item() for item in group], {"agent": agent}, time)
+
+
+def _origin(item: Any) -> tuple[bool, str]:
+    """Return True if an item is a tool's result, and the name of its agent."""
+    name = member_name(item.agent) or item.agent.name
+    return item.type in ("tool_call_output_item", "handoff_output_item"), name
+
+
+def add_inputs(history: MessageHistory, items: Iterable[InputItem]) -> None:
+    """Add a model's request and answer, given in the form in which they are sent."""
+
+    def speaker(item: InputItem) -> object:
+        role = "tool" if item.get("type") == _RESULT else item.get("role", "assistant")
+        return role if role in ("assistant", "tool") else id(item)
+
+    for _, group in groupby(items, key=speaker):
+        _add_message(history, list(group))
+
+
+_RESULT = "function_call_output"
+
+
+def _add_message(
+    history: MessageHistory,
+    items: Sequence[InputItem],
+    metadata: dict[str, object] | None = None,
+    time: str | None = None,
+) -> None:
+    """Add the items of an answer or a question as a message, or the results of its calls."""
+    made = [call for message in history for call in message.get("tool_calls") or ()]
+    names = {call["id"]: call["function"]["name"] for call in made}
+    for result in [item for item in items if item.get("type") == _RESULT]:
+        call_id, text = str(result.get("call_id")), as_text(result.get("output"))
+        history.add_tool_response(call_id, text, names.get(call_id), timestamp=time)
+    wanted = [item for item in items if item.get("type") == "function_call"]
+    calls = [function_call(item["call_id"], item["name"], item["arguments"]) for item in wanted]
+    said = [item for item in items if "role" in item and "content" in item]
+    words = "".join(_content_text(item["content"]) for item in said) if said else None
+    if calls:
+        history.add_tool_call(calls, words, metadata, time)
+    elif words is not None:
+        history.add_message(said[0]["role"], words, metadata=metadata, timestamp=time)
+
+
+def _content_text(content: str | list[dict[str, Any]]) -> str:
+    if isinstance(content, str):
+        return content
+    return "".join(part.get("text") or part.get("refusal") or "" for part in content)
+
+
+def items_of(messages: Iterable[Message]) -> list[InputItem]:
+    """Convert messages in OpenAI's form to items, in the form in which they are sent."""
+    return [item for number, message in enumerate(messages) for item in _items(number, message)]
+
+
+def _items(number: int, message: Message) -> list[InputItem]:
+    text, calls = text_of(message), message.get("tool_calls") or ()
+    if message["role"] == "tool":
+        call_id = message.get("tool_call_id") or ""
+        return [{"type": "function_call_output", "call_id": call_id, "output": text}]
+    if message["role"] != "assistant":
+        return [{"role": message["role"], "content": text}]
+    spoken: InputItem = {
+        "type": "message",
+        "id": f"msg_{number}",  # without one, the SDK does not accept it
+        "role": "assistant",
+        "status": "completed",
+        "content": [{"type": "output_text", "text": text, "annotations": []}],
+    }
+    made: list[InputItem] = [
+        {"type": "function_call", "call_id": call["id"], **call["function"]} for call in calls
+    ]
+    return [*([spoken] if text or not calls else []), *made]

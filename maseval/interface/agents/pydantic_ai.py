@@ -18,7 +18,6 @@ from maseval.core.clock import acting_as
 from maseval.core.event_loop import in_thread, run_async
 from maseval.core.exceptions import AgentError, ConfigurationError
 from maseval.core.messages import Message, MessageHistory, text_of
-from maseval.core.provider_errors import ProviderError
 from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator, TokenUsage, Usage
 from maseval.interface import extras
@@ -29,7 +28,6 @@ from maseval.interface.agents.framework import (
     as_text,
     bystanding_adapter,
     describe_tools,
-    is_unreadable_answer,
     member_name,
     name_tool_results,
     running_adapter,
@@ -37,24 +35,6 @@ from maseval.interface.agents.framework import (
 from maseval.interface.inference.chat_completions import function_call
 
 __all__ = ["PydanticAIAgentAdapter", "as_tools"]
-
-_UNUSABLE = "Invalid response from"
-_KINDS: tuple[tuple[str, type[ProviderError]], ...] = (
-    ("ContentFilterError", errors.ContentFilterError),
-    ("ModelRequestTimeout", errors.ProviderTimeoutError),
-    ("ModelTimeoutError", errors.ProviderTimeoutError),
-    ("ModelConnectionError", errors.ProviderConnectionError),
-    ("ModelRateLimitError", errors.RateLimitError),
-    ("ModelQuotaExceededError", errors.QuotaExhaustedError),
-    ("ModelUnavailableError", errors.OverloadedError),
-    ("ModelServerError", errors.OverloadedError),
-    ("ModelContextWindowExceededError", errors.ContextOverflowError),
-    ("ModelAuthenticationError", errors.AuthenticationError),
-    ("ModelNotFoundError", errors.ModelNotFoundError),
-    ("ModelRequestRejectedError", errors.MalformedRequestError),
-    ("ModelAPIError", errors.MalformedResponseError),  # the parent of most of those above
-)
-
 
 MODULE, EXTRA, PACKAGE = "pydantic_ai", "pydantic-ai", "pydantic-ai-slim"
 
@@ -93,6 +73,25 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
     """
 
     module, extra, package = MODULE, EXTRA, PACKAGE
+    models_package = "pydantic_ai.models"
+    provider_errors = (
+        ("ModelHTTPError", "", None),
+        ("UnexpectedModelBehavior", "Invalid response from", errors.MalformedResponseError),
+        ("ContentFilterError", "", errors.ContentFilterError),
+        ("ModelRequestTimeout", "", errors.ProviderTimeoutError),
+        ("ModelTimeoutError", "", errors.ProviderTimeoutError),
+        ("ModelConnectionError", "", errors.ProviderConnectionError),
+        ("ModelRateLimitError", "", errors.RateLimitError),
+        ("ModelQuotaExceededError", "", errors.QuotaExhaustedError),
+        ("ModelUnavailableError", "", errors.OverloadedError),
+        ("ModelServerError", "", errors.OverloadedError),
+        ("ModelContextWindowExceededError", "", errors.ContextOverflowError),
+        ("ModelAuthenticationError", "", errors.AuthenticationError),
+        ("ModelNotFoundError", "", errors.ModelNotFoundError),
+        ("ModelRequestRejectedError", "", errors.MalformedRequestError),
+        ("ModelAPIError", "", errors.MalformedResponseError),  # the parent of most of those above
+    )
+    limit_errors = ("UsageLimitExceeded", "UnexpectedModelBehavior")
 
     def __init__(
         self,
@@ -109,21 +108,19 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
         self.deps = deps
         self.usage_limits = usage_limits
         if hasattr(agent_instance, "iter"):
-            observe_runs()
+            _observe_runs()
         self._memory: list[ModelMessage] = []
         self._has_loaded_messages = False
         self._usages: list[Any] = []  # one per turn, because limits apply to a turn
 
     def load_messages(self, messages: MessageHistory) -> None:
         """Continue a conversation, under the agent's own instructions."""
-        self._worked = True
         self._memory = model_messages(messages)
         self.messages = MessageHistory(list(name_tool_results(messages)))
         self._has_loaded_messages = True
 
     def _run_framework(self, query: str) -> str:
-        with self._log_turn(query):
-            return run_async(self._turn(query))
+        return run_async(self._turn(query))
 
     async def _turn(self, query: str) -> str:
         library = pydantic_ai()
@@ -139,9 +136,6 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
                     usage=self._usages[-1],
                     capabilities=self._capabilities,
                 )
-            except Exception as error:
-                self._raise_provider_error(error)
-                raise
             finally:
                 self._record_instructions(captured)
                 so_far = captured[len(self._memory) :] if result is None else result.new_messages()
@@ -168,29 +162,9 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
         if self._has_loaded_messages and not self.messages.filter_by_role("system"):
             self.messages = MessageHistory([*instructions_in(conversation), *self.messages])
 
-    def _raise_provider_error(self, error: Exception) -> None:
-        """Raise a provider's failure, for which the framework has errors of its own.
-
-        Errors with an HTTP status are handled like those of all frameworks.
-        """
-        raised = pydantic_ai().exceptions
-        if isinstance(error, raised.ModelHTTPError):
-            return
-        kind = next((k for name, k in _KINDS if isinstance(error, getattr(raised, name))), None)
-        is_unusable = isinstance(error, raised.UnexpectedModelBehavior) and _UNUSABLE in str(error)
-        if is_unusable or is_unreadable_answer(error, "pydantic_ai.models"):
-            kind = errors.MalformedResponseError
-        if kind is not None:
-            retry_after = getattr(error, "retry_after", None)
-            raise self._provider_error(kind, error, retry_after=retry_after) from None
-
-    def _gave_up(self, error: Exception) -> bool:
-        library = pydantic_ai()
-        return isinstance(error, library.UsageLimitExceeded | library.UnexpectedModelBehavior)
-
     def _gather_usage(self) -> Usage:
         counted = [usage for usage in self._usages if usage.total_tokens]
-        used = [*map(token_usage, counted), *self.work.usage]
+        used = [*map(token_usage, counted), *self.usage_for_others]
         total = self._without_delegated(sum(used) or Usage())
         known = self._cost_calculator is None and all(one.cost is not None for one in counted)
         return total if known else replace(total, cost=0.0)
@@ -368,7 +342,7 @@ def _request_part(message: Message) -> object:
 
 
 @cache
-def observe_runs() -> None:
+def _observe_runs() -> None:
     """Let adapters record each run that others make of an agent: all go through ``iter``."""
     kind = pydantic_ai().Agent
     own = kind.iter
@@ -388,12 +362,11 @@ def _record_run(agent: object, run: Any, shared: object) -> None:
     adapter = bystanding_adapter(agent, PydanticAIAgentAdapter)
     if adapter is None:
         return
-    work = adapter.work
     messages, history = run.new_messages(), MessageHistory()
     add_messages(history, messages)
     used = [token_usage(message.usage) for message in messages if message.kind == "response"]
-    work.messages += history
-    work.usage += used
+    adapter.messages_for_others += history
+    adapter.usage_for_others += used
     # If the tool passes its own count to the agent, the framework adds the tokens to the leader's.
     leader = running_adapter()
     if leader is not None and shared is not None and shared is getattr(leader, "turn_usage", None):

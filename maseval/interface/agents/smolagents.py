@@ -32,15 +32,17 @@ from maseval.interface.agents.framework import (
     name_tool_results,
 )
 from maseval.interface.agents.smolagents_record import (
+    TOKENS,
     AgentMemoryMessages,
     AgentRecord,
     begin_record,
-    is_latest,
+    is_last_resort,
     latest_record,
     observe_steps,
+    plain_text,
     record_in,
+    steps_of,
 )
-from maseval.interface.agents.smolagents_steps import TOKENS, is_last_resort, plain_text, steps_of
 from maseval.interface.agents.smolagents_tools import EXTRA, SmolAgentLLMUser, as_tools
 from maseval.interface.inference.chat_completions import get, text_of
 from maseval.interface.inference.http import error_from_status
@@ -67,6 +69,7 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
     """
 
     module = extra = EXTRA
+    logs_turns = False
 
     def _prepare(self) -> None:
         self._own: AgentRecord | None = None
@@ -78,7 +81,7 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
     @property
     def _record(self) -> AgentRecord:
         record = self._own or self._find_record()
-        if id(self.agent) not in _leaders and is_latest(record, self.agent):
+        if id(self.agent) not in _leaders and latest_record(self.agent) is record:
             record.catch_up(self.agent)
         return record
 
@@ -119,10 +122,6 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
 
     def openai_messages(self) -> MessageHistory:
         return self.messages
-
-    @property
-    def _teller(self) -> FrameworkAgentAdapter:
-        return self  # the record is not an adapter's
 
     @property
     def usage_of(self) -> object:

@@ -8,7 +8,7 @@ from tests.app.results.test_results import line, planned
 
 
 def status_after(lines):
-    progress = RunProgress(len(lines), lambda simulation: None)
+    progress = RunProgress(len(lines))
     for each in lines:
         progress.recall(each)
     return progress.status()

@@ -46,9 +46,9 @@ def needs_otel(test):
 def test_a_run_sends_each_simulation_once_also_when_it_is_resumed(monkeypatch):
     with receiving() as receiver:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.url)
-        assert booking(otel=True).notes == []
-        booking(trials=2, otel=True)
-        booking(trials=2, otel=True)
+        assert booking(track=["otel"]).notes == []
+        booking(trials=2, track=["otel"])
+        booking(trials=2, track=["otel"])
         (synced,) = commands.sync("mine", ["otel"])
 
     assert len(set(traces(receiver))) == len(traces(receiver)) == 4
@@ -82,7 +82,7 @@ def test_what_could_not_be_sent_is_one_sentence_and_can_be_sent_again(monkeypatc
 def test_an_endpoint_given_for_a_run_goes_before_the_variable(monkeypatch):
     with receiving() as usual, receiving() as given:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", usual.url)
-        booking(otel=True, otel_endpoint=given.url)
+        booking(track=[f"otel={given.url}"])
 
     assert (len(traces(usual)), len(traces(given))) == (0, 2)
 

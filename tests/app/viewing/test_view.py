@@ -9,7 +9,6 @@ pytest.importorskip("starlette")
 from maseval import commands
 from maseval.app.results.finding import UnknownRunError
 from maseval.app.viewing.reader import BenchmarkReader
-from maseval.app.viewing.view import view_beside
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
 from maseval.commands import tau2
 from maseval.core.exceptions import ConfigurationError
@@ -160,32 +159,6 @@ def test_a_port_that_is_taken_is_named(played):
 def test_what_is_neither_a_folder_nor_a_run_is_named(tmp_path):
     with pytest.raises(UnknownRunError, match="neither a folder of runs nor a run"):
         commands.view(tmp_path / "none", port=0)
-
-
-def test_a_run_is_shown_at_another_port_if_the_usual_one_is_taken(played):
-    with view_beside(played / "run") as first, view_beside(played / "run") as second:
-        assert first != second
-        assert httpx.get(second).status_code == 200
-
-
-def test_a_run_is_served_while_it_is_running(tmp_path):
-    seen = []
-
-    def look(address):
-        name = address.rpartition("/")[2]
-        live = httpx.get(address.partition("/run/")[0] + "/api/run/live", params={"run": name})
-        seen.append(live.json())
-
-    tau2.run(
-        domain="library",
-        agent="gold",
-        num_tasks=1,
-        output=tmp_path / "run",
-        view=True,
-        on_view=look,
-    )
-
-    assert (seen[0]["state"], seen[0]["planned"], seen[0]["done"]) == ("running", 1, 0)
 
 
 def test_a_server_that_was_never_started_can_be_closed(played):

@@ -5,9 +5,8 @@ import json
 
 import pytest
 
-from maseval import ComponentRegistry, ScriptedModelAdapter
+from maseval import ScriptedModelAdapter
 from maseval.benchmark.tau2 import load_tasks
-from maseval.core.clock import Clock
 from maseval.core.messages import tool_call
 from maseval.core.tool import tool_definition
 from maseval.core.usage import StaticPricingCalculator, Usage
@@ -68,34 +67,6 @@ def test_a_new_adapter_starts_a_new_conversation(framework, clerk, say):
     assert [m["role"] for m in model.requests[-1]["messages"]] == ["system", "user"]
     assert (first.openai_messages().to_list(), first.gather_usage()) == (told, used)
     assert second.gather_usage().total_tokens > 0
-
-
-@in_every_way
-def test_an_adapter_that_has_not_run_shows_what_another_one_did(clerk, say):
-    with served(LOOKING, say("Done."), say("Bye."), say("Hello.")) as (model, url):
-        before = clerk(url, [look])
-        worker, after = (type(before)(before.agent, name) for name in ("worker", "after"))
-        worker.run("Look")
-        worker.run("Thanks")
-        everybody = (before, worker, after)
-        told = [adapter.openai_messages().to_openai_format() for adapter in everybody]
-        assert told[0] == told[1] == told[2] and told[1][-1]["content"] == "Bye."
-        assert before.logs == worker.logs == after.logs and after.logs
-        assert {adapter.gather_usage().total_tokens for adapter in everybody} == {
-            model.gather_usage().total_tokens
-        }
-        registry = ComponentRegistry()
-        for adapter in everybody:
-            registry.register("agents", adapter.name, adapter)
-        usage = registry.collect_usage()["agents"]
-        assert [name for name in usage if usage[name].get("total_tokens")] == ["worker"]
-        with Clock().active():
-            assert not type(before)(before.agent, "elsewhere").logs
-        after.run("Hi")
-
-    assert len(after.logs) < len(worker.logs)
-    registry.collect_usage()
-    assert registry.total_usage.total_tokens == model.gather_usage().total_tokens
 
 
 @in_every_way

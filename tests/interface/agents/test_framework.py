@@ -10,7 +10,7 @@ from maseval.core.provider_errors import (
     ProviderTimeoutError,
     RateLimitError,
 )
-from maseval.interface.agents.framework import is_unreadable_answer, provider_failure
+from maseval.interface.agents.framework import is_unreadable, provider_failure
 
 
 class StatusError(Exception):
@@ -123,4 +123,4 @@ def raised_by(module, error):
     ],
 )
 def test_an_answer_that_cannot_be_read_is_known_by_where_it_was_read(module, error, expected):
-    assert is_unreadable_answer(raised_by(module, error), "framework.models") is expected
+    assert is_unreadable(raised_by(module, error), "framework.models") is expected

@@ -14,8 +14,7 @@ import pytest
 from maseval import commands
 from maseval.app.running import tracking as tracking_module
 from maseval.interface.telemetry.otlp import DeliveryError
-from maseval.interface.trackers import tracked_run
-from tests.interface.libraries import needing, py_example
+from tests.interface.libraries import needing
 from tests.interface.telemetry.receiver import receiving
 from tests.waiting import wait_until
 
@@ -67,7 +66,6 @@ def _wait_for(url, process, log):
 def patience(monkeypatch, request):
     """Enough time for a loaded machine; the variables of whoever runs the tests do not count."""
     monkeypatch.setattr(tracking_module, "TRACKER_SECONDS", 200.0)
-    monkeypatch.setattr(tracked_run, "TRACKER_SECONDS", 200.0)
     monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", request.node.name[:40])
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
@@ -109,17 +107,6 @@ def test_a_run_is_one_run_with_everything_also_when_it_is_resumed(server, bookin
     client, runs = runs_at(server, request.node.name)
     assert len(runs) == 1
     assert len(client.get_metric_history(run.info.run_id, "pass_hat_1")) == 2
-
-
-def test_a_callback_needs_no_run_folder_as_the_page_shows(server, request, monkeypatch, capsys):
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", server)
-    exec(py_example("trackers"), {})
-
-    assert capsys.readouterr().out == "sent\n"
-    _, (run,) = runs_at(server, request.node.name)
-    assert (run.info.run_name, run.data.params) == ("careful clerk", {"slip_rate": "0.0"})
-    metrics = run.data.metrics
-    assert metrics["pass_hat_1"] == metrics["passed"] / metrics["simulations"] > 0
 
 
 SERVERS = {

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from maseval.interface.trackers.tracked_run import BoundedProcess
+from maseval.interface.trackers import BoundedProcess
 
 WORDS = "import sys; print('warning', file=sys.stderr); sys.exit('Error: no such server')"
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from examples.booking import BookingBenchmark, load_tasks
 from maseval.core.outcome import Outcome, verdict_for
 from maseval.interface import extras
 from maseval.interface.extras import MissingExtraError
-from maseval.interface.trackers import MLflowCallback, WandbCallback
-from maseval.interface.trackers.tracked_run import (
+from maseval.interface.trackers import (
+    TRACKERS,
+    check_installed,
     metrics_of,
     parameters_of,
     tasks_of,
@@ -77,23 +77,9 @@ def test_parameters_are_flat_short_and_without_secrets():
     }
 
 
-@pytest.mark.parametrize(
-    ("callback", "extra"), [(MLflowCallback, "mlflow"), (WandbCallback, "wandb")]
-)
-def test_a_missing_library_is_reported_before_the_run(callback, extra, monkeypatch):
+@pytest.mark.parametrize("name", TRACKERS)
+def test_a_missing_library_is_named_with_the_way_to_install_it(name, monkeypatch):
     monkeypatch.setattr(extras, "is_installed", lambda module: False)
 
-    with pytest.raises(MissingExtraError, match=rf"pip install '\.\[{extra}\]'"):
-        callback()
-
-
-def test_a_tracker_that_fails_changes_nothing_and_is_reported_once(monkeypatch, caplog):
-    monkeypatch.setattr(extras, "is_installed", lambda module: True)
-    callback = MLflowCallback("http://127.0.0.1:9")
-    callback.tracker = "nonsense"  # which fails at once, whatever is installed
-    reports = BookingBenchmark(callbacks=[callback], progress_bar=False).run(load_tasks()[:1], {})
-
-    assert [report["status"] for report in reports] == ["success"]
-    assert "nonsense" in callback.failure
-    (said,) = [each.getMessage() for each in caplog.records if "not sent" in each.getMessage()]
-    assert said.startswith("nonsense: the run was not sent (")
+    with pytest.raises(MissingExtraError, match=rf"pip install '\.\[{name}\]'"):
+        check_installed(name)

@@ -104,7 +104,6 @@ def test_of_several_adapters_the_latest_records_and_one_that_runs_records_alone(
         agent = chat_agent(url)
         one, two = (CamelAgentAdapter(agent, name) for name in ("one", "two"))
         one.run("Hi")
-        assert two.gather_usage() == one.gather_usage() and two.logs == one.logs
         agent.step("Hi")
 
     total = one.gather_usage().total_tokens + two.gather_usage().total_tokens

@@ -75,4 +75,4 @@ def test_an_agent_run_by_its_own_adapter_records_its_work_once(team):
 
     assert one.gather_usage().total_tokens == inner.gather_usage().total_tokens
     assert [m["role"] for m in one.get_messages()] == ["system", "user", "assistant"]
-    assert two.usage_of is one and agent.gather_usage() == Usage()
+    assert two.gather_usage() == agent.gather_usage() == Usage()

@@ -20,7 +20,6 @@ from maseval.app.running.folder_run import FolderRun, as_file_name, path_of
 from maseval.app.running.options import takes
 from maseval.app.running.prices import PriceTable
 from maseval.app.running.probe import probe
-from maseval.app.running.progress import Turn
 from maseval.benchmark.tau2.app.results.support import SUPPORT
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.benchmark.tau2.app.running.run_benchmark import RecordedStart, RunBenchmark
@@ -176,10 +175,6 @@ class PreparedRun(FolderRun):
     @property
     def time_limit(self) -> float | None:
         return self.setup.deadline
-
-    def turn(self, benchmark: Benchmark) -> Turn | None:
-        assert isinstance(benchmark, RunBenchmark)
-        return None if self.options.runs_elsewhere else benchmark.turn
 
     def begin(self, benchmark: Benchmark, folder: Path) -> None:
         super().begin(benchmark, folder)

@@ -2,7 +2,7 @@
 
 On each side it seats what the run's set-up names: a model, an agent of the user's own, a scripted
 agent, a scripted user, or a person. It keeps the environments of running simulations, so that the
-progress can say whose turn it is, and lets go of them when a simulation is over. The replies of the
+progress can say what was said, and lets go of them when a simulation is over. The replies of the
 judge are kept in the run folder. In a rehearsal, a server of this process plays the model of an own
 agent; a worker process starts one of its own and hands its counts back with each report.
 """
@@ -10,7 +10,6 @@ agent; a worker process starts one of its own and hands its counts back with eac
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple, Self, cast
@@ -46,7 +45,7 @@ from maseval.core.engine.engines import DEFAULT
 from maseval.core.evaluator import Evaluator
 from maseval.core.exceptions import AgentError, HookResultError
 from maseval.core.model import ModelAdapter, resolve_model
-from maseval.core.outcome import RecordedReport, Simulation
+from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
 from maseval.core.scripted import ScriptedModelAdapter
 from maseval.core.seeding import SeedGenerator
@@ -173,11 +172,6 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
             *self.rehearsal.notes(),
             f"{ended} without a verdict; --timeout 0 sets no limit, as tau2-bench does",
         ]
-
-    def turn(self, simulation: Simulation) -> tuple[str, float] | None:
-        """Return the side that a running simulation waits for, and since how many seconds."""
-        environment = self._environments.get((simulation.task_id, simulation.trial))
-        return None if environment is None else _turn_in(environment)
 
     def last_said(self, task_id: str, repeat_idx: int) -> Said | None:
         environment = self._environments.get((task_id, repeat_idx))
@@ -452,23 +446,6 @@ def _trial(task: Task, seed_generator: SeedGenerator) -> RepetitionKey:
     return str(task.id), seed_generator.gather_config().get("rep_index") or 0
 
 
-def _turn_in(environment: Tau2Environment) -> tuple[str, float]:
-    """Return whose turn it is by the last message, and for how many seconds."""
-    trajectory = environment.trajectory
-    if not trajectory.messages:
-        return "agent", _seconds_since(trajectory.start_time)
-    last = trajectory.messages[-1]
-    seconds = _seconds_since(last["timestamp"] or trajectory.start_time)
-    if trajectory.termination_reason is not None:
-        return "evaluation", seconds
-    if tool_calls_of(last):
-        return "tools", seconds
-    # A tool's answer goes to the side that asked, a text to the other side.
-    if last["role"] == "tool":
-        return ("user" if last.get("requestor") == "user" else "agent"), seconds
-    return ("agent" if last["role"] == "user" else "user"), seconds
-
-
 def _last_message(environment: Tau2Environment) -> Said | None:
     messages = environment.trajectory.messages
     if not messages:
@@ -476,7 +453,3 @@ def _last_message(environment: Tau2Environment) -> Said | None:
     last = messages[-1]
     calls = (f"{call['name']}({text(call['arguments'])})" for call in tool_calls_of(last) or ())
     return Said(last["role"], last.get("content") or ", ".join(calls), len(messages))
-
-
-def _seconds_since(timestamp: str) -> float:
-    return max(0.0, (datetime.now() - datetime.fromisoformat(timestamp)).total_seconds())

@@ -1,36 +1,29 @@
-"""A run as experiment trackers show it, and sending it to one of them by name.
+"""A run as experiment trackers show it, and sending it to MLflow or Weights & Biases.
 
-Each tracker has a module with a function ``send``, by whose name it is found. The callbacks send
-the run of a benchmark that has no run folder.
+MLflow is any tracking server (``mlflow-skinny``), Weights & Biases is online or offline as
+``WANDB_MODE`` says (``wandb``). Neither library is imported until a run is sent.
 """
 
 import hashlib
 import json
-import logging
 import os
 import signal
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-from maseval.core.benchmark import Benchmark
-from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.exceptions import MASEvalError
-from maseval.core.outcome import Outcome, RecordedReport, total_cost
-from maseval.core.report import Report
+from maseval.core.outcome import Outcome, total_cost
 from maseval.core.storage.redaction import redact, redact_text
 from maseval.core.words import excerpt
 from maseval.interface import extras
 from maseval.interface.telemetry.otlp import DeliveryError
-from maseval.interface.telemetry.simulation import SECOND, bounds
-from maseval.stats.summary import Estimate, summarise
-
-logger = logging.getLogger(__name__)
+from maseval.stats.summary import Estimate
 
 OVERALL = ""
 _LONGEST = 500
@@ -185,22 +178,23 @@ class BoundedProcess:
         self.process.communicate()
 
 
-TRACKERS = ("mlflow", "wandb")
 TRACKER_SECONDS = 30.0
 """The end of a run waits at most so long for trackers: their libraries alone take seconds."""
 
 
 def check_installed(name: str) -> None:
     """Raise if the library of a tracker is missing; it is not imported."""
-    home = import_module(f"maseval.interface.trackers.{name}")
-    extras.require(home.MODULE, extra=home.EXTRA, package=home.PACKAGE)
+    extras.require(name, extra=name, package=PACKAGES[name])
 
 
 def send_to(name: str, run: TrackedRun, where: str | None, known: str | None = None) -> str:
-    """Send a run to a tracker and return its id there; raise ``DeliveryError`` if refused."""
+    """Create or update a run at a tracker and return its id there; ``known`` is the one it had.
+
+    Raise ``DeliveryError`` if it is refused.
+    """
+    check_installed(name)
     try:
-        send: Callable[..., str] = import_module(f"maseval.interface.trackers.{name}").send
-        return send(run, where, known)
+        return TRACKERS[name](run, where, known)
     except MASEvalError:
         raise
     except Exception as error:  # each library fails in its own ways
@@ -208,89 +202,129 @@ def send_to(name: str, run: TrackedRun, where: str | None, known: str | None = N
         raise DeliveryError(f"{name} did not take the run ({words})") from error
 
 
-class _TrackerCallback(BenchmarkCallback):
-    """Sends parameters, metrics and the table of tasks when a run is over.
+PROJECT = "maseval"
+_KEY = "maseval.key"
+_TABLE = "tasks.json"
+_MOST_AT_ONCE = 100
+_LOCAL = "sqlite:"
+# By itself it would try for minutes to reach a server that is down, and print addresses.
+_SETTINGS = {
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+}
 
-    A thread does it, for which the run waits at most ``TRACKER_SECONDS``; if it fails, a warning is
-    logged and ``failure`` says why.
+
+def _send_to_mlflow(run: TrackedRun, where: str | None, known: str | None) -> str:
+    """Send a run; ``where`` is the tracking URI, by default ``MLFLOW_TRACKING_URI``.
+
+    The experiment is ``MLFLOW_EXPERIMENT_NAME`` or ``maseval``. Without an id that is known, the
+    run is found by its key.
     """
+    _check_store(where)
+    with _mlflow_settings():
+        client = import_module("mlflow.tracking").MlflowClient(tracking_uri=where)
+        run_id = _mlflow_run_id(client, run, known)
+        _log_to_mlflow(client, run_id, run)
+        for file in run.files():
+            client.log_artifact(run_id, str(file))
+        if run.complete:
+            client.set_terminated(run_id, "FINISHED", int(run.ended * 1000))
+        else:
+            client.update_run(run_id, status="RUNNING")
+    return run_id
 
-    tracker: str
 
-    def __init__(
-        self,
-        where: str | None = None,
-        *,
-        name: str | None = None,
-        parameters: Mapping[str, object] | None = None,
-    ) -> None:
-        check_installed(self.tracker)
-        self.failure: str | None = None
-        self._where, self._name = where, name
-        self._parameters = dict(parameters or {})
-
-    def on_run_end(self, benchmark: Benchmark, results: Sequence[Report]) -> None:
-        if not results:
-            return
-        self.failure = "no answer in time"
-        run = self._run(results)
-        sender = threading.Thread(target=self._send, args=(run,), daemon=True)
-        sender.start()
-        sender.join(TRACKER_SECONDS)
-        if self.failure is not None:
-            logger.warning("%s: the run was not sent (%s)", self.tracker, self.failure)
-
-    def _send(self, run: TrackedRun) -> None:
-        try:
-            send_to(self.tracker, run, self._where)
-            self.failure = None
-        except MASEvalError as error:
-            self.failure = str(error)
-
-    def _run(self, results: Sequence[Report]) -> TrackedRun:
-        reports = [RecordedReport(report) for report in results]
-        finished = [report.outcome for report in reports]
-        return TrackedRun(
-            key=key_of(str(results[0]["run_id"])),
-            name=self._name or str(results[0]["run_id"]),
-            parameters=parameters_of(self._parameters),
-            metrics=metrics_of(_scores(reports), finished),
-            tasks=tasks_of(finished),
-            simulations=len(finished),
-            complete=all(each.passed is not None for each in finished),
-            started=min(bounds(report)[0] for report in reports) / SECOND,
-            ended=max(bounds(report)[1] for report in reports) / SECOND,
+def _check_store(where: str | None) -> None:
+    """Raise if runs would be kept in a database on this machine, which takes all of MLflow."""
+    address = where or os.environ.get("MLFLOW_TRACKING_URI") or _LOCAL
+    if address.startswith(_LOCAL) and not extras.is_installed("sqlalchemy"):
+        raise extras.MissingExtraError(
+            f"without a server address, MLflow keeps runs in a database ({address}), which "
+            "mlflow-skinny does not support: pip install mlflow, or name a server, such as "
+            "mlflow=http://localhost:5000"
         )
 
 
-class MLflowCallback(_TrackerCallback):
-    """Has a run in MLflow; ``where`` is the tracking URI (``MLFLOW_TRACKING_URI`` by default).
+def _mlflow_run_id(client: Any, run: TrackedRun, known: str | None) -> str:
+    name = os.environ.get("MLFLOW_EXPERIMENT_NAME", PROJECT)
+    experiment = client.get_experiment_by_name(name)
+    home = client.create_experiment(name) if experiment is None else experiment.experiment_id
+    alike = client.search_runs([home], f"tags.`{_KEY}` = '{run.key}'")
+    ids = [str(each.info.run_id) for each in alike]
+    if ids:
+        return known if known in ids else ids[0]
+    tags = {_KEY: run.key, "mlflow.source.name": "maseval"}
+    created = client.create_run(home, int(run.started * 1000), tags, run.name)
+    return str(created.info.run_id)
 
-    Args:
-        where: The tracking URI.
-        name: What the run is called; by default its id.
-        parameters: What the run's results depend on.
+
+def _log_to_mlflow(client: Any, run_id: str, run: TrackedRun) -> None:
+    entities = import_module("mlflow.entities")
+    there = client.get_run(run_id).data.params
+    moment = int(run.ended * 1000)
+    metrics = [
+        entities.Metric(name, value, moment, run.simulations) for name, value in run.metrics.items()
+    ]
+    # A parameter cannot be changed; of a run that was extended, the tag has the present value.
+    fresh = [entities.Param(*each) for each in run.parameters.items() if each[0] not in there]
+    changed = [
+        entities.RunTag(name, value)
+        for name, value in run.parameters.items()
+        if there.get(name, value) != value
+    ]
+    for start in range(0, max(len(metrics), len(fresh)), _MOST_AT_ONCE):
+        part = slice(start, start + _MOST_AT_ONCE)
+        client.log_batch(run_id, metrics=metrics[part], params=fresh[part])
+    client.log_batch(run_id, tags=changed)
+    client.log_dict(run_id, {"columns": run.columns, "data": run.rows()}, _TABLE)
+    shown = json.dumps([{"path": _TABLE, "type": "table"}])
+    client.set_tag(run_id, "mlflow.loggedArtifacts", shown)
+
+
+@contextmanager
+def _mlflow_settings() -> Iterator[None]:
+    """Make MLflow give up soon, unless the environment says how long to try."""
+    added = {name: value for name, value in _SETTINGS.items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name in added:
+            del os.environ[name]
+
+
+_SECONDS_TO_REACH = 10.0
+
+
+def _send_to_wandb(run: TrackedRun, where: str | None, known: str | None) -> str:
+    """Send a run; ``where`` is the project, or ``entity/project``.
+
+    By default it is ``WANDB_PROJECT`` or ``maseval``. The id follows from the run's key, so that
+    the same run is resumed, also by ``wandb sync``.
     """
+    wandb: Any = import_module("wandb")
+    entity, _, project = (where or "").rpartition("/")
+    with wandb.init(
+        project=project or os.environ.get("WANDB_PROJECT", PROJECT),
+        entity=entity or None,
+        id=known or run.key,
+        name=run.name,
+        resume="allow",
+        config=dict(run.parameters),
+        settings=wandb.Settings(
+            silent=True, init_timeout=_SECONDS_TO_REACH, disable_git=True, save_code=False
+        ),
+    ) as started:
+        started.log(dict(run.metrics), step=run.simulations)
+        started.summary.update({**run.metrics, "complete": run.complete})
+        started.log({"tasks": wandb.Table(run.columns, run.rows())}, step=run.simulations)
+        for file in run.files():
+            artefact = wandb.Artifact(f"report-{run.key}", "report")
+            artefact.add_file(str(file))
+            started.log_artifact(artefact)
+        return str(started.id)
 
-    tracker = "mlflow"
 
-
-class WandbCallback(_TrackerCallback):
-    """Has a run in Weights & Biases; ``where`` is the project, or ``entity/project``.
-
-    Args:
-        where: The project; by default ``WANDB_PROJECT``, or ``maseval``.
-        name: What the run is called; by default its id.
-        parameters: What the run's results depend on.
-    """
-
-    tracker = "wandb"
-
-
-def _scores(reports: Sequence[RecordedReport]) -> dict[str, dict[int, Estimate]]:
-    found = summarise(report.outcome for report in reports)
-    groups = {OVERALL: found.overall, **{str(each.group): each for each in found.groups[:-1]}}
-    return {
-        name: {each.k: each for each in group.estimates if each.measure == "pass^k"}
-        for name, group in groups.items()
-    }
+PACKAGES = {"mlflow": "mlflow-skinny", "wandb": "wandb"}
+TRACKERS = {"mlflow": _send_to_mlflow, "wandb": _send_to_wandb}
