@@ -203,7 +203,8 @@ def _read_manifest(path: Path, archive: ArchiveReader, target: Path) -> BundleMa
     with target.open("xb") as file:
         archive.copy(MANIFEST, file, _MOST[MANIFEST])
     try:
-        content = strict_json.loads_object(target.read_bytes())
+        content: Any = strict_json.loads(target.read_bytes())
+        content = content if isinstance(content, dict) else {}
         keys = {FORM: _KEYS, _FIRST_FORM: _KEYS - {"simulations"}}.get(str(content.get("form")))
         if content.keys() != keys or not isinstance(content["files"], dict):
             raise ValueError(f"not of the form {FORM!r}")
@@ -211,7 +212,7 @@ def _read_manifest(path: Path, archive: ArchiveReader, target: Path) -> BundleMa
             raise ValueError("it was changed after it was written")
     except (ValueError, RecursionError) as error:
         raise BundleError(f"{path}: its {MANIFEST} cannot be used: {error}") from None
-    return content
+    return dict(content)
 
 
 def _check_lines(path: Path, file: Path) -> None:
