@@ -165,7 +165,7 @@ def _new_prices(moment: CallMoment) -> set[float]:
 
 def _tells_prices_per_head(text: str) -> bool:
     """Return True if a text has prices for each passenger; free bags are not meant."""
-    return any(
+    return phrases.PER_HEAD.search(text) is not None and any(
         phrases.PER_HEAD.search(line)
         and phrases.AIRLINE_PRICE.search(line)
         and not phrases.BAG.search(line)
