@@ -38,6 +38,7 @@ _NOT_PLAIN = re.compile(f"[{''.join(_PLAIN)}]")
 _STARS = re.compile(r"\*(?<![\w*]\*)(?=[$\w])|\*(?<=[\w.!?)$]\*)(?![\w*$])")
 _COMMAS = re.compile(r",(?<=\d,)(?=\d{3}(?!\d))")
 _GROUPS = re.compile(r"(\d)(?:[ '](?=\d{3}\.\d\d(?!\d))|\.(?=\d{3},\d\d(?!\d)))")
+_HAS_CENTS = re.compile(r"[.,]\d\d(?!\d)")
 _CENTS = re.compile(r",(?<=\d,)(?=\d\d(?: ?(?:\$|USD|EUR|dollars))(?!\w))")
 _SIGN_BEHIND = re.compile(r"\$(?!\d)")
 _OTHER_SIGNS = ("USD", "usd", "ollars", "bucks", "US$", "US $", "EUR", "GBP")
@@ -103,7 +104,7 @@ def _write_amounts(text: str) -> str:
     """Write every amount of money in one way: "USD 1,234.50" and "1 234.50$" as "$1234.50"."""
     if "," in text:
         text = _COMMAS.sub("", text)
-    if "," in text or "." in text:
+    if ("," in text or "." in text) and _HAS_CENTS.search(text):
         text = _CENTS.sub(".", _GROUPS.sub(r"\1", text))
     if any(each in text for each in _OTHER_SIGNS) or _SIGN_BEHIND.search(text):
         text = _SIGNED.sub(lambda found: f"${found[1] or found[2]}", text)
@@ -121,16 +122,12 @@ def _sign(found: re.Match[str]) -> str:
     return number
 
 
-@dataclass(frozen=True)
-class Utterance:
-    """A text of one side, and the index of its message."""
+class Utterance(NamedTuple):
+    """A text of one side, the index of its message, and the text in lower case."""
 
     message_index: int
     text: str
-
-    @cached_property
-    def lower(self) -> str:
-        return self.text.lower()
+    lower: str
 
 
 class CallMade(NamedTuple):
@@ -183,7 +180,8 @@ class Talk:
         texts = (
             (at, spoken_text(each)) for at, each in enumerate(self.messages) if each["role"] == role
         )
-        return [Utterance(at, normalise(text)) for at, text in texts if text]
+        read = ((at, normalise(text)) for at, text in texts if text)
+        return [Utterance(at, text, text.lower()) for at, text in read]
 
     @cached_property
     def calls(self) -> list[CallMade]:
