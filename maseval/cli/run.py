@@ -23,6 +23,13 @@ if TYPE_CHECKING:  # help must not load it
     from maseval.app.running.run import PreparedBenchmarkRun
 
 
+def _prepare(context: typer.Context, given: dict[str, Any]) -> "PreparedBenchmarkRun":
+    from maseval.app.running.run import PreparedBenchmarkRun  # help must not load it
+
+    options = BenchmarkRunOptions(**given, benchmark=context.params["benchmark"])
+    return PreparedBenchmarkRun.of(options)
+
+
 @with_examples(
     (
         "maseval run shopping.py:Shopping --trials 4 --agent-data model_id=openai/gpt-4.1 "
@@ -41,7 +48,7 @@ if TYPE_CHECKING:  # help must not load it
     ("maseval run grid.toml --dry-run", "what all of them would run, and their estimated cost"),
     ("maseval new benchmark shopping", "a benchmark to start from"),
 )
-@command_with(BenchmarkRunOptions, file=True)
+@command_with(BenchmarkRunOptions, prepare=_prepare)
 def run(
     given: dict[str, Any],
     context: typer.Context,
@@ -83,14 +90,7 @@ def run(
             "--dry-run and --rehearse are for the runs of a FILE.toml and for maseval tau2 run; "
             f"leave them out to run {benchmark}"
         )
-    given["benchmark"] = benchmark
-    run_and_finish(_prepare, given, context, as_json=as_json)
-
-
-def _prepare(**given: Any) -> "PreparedBenchmarkRun":
-    from maseval.app.running.run import PreparedBenchmarkRun  # help must not load it
-
-    return PreparedBenchmarkRun.of(BenchmarkRunOptions(**given))
+    run_and_finish(context, as_json=as_json)
 
 
 def _run_file(
@@ -108,9 +108,7 @@ def _run_file(
     runs = [each.with_options(typed) for each in read_run_file(path, context)]
     if player is not None:
         runs = [rehearsed(each, player, path) for each in runs]
-    if as_json:
-        runs = [each._replace(options={**each.options, "json": True}) for each in runs]
-    found = RunSet.of(path, runs, context, player=player)
+    found = RunSet.of(path, runs, context, player=player, as_json=as_json)
     raise typer.Exit(found.show_plan() if dry_run else found.execute())
 
 
