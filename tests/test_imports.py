@@ -52,12 +52,11 @@ RANKS = {
     """,
     "maseval.interface": """
         agents trackers
-        inference ray telemetry arrow cairosvg gymnasium signing usage verifiers
+        inference ray telemetry arrow gymnasium signing usage verifiers
         extras
     """,
     "maseval.core": """
         benchmark
-        walkthrough
         engine
         outcome
         context registry report teamwork
@@ -98,6 +97,7 @@ RANKS = {
         explain
         errata
         policy
+        replies
         talk words
         review
     """,

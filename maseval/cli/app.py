@@ -58,7 +58,6 @@ class AllCommands(RootGroup):
         "tau2 show": "tau2 tasks",
         "macs export": "export --format macs",
         "note": _tag_words,
-        "plots": "report --format svg",
         "unbundle": "bundle --open",
     }
 

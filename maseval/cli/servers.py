@@ -1,5 +1,6 @@
 """``maseval view`` and ``replay-server``: what serves until Ctrl-C."""
 
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.words import count_of
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.server import ReplayServer, ScriptServer, Served
+    from maseval.server import ReplayServer, Served
 
 
 @with_examples(
@@ -95,14 +96,12 @@ _COLOURS = {"played": "dim", "recorded": "green", "missed": "red", "refused": "y
         "--agent-model openai/gpt-4.1 --user-model openai/gpt-4.1",
         "a run that asks this server, in another terminal",
     ),
-    ("maseval replay-server --script replies.json", "no recording, only a list of replies"),
 )
 def replay_server(
-    folder: Path | None = argument(None, "Folder of recorded answers.", show_default=False),
+    folder: Path = argument(..., "Folder of recorded answers."),
     record: bool = flag("Ask --upstream what was not recorded yet, and record it.", "--record"),
     upstream: str | None = option(None, "Base URL of the provider to record."),
     key_env: KeyVariable = "OPENAI_API_KEY",
-    script: Path | None = option(None, "Play this JSON list of replies instead."),
     host: Host = "127.0.0.1",
     port: Port = 8765,
 ) -> None:
@@ -112,12 +111,13 @@ def replay_server(
 
     Ctrl-C stops it, with exit code 1 if a request was not recorded.
     """
-    server = commands.replay_server(
+    from maseval.server import ReplayServer  # help must not load it
+
+    server = ReplayServer(
         folder,
         record=record,
         upstream=upstream,
-        key_env=key_env,
-        script=script,
+        upstream_key=os.environ.get(key_env) or None,
         host=host,
         port=port,
         on_request=_report_request,
@@ -143,7 +143,7 @@ def _report_request(served: "Served") -> None:
         _say(f"[{_COLOURS[served.outcome]}]{served.outcome}[/] {asked}: {inert(served.words)}")
 
 
-def _serve(server: "ReplayServer | ScriptServer") -> None:
+def _serve(server: "ReplayServer") -> None:
     """Serve until Ctrl-C or SIGTERM, and sum up."""
     with ended_by_signals():
         try:
@@ -159,7 +159,7 @@ def _serve(server: "ReplayServer | ScriptServer") -> None:
     )
 
 
-def _close(server: "ReplayServer | ScriptServer") -> None:
+def _close(server: "ReplayServer") -> None:
     try:
         if under_way := server.under_way:
             _say(f"Still recording ({under_way}); Ctrl-C stops without waiting.")

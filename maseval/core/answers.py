@@ -45,7 +45,6 @@ def check_answer(answer: ChatResponse) -> ChatResponse:
 
 
 def size_of(answer: ChatResponse) -> int:
-    """Return the number of characters in an answer, for its limit."""
     calls = (call["function"] for call in answer.tool_calls or ())
     written = sum(len(call["name"]) + len(call["arguments"]) for call in calls)
     thought = (answer.reasoning or {}).get("text", "")

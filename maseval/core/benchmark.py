@@ -16,7 +16,7 @@ from maseval.core.callbacks.progress import ProgressBarCallback, progress_callba
 from maseval.core.context import BenchmarkComponents, Conversations, Said
 from maseval.core.engine.engines import DEFAULT, AnyEngine, engine_of
 from maseval.core.engine.participants import Agents, hook
-from maseval.core.engine.repetition import Repetition, RunSetting
+from maseval.core.engine.repetition import RunSetting, rescore_reports
 from maseval.core.engine.run import RunInProgress
 from maseval.core.environment import Environment
 from maseval.core.evaluator import Evaluator
@@ -39,7 +39,6 @@ from maseval.core.task.queues import (
 from maseval.core.tracing import JsonObject
 from maseval.core.usage import CostCalculator, Usage
 from maseval.core.user import User
-from maseval.core.walkthrough import Walkthrough, rescore_reports
 
 
 class Benchmark(ABC):
@@ -256,14 +255,6 @@ class Benchmark(ABC):
             RunInProgress(self, self._setting(shared), agent_data_of, chosen).execute()
         return self.reports
 
-    def walk_through(
-        self, task: Task, agent_data: Mapping[str, object] | None = None, repeat_idx: int = 0
-    ) -> Walkthrough:
-        """Return one repetition to take step by step: in a notebook, a debugger or a unit test."""
-        data = agent_data_for(task_queue(task), self._or_default(agent_data))(task)
-        setting = self._setting(self._components.shared_registry(self.callbacks))
-        return Walkthrough(Repetition.of(setting, task, repeat_idx, data))
-
     def stop(self) -> None:
         """Start nothing more in the current run; repetitions in progress finish and are reported.
 
@@ -403,11 +394,9 @@ class Benchmark(ABC):
         self._components.here().clear()
 
     def collect_all_traces(self) -> JsonObject:
-        """Traces of all registered components."""
         return self._components.here().collect_traces()
 
     def collect_all_configs(self) -> JsonObject:
-        """Configuration of all registered components."""
         return self._components.configs()
 
     def collect_all_usage(self) -> JsonObject:

@@ -131,8 +131,6 @@ class Wait(NamedTuple):
 
 
 class _Call(Generic[T]):
-    """A request and its retries."""
-
     def __init__(
         self,
         policy: CallPolicy,
@@ -188,7 +186,7 @@ class _Call(Generic[T]):
 
     def _back_off(self, error: ProviderError) -> None:
         """Wait until the next attempt is due; raises the error if there is none."""
-        error = self._or_persistent(self._or_too_long(error))
+        error = self._or_lasting(error)
         error.details["attempts"] = self._attempts
         error.details["answered_before"] = self._throttle.has_answered(self._model_id)
         if not error.transient:
@@ -204,25 +202,28 @@ class _Call(Generic[T]):
         self._pause = (None, None)
         self._waits_for(_FREE_SLOT)
 
-    def _or_too_long(self, error: ProviderError) -> ProviderError:
-        """Return the error, or a lasting one if the provider asks for more than any call waits."""
-        if (error.retry_after or 0.0) <= self._policy.max_total_wait or not error.transient:
-            return error
-        lasting = error.as_kind(WaitTooLongError)
-        lasting.details["gave_up"] = f"max_total_wait={self._policy.max_total_wait:g}"
-        return lasting
+    def _or_lasting(self, error: ProviderError) -> ProviderError:
+        """Return the error, or a lasting one if it will not pass.
 
-    def _or_persistent(self, error: ProviderError) -> ProviderError:
-        """Return the error, or a lasting one if the same unreadable answer came several times."""
+        That is so if the provider asks for more than any call waits, and if the same unreadable
+        answer came several times.
+        """
+        kind: type[ProviderError] | None = None
+        longest, why = self._policy.max_total_wait, ""
+        if error.transient and (error.retry_after or 0.0) > longest:
+            kind, why = WaitTooLongError, f"max_total_wait={longest:g}"
         if not isinstance(error, MalformedResponseError):
             self._unreadable.clear()
+        else:
+            self._unreadable.append(_VARYING.sub("", error.text))
+            last = self._unreadable[-_SAME_IN_A_ROW:]
+            if len(last) == _SAME_IN_A_ROW and len(set(last)) == 1:
+                kind = PersistentlyMalformedError
+                why = f"the same unreadable answer {_SAME_IN_A_ROW} times in a row"
+        if kind is None:
             return error
-        self._unreadable.append(_VARYING.sub("", error.text))
-        last = self._unreadable[-_SAME_IN_A_ROW:]
-        if len(last) < _SAME_IN_A_ROW or len(set(last)) > 1:
-            return error
-        lasting = error.as_kind(PersistentlyMalformedError)
-        lasting.details["gave_up"] = f"the same unreadable answer {_SAME_IN_A_ROW} times in a row"
+        lasting = error.as_kind(kind)
+        lasting.details["gave_up"] = why
         return lasting
 
     def _sleep(self, delay: float, error: ProviderError) -> None:

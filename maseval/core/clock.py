@@ -46,7 +46,6 @@ class Clock:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the repetition began."""
         return time.monotonic() - self._start
 
     @property
@@ -56,7 +55,6 @@ class Clock:
 
     @property
     def is_expired(self) -> bool:
-        """True once the deadline has passed."""
         return self.deadline is not None and self.elapsed >= self.deadline
 
     def check_timeout(self) -> None:
@@ -65,7 +63,6 @@ class Clock:
             raise self.timeout_error()
 
     def timeout_error(self) -> TaskTimeoutError:
-        """Return the error for a deadline that has passed."""
         elapsed = self.elapsed
         return TaskTimeoutError(
             f"Task exceeded {self.deadline}s deadline after {elapsed:.2f}s",

@@ -230,7 +230,6 @@ class BenchmarkComponents:
         return TaskContext.current().registry
 
     def configs(self) -> JsonObject:
-        """Return the configuration of all components here."""
         registry = self.here()
         if registry is self._by_hand:  # only now: the machine's facts take a while to find out
             registry.update_benchmark_config(self._benchmark_config())

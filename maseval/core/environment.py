@@ -54,11 +54,9 @@ class Environment(ABC, TraceableMixin, ConfigurableMixin):
         """Return the tools by name; called once, after the state is set up."""
 
     def get_tools(self) -> dict[str, Any]:
-        """Return all tools by name."""
         return self.tools
 
     def get_tool(self, name: str) -> Any | None:
-        """Return the tool of that name, if there is one."""
         return self.tools.get(name)
 
     def gather_traces(self) -> JsonObject:

@@ -82,7 +82,6 @@ class Finding:
         return f"{where}{self.text}{how}{about} [{self.rule}]"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the finding as JSON values."""
         return {**asdict(self), "evidence": list(self.evidence)}
 
 
@@ -92,5 +91,4 @@ def read_finding(form: Mapping[str, Any]) -> Finding:
 
 
 def read_findings(forms: Iterable[Mapping[str, Any]]) -> tuple[Finding, ...]:
-    """Return the findings that ``to_dict`` wrote."""
     return tuple(map(read_finding, forms))

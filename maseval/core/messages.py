@@ -232,7 +232,6 @@ class MessageHistory(Sequence[Message]):
         metadata: dict[str, object] | None = None,
         timestamp: str | None = None,
     ) -> None:
-        """Append an assistant message that calls tools."""
         message: Message = {"role": "assistant", "tool_calls": tool_calls}
         if content is not None:
             message["content"] = content
@@ -268,11 +267,9 @@ class MessageHistory(Sequence[Message]):
         self._messages.append(message)
 
     def clear(self) -> None:
-        """Remove all messages."""
         self._messages.clear()
 
     def filter_by_role(self, role: str) -> list[Message]:
-        """Return the messages of one role, in order."""
         return [message for message in self._messages if message.get("role") == role]
 
     def get_last_message(self) -> Message | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypedDict, overload
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, overload
 
 from maseval.core.answer_cache import ANSWERS, ANSWERS_FROM_CACHE, TOKENS_FROM_CACHE, AnswerCache
 from maseval.core.answers import MOST_CALLS, check_answer, size_of
@@ -42,33 +42,6 @@ Params: TypeAlias = Mapping[str, object]
 
 MAX_ANSWER_MB = 10.0
 """The largest answer that is read, unless a model is made with another ``max_answer_mb``."""
-
-
-class ModelCallRecord(TypedDict, total=False):
-    """One attempt at a call of a model, for the log."""
-
-    timestamp: str
-    attempt: int
-    waited_seconds: float
-    message_count: int
-    generation_params: Mapping[str, object]
-    tools_provided: int
-    kwargs: dict[str, str]
-    status: str
-    response_type: str
-    response_length: int
-    tool_calls_count: int
-    reasoning_length: int
-    response_model: str
-    is_valid: bool
-    input_tokens: int
-    output_tokens: int
-    from_cache: bool
-    agent: str
-    answer_sha256: str | None
-    error: str
-    error_type: str
-    duration_seconds: float
 
 
 class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
@@ -110,7 +83,7 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         self._cache: AnswerCache | None = None
         self._asked: Counter[str] = Counter()
         self._usage_records: list[TokenUsage] = []
-        self.logs: list[ModelCallRecord] = []
+        self.logs: list[JsonObject] = []
 
     @property
     @abstractmethod
@@ -211,12 +184,13 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         form: AnswerForm[Any] | None,
         request: dict[str, Any],
     ) -> ChatResponse:
-        kwargs = {key: request[key] for key in request if key not in ("tools", "tool_choice")}
-        asked: ModelCallRecord = {
+        options = {key: request[key] for key in request if key not in ("tools", "tool_choice")}
+        params, options = redact(generation_params or {}), redact(options)
+        asked: JsonObject = {
             "message_count": len(messages),
-            "generation_params": redact(generation_params or {}),
+            "generation_params": params,
             "tools_provided": len(request["tools"] or ()),
-            "kwargs": {key: str(value) for key, value in redact(kwargs).items()},
+            "kwargs": {key: str(value) for key, value in options.items()},
         }
         if form is not None:
             asked["response_model"] = form.name
@@ -226,10 +200,23 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
             model_id=self.model_id,
             auto_with_every_call=self.auto_with_every_call,
         )
+        cache, key, kept = self._cache, None, None
+        if cache is not None:
+            # By all that the answer depends on.
+            key = self._cache_entry(
+                cache,
+                {
+                    **self.cache_identity(),
+                    "messages": list(sent),
+                    "params": params,
+                    "tools": request["tools"],
+                    "tool_choice": request["tool_choice"],
+                    "options": options,
+                },
+            )
+            kept = None if key is None else cache.get(key)
 
-        key = self._cache_key(sent, generation_params, request)
-
-        def ask(attempt: CallAttempt, kept: ChatResponse | None = None) -> ChatResponse:
+        def ask(attempt: CallAttempt) -> ChatResponse:
             with self._log_attempt(asked, attempt) as entry:
                 answer = kept or self._chat_impl(
                     list(sent), generation_params=generation_params, **request
@@ -238,20 +225,19 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
                 entry |= _success(response)
                 if kept is not None:
                     entry["from_cache"] = True
-                if self._cache is not None and key is not None:
-                    entry["answer_sha256"] = self._cache.hash_of(key, response)
+                if cache is not None and key is not None:
+                    entry["answer_sha256"] = cache.hash_of(key, response)
                 if form is not None:
                     entry["is_valid"] = form.read(response) is None
             return response
 
-        kept = self._cache.get(key) if self._cache is not None and key is not None else None
         if kept is not None:
-            response = ask(CallAttempt(0, 0.0), kept)
+            response = ask(CallAttempt(0, 0.0))
         else:
             policy = self.policy or default_policy()
             response = policy.call(ask, model_id=self.model_id, endpoint=self.endpoint)
-            if self._cache is not None and key is not None:
-                self._cache.put(key, response, self._secrets())
+            if cache is not None and key is not None:
+                cache.put(key, response, self._secrets())
         self._account_for(response, from_cache=kept is not None)
         self._thoughts.note(response)
         return response
@@ -260,27 +246,12 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         """Values that must not appear in any message, or be kept."""
         return ()
 
-    def _cache_key(
-        self, messages: Sequence[Message], params: Params | None, request: dict[str, Any]
-    ) -> str | None:
-        """Return the key of a request, by all that its answer depends on; None without a cache."""
-        if self._cache is None:
-            return None
-        options = {key: request[key] for key in request if key not in ("tools", "tool_choice")}
-        key = self._cache.key(
-            {
-                **self.cache_identity(),
-                "messages": list(messages),
-                "params": redact(params or {}),
-                "tools": request["tools"],
-                "tool_choice": request["tool_choice"],
-                "options": redact(options),
-            }
-        )
+    def _cache_entry(self, cache: AnswerCache, request: JsonObject) -> str | None:
+        key = cache.key(request)
         if key is None:
             return None
         self._asked[key] += 1
-        return self._cache.entry(key, self._asked[key])
+        return cache.entry(key, self._asked[key])
 
     def cache_identity(self) -> JsonObject:
         """Return what answers depend on besides the request: the model, its address and its seed.
@@ -296,11 +267,8 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         }
 
     @contextmanager
-    def _log_attempt(
-        self, asked: ModelCallRecord, attempt: CallAttempt
-    ) -> Iterator[ModelCallRecord]:
-        """Log an attempt, however it ends."""
-        entry: ModelCallRecord = {
+    def _log_attempt(self, asked: JsonObject, attempt: CallAttempt) -> Iterator[JsonObject]:
+        entry: JsonObject = {
             "timestamp": now(),
             "attempt": attempt.number,
             "waited_seconds": attempt.waited,
@@ -409,17 +377,14 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
     def _error(self, kind: type[ProviderError], text: object) -> ProviderError:
         return kind(str(text), provider=type(self).__name__, model_id=self.model_id)
 
-    def _count_answer(self, response: ChatResponse, from_cache: bool) -> None:
-        """Count an answer in units: one from the cache took no tokens now, and cost nothing."""
-        units: dict[str, float] = {ANSWERS: 1}
-        if from_cache:
-            units[ANSWERS_FROM_CACHE] = 1
-            units[TOKENS_FROM_CACHE] = (response.usage or {}).get("total_tokens") or 0
-        self._usage_records.append(TokenUsage(units=units, kind="llm"))
-
     def _account_for(self, response: ChatResponse, *, from_cache: bool) -> None:
         if self._cache is not None:
-            self._count_answer(response, from_cache)
+            # In units: an answer from the cache took no tokens now, and cost nothing.
+            units: dict[str, float] = {ANSWERS: 1}
+            if from_cache:
+                units[ANSWERS_FROM_CACHE] = 1
+                units[TOKENS_FROM_CACHE] = (response.usage or {}).get("total_tokens") or 0
+            self._usage_records.append(TokenUsage(units=units, kind="llm"))
         if not response.usage or from_cache:
             return
         cost = response.usage.get("cost") or 0.0
@@ -436,8 +401,8 @@ def _strip_history_keys(message: Message) -> Message:
     return {**openai_form(message), "reasoning": thought} if thought else openai_form(message)
 
 
-def _success(response: ChatResponse) -> ModelCallRecord:
-    record: ModelCallRecord = {
+def _success(response: ChatResponse) -> JsonObject:
+    record: JsonObject = {
         "status": "success",
         "response_type": "tool_call" if response.tool_calls else "text",
         "response_length": len(response.content or ""),

@@ -75,7 +75,6 @@ class Simulation(NamedTuple):
 
     @property
     def task(self) -> TaskKey:
-        """The task it is a trial of."""
         return TaskKey(self.domain, self.task_id)
 
     def __str__(self) -> str:
@@ -112,12 +111,10 @@ class Outcome(NamedTuple):
 
     @property
     def key(self) -> TaskKey:
-        """The task it is a trial of."""
         return TaskKey(self.domain, self.task_id)
 
     @property
     def simulation(self) -> Simulation:
-        """Its id."""
         return Simulation(self.domain, self.task_id, self.trial)
 
     @property
@@ -144,7 +141,6 @@ class Score(TypedDict):
 
 
 def is_successful(reward: float) -> bool:
-    """Return whether a reward is 1, give or take rounding."""
     return 1 - TOLERANCE <= reward <= 1 + TOLERANCE
 
 
@@ -259,13 +255,10 @@ class ComponentUsage(NamedTuple):
 
     @property
     def tokens(self) -> float:
-        """The tokens that were read and written."""
         return (self.input_tokens or 0) + (self.output_tokens or 0)
 
 
 class RecordedAttempt(Recorded):
-    """One attempt at a repetition."""
-
     status = Part(text_or_none)
     error = Part(RecordedError)
 
@@ -440,7 +433,6 @@ class RecordedReport(RecordedAttempt):
 
     @property
     def tokens(self) -> int:
-        """The tokens of a repetition with all its attempts."""
         return int(sum(each.tokens for each in self.usage))
 
     @property
@@ -465,7 +457,6 @@ class RecordedReport(RecordedAttempt):
         )
 
     def _count(self, unit: str) -> int:
-        """Return how much of a unit was used, with all attempts."""
         every = [units for _, _, record in self._used if (units := record.get("units"))]
         return int(sum(number(mapping(units).get(unit)) or 0 for units in every))
 

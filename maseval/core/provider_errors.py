@@ -82,7 +82,6 @@ class ProviderError(MASEvalError):
         )
 
     def as_kind(self, kind: type["ProviderError"]) -> "ProviderError":
-        """Return the same failure under another name."""
         return self._again(kind)()
 
     def __reduce__(self) -> tuple[Callable[[], "ProviderError"], tuple[()], dict[str, object]]:

@@ -75,12 +75,10 @@ def mapping(value: object, *path: str) -> Shape:
 
 
 def entries(value: object) -> list[object]:
-    """``value`` if it is a list, else nothing."""
     return list(value) if isinstance(value, _LISTS) else []
 
 
 def number(value: object) -> float | None:
-    """``value`` if it is a number."""
     return value if isinstance(value, NUMBERS) and not isinstance(value, bool) else None
 
 
@@ -92,7 +90,6 @@ def whole_number(value: object) -> int | None:
 
 
 def anything(value: object) -> object:
-    """Return a part as it is."""
     return value
 
 
@@ -126,7 +123,6 @@ class RecordedMessage(Recorded):
 
     @property
     def call_id(self) -> object:
-        """The id of the call that a tool answers."""
         return self.raw.get("tool_call_id") or self.raw.get("id")
 
     @property

@@ -40,7 +40,6 @@ class UsageTotals:
         return UsageTotals, ()
 
     def open(self, account: object) -> None:
-        """Open ``account``."""
         with self._lock:
             self._accounts[account] = {}
 
@@ -73,13 +72,10 @@ class UsageTotals:
 
     @property
     def total(self) -> Usage:
-        """The sum over all components."""
         return sum(self.by_component.values()) or Usage()
 
 
 class _Shelf:
-    """The components that are registered."""
-
     def __init__(self) -> None:
         self.components: dict[Key, object] = {}
         self.keys: dict[int, Key] = {}
@@ -233,7 +229,6 @@ class ComponentRegistry:
 
     @property
     def total_usage(self) -> Usage:
-        """Usage of all repetitions so far."""
         return self._totals.total
 
     @property

@@ -147,7 +147,6 @@ class Report(TypedDict):
 
 
 def attempt_of(report: Report) -> Attempt:
-    """Return what is kept of an attempt that another one follows."""
     return {
         "status": report["status"],
         "error": report["error"],
@@ -158,7 +157,6 @@ def attempt_of(report: Report) -> Attempt:
 
 
 def summary_of(task: Task) -> TaskSummary:
-    """Return the summary of a task for its report."""
     return {
         "query": task.query,
         "metadata": dict(task.metadata),

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias, TypedDict, cast
+from typing import Any, TypeAlias, cast
 
 from maseval.core.answer_cache import AnswerCache
 from maseval.core.exceptions import (
@@ -44,15 +44,6 @@ an exception to raise, or a function that sees the request and returns one of th
 
 A tool call has OpenAI's form (see ``tool_call``) or is short: ``{"name", "arguments", "id"?}``. A
 mapping with ``content`` or ``tool_calls`` is a text with calls, and may have ``reasoning``."""
-
-
-class ScriptedRequest(TypedDict):
-    """One request to a scripted model."""
-
-    messages: list[Message]
-    tools: Tools
-    tool_choice: str | dict[str, object] | None
-    generation_params: Params | None
 
 
 class ScriptedModelAdapter(ModelAdapter):
@@ -88,7 +79,7 @@ class ScriptedModelAdapter(ModelAdapter):
             raise ConfigurationError(
                 f"replies must be a list, not {replies!r}; write [{replies!r}]"
             )
-        self.requests: list[ScriptedRequest] = []
+        self.requests: list[JsonObject] = []
         self._script: list[Reply] = [replies] if callable(replies) else list(replies)
         self._loop = loop or callable(replies)
         self._model_id = model_id

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Literal, TypedDict, TypeVar, cast
+from typing import Any, ClassVar, Generic, Literal, TypeVar, cast
 from uuid import uuid4
 
 from maseval.core.exceptions import (
@@ -32,25 +32,9 @@ Parsed = TypeVar("Parsed")
 
 
 class SimulatorCallStatus(Enum):
-    """The result of one attempt."""
-
     ModelCallError = "ModelCallError"
     ModelParsingError = "ModelParsingError"
     Successful = "Successful"
-
-
-class SimulatorAttempt(TypedDict):
-    """One attempt to get a readable answer."""
-
-    id: str
-    input: Mapping[str, object]
-    prompt: str
-    generation_params: Mapping[str, object]
-    timestamp: str
-    raw_output: str | None
-    parsed_output: object
-    status: str | None
-    error: str | None
 
 
 class SimulatorError(MASEvalError):
@@ -61,7 +45,7 @@ class SimulatorError(MASEvalError):
         message: str,
         attempts: int = 0,
         last_error: str | None = None,
-        logs: list[SimulatorAttempt] | None = None,
+        logs: list[JsonObject] | None = None,
         component: str | None = None,
     ) -> None:
         outcome = {"attempts": attempts, "last_error": last_error}
@@ -113,7 +97,7 @@ class LLMSimulator(ABC, TraceableMixin, Generic[Parsed]):
         self.template = template
         self.max_try = max_try
         self.generation_params: dict[str, object] = dict(generation_params or {})
-        self.logs: list[SimulatorAttempt] = []
+        self.logs: list[JsonObject] = []
 
     @abstractmethod
     def _fill_prompt_template(self, **kwargs: object) -> str:
@@ -123,10 +107,13 @@ class LLMSimulator(ABC, TraceableMixin, Generic[Parsed]):
     def _parse_output(self, output: str) -> Parsed:
         """Parse the response; ``JSONDecodeError`` or ``AttributeError`` causes another attempt."""
 
+    error_type: ClassVar[type[SimulatorError]] = SimulatorError
+    component: str | None = None
+
     def _create_error(
-        self, message: str, attempts: int, last_error: str | None, logs: list[SimulatorAttempt]
+        self, message: str, attempts: int, last_error: str | None, logs: list[JsonObject]
     ) -> SimulatorError:
-        return SimulatorError(message, attempts, last_error, logs)
+        return self.error_type(message, attempts, last_error, logs, component=self.component)
 
     def __call__(self, generation_params: Params | None = None, **kwargs: object) -> Parsed:
         return self._simulate(kwargs, generation_params)
@@ -134,9 +121,9 @@ class LLMSimulator(ABC, TraceableMixin, Generic[Parsed]):
     def _simulate(self, inputs: dict[str, object], generation_params: Params | None) -> Parsed:
         params = {**self.generation_params, **(generation_params or {})}
         call_id, prompt = str(uuid4()), self._fill_prompt_template(**inputs)
-        attempts: list[SimulatorAttempt] = []
+        attempts: list[JsonObject] = []
         for _ in range(self.max_try):
-            attempt: SimulatorAttempt = {
+            attempt: JsonObject = {
                 "id": call_id,
                 "input": inputs,
                 "prompt": prompt,
@@ -149,29 +136,31 @@ class LLMSimulator(ABC, TraceableMixin, Generic[Parsed]):
             }
             attempts.append(attempt)
             self.logs.append(attempt)
-            if self._succeeds(attempt, params):
+            status, error = self._try_once(attempt, params)
+            attempt["status"] = status.value
+            attempt["error"] = None if error is None else redact_text(str(error))
+            if error is None:
                 return cast(Parsed, attempt["parsed_output"])
         tried = count_of(self.max_try, "attempt")
         message = f"{type(self).__name__} failed to parse model output after {tried}"
         raise self._create_error(message, len(attempts), attempts[-1]["error"], attempts)
 
-    def _succeeds(self, attempt: SimulatorAttempt, params: Params) -> bool:
+    def _try_once(
+        self, attempt: JsonObject, params: Params
+    ) -> tuple[SimulatorCallStatus, Exception | None]:
         try:
             with model_of(self.plays):
                 output = self.model.generate(attempt["prompt"], generation_params=params)
         except (TaskTimeoutError, ProviderError):
             raise  # the model has already retried its provider
         except Exception as error:  # other models raise what they like, and may recover
-            _note(attempt, SimulatorCallStatus.ModelCallError, error)
-            return False
+            return SimulatorCallStatus.ModelCallError, error
         attempt["raw_output"] = output
         try:
             attempt["parsed_output"] = self._parse_output(output)
         except (json.JSONDecodeError, AttributeError) as error:
-            _note(attempt, SimulatorCallStatus.ModelParsingError, error)
-            return False
-        _note(attempt, SimulatorCallStatus.Successful)
-        return True
+            return SimulatorCallStatus.ModelParsingError, error
+        return SimulatorCallStatus.Successful, None
 
     def gather_traces(self) -> JsonObject:
         return {
@@ -185,6 +174,7 @@ class ToolLLMSimulator(LLMSimulator[tuple[str, dict[str, object]]]):
     """A tool simulated by a model: call it with the tool's arguments, get ``(text, details)``."""
 
     template_name = "tool_llm_simulator_template.txt"
+    error_type = ToolSimulatorError
 
     def __init__(
         self,
@@ -197,7 +187,7 @@ class ToolLLMSimulator(LLMSimulator[tuple[str, dict[str, object]]]):
         generation_params: Params | None = None,
     ) -> None:
         super().__init__(model, template, max_try, generation_params)
-        self.tool_name = tool_name
+        self.tool_name = self.component = tool_name
         self.tool_description = tool_description
         self.tool_inputs = tool_inputs
 
@@ -216,16 +206,13 @@ class ToolLLMSimulator(LLMSimulator[tuple[str, dict[str, object]]]):
         answer = _json_object(output)
         return _text(answer), answer.get("details") or {}
 
-    def _create_error(
-        self, message: str, attempts: int, last_error: str | None, logs: list[SimulatorAttempt]
-    ) -> ToolSimulatorError:
-        return ToolSimulatorError(message, attempts, last_error, logs, component=self.tool_name)
-
 
 class _PersonSimulator(LLMSimulator[Parsed]):
     """The common part of both simulated users: a profile and a stop condition."""
 
     plays = "user"
+    error_type = UserSimulatorError
+    component = "user_simulator"
 
     def __init__(
         self,
@@ -264,18 +251,16 @@ class _PersonSimulator(LLMSimulator[Parsed]):
         return {
             "user_profile": self.user_profile,
             "scenario": self.scenario,
-            "conversation_history": "".join(_line(message) for message in conversation_history),
-            "early_stopping_instructions": self._early_stopping_instructions(),
-        }
-
-    def _early_stopping_instructions(self) -> str:
-        if self.stop_token is None:
-            return ""
-        return (
-            "\n### EARLY STOPPING\n"
+            "conversation_history": "".join(
+                f"{message.get('role')}: {message.get('content') or ''}\n"
+                for message in conversation_history
+            ),
+            "early_stopping_instructions": ""
+            if self.stop_token is None
+            else "\n### EARLY STOPPING\n"
             f"The conversation is over as soon as this holds: {self.early_stopping_condition}\n"
-            f"When it does, and only then, end your text with `{self.stop_token}`.\n"
-        )
+            f"When it does, and only then, end your text with `{self.stop_token}`.\n",
+        }
 
     def _text_with_stop_token(self, answer: Mapping[str, object], output: str) -> str:
         """Return the text with the stop token, even if the model put that elsewhere."""
@@ -283,11 +268,6 @@ class _PersonSimulator(LLMSimulator[Parsed]):
         if self.stop_token and self.stop_token in output and self.stop_token not in text:
             return f"{text} {self.stop_token}"
         return text
-
-    def _create_error(
-        self, message: str, attempts: int, last_error: str | None, logs: list[SimulatorAttempt]
-    ) -> UserSimulatorError:
-        return UserSimulatorError(message, attempts, last_error, logs, component="user_simulator")
 
 
 class UserLLMSimulator(_PersonSimulator[str]):
@@ -369,19 +349,8 @@ def _text(answer: Mapping[str, object]) -> str:
     return "" if text is None else str(text)
 
 
-def _line(message: Message) -> str:
-    return f"{message.get('role')}: {message.get('content') or ''}\n"
-
-
 def _tool_lines(tool: Mapping[str, object]) -> str:
     lines = f"- {tool.get('name')}: {tool.get('description', '')}\n"
     if tool.get("inputs"):
         lines += f"  Inputs: {json.dumps(tool['inputs'], default=str)}\n"
     return lines
-
-
-def _note(
-    attempt: SimulatorAttempt, status: SimulatorCallStatus, error: Exception | None = None
-) -> None:
-    attempt["status"] = status.value
-    attempt["error"] = None if error is None else redact_text(str(error))

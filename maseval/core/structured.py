@@ -58,7 +58,6 @@ class AnswerForm(Generic[ModelT]):
 
     @property
     def schema(self) -> JsonObject:
-        """The JSON schema of a valid answer."""
         return self.response_model.model_json_schema()
 
     def ask_in_words(self, messages: Sequence[Message]) -> list[Message]:
@@ -113,7 +112,6 @@ def correction(response: ChatResponse, problem: str) -> list[Message]:
 
 
 def add_usage(one: ChatUsage | None, other: ChatUsage | None) -> ChatUsage | None:
-    """Return the usage of two attempts together."""
     if not (one and other):
         return one or other
     total: ChatUsage = {}

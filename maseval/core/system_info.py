@@ -128,7 +128,6 @@ def _failure(error: Exception, text: str) -> dict[str, object]:
 
 @functools.cache
 def get_python_info() -> JsonObject:
-    """Return the interpreter."""
     parts = ("major", "minor", "micro", "releaselevel", "serial")
     return {
         "version": platform.python_version(),

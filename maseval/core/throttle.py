@@ -17,11 +17,6 @@ from maseval.core.provider_errors import OverloadedError, RateLimitError
 POLL = 0.1
 
 
-def is_complaint(error: BaseException | None) -> bool:
-    """Return whether a provider says that it gets too many requests."""
-    return isinstance(error, RateLimitError | OverloadedError)
-
-
 class Tally:
     """A count that many threads add to."""
 
@@ -30,48 +25,12 @@ class Tally:
         self._lock = threading.Lock()
 
     def add(self, number: int = 1) -> None:
-        """So many more."""
         with self._lock:
             self.count += number
 
 
 complaints = Tally()
 """The complaints of providers to this process, or to its workers, about too many requests."""
-
-
-class AdaptiveLimit:
-    """The limit of concurrent requests, learned from the provider's answers and complaints."""
-
-    def __init__(self) -> None:
-        self.value = math.inf
-        self.era = 0
-        """Grows with each cut, so that the complaints about one burst count once."""
-        self.rests = 0
-        """The number of times that the provider asked to wait."""
-        self._rest_until = -math.inf
-
-    def has_room(self, under_way: int) -> bool:
-        """Return whether one more may be in progress."""
-        return under_way + 1 <= self.value
-
-    def rest_left(self) -> float:
-        """Return the seconds for which no request may start."""
-        return max(0.0, self._rest_until - time.monotonic())
-
-    def note_answer(self, era: int, under_way: int) -> None:
-        """Learn from an answer to one of the requests in progress."""
-        # Only a limit that was reached shows that the provider may accept more.
-        if era == self.era and not self.has_room(under_way):
-            self.value += 1 / self.value
-
-    def note_complaint(self, era: int, under_way: int, rest: float) -> None:
-        """Learn from a complaint about one of the requests in progress."""
-        if era == self.era:
-            self.value = max(1.0, min(self.value, under_way) / 2)
-            self.era += 1
-        if rest > 0:
-            self.rests += 1
-            self._rest_until = max(self._rest_until, time.monotonic() + rest)
 
 
 class Slot:
@@ -92,7 +51,12 @@ class Throttle:
 
     def __init__(self) -> None:
         self._answered: set[str] = set()
-        self._adaptive = AdaptiveLimit()
+        self._most = math.inf
+        self._era = 0
+        """Grows with each cut, so that the complaints about one burst count once."""
+        self._rests = 0
+        """The number of times that the provider asked to wait."""
+        self._rest_until = -math.inf
         self._held: set[Slot] = set()
         self._queue: deque[Slot] = deque()
         self._looked = -math.inf
@@ -101,20 +65,16 @@ class Throttle:
     @property
     def limit(self) -> float:
         """The maximum number of concurrent requests; infinite until the provider complains."""
-        value = self._adaptive.value
-        return value if math.isinf(value) else float(int(value))
+        return self._most if math.isinf(self._most) else float(int(self._most))
 
     @property
     def under_way(self) -> int:
-        """The number of requests in progress."""
         return len(self._held)
 
     def has_answered(self, model_id: str) -> bool:
-        """Return whether a model has answered at least once."""
         return model_id in self._answered
 
     def note_answer_of(self, model_id: str) -> None:
-        """Remember that a model has answered."""
         self._answered.add(model_id)
 
     def enter(self, holder: Clock, *, rested: int = 0) -> Slot:
@@ -124,7 +84,9 @@ class Throttle:
         """
         slot = Slot(holder)
         with self._lock:
-            if self._takes_at_once(slot, rested):
+            may_start = rested == self._rests or not self._is_resting()
+            if may_start and not self._queue and self._has_room():
+                self._give(slot)
                 return slot
             slot.turn = turn = threading.Event()
             self._queue.append(slot)
@@ -134,7 +96,9 @@ class Throttle:
                 holder.check_timeout()
         except BaseException:
             with self._lock:
-                self._withdraw(slot)
+                if slot in self._queue:
+                    self._queue.remove(slot)
+                self._held.discard(slot)
                 self._admit()
             raise
         return slot
@@ -146,39 +110,39 @@ class Throttle:
         """
         with self._lock:
             if error is None:
-                self._adaptive.note_answer(slot.era, len(self._held))
-            elif is_complaint(error):
+                # Only a limit that was reached shows that the provider may accept more.
+                if slot.era == self._era and not self._has_room():
+                    self._most += 1 / self._most
+            elif isinstance(error, RateLimitError | OverloadedError):
                 complaints.add()
-                self._adaptive.note_complaint(slot.era, len(self._held), rest)
-                slot.rest = self._adaptive.rests if rest > 0 else 0
+                if slot.era == self._era:
+                    self._most = max(1.0, min(self._most, len(self._held)) / 2)
+                    self._era += 1
+                if rest > 0:
+                    self._rests += 1
+                    slot.rest = self._rests
+                    self._rest_until = max(self._rest_until, time.monotonic() + rest)
             self._held.discard(slot)
             self._admit()
 
-    def _takes_at_once(self, slot: Slot, rested: int) -> bool:
-        adaptive = self._adaptive
-        free = not self._queue and adaptive.has_room(len(self._held))
-        if not free or (rested != adaptive.rests and adaptive.rest_left()):
-            return False
-        self._give(slot)
-        return True
+    def _has_room(self) -> bool:
+        return len(self._held) + 1 <= self._most
+
+    def _is_resting(self) -> bool:
+        return time.monotonic() < self._rest_until
 
     def _admit(self) -> None:
-        if not self._queue or self._adaptive.rest_left():
+        if not self._queue or self._is_resting():
             return
-        while self._queue and self._adaptive.has_room(len(self._held)):
+        while self._queue and self._has_room():
             slot = self._queue.popleft()
             self._give(slot)
             if slot.turn is not None:
                 slot.turn.set()
 
     def _give(self, slot: Slot) -> None:
-        slot.era = self._adaptive.era
+        slot.era = self._era
         self._held.add(slot)
-
-    def _withdraw(self, slot: Slot) -> None:
-        if slot in self._queue:
-            self._queue.remove(slot)
-        self._held.discard(slot)
 
     def _look_after(self) -> None:
         """Let in who may enter by now; one of all that wait is enough to look."""
@@ -186,8 +150,7 @@ class Throttle:
             if time.monotonic() < self._looked + POLL:
                 return
             # An abandoned repetition may hang in its request forever.
-            for slot in [slot for slot in self._held if slot.holder.abandoned]:
-                self._held.discard(slot)
+            self._held = {slot for slot in self._held if not slot.holder.abandoned}
             self._admit()
             self._looked = time.monotonic()
 

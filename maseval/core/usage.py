@@ -149,7 +149,6 @@ class StaticPricingCalculator:
 
     @property
     def models(self) -> list[str]:
-        """The models whose price is known."""
         return list(self._pricing)
 
     def calculate_cost(self, usage: TokenUsage, model_id: str) -> float | None:
@@ -196,7 +195,6 @@ class UsageReporter:
         )
 
     def total(self) -> Usage:
-        """Return the sum of everything."""
         return sum(entry.usage for entry in self.entries) or Usage()
 
     def by_task(self) -> dict[str, Usage]:
@@ -204,11 +202,9 @@ class UsageReporter:
         return self._sum_by(lambda entry: entry.task_id)
 
     def by_component(self) -> dict[str, Usage]:
-        """Return one sum for each ``category:name``, over all repetitions."""
         return self._sum_by(lambda entry: entry.component)
 
     def summary(self) -> dict[str, object]:
-        """Return all three sums as plain dictionaries."""
         return {
             "total": self.total().to_dict(),
             "by_task": {key: usage.to_dict() for key, usage in self.by_task().items()},

@@ -152,7 +152,6 @@ class LLMUser(User):
 
     @property
     def termination_reason(self) -> TerminationReason:
-        """The reason why the user is done, if it is."""
         out_of_turns = self._turn_count >= self.max_turns
         if self._stop_reason is None:
             return TerminationReason.MAX_TURNS if out_of_turns else TerminationReason.NOT_TERMINATED
@@ -170,7 +169,6 @@ class LLMUser(User):
         self._stop_reason = (self._stop_reason or "stopped") if stopped else None
 
     def increment_turn(self) -> None:
-        """Count one more turn of the user."""
         self._turn_count += 1
 
     def _say(self, text: str) -> str:

@@ -46,7 +46,6 @@ def words_on_code(versions: Iterable[str | None]) -> str | None:
 
 
 def text_or_none(value: object) -> str | None:
-    """``text``, but nothing stays nothing."""
     return value if value is None or isinstance(value, str) else text(value)
 
 

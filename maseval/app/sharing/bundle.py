@@ -36,7 +36,7 @@ from maseval.core.storage.zip_archive import (
 )
 from maseval.runs import RunFolder, RunLockedError, default_root, run_state
 from maseval.runs.annotations import MOST_REMARKS, REMARKS, read_remarks
-from maseval.runs.config_file import CONFIG, LOG
+from maseval.runs.config_file import CONFIG, LOG, read_config
 from maseval.runs.exceptions import RunFolderError
 from maseval.runs.log import is_session_end, last_record
 from maseval.runs.report_line import Link, Seal
@@ -125,7 +125,7 @@ def write_bundle(
     with atomic_file(target) as file:
         archive = ArchiveWriter(file)
         # The file itself may be lost, and its content stands in the log as well.
-        files[CONFIG] = archive.add(CONFIG, BytesIO(folder.first_config))._asdict()
+        files[CONFIG] = archive.add(CONFIG, BytesIO(read_config(folder.path).to_json()))._asdict()
         for name in kept:
             with (folder.path / name).open("rb") as content:
                 files[name] = archive.add(name, content)._asdict()

@@ -99,7 +99,6 @@ class EnvironmentCallback(TraceableMixin):
         self.on_event("on_setup_start", environment=environment)
 
     def on_setup_end(self, environment: Environment) -> None:
-        """The environment is ready."""
         self.on_event("on_setup_end", environment=environment)
 
     def on_event(self, event_name: str, **data: object) -> None:

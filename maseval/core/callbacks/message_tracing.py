@@ -7,11 +7,11 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Required, TypedDict
+from typing import TYPE_CHECKING
 
 from maseval.core.agent import AgentAdapter
 from maseval.core.callbacks.base import AgentCallback, BenchmarkCallback
-from maseval.core.messages import Content, Message, openai_form
+from maseval.core.messages import Message, openai_form
 from maseval.core.storage.files import write_json
 from maseval.core.tracing import JsonObject
 from maseval.core.words import count_of
@@ -69,17 +69,6 @@ def _messages(trace: JsonObject | None) -> list[Message]:
     return list((trace or {}).get("messages") or [])
 
 
-class AgentConversation(TypedDict, total=False):
-    """The messages of one run of an agent."""
-
-    agent_name: Required[str]
-    agent_type: str
-    query: Content | None
-    messages: list[Message]
-    message_count: Required[int]
-    metadata: JsonObject
-
-
 class MessageTracingAgentCallback(AgentCallback):
     """Remembers the conversation at the end of each run of an agent.
 
@@ -90,7 +79,7 @@ class MessageTracingAgentCallback(AgentCallback):
         self.include_metadata = include_metadata
         self.verbose = verbose
         # Only ever appended to, copied or cleared as a whole, each of which is one atomic step.
-        self._conversations: list[AgentConversation] = []
+        self._conversations: list[JsonObject] = []
 
     def on_run_end(self, agent: AgentAdapter, result: object) -> None:
         messages = [message.copy() for message in agent.openai_messages()]
@@ -99,16 +88,14 @@ class MessageTracingAgentCallback(AgentCallback):
             last = " ".join(str(result).split())
             print(f"[{agent.name}] {count_of(len(messages), 'message')}, answered: {last[:_SHOWN]}")
 
-    def get_all_conversations(self) -> list[AgentConversation]:
+    def get_all_conversations(self) -> list[JsonObject]:
         """Return all conversations, in the order in which they ended."""
         return self._conversations.copy()
 
-    def get_conversations_by_agent(self, agent_name: str) -> list[AgentConversation]:
-        """Return the conversations of the agent of that name."""
+    def get_conversations_by_agent(self, agent_name: str) -> list[JsonObject]:
         return [talk for talk in self.get_all_conversations() if talk["agent_name"] == agent_name]
 
     def clear(self) -> None:
-        """Forget everything."""
         self._conversations.clear()
 
     def get_statistics(self) -> JsonObject:
@@ -137,9 +124,9 @@ class MessageTracingAgentCallback(AgentCallback):
     def __repr__(self) -> str:
         return f"{type(self).__name__}(conversations={len(self._conversations)})"
 
-    def _conversation(self, agent: AgentAdapter, messages: list[Message]) -> AgentConversation:
+    def _conversation(self, agent: AgentAdapter, messages: list[Message]) -> JsonObject:
         opened = bool(messages) and messages[0].get("role") == "user"
-        conversation: AgentConversation = {
+        conversation: JsonObject = {
             "agent_name": agent.name,
             "agent_type": type(agent.agent).__name__,
             "query": messages[0].get("content") if opened else None,

@@ -260,7 +260,6 @@ class RichProgressBarCallback(ProgressBarCallback):
 
 
 def progress_callback(choice: bool | str) -> ProgressBarCallback | None:
-    """Return the bar that a benchmark's ``progress_bar`` argument asks for."""
     if choice is False:
         return None
     if choice is True or choice == "tqdm":

@@ -11,13 +11,12 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
-from maseval.core.engine.parcel import WorkOrder, pack, pack_for_worker
+from maseval.core.engine.parcel import order_of, pack, pack_for_worker
 from maseval.core.engine.repetition import Repetition
 from maseval.core.engine.worker import Place
 from maseval.core.exceptions import MASEvalError
-from maseval.core.task.task import RepetitionKey
 
 # A machine that goes down says nothing of what ran on it; but nobody is carried on for ever.
 _MOST_MOVES = 10
@@ -35,11 +34,6 @@ class Assignment:
     """The number of machines that went down under it."""
     since: float | None = None
     """The time at which it was begun in its process; None while it waits for one."""
-
-    @property
-    def key(self) -> RepetitionKey:
-        """The task and the number of the repetition."""
-        return str(self.repetition.task.id), self.repetition.repeat_idx
 
     @property
     def quarantine_level(self) -> int:
@@ -85,7 +79,6 @@ class Backlog:
 
     @property
     def suspects(self) -> int:
-        """The number that wait for quarantine."""
         return len(self._waiting[1]) + len(self._waiting[2])
 
     def next_for(self, present: Mapping[int, Assignment], *, quarantine: bool) -> Assignment | None:
@@ -150,13 +143,6 @@ class Carrier(Protocol):
         """Return True if a machine has gone down."""
 
 
-class Question(NamedTuple):
-    """The patience with which a process is asked for news, in seconds, and what belongs to them."""
-
-    patience: float
-    with_messages: bool
-
-
 class Process:
     """A worker process; ``pending`` is the call whose reply is awaited, if there is one."""
 
@@ -176,9 +162,12 @@ class Process:
         self.stage = Stage.EQUIPPING
         self.pending = self._call("begin", modules, equipment)
 
-    def collect(self, question: "Question", assignments: Sequence[Assignment] = ()) -> None:
-        """Ask for what it will have finished, and send orders along."""
-        self.pending = self._call("collect", *pack_orders(assignments), *question)
+    def collect(
+        self, assignments: Sequence[Assignment], patience: float, with_messages: bool
+    ) -> None:
+        """Send orders, and ask for what is finished within so many seconds, and for news."""
+        orders = pack_orders(assignments)
+        self.pending = self._call("collect", *orders, patience, with_messages)
 
     def submit(self, assignments: Sequence[Assignment]) -> None:
         self._call("submit", *pack_orders(assignments))
@@ -199,7 +188,6 @@ class Process:
         return reply
 
     def kill(self) -> None:
-        """End it at once; it cannot be asked for anything afterwards."""
         self._carrier.kill(self._actor)
         self._actor = self.pending = None
 
@@ -227,23 +215,19 @@ def hand_out(processes: Sequence[Process], backlog: Backlog) -> dict[Process, li
     return given
 
 
-def send(given: Mapping[Process, Sequence[Assignment]], question: Question) -> None:
+def send(given: Mapping[Process, Sequence[Assignment]], *, with_messages: bool) -> None:
     """Send assignments to processes, with the call that asks what it has finished if possible.
 
     All for one process go together, so that each of them begins before any continues.
     """
+    patience = max(_SHORTEST_WAIT, len(given) / _MOST_REPLIES)
     for process, assignments in given.items():
         if process.pending is None:
-            process.collect(question, assignments)
+            process.collect(assignments, patience, with_messages)
         elif assignments:
             process.submit(assignments)
         for assignment in assignments:
             assignment.since = time.monotonic()
-
-
-def reply_seconds(processes: int) -> float:
-    """Return how long each of so many processes waits for something to finish before it replies."""
-    return max(_SHORTEST_WAIT, processes / _MOST_REPLIES)
 
 
 def pack_orders(assignments: Sequence[Assignment]) -> tuple[list[int], bytes]:
@@ -251,10 +235,10 @@ def pack_orders(assignments: Sequence[Assignment]) -> tuple[list[int], bytes]:
 
     The numbers are what a process can still tell of orders that it cannot read.
     """
-    orders = [WorkOrder.of(assignment.number, assignment.repetition) for assignment in assignments]
+    orders = [order_of(each.repetition) for each in assignments]
     try:
-        return [each.number for each in orders], pack(orders)
+        return [each.number for each in assignments], pack(orders)
     except Exception:  # of whatever a task consists of: which one is it?
-        for each in orders:
-            pack_for_worker(f"task {str(each.task.id)!r}", each, _WAY_FOR_TASK)
+        for order in orders:
+            pack_for_worker(f"task {str(order['task'].id)!r}", order, _WAY_FOR_TASK)
         raise

@@ -1,9 +1,9 @@
 """Repetitions in other processes: what is sent there and comes back, as bytes of our own.
 
 For engines whose workers are not threads of this process. An engine sends each process its
-``ProcessSettings`` and the ``worker_setting`` of the run once, then a ``WorkOrder`` for every
-attempt, and turns the ``WorkResult`` that comes back into the result of the repetition. What
-carries the bytes does not see what is in them.
+``ProcessSettings`` and the ``worker_setting`` of the run once, then the ``order_of`` every attempt,
+and turns the ``WorkResult`` that comes back into the result of the repetition. What carries the
+bytes does not see what is in them.
 """
 
 import json
@@ -20,9 +20,8 @@ from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSett
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.providers import Providers
 from maseval.core.registry import UsageTotals
-from maseval.core.report import Attempt, Report, TaskExecutionStatus
+from maseval.core.report import Report, TaskExecutionStatus, error_record, failure_status
 from maseval.core.storage import strict_json
-from maseval.core.task import Task
 from maseval.core.tracing import JsonObject
 from maseval.core.usage import Usage
 
@@ -33,7 +32,7 @@ _NOT_COMPONENTS = ("metadata", "benchmark")
 def worker_setting(setting: RunSetting) -> RunSetting:
     """Reduce what all repetitions of a run share to what another process needs.
 
-    Totals and ``stopping`` belong to this process; ``WorkOrder.start`` puts in those of the other.
+    Totals and ``stopping`` belong to this process; ``start_order`` puts in those of the other.
     """
     return replace(
         setting,
@@ -49,39 +48,19 @@ def _never() -> bool:
     return False
 
 
-@dataclass(frozen=True)
-class WorkOrder:
-    """One attempt at one repetition, by a number that no other attempt of the run has."""
+_ORDERED = ("task", "summary", "repeat_idx", "agent_data", "timeout", "attempts", "recorded")
 
-    number: int
-    task: Task
-    repeat_idx: int
-    agent_data: JsonObject
-    timeout: float | None
-    attempts: list[Attempt]
-    recorded: Report | None = None
 
-    @classmethod
-    def of(cls, number: int, repetition: Repetition) -> "WorkOrder":
-        return cls(
-            number,
-            repetition.task,
-            repetition.repeat_idx,
-            repetition.agent_data,
-            repetition.timeout,
-            repetition.attempts,
-            repetition.recorded,
-        )
+def order_of(repetition: Repetition) -> JsonObject:
+    """Return what another process needs to make the attempt, beside the setting of the run."""
+    return {name: part for name, part in vars(repetition).items() if name in _ORDERED}
 
-    def start(self, setting: RunSetting, stopping: Callable[[], bool]) -> Repetition:
-        """Begin the repetition in this process; its usage is counted by itself."""
-        here = replace(setting, totals=UsageTotals(), stopping=stopping)
-        repetition = Repetition.of(here, self.task, self.repeat_idx, self.agent_data)
-        repetition = replace(
-            repetition, timeout=self.timeout, attempts=self.attempts, recorded=self.recorded
-        )
-        repetition.begin()
-        return repetition
+
+def start_order(order: JsonObject, setting: RunSetting, stopping: Callable[[], bool]) -> Repetition:
+    """Begin the repetition in this process; its usage is counted by itself."""
+    repetition = Repetition(replace(setting, totals=UsageTotals(), stopping=stopping), **order)
+    repetition.begin()
+    return repetition
 
 
 @dataclass(frozen=True)
@@ -99,8 +78,27 @@ class WorkResult:
     @classmethod
     def of(cls, number: int, repetition: Repetition, outcome: RepetitionResult) -> "WorkResult":
         used, report = repetition.setting.totals.by_component, outcome.report
-        note = repetition.setting.benchmark.worker_note(report)
-        return cls(number, report, outcome.status, outcome.exception, used, note)
+        result = cls(number, report, outcome.status, outcome.exception, used)
+        try:
+            return replace(result, note=repetition.setting.benchmark.worker_note(report))
+        except Exception as error:  # the benchmark's code
+            return result._failed(error)
+
+    def sendable(self) -> "WorkResult":
+        """Return it with text for what cannot be sent; JSON would have it as text anyway."""
+        if can_be_sent(self):
+            return self
+        plain = replace(self, report=json.loads(strict_json.dumps(self.report)))
+        try:
+            pack(plain)
+        except Exception as error:  # the benchmark's note
+            return plain._failed(error)
+        return plain
+
+    def _failed(self, error: Exception) -> "WorkResult":
+        status = failure_status(error, "engine")
+        report: Report = {**self.report, "status": status.value, "error": error_record(error)}
+        return replace(self, report=report, status=status, exception=error, note=None)
 
     def to_result(self, repetition: Repetition) -> RepetitionResult:
         """Return the result of the repetition that was ordered, as if it had taken place here.
@@ -164,7 +162,6 @@ class ProcessSettings:
         return cls(default_policy(), registered)
 
     def apply(self) -> None:
-        """Set them in this process."""
         set_default_policy(self.policy)
         for (kind, prefix), factory in self.registered.items():
             _KINDS[kind].register(prefix, factory)
@@ -230,8 +227,6 @@ def pack_for_worker(what: str, value: object, way: str) -> bytes:
 
 
 class WorkerReply(NamedTuple):
-    """One reply of a worker process."""
-
     deliveries: Sequence[WorkResult]
     unread: Sequence[tuple[Sequence[int], str]] = ()
     """The numbers of orders that could not be read, by call, each with the reason."""
@@ -250,13 +245,12 @@ def pack_reply(reply: WorkerReply) -> bytes:
     plain = [replace(each, exception=None) for each in reply.deliveries]
     try:
         return pack((reply._replace(deliveries=plain), carried))
-    except Exception:  # an object in a report, which would become text in JSON anyway
-        plain = [each if can_be_sent(each) else _as_text(each) for each in plain]
+    except Exception:  # an object in a report
+        sendable = [each.sendable() for each in plain]
+        failed = [_pack_exception(each.exception) for each in sendable]
+        carried = [new or old for new, old in zip(failed, carried, strict=True)]
+        plain = [replace(each, exception=None) for each in sendable]
         return pack((reply._replace(deliveries=plain), carried))
-
-
-def _as_text(delivery: WorkResult) -> WorkResult:
-    return replace(delivery, report=json.loads(strict_json.dumps(delivery.report)))
 
 
 def unpack_reply(data: bytes) -> WorkerReply:

@@ -189,7 +189,6 @@ class HeldInterrupts:
 
     @contextmanager
     def let_through(self) -> Iterator[None]:
-        """Yield a context in which Ctrl-C raises at once."""
         try:
             self._open = True
             if self._pending:

@@ -48,15 +48,12 @@ class ChildLostError(MASEvalError, RuntimeError):
 
 
 def usable_cores() -> int:
-    """Return how many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 class Call:
-    """A call of a method in a child."""
-
     def __init__(self, child: "ChildProcess") -> None:
         self.child = child
         self.is_over = False
@@ -64,7 +61,6 @@ class Call:
 
     @property
     def is_lost(self) -> bool:
-        """True if the process ended before it answered."""
         return isinstance(self._answer, ChildLostError)
 
     def end(self, answer: Any) -> None:
@@ -104,7 +100,6 @@ class ChildProcess:
 
     @property
     def pid(self) -> int:
-        """The number of the process."""
         return self._process.pid or 0
 
     @property
@@ -113,7 +108,6 @@ class ChildProcess:
         return self._pipe
 
     def call(self, method: str, *args: object) -> Call:
-        """Begin to call a method."""
         call = Call(self)
         if self._lost is not None:
             call.end(self._lost)
@@ -127,7 +121,6 @@ class ChildProcess:
         return call
 
     def receive(self) -> None:
-        """Take all answers that are there."""
         if self._lost is not None:
             return
         try:
@@ -271,16 +264,12 @@ def _unpacked(function: bytes) -> Function:
 
 @dataclass
 class _Batch:
-    """A batch that is worked on."""
-
     values: Sequence[Any]
     call: Call
     deaths: int = 0
 
 
 class _ProcessMap:
-    """Applies one function to batches of values in several processes."""
-
     def __init__(self, function: Function, processes: int) -> None:
         self._function = function
         self._most = processes
@@ -419,7 +408,6 @@ class ProcessEngine(RemoteEngine):
             self._forked.clear()
 
     def workers(self, job: Job) -> RemoteWorkers:
-        """Return the workers of one run."""
         limits = Limits(self.processes, _MOST_DEATHS, _START_SECONDS, force=self._force)
         self._workers = RemoteWorkers(job, limits, partial(local_carrier, self._forked))
         return self._workers

@@ -20,10 +20,8 @@ from maseval.core.engine.dispatch import (
     Carrier,
     Process,
     ProcessLostError,
-    Question,
     Stage,
     hand_out,
-    reply_seconds,
     send,
 )
 from maseval.core.engine.engines import Finished, Job, WorkerEvent
@@ -249,7 +247,7 @@ class RemoteWorkers:
                     self._sort_out(process, numbers, why)
                 for number, heard in answer.heard.items():
                     if assignment := process.assignments.get(number):
-                        self._job.setting.conversations.note(assignment.key, heard)
+                        self._job.setting.conversations.note(assignment.repetition.key, heard)
 
     def _receive(self, process: Process, delivery: WorkResult) -> None:
         assignment = process.assignments.pop(delivery.number, None)
@@ -280,7 +278,7 @@ class RemoteWorkers:
         lost_with_it = count_of(len(assignments), "simulation")
         self._note("died", process, f"{what} with {lost_with_it} in it: {lost}")
         for assignment in assignments:
-            self._job.setting.conversations.forget(assignment.key)
+            self._job.setting.conversations.forget(assignment.repetition.key)
             assignment.count_death(machine_down=down)
             if assignment.is_hopeless(self._limits.most_deaths):
                 self._abandon(process, assignment)
@@ -309,9 +307,7 @@ class RemoteWorkers:
 
     def _dispatch(self) -> None:
         given = hand_out(self._processes, self._backlog)
-        followed = self._job.setting.conversations.followed
-        question = Question(reply_seconds(len(self._processes)), followed)
-        send(given, question)
+        send(given, with_messages=self._job.setting.conversations.followed)
         quarantined = sum(one.quarantine for one in self._processes)
         for _ in range(min(self._backlog.suspects, self._count - quarantined)):
             self._start_process(quarantine=True)
@@ -325,7 +321,7 @@ class RemoteWorkers:
                 process.submit([assignment])
 
     def _forget(self, assignment: Assignment) -> None:
-        self._job.setting.conversations.forget(assignment.key)
+        self._job.setting.conversations.forget(assignment.repetition.key)
         self._assignments.pop(assignment.repetition, None)
         for process in self._processes:
             process.assignments.pop(assignment.number, None)
@@ -374,10 +370,8 @@ class RemoteEngine:
 
     @property
     def in_flight(self) -> dict[str, int]:
-        """The number of repetitions that each machine has now."""
         return self._workers.in_flight if self._workers else {}
 
     @property
     def finished_by_node(self) -> dict[str, int]:
-        """The number of repetitions that each machine finished."""
         return dict(self._workers.finished_by_node) if self._workers else {}

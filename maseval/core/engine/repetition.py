@@ -8,10 +8,10 @@ fail, hang, or change meanwhile.
 import copy
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Thread, current_thread, main_thread
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from maseval.core.agent import AgentAdapter
 from maseval.core.answer_cache import AnswerCache
@@ -20,7 +20,12 @@ from maseval.core.context import Conversations, TaskContext
 from maseval.core.engine.participants import BenchmarkHooks, Participants, SetupHooks
 from maseval.core.evaluator import Evaluator
 from maseval.core.event_loop import settle
-from maseval.core.exceptions import HookResultError, TaskTimeoutError, TraceCollectionError
+from maseval.core.exceptions import (
+    ConfigurationError,
+    HookResultError,
+    TaskTimeoutError,
+    TraceCollectionError,
+)
 from maseval.core.registry import ComponentRegistry, UsageTotals
 from maseval.core.report import (
     Attempt,
@@ -37,6 +42,7 @@ from maseval.core.report import (
 from maseval.core.seeding import SeedGenerator
 from maseval.core.storage import strict_json
 from maseval.core.task import Task
+from maseval.core.task.task import RepetitionKey
 from maseval.core.tracing import JsonObject, now
 from maseval.core.usage import CostCalculator
 
@@ -89,14 +95,26 @@ class Repetition:
     context: TaskContext = field(init=False)
     _started_at: str = field(init=False)
     _began: float = field(init=False)
+    _stage: RepetitionStage = field(default="setup", init=False)
+    _exception: BaseException | None = field(default=None, init=False)
 
     @classmethod
     def of(
-        cls, setting: RunSetting, task: Task, repeat_idx: int, agent_data: JsonObject
+        cls,
+        setting: RunSetting,
+        task: Task,
+        repeat_idx: int,
+        agent_data: JsonObject,
+        recorded: Report | None = None,
     ) -> "Repetition":
         """Prepare the first attempt; raise if the task cannot be reported."""
         timeout = task.protocol.timeout_seconds
-        return cls(setting, task, summary_of(task), repeat_idx, agent_data, timeout)
+        summary = summary_of(task)
+        return cls(setting, task, summary, repeat_idx, agent_data, timeout, recorded=recorded)
+
+    @property
+    def key(self) -> RepetitionKey:
+        return str(self.task.id), self.repeat_idx
 
     def begin(self) -> None:
         """Start the clock; must be called first."""
@@ -111,44 +129,21 @@ class Repetition:
             shared=setting.shared,
         )
         self.context = TaskContext(
-            self.timeout,
-            registry=registry,
-            simulation=(str(self.task.id), self.repeat_idx),
-            stopping=setting.stopping,
+            self.timeout, registry=registry, simulation=self.key, stopping=setting.stopping
         )
 
-    def setup_hooks(self) -> SetupHooks:
-        """Return the setup hooks, with this repetition's seeds."""
-        seeds = self.setting.seeds.for_task(str(self.task.id)).for_repetition(self.repeat_idx)
-        return SetupHooks(self.setting.benchmark, self.agent_data, self.task, seeds)
-
     def run(self) -> RepetitionResult:
-        """Make the attempt."""
-        key, registry = (str(self.task.id), self.repeat_idx), self.context.registry
+        registry = self.context.registry
         try:
-            with self.context.active(), self.setting.conversations.open(key, registry):
-                return _Stages(self).run()
+            with self.context.active(), self.setting.conversations.open(self.key, registry):
+                if self.recorded is not None:
+                    return self._evaluate_again(self.recorded)
+                return self._run_stages()
         except BaseException as error:  # an error outside the stages must not kill the worker
             let_interrupts_pass(error)
             return self.outcome(error, "engine")
         finally:
             registry.close()
-
-    def rescore(self, report: Report) -> Report:
-        """Return the ``report`` of a finished repetition with a new evaluation."""
-        self.begin()
-        with self.context.active():
-            stages = _Stages(self)
-            evaluation = stages.evaluate_again(report)
-            collect_safely("usage", self.context.registry.collect_usage)
-        self.context.registry.close()
-        error = stages.exception
-        return {
-            **report,
-            "status": _status(error, stages.stage).value,
-            "error": None if error is None else error_record(error),
-            "eval": evaluation,
-        }
 
     def given_up(self) -> RepetitionResult:
         """Return the result of an attempt that is still running past its deadline.
@@ -180,9 +175,11 @@ class Repetition:
         final_answer: object = None,
     ) -> RepetitionResult:
         """Record the attempt, and the error that ended it in ``stage``."""
-        if self.recorded is not None:
-            return self._evaluated_again(self.recorded, error, usage or {}, evaluation)
-        status = _status(error, stage)
+        status = TaskExecutionStatus.SUCCESS
+        if error is not None:
+            # Whatever ends a new evaluation, the conversation stays as it was.
+            again, failed = self.recorded is not None, TaskExecutionStatus.EVALUATION_FAILED
+            status = failed if again else failure_status(error, stage)
         report: Report = {
             "task_id": str(self.task.id),
             "repeat_idx": self.repeat_idx,
@@ -200,52 +197,14 @@ class Repetition:
             "seed": self.setting.seeds.global_seed,
             "attempts": self.attempts,
         }
+        if self.recorded is not None:
+            # The usage is that of the evaluation alone: the report before it has the rest.
+            renewed = {key: report[key] for key in ("status", "error", "eval", "usage")}
+            report = cast(Report, {**self.recorded, **renewed, "attempts": []})
         return RepetitionResult(report, status, error)
 
-    def _evaluated_again(
-        self,
-        recorded: Report,
-        error: BaseException | None,
-        usage: JsonObject,
-        evaluation: list[JsonObject] | None,
-    ) -> RepetitionResult:
-        """Record a new evaluation; whatever ends it, the conversation stays as it was.
-
-        The usage is that of the evaluation alone: the report before it has the rest.
-        """
-        done, failed = TaskExecutionStatus.SUCCESS, TaskExecutionStatus.EVALUATION_FAILED
-        status = done if error is None else failed
-        report: Report = {
-            **recorded,
-            "status": status.value,
-            "error": None if error is None else error_record(error),
-            "eval": evaluation,
-            "usage": usage,
-            "attempts": [],
-        }
-        return RepetitionResult(report, status, error)
-
-
-def _status(error: BaseException | None, stage: RepetitionStage) -> TaskExecutionStatus:
-    return TaskExecutionStatus.SUCCESS if error is None else failure_status(error, stage)
-
-
-class _Stages:
-    """The stages of one attempt; ``exception`` is the failure of ``stage``, if there was one."""
-
-    def __init__(self, repetition: Repetition) -> None:
-        self.repetition = repetition
-        self.context = repetition.context
-        self.benchmark = repetition.setting.benchmark
-        self.stage: RepetitionStage = "setup"
-        self.exception: BaseException | None = None
-
-    def run(self) -> RepetitionResult:
+    def _run_stages(self) -> RepetitionResult:
         registry, answer, evaluation = self.context.registry, None, None
-        if (recorded := self.repetition.recorded) is not None:
-            evaluation = self.evaluate_again(recorded)
-            usage = collect_safely("usage", registry.collect_usage)
-            return self.repetition.outcome(self.exception, usage=usage, evaluation=evaluation)
         traces: JsonObject = {}
         config: JsonObject = {}
         participants = self._guard("setup", self._set_up)
@@ -253,15 +212,17 @@ class _Stages:
             answer = self._guard("execution", lambda: self._execute(participants))
             config = collect_safely("configs", registry.collect_configs)
             traces = collect_safely("traces", registry.collect_traces)
-        if isinstance(self.exception, TaskTimeoutError):
-            traces |= self.exception.partial_traces
-        if participants is not None and self.exception is None:
+        if isinstance(self._exception, TaskTimeoutError):
+            traces |= self._exception.partial_traces
+        if participants is not None and self._exception is None:
+            agents = participants.agents_by_name
             evaluation = self._guard(
-                "evaluation", lambda: self._evaluate(participants, answer, traces)
+                "evaluation",
+                lambda: self._evaluate(participants.evaluators, agents, answer, traces),
             )
-        return self.repetition.outcome(
-            self.exception,
-            self.stage,
+        return self.outcome(
+            self._exception,
+            self._stage,
             traces=traces,
             config=config,
             usage=collect_safely("usage", registry.collect_usage),
@@ -269,76 +230,112 @@ class _Stages:
             final_answer=answer,
         )
 
-    def evaluate_again(self, report: Report) -> list[JsonObject] | None:
-        def evaluate_report() -> list[JsonObject]:
-            evaluators = self.repetition.setup_hooks().evaluators_alone()
-            return evaluate(
-                self.benchmark, evaluators, {}, report["final_answer"], report["traces"]
-            )
-
-        return self._guard("evaluation", evaluate_report)
+    def _evaluate_again(self, report: Report) -> RepetitionResult:
+        answer, traces = report["final_answer"], report["traces"]
+        evaluation = self._guard(
+            "evaluation",
+            lambda: self._evaluate(self._setup_hooks().evaluators_alone(), {}, answer, traces),
+        )
+        usage = collect_safely("usage", self.context.registry.collect_usage)
+        return self.outcome(self._exception, usage=usage, evaluation=evaluation)
 
     def _guard(self, stage: RepetitionStage, work: Callable[[], StageT]) -> StageT | None:
-        self.stage = stage
+        self._stage = stage
         try:
             return work()
         except BaseException as error:  # a repetition in the runner: every failure is reported
             let_interrupts_pass(error)
-            self.exception = error
+            self._exception = error
             return None
 
+    def _setup_hooks(self) -> SetupHooks:
+        seeds = self.setting.seeds.for_task(str(self.task.id)).for_repetition(self.repeat_idx)
+        return SetupHooks(self.setting.benchmark, self.agent_data, self.task, seeds)
+
     def _set_up(self) -> Participants:
-        hooks = self.repetition.setup_hooks()
+        hooks = self._setup_hooks()
         participants = hooks.participants()
         participants.register(self.context.registry, hooks.seeds)
         self.context.check_timeout()
         return participants
 
-    def _execute(self, participants: Participants) -> object:
+    def _execute(self, taking_part: Participants) -> object:
         self.context.check_timeout()
-        return execute(self.benchmark, self.repetition.task, participants)
+        agents, environment, user = taking_part.agents, taking_part.environment, taking_part.user
+        loop = self.setting.benchmark.execution_loop
+        return settle(loop(agents, self.task, environment, user))
 
     def _evaluate(
-        self, participants: Participants, answer: object, traces: JsonObject
+        self,
+        evaluators: Sequence[Evaluator],
+        agents: dict[str, AgentAdapter],
+        answer: object,
+        traces: JsonObject,
     ) -> list[JsonObject]:
+        """Return the evaluators' results; if traces are missing after a failure, that is it."""
         self.context.check_timeout()
-        evaluators, agents = participants.evaluators, participants.agents_by_name
-        return evaluate(self.benchmark, evaluators, agents, answer, traces)
+        try:
+            results = settle(self.setting.benchmark.evaluate(evaluators, agents, answer, traces))
+        except TaskTimeoutError:
+            raise
+        except Exception as error:
+            if failures := gathering_failures(traces):
+                reasons = "; ".join(f"{name} ({reason})" for name, reason in failures.items())
+                raise TraceCollectionError(
+                    f"the traces of a component could not be gathered: {reasons}. The evaluation "
+                    f"then failed with {type(error).__name__}: {error}. Correct its "
+                    "gather_traces()",
+                    details=failures,
+                ) from error
+            raise
+        if not isinstance(results, list) or not all(isinstance(one, dict) for one in results):
+            raise HookResultError(
+                f"evaluate() returned {results!r}; it must return a list of dicts, one for each "
+                "evaluator"
+            )
+        return results
 
 
-def execute(benchmark: BenchmarkHooks, task: Task, taking_part: Participants) -> object:
-    """Run the execution loop and return the final answer."""
-    agents, environment, user = taking_part.agents, taking_part.environment, taking_part.user
-    return settle(benchmark.execution_loop(agents, task, environment, user))
+_EVALUATED = (TaskExecutionStatus.SUCCESS.value, TaskExecutionStatus.EVALUATION_FAILED.value)
+_NEEDED = ("task_id", "repeat_idx", "traces", "final_answer")
 
 
-def evaluate(
-    benchmark: BenchmarkHooks,
-    evaluators: Sequence[Evaluator],
-    agents: dict[str, AgentAdapter],
-    answer: object,
-    traces: JsonObject,
-) -> list[JsonObject]:
-    """Return the evaluators' results; if traces are missing after a failure, that is the error."""
-    try:
-        results = settle(benchmark.evaluate(evaluators, agents, answer, traces))
-    except TaskTimeoutError:
-        raise
-    except Exception as error:
-        if failures := gathering_failures(traces):
-            reasons = "; ".join(f"{name} ({reason})" for name, reason in failures.items())
-            raise TraceCollectionError(
-                f"the traces of a component could not be gathered: {reasons}. The evaluation then "
-                f"failed with {type(error).__name__}: {error}. Correct its gather_traces()",
-                details=failures,
-            ) from error
-        raise
-    if not isinstance(results, list) or not all(isinstance(one, dict) for one in results):
-        raise HookResultError(
-            f"evaluate() returned {results!r}; it must return a list of dicts, one for each "
-            "evaluator"
+def rescore_reports(
+    reports: Iterable[Report],
+    setting: RunSetting,
+    tasks: Iterable[Task],
+    agent_data_of: Callable[[Task], JsonObject],
+) -> list[Report]:
+    """Return the reports with new evaluations; those that never reached one are unchanged."""
+    known, given = {str(task.id): task for task in tasks}, list(reports)
+    for report in given:
+        if report["status"] in _EVALUATED:
+            _check_scorable(report, known)
+
+    def rescore(report: Report) -> Report:
+        if report["status"] not in _EVALUATED:
+            return report
+        task = known[report["task_id"]]
+        again = Repetition.of(setting, task, report["repeat_idx"], agent_data_of(task), report)
+        again.begin()
+        new = again.run().report
+        return {**report, "status": new["status"], "error": new["error"], "eval": new["eval"]}
+
+    return [rescore(report) for report in given]
+
+
+def _check_scorable(report: Report, tasks: Mapping[str, Task]) -> None:
+    missing = [key for key in _NEEDED if key not in report]
+    if missing:
+        raise ConfigurationError(
+            f"report of task {report.get('task_id')!r} cannot be scored: it lacks "
+            f"{', '.join(missing)}; have whole reports written, include_traces=True"
         )
-    return results
+    if report["task_id"] not in tasks:
+        raise ConfigurationError(
+            f"report of task {report['task_id']!r} cannot be scored: the task is not among the "
+            f"{len(tasks)} given; pass the tasks of that run as tasks="
+        )
 
 
 _PATIENCE_SECONDS = 2.0
@@ -353,7 +350,6 @@ def let_interrupts_pass(error: BaseException) -> None:
 
 
 def collect_safely(what: str, collect: Callable[[], JsonObject]) -> JsonObject:
-    """Return the result of ``collect``, or a record of its failure."""
     try:
         return collect()
     except BaseException as error:  # a component's own code: what it breaks must not cost the rest

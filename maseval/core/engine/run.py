@@ -59,8 +59,6 @@ class RunOwner(Protocol):
 
 
 class RunInProgress:
-    """One call of ``Benchmark.run()``."""
-
     _workers: Workers
 
     def __init__(
@@ -131,8 +129,9 @@ class RunInProgress:
                 )
             seen.add(str(task.id))
             for repeat_idx in self._repetitions_of(task):
-                new = Repetition.of(self._setting, task, repeat_idx, self._agent_data_of(task))
-                yield replace(new, recorded=self._owner.tasks.recorded(task, repeat_idx))
+                recorded = self._owner.tasks.recorded(task, repeat_idx)
+                agent_data = self._agent_data_of(task)
+                yield Repetition.of(self._setting, task, repeat_idx, agent_data, recorded)
 
     def _repetitions_of(self, task: Task) -> Sequence[int]:
         return self._owner.tasks.repetitions_of(task, self._owner.n_task_repeats)
@@ -308,7 +307,6 @@ class LostCause:
         return self.error is not None
 
     def raise_if_found(self, finished: int) -> None:
-        """Raise ``RunStoppedError`` if the run was stopped."""
         if isinstance(self.error, RunInterruptedError):
             raise RunStoppedError(str(self.error)) from self.error
         if self.error is not None:
@@ -337,7 +335,6 @@ class Announcer:
             self._callbacks.append(owner.tasks)
 
     def announce(self, hook: str, **facts: object) -> None:
-        """Call ``hook`` with the benchmark and its arguments."""
         for name, call in self._calls(hook, facts):
             try:
                 call()

@@ -19,9 +19,16 @@ from typing import Any, NamedTuple, TextIO
 
 from maseval.core.context import Heard, Said
 from maseval.core.engine.engines import Threads
-from maseval.core.engine.parcel import WorkerReply, WorkResult, pack, pack_reply, unpack
+from maseval.core.engine.parcel import (
+    WorkerReply,
+    WorkResult,
+    pack,
+    pack_reply,
+    start_order,
+    unpack,
+)
 from maseval.core.engine.participants import BenchmarkHooks
-from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
+from maseval.core.engine.repetition import Repetition, RunSetting
 from maseval.core.engine.worker_setup import CodeFacts, ModuleSource, OwnSecrets, install
 from maseval.core.exceptions import MASEvalError
 from maseval.core.storage import strict_json
@@ -96,20 +103,12 @@ class LiveMessages:
         text = strict_json.dumps(self._secrets.removed_from(dict(message)))
         if len(text) <= _LONGEST_MESSAGE:
             return text
-        return strict_json.dumps(_shorten(json.loads(text)))
-
-
-def _shorten(message: Mapping[str, object]) -> Mapping[str, object]:
-    """Keep those parts of a message that are short, and the beginning of its words."""
-    kept, room = dict[str, object](), _LONGEST_MESSAGE // 10
-    for name, part in message.items():
-        size = len(strict_json.dumps({name: part}))
-        if size <= room:
-            kept[name], room = part, room - size
-    words = message.get("content")
-    text = words if isinstance(words, str) else strict_json.dumps(message)
-    rest = f" … ({len(text):,} characters; the others are shown when the simulation has ended)"
-    return {**kept, "content": text[: _LONGEST_MESSAGE // 10] + rest}
+        parts = json.loads(text)
+        kept = {name: part for name, part in parts.items() if len(str(part)) <= _LONGEST}
+        words = parts.get("content")
+        whole = words if isinstance(words, str) else text
+        rest = f" … ({len(whole):,} characters; the others are shown when the simulation has ended)"
+        return strict_json.dumps({**kept, "content": whole[:_LONGEST] + rest})
 
 
 # Replies may be kept in a store of the carrier, which is not large.
@@ -120,8 +119,6 @@ _LINGER = 0.02
 
 
 class Place(NamedTuple):
-    """The place of a worker process."""
-
     node_id: str
     address: str
     process: int
@@ -151,7 +148,7 @@ class Worker:
         self._open = ExitStack()
         self._stopping = False
         self._numbers: dict[Repetition, int] = {}
-        self._outbox: list[_Done] = []
+        self._outbox: list[WorkResult] = []
         self._unread: list[tuple[Sequence[int], str]] = []
         self._most_in_reply = _MOST_IN_FIRST_REPLY
         self._setting: RunSetting
@@ -191,8 +188,8 @@ class Worker:
         """Start the orders; if they cannot be read here, the next reply has their numbers."""
         try:
             begun = {
-                order.start(self._setting, lambda: self._stopping): order.number
-                for order in unpack(orders)
+                start_order(order, self._setting, lambda: self._stopping): number
+                for number, order in zip(numbers, unpack(orders), strict=True)
             }
         except Exception as error:  # a class of the user's that is not known here
             with self._lock:
@@ -223,26 +220,21 @@ class Worker:
     def _take_finished(self) -> None:
         with self._lock:
             while finished := self._threads.take():
-                self._outbox.append(self._done(*finished))
+                number = self._numbers.pop(finished[0])
+                self._outbox.append(WorkResult.of(number, *finished))
 
     def give_up(self, number: int) -> bytes | None:
         """Give up a late order and return what it has done so far; None if it is finished."""
         with self._lock:
-            late = [one for one, known in self._numbers.items() if known == number]
-            given_up = [(one, self._threads.give_up(one)) for one in late]
-            done = [self._done(one, outcome) for one, outcome in given_up if outcome is not None]
-        return self._pack(WorkerReply([]), done) if done else None
+            for repetition in [one for one, known in self._numbers.items() if known == number]:
+                if (outcome := self._threads.give_up(repetition)) is not None:
+                    del self._numbers[repetition]
+                    return self._pack(WorkerReply([WorkResult.of(number, repetition, outcome)]))
+        return None
 
     def stop(self) -> None:
         """Take note that the run is stopping: nothing should wait for long any more."""
         self._stopping = True
-
-    def _done(self, repetition: Repetition, outcome: RepetitionResult) -> "_Done":
-        number = self._numbers.pop(repetition)
-        try:
-            return _Done(repetition, WorkResult.of(number, repetition, outcome))
-        except Exception as error:  # the benchmark's code
-            return _failed_delivery(number, repetition, error)
 
     def _next_reply(self, with_messages: bool) -> bytes:
         count = min(len(self._outbox), self._most_in_reply)
@@ -250,51 +242,23 @@ class Worker:
             running, unread, self._unread = dict(self._numbers), self._unread, []
             before, self._complaints = self._complaints, complaints.count
         heard = self._live_messages.news(running, with_messages)
-        news = WorkerReply([], unread, heard, self._complaints - before)
-        reply = self._pack(news, self._outbox[:count])
+        news = WorkerReply(self._outbox[:count], unread, heard, self._complaints - before)
+        reply = self._pack(news)
         while count > 1 and len(reply) > _LARGEST_REPLY:
             count //= 2
-            reply = self._pack(news, self._outbox[:count])
+            reply = self._pack(news._replace(deliveries=self._outbox[:count]))
         if count:  # as many as should fit, if they are about as large as these
             self._most_in_reply = max(1, count * _LARGEST_REPLY // len(reply) // 2)
         del self._outbox[:count]
         return reply
 
-    def _pack(self, reply: WorkerReply, done: Sequence["_Done"]) -> bytes:
-        deliveries = [each.delivery for each in done]
-        try:
-            return self._pack_without_secrets(reply._replace(deliveries=deliveries))
-        except Exception:  # a report that nobody can write down
-            deliveries = [self._sendable(each) for each in done]
-            return self._pack_without_secrets(reply._replace(deliveries=deliveries))
-
-    def _sendable(self, done: "_Done") -> WorkResult:
-        try:
-            self._pack_without_secrets(WorkerReply([done.delivery]))
-        except Exception as error:
-            return _failed_delivery(done.delivery.number, done.repetition, error).delivery
-        return done.delivery
-
-    def _pack_without_secrets(self, reply: WorkerReply) -> bytes:
+    def _pack(self, reply: WorkerReply) -> bytes:
         data = pack_reply(reply)
         if not self._secrets.are_in(data):
             return data
         clean: Any = [self._secrets.removed_from(dict(each.report)) for each in reply.deliveries]
         pairs = zip(reply.deliveries, clean, strict=True)
         return pack_reply(reply._replace(deliveries=[replace(a, report=b) for a, b in pairs]))
-
-
-class _Done(NamedTuple):
-    """A repetition that is over, and what is sent of it."""
-
-    repetition: Repetition
-    delivery: WorkResult
-
-
-def _failed_delivery(number: int, repetition: Repetition, error: Exception) -> _Done:
-    outcome = repetition.outcome(error, "engine")
-    used = repetition.setting.totals.by_component
-    return _Done(repetition, WorkResult(number, outcome.report, outcome.status, error, used))
 
 
 class _Redacted:

@@ -76,8 +76,6 @@ def install(modules: Mapping[str, ModuleSource], folders: Sequence[str]) -> None
 
 
 class _Finder(MetaPathFinder):
-    """Finds modules that were sent, and the packages around them."""
-
     def __init__(self, modules: Mapping[str, ModuleSource]) -> None:
         self._modules = modules
         # Folders without __init__.py are packages as well.
@@ -159,7 +157,6 @@ def check_code(node: str, theirs: CodeFacts, ours: CodeFacts) -> None:
 
 
 def check_data(node: str, theirs: Mapping[str, str], ours: Mapping[str, str]) -> None:
-    """Raise unless the machine has the data that is used here."""
     for name in sorted({*theirs, *ours}):
         their, our = theirs.get(name, "(none)"), ours.get(name, "(none)")
         if their != our:

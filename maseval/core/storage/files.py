@@ -87,7 +87,6 @@ def _create(hidden: Path, path: Path) -> BinaryIO:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write ``content`` to ``path``, and make the folders on the way."""
     with atomic_file(path) as file:
         file.write(content)
 
@@ -98,7 +97,6 @@ def write_json(path: Path, value: object) -> None:
 
 
 def json_bytes(value: object) -> bytes:
-    """Return the content of a file of indented JSON."""
     return (strict_json.dumps(value, indent=2) + "\n").encode("ascii")
 
 

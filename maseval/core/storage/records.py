@@ -271,7 +271,6 @@ class Rescue:
 
     @property
     def paths(self) -> list[Path]:
-        """The files that hold rescued results."""
         return [writer.path for writer in self._writers if writer.count]
 
     def keep(self, record: Mapping[str, Any], reason: OSError) -> None:

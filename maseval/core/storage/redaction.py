@@ -308,7 +308,6 @@ def _is_api_key(name: str) -> bool:
 
 
 def is_secret(name: str, value: object) -> bool:
-    """Return whether ``name`` says that ``value`` is a secret."""
     return bool(redact({name: value})[name] == REDACTED)
 
 

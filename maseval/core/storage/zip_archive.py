@@ -74,7 +74,6 @@ class ArchiveWriter:
             return _copy(content, target)
 
     def close(self) -> None:
-        """Write the list of files."""
         self._archive.close()
 
 

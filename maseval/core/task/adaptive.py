@@ -101,7 +101,6 @@ class AdaptiveTaskQueue(BaseTaskQueue, TraceableMixin):
 
     @property
     def state(self) -> Mapping[str, object]:
-        """The state that the next selection will use."""
         return MappingProxyType(self._progress.state if self._progress else self.initial_state())
 
     # The hooks of a benchmark callback; Benchmark itself lives above this module, hence Any.

@@ -38,7 +38,6 @@ class ChosenSubset(NamedTuple):
         )
 
     def to_dict(self) -> dict[str, object]:
-        """Return the mark as a configuration holds it."""
         return {"of": self.total, "by": self.by, "chosen": self.chosen}
 
     @classmethod
@@ -97,15 +96,12 @@ class BaseTaskQueue(ABC, Sequence[Task]):
         return self._tasks.count(value)  # type: ignore[arg-type]
 
     def append(self, task: Task) -> None:
-        """Add one task."""
         self.extend([task])
 
     def extend(self, tasks: Iterable[Task]) -> None:
-        """Add tasks."""
         self._tasks.extend(self._check_tasks(tasks))
 
     def to_list(self) -> list[Task]:
-        """Return all tasks, in a new list."""
         return list(self._tasks)
 
     def _of(self, tasks: list[Task]) -> Self:
@@ -188,7 +184,6 @@ class PriorityTaskQueue(BaseTaskQueue):
         return iter(self.to_list())
 
     def extend(self, tasks: Iterable[Task]) -> None:
-        """Add tasks, each at the place its priority gives it."""
         for task in self._check_tasks(tasks):
             insort(self._tasks, task, key=self._rank)
 

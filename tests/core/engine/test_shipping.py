@@ -16,7 +16,13 @@ from maseval import (
 from maseval.core import call_policy, model
 from maseval.core.call_policy import CallPolicy, default_policy, set_default_policy
 from maseval.core.engine.engines import CallingThread
-from maseval.core.engine.parcel import ProcessSettings, WorkOrder, WorkResult, worker_setting
+from maseval.core.engine.parcel import (
+    ProcessSettings,
+    WorkResult,
+    order_of,
+    start_order,
+    worker_setting,
+)
 from maseval.core.engine.repetition import RepetitionResult
 from tests.core.worlds import Shop, failing, numbered, only
 from tests.runs.worlds import desk
@@ -33,9 +39,9 @@ class Pickling:
 
         def run(repetition):
             self.settings.append(setting := pickle.loads(shared))
-            order = pickle.loads(pickle.dumps(WorkOrder.of(1, repetition)))
-            away = order.start(setting, lambda: False)
-            delivery = WorkResult.of(order.number, away, away.run())
+            order = pickle.loads(pickle.dumps(order_of(repetition)))
+            away = start_order(order, setting, lambda: False)
+            delivery = WorkResult.of(1, away, away.run())
             return pickle.loads(pickle.dumps(delivery)).to_result(repetition)
 
         return CallingThread(run)
@@ -110,7 +116,8 @@ def test_what_a_workers_copy_has_to_tell_reaches_the_benchmark():
     class InProcess(Pickling):
         def workers(self, job):
             def run(repetition):
-                away = WorkOrder.of(1, repetition).start(worker_setting(job.setting), lambda: False)
+                setting = worker_setting(job.setting)
+                away = start_order(order_of(repetition), setting, lambda: False)
                 return WorkResult.of(1, away, away.run()).to_result(repetition)
 
             return CallingThread(run)

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from maseval.core.engine.dispatch import Assignment, Backlog, Process, Question, Stage, send
+from maseval.core.engine.dispatch import Assignment, Backlog, Process, Stage, send
 from maseval.core.engine.parcel import unpack
 
 
@@ -110,9 +110,9 @@ def test_all_orders_for_a_process_go_in_one_call_so_that_each_begins_before_any_
     assignments = [Assignment(number, repetition(number)) for number in range(1_000)]
     del calls[:]
 
-    send({process: assignments}, Question(1.0, False))
+    send({process: assignments}, with_messages=False)
 
     [(method, (numbers, orders, *_))] = calls
     assert method == "collect"
-    assert numbers == [order.number for order in unpack(orders)] == list(range(1_000))
+    assert numbers == [int(order["task"].id) for order in unpack(orders)] == list(range(1_000))
     assert all(each.since is not None for each in assignments)
