@@ -97,6 +97,7 @@ RANKS = {
         explain
         errata
         policy
+        replies
         talk words
         review
     """,

@@ -15,7 +15,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.words import count_of
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.server import ReplayServer, ScriptServer, Served
+    from maseval.server import ReplayServer, Served
     from maseval.testing.faults import ChaosServer, Played
 
 
@@ -97,14 +97,12 @@ _COLOURS = {"played": "dim", "recorded": "green", "missed": "red", "refused": "y
         "--agent-model openai/gpt-4.1 --user-model openai/gpt-4.1",
         "a run that asks this server, in another terminal",
     ),
-    ("maseval replay-server --script replies.json", "no recording, only a list of replies"),
 )
 def replay_server(
-    folder: Path | None = argument(None, "Folder of recorded answers.", show_default=False),
+    folder: Path = argument(..., "Folder of recorded answers."),
     record: bool = flag("Ask --upstream what was not recorded yet, and record it.", "--record"),
     upstream: str | None = option(None, "Base URL of the provider to record."),
     key_env: KeyVariable = "OPENAI_API_KEY",
-    script: Path | None = option(None, "Play this JSON list of replies instead."),
     host: Host = "127.0.0.1",
     port: Port = 8765,
 ) -> None:
@@ -119,7 +117,6 @@ def replay_server(
         record=record,
         upstream=upstream,
         key_env=key_env,
-        script=script,
         host=host,
         port=port,
         on_request=_report_request,
@@ -145,7 +142,7 @@ def _report_request(served: "Served") -> None:
         _say(f"[{_COLOURS[served.outcome]}]{served.outcome}[/] {asked}: {inert(served.words)}")
 
 
-def _serve(server: "ReplayServer | ScriptServer") -> None:
+def _serve(server: "ReplayServer") -> None:
     """Serve until Ctrl-C or SIGTERM, and sum up."""
     with ended_by_signals():
         try:
@@ -161,7 +158,7 @@ def _serve(server: "ReplayServer | ScriptServer") -> None:
     )
 
 
-def _close(server: "ReplayServer | ScriptServer") -> None:
+def _close(server: "ReplayServer") -> None:
     try:
         if under_way := server.under_way:
             _say(f"Still recording ({under_way}); Ctrl-C stops without waiting.")

@@ -35,7 +35,7 @@ def test_a_good_answer_says_the_text_in_the_protocols_form_also_as_a_stream():
 
 
 def test_what_is_not_spoiled_is_answered_by_the_upstream():
-    from maseval.server.upstream import Upstream
+    from maseval.server.replaying import Upstream
 
     with provider() as real, serving(ChaosServer([], upstream=Upstream(real.url))) as server:
         real.will(OpenAIProtocol.text("The real one"))

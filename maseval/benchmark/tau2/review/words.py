@@ -113,17 +113,6 @@ _TRANSFERS = _words(
     *("transfer", r"human\b", "escalat", "live agent", r"colleague"),
     r"(?:connect|hand|pass|put) you (?:over |through )?(?:to|with) an? ",
 )
-_WANTS_A_HUMAN = _words(
-    *("transfer", r"human\b", "supervisor", "real person", "representative", r"hand me\b"),
-    *(r"connect me\b", "escalat", "someone else", "manager"),
-)
-_NO_HUMAN = re.compile(
-    r"(?:n't|\b(?:no|not|never|without|hate|refuse|decline|dont)\b)"
-    r"(?:(?!\b(?:ask|possible|able|help))[^.!?,\n]){0,40}\b(?:transfer|human"
-    r"|hand me|hand(?:ed)? over|another (?:agent|person)|representative|connect me|supervisor"
-    r"|colleague|someone else|real person)",
-    re.IGNORECASE,
-)
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -148,14 +137,6 @@ def refusal(text: str) -> bool:
 def sentences(text: str) -> tuple[str, ...]:
     """Return the sentences and lines of a text."""
     return tuple(each for each in _SENTENCE.split(text) if each)
-
-
-def wants_a_human(text: str) -> bool:
-    return bool(_WANTS_A_HUMAN.search(text)) and not wants_no_human(text)
-
-
-def wants_no_human(text: str) -> bool:
-    return bool(_NO_HUMAN.search(text))
 
 
 def speaks_of_a_transfer(text: str) -> bool:

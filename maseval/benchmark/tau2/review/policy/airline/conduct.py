@@ -27,8 +27,9 @@ from maseval.benchmark.tau2.review.policy.airline.journeys import (
 from maseval.benchmark.tau2.review.policy.confirming import TRANSFER_TOOL, names, spell_date
 from maseval.benchmark.tau2.review.policy.consent import find_consent
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
+from maseval.benchmark.tau2.review.replies import wishes_for_a_human
 from maseval.benchmark.tau2.review.talk import CallMoment, Talk, once_per_call
-from maseval.benchmark.tau2.review.words import reports_it_done, sentences, wants_a_human
+from maseval.benchmark.tau2.review.words import reports_it_done, sentences
 
 ON_A_RESERVATION = tuple(tool for tool in CHANGES if tool != BOOK)
 
@@ -101,7 +102,7 @@ def reservation_was_read(moment: CallMoment) -> Iterator[Answer]:
 def denied_is_not_transferred(moment: CallMoment) -> Iterator[Answer]:
     """A cancellation that the policy denies is refused, and not handed over."""
     summary, told = text_of(moment.arguments.get("summary")), moment.user_said
-    if wants_a_human(told) or not phrases.CANCEL.search(summary):
+    if wishes_for_a_human(told) or not phrases.CANCEL.search(summary):
         return
     if phrases.OTHER_REQUEST.search(summary) or phrases.OTHER_REQUEST.search(told):
         return

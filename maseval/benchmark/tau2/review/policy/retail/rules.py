@@ -27,7 +27,7 @@ from maseval.benchmark.tau2.review.policy.confirming import (
     transfer_is_announced,
     transfer_is_wanted,
 )
-from maseval.benchmark.tau2.review.policy.consent import agrees, find_consent
+from maseval.benchmark.tau2.review.policy.consent import find_consent
 from maseval.benchmark.tau2.review.policy.retail import (
     agreement,
     eligibility,
@@ -49,6 +49,7 @@ from maseval.benchmark.tau2.review.policy.retail.eligibility import (
 from maseval.benchmark.tau2.review.policy.retail.identity import helped_user
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, rules_in
 from maseval.benchmark.tau2.review.policy.told import Offer, Offers, claims_are_true
+from maseval.benchmark.tau2.review.replies import agrees
 from maseval.benchmark.tau2.review.talk import CallMade, CallMoment, Talk, Utterance, once_per_call
 from maseval.benchmark.tau2.review.words import asks, mentions, refusal, sentences
 

@@ -20,8 +20,8 @@ from maseval.benchmark.tau2.domains.telecom.tools import TODAY
 from maseval.benchmark.tau2.domains.telecom.user_models import TelecomUserDB
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.confirming import declines
-from maseval.benchmark.tau2.review.policy.consent import agrees
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, policy_of
+from maseval.benchmark.tau2.review.replies import agrees
 from maseval.benchmark.tau2.review.talk import CallMoment
 from maseval.benchmark.tau2.review.words import sentences
 

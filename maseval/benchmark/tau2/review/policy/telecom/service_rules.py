@@ -6,7 +6,6 @@ from typing import Any
 
 from maseval.benchmark.tau2.domains.telecom.models import Line
 from maseval.benchmark.tau2.review.policy import phrases
-from maseval.benchmark.tau2.review.policy.consent import agrees
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, Kind
 from maseval.benchmark.tau2.review.policy.telecom.refuel_rules import (
     customer_of,
@@ -21,12 +20,12 @@ from maseval.benchmark.tau2.review.policy.telecom.remedies import (
     find_hopeless_fault,
     list_remedies,
 )
+from maseval.benchmark.tau2.review.replies import agrees, wishes_for_a_human
 from maseval.benchmark.tau2.review.talk import CallMade, CallMoment, Talk, Utterance
 from maseval.benchmark.tau2.review.words import (
     mentions,
     sentences,
     spellings,
-    wants_a_human,
 )
 
 LOOKUPS = frozenset({"get_customer_by_phone", "get_customer_by_id", "get_customer_by_name"})
@@ -410,12 +409,12 @@ def check_transfer(moment: CallMoment) -> Iterator[Answer]:
 
 def _asks_for_a_human(moment: CallMoment) -> bool:
     """Return True if the user spoke of a human agent before the agent did."""
-    asked = (each for each in moment.user_texts if wants_a_human(each.text))
+    asked = (each for each in moment.user_texts if wishes_for_a_human(each.text))
     first = next(asked, None)
     if first is None:
         return False
     before = moment.talk.agent_before(first.message_index)
-    return not any(wants_a_human(each.text) for each in before)
+    return not any(wishes_for_a_human(each.text) for each in before)
 
 
 def _concern(moment: CallMoment) -> str:
