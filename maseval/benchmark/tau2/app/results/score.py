@@ -243,7 +243,6 @@ def score(
     judge_model: str | None = None,
     base_url: str | None = None,
     engine: AnyEngine = PROCESSES,
-    ray_address: str | None = None,
     processes: int | None = None,
     on_progress: Callable[[int], object] | None = None,
     **scoring: Unpack[ScoringKeywords],
@@ -260,10 +259,8 @@ def score(
         judge_model: Model that judges natural-language assertions, where the reward depends on
             them. Replies are kept with the run or beside the file, and nothing is asked twice.
         base_url: The address of an OpenAI-compatible server for the judge.
-        engine: Where: ``processes`` of this machine, which read large files in parts; ``threads``
-            for this process alone; or ``ray``, where all machines of the cluster must have the
-            files. A judge is asked in this process.
-        ray_address: For ``ray``: ``local``, ``auto`` or ``ray://HOST:PORT``.
+        engine: Where: ``processes`` of this machine, which read large files in parts, or
+            ``threads`` for this process alone. A judge is asked in this process.
         processes: How many judge at once; by default one for each core.
         on_progress: Gets the number of simulations judged so far of the file at hand.
         scoring: The fields of ``ScoringOptions``. Without ``data_version``, runs are scored by the
@@ -272,7 +269,7 @@ def score(
     """
     options = ScoringOptions(strict=strict, **scoring)
     scores = FilesRead[FileScore]()
-    with _connected(chosen_engine(engine, ray_address, processes)) as connected:
+    with _connected(chosen_engine(engine, None, processes)) as connected:
 
         def judge(source: SimulationSource) -> FileScore:
             found = rescore_record(
