@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from maseval.core import model, providers, scorer
+from maseval.core import model, providers
 from maseval.core.call_policy import CallPolicy, default_policy, set_default_policy
 from maseval.core.context import Heard
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
@@ -135,7 +135,6 @@ def _add(shared: JsonObject, own: JsonObject) -> None:
 _KINDS: dict[str, Providers[Any]] = {
     "model": model.MODELS,
     "embedder": providers.EMBEDDERS,
-    "scorer": scorer.SCORERS,
 }
 
 
@@ -143,8 +142,8 @@ _KINDS: dict[str, Providers[Any]] = {
 class ProcessSettings:
     """Settings of a whole process, to be repeated in others.
 
-    The default policy of calls, and the factories of models, embedders and scorers that it
-    registered, by kind and prefix.
+    The default policy of calls, and the factories of models and embedders that it registered,
+    by kind and prefix.
     """
 
     policy: CallPolicy
