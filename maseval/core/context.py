@@ -115,12 +115,10 @@ class Conversations:
         return noted if registry is None else last_said(registry)
 
     def messages(self, key: RepetitionKey) -> Sequence[Mapping[str, object]]:
-        """Return the messages of the first agent of a repetition; elsewhere, the last one."""
+        """Return the messages of the first agent of a repetition in this process."""
         with self._lock:
-            registry, noted = self._here.get(key), self._elsewhere.get(key)
-        if registry is None:
-            return [] if noted is None else [{"role": noted.role, "content": noted.text}]
-        for agent in registry.components_in("agents"):
+            registry = self._here.get(key)
+        for agent in [] if registry is None else registry.components_in("agents"):
             try:
                 return list(_messages_of(agent) or ())
             except Exception:  # a framework's memory, read while the framework writes to it

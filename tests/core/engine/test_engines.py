@@ -10,7 +10,6 @@ import pytest
 from maseval.core.engine import engines
 from maseval.core.engine.engines import (
     CallingThread,
-    SeveralNodes,
     ThreadEngine,
     Threads,
     WorkerEvent,
@@ -98,7 +97,6 @@ def test_threads_need_none_for_one_repetition_at_a_time(monkeypatch):
     Shop(num_workers=2).run(numbered(1), engine=Looking())
 
     assert used == [CallingThread, Threads]
-    assert not isinstance(ThreadEngine(), SeveralNodes)
 
 
 @pytest.fixture
