@@ -52,7 +52,7 @@ RANKS = {
     """,
     "maseval.interface": """
         agents trackers
-        inference ray telemetry arrow cairosvg gymnasium signing usage verifiers
+        inference ray telemetry arrow gymnasium signing usage verifiers
         extras
     """,
     "maseval.core": """
@@ -97,7 +97,8 @@ RANKS = {
         explain
         errata
         policy
-        talk words
+        talk replies
+        words
         review
     """,
     "maseval.benchmark.tau2.domains": """

@@ -106,7 +106,7 @@ class BenchmarkSupport:
         """Return True if the benchmark has its own answer to a question, a method's name."""
         return getattr(type(self), question) is not getattr(BenchmarkSupport, question)
 
-    # Failures: for ``show``, ``report``, ``plots`` and the viewer.
+    # Failures: for ``show``, ``report`` and the viewer.
 
     def findings(self, report: Report) -> Sequence[Finding]:
         """Return all that was found about a simulation: who failed, which rules were broken, ..."""
@@ -186,7 +186,7 @@ class BenchmarkSupport:
         return {}
 
     def viewer_features(self) -> Sequence[Any]:
-        """Return the parts that the viewer gets, each a ``maseval.view.Feature``."""
+        """Return the parts that the viewer gets, each a ``maseval.view.Answers``."""
         return ()
 
     # Numbers: for ``show``, ``report``, ``compare`` and tables.

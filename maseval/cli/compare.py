@@ -55,7 +55,7 @@ MetricOption = Annotated[
 @with_examples(
     ("maseval compare careful hurried", "two runs below ./runs: which is better, how sure"),
     ("maseval compare last theirs.json -k 4", "a run and a results file, by pass^4"),
-    ("maseval compare a b c --plot curves.svg", "every pair of several, and a plot"),
+    ("maseval compare a b c", "every pair of several"),
     ("maseval compare a b --metric no-breaches", "only passes without breaches found"),
     ("maseval compare a b --sound", "over sound tasks, and the official number"),
     ("maseval compare a b --json", "for scripts"),
@@ -66,8 +66,6 @@ def compare(
     k: int = option(1, "The pass^k that is compared.", "-k"),
     metric: MetricOption = "pass",
     sound: bool = flag("The same as --metric sound.", "--sound"),
-    plot: Path | None = option(None, "Plot pass^k against k to this file: SVG, PNG, PDF."),
-    plot_cost: Path | None = option(None, "Plot cost against pass^k to this file: SVG, PNG, PDF."),
     anyway: bool = flag(
         "Compare runs even if judged differently or under different rules.", "--anyway"
     ),
@@ -88,8 +86,6 @@ def compare(
             runs,
             k=k,
             metric="sound" if sound else metric,
-            plot=plot,
-            plot_cost=plot_cost,
             options=ScoringOptions(**scoring),
             anyway=anyway,
             explain=explain,
@@ -97,8 +93,7 @@ def compare(
         )
     from maseval.app.comparing.blocks import comparison_blocks  # help must not load it
 
-    saved = (f"Saved: {inert(str(drawn))}" for drawn in found.drawn)
-    print_parts([*block_parts(comparison_blocks(found)), *saved], chosen_stream(as_json))
+    print_parts(block_parts(comparison_blocks(found)), chosen_stream(as_json))
     if as_json:
         print_json(found.to_dict())
 

@@ -43,7 +43,6 @@ if TYPE_CHECKING:  # help must not load what makes these
     ("maseval report theirs.json", "a results file of tau2-bench, its rewards recomputed"),
     ("maseval report --compare careful hurried gold", "runs compared, in one file"),
     ("maseval report runs/mine --output mine.html --title 'Mine'", "elsewhere, under a name"),
-    ("maseval report last --format pdf", "drawings of pass^k, tasks and causes, for a paper"),
 )
 @with_scoring_options()
 def report(
@@ -51,14 +50,7 @@ def report(
         "A run: its folder, its name, or last; or a results file of tau2-bench. Several "
         "are compared."
     ),
-    output: Path | None = option(
-        None, "The HTML file, or the folder of the drawings.", "--output", "-o"
-    ),
-    form: str = option(
-        "html",
-        "html; or drawings: svg, png or pdf (the last two need the extra plots).",
-        "--format",
-    ),
+    output: Path | None = option(None, "The HTML file.", "--output", "-o"),
     title: str | None = option(None, "Title of the page."),
     explain: Explain = True,
     compare: bool = flag("Compare the runs, two or more, on one page.", "--compare"),
@@ -68,11 +60,6 @@ def report(
     first, *others = runs
     if compare and not others:
         raise typer.BadParameter(f"1 run, {first}, cannot be compared; name two or more")
-    if form != "html":
-        if others or title is not None:
-            raise typer.BadParameter("drawings are of one run, and have no --title")
-        _draw(first, output, form, explain, scoring)
-        return
     with counting("explained") as count:
         page = commands.report(
             first,
@@ -84,18 +71,6 @@ def report(
             **scoring,
         )
     typer.echo(page)
-
-
-def _draw(
-    run: str, output: Path | None, form: str, explain: bool, scoring: ScoringKeywords
-) -> None:
-    with counting("explained") as count:
-        drawn = commands.plots(
-            run, output, form=form, explain=explain, on_progress=count, **scoring
-        )
-    print_parts(map(note, drawn.notes), stderr())
-    for path in drawn:
-        typer.echo(path)
 
 
 @with_examples(

@@ -23,8 +23,6 @@ def test_a_run_is_printed_kept_and_looked_at_like_one_of_tau2(tmp_path):
     assert "task trio, trial 0" in maseval("show", "a", "trio").stdout
     assert "percentage points" in maseval("compare", "a", "b").stdout
     assert maseval("report", "a").exit_code == 0 and (tmp_path / "a" / "report.html").exists()
-    assert maseval("report", "a", "--format", "svg").exit_code == 0
-    assert (tmp_path / "a" / "plots" / "trial_map.svg").exists()
     assert "BookingBenchmark" in maseval("runs", ".").stdout
 
 

@@ -33,12 +33,11 @@ def failed(folder):
 
 
 def test_several_runs_are_compared_with_the_correction_stated(folder):
-    result = maseval("compare", "careful", "hurried", "gold", "--plot", "curves.svg")
+    result = maseval("compare", "careful", "hurried", "gold")
 
     assert result.exit_code == 0
     assert "gold \u2212 hurried" in result.stdout
     assert "Holm-corrected" in result.stdout
-    assert (folder / "curves.svg").read_text().startswith("<svg")
 
 
 @pytest.mark.parametrize(
@@ -47,7 +46,6 @@ def test_several_runs_are_compared_with_the_correction_stated(folder):
         (["careful"], "two or more"),
         (["careful", "nowhere"], "neither a results file nor a run"),
         (["careful", "hurried", "-k", "3"], "choose k from 1 to 2"),
-        (["careful", "hurried", "--plot", "curves.gif"], "curves.svg"),
     ],
 )
 def test_what_cannot_be_compared_is_told(arguments, words):
@@ -160,21 +158,6 @@ def test_an_edited_reward_and_an_edited_certificate_are_found(folder):
     assert told.stdout.startswith("edited rewards: in 1 of 24 simulations")
     assert "23 of 24 recorded verdicts confirmed" in told.stdout
     assert changed.exit_code == 2 and "was changed" in changed.stderr
-
-
-def test_plots_are_drawn_into_files(folder):
-    with_labels = maseval(
-        "report", "hurried", "--format", "svg", "--output", "figures"
-    ).stdout.split()
-    without = maseval(
-        "report", "hurried", "--format", "svg", "--output", "bare", "--no-explain"
-    ).stdout.split()
-
-    assert with_labels == [
-        f"figures/{name}.svg" for name in ("pass_curves", "trial_map", "failure_labels")
-    ]
-    assert len(without) == 2
-    assert all((folder / name).read_text().startswith("<svg") for name in with_labels + without)
 
 
 def test_a_signed_certificate_is_verified_with_the_public_key(folder):

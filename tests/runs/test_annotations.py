@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from maseval.core.exceptions import ConfigurationError
 from maseval.runs import (
     RunFolder,
     RunFolderError,
@@ -18,7 +19,6 @@ from maseval.runs import (
 from maseval.runs.annotations import (
     MAX_NOTE,
     MAX_TAGS,
-    AnnotationError,
     annotations_path,
     change_annotations,
 )
@@ -108,7 +108,7 @@ def test_a_run_may_be_annotated_while_it_is_running_and_resumed_afterwards(tmp_p
 def test_what_cannot_be_a_tag_is_refused_and_nothing_is_written(tmp_path, tag):
     path = finished_run(tmp_path / "run", "a")
 
-    with pytest.raises(AnnotationError, match="cannot be a tag"):
+    with pytest.raises(ConfigurationError, match="cannot be a tag"):
         change_tags(path, ["good", tag])
 
     assert not annotations_path(path).exists()
@@ -117,11 +117,11 @@ def test_what_cannot_be_a_tag_is_refused_and_nothing_is_written(tmp_path, tag):
 def test_there_are_limits_to_tags_and_notes(tmp_path):
     path = finished_run(tmp_path / "run", "a")
 
-    with pytest.raises(AnnotationError, match="at most 50"):
+    with pytest.raises(ConfigurationError, match="at most 50"):
         change_tags(path, [f"t{number}" for number in range(MAX_TAGS + 1)])
-    with pytest.raises(AnnotationError, match="20,000 at most"):
+    with pytest.raises(ConfigurationError, match="20,000 at most"):
         change_note(path, "x" * (MAX_NOTE + 1))
-    with pytest.raises(AnnotationError, match="control characters"):
+    with pytest.raises(ConfigurationError, match="control characters"):
         change_note(path, "clear the screen: \x1b[2J")
 
 
@@ -129,7 +129,7 @@ def test_a_note_that_somebody_else_changed_is_not_overwritten_unseen(tmp_path):
     path = finished_run(tmp_path / "run", "a")
     change_note(path, "theirs")
 
-    with pytest.raises(AnnotationError, match="changed the note"):
+    with pytest.raises(ConfigurationError, match="changed the note"):
         change_note(path, "mine", was=None, check=True)
 
     assert read_annotations(path).note == "theirs"

@@ -10,6 +10,7 @@ from maseval import frames
 from maseval.app.results.report import report
 from maseval.app.results.show import show
 from maseval.app.sharing.bundle import bundle, unbundle
+from maseval.core.exceptions import ConfigurationError
 from maseval.report.index import reading_note
 from maseval.runs import (
     Remark,
@@ -21,7 +22,7 @@ from maseval.runs import (
     read_remarks,
     run_state,
 )
-from maseval.runs.annotations import REMARKS, AnnotationError
+from maseval.runs.annotations import REMARKS
 from tests.report.reading import index_of
 from tests.runs.worlds import finished_run
 
@@ -70,9 +71,9 @@ def test_what_somebody_else_changed_meanwhile_is_not_overwritten(run):
     [kept] = keep_remark(run, Remark(ONE, "theirs", opinion="agree", outcome="pass"))
     keep_remark(run, replace(kept, text="theirs, changed"))
 
-    with pytest.raises(AnnotationError, match="someone else"):
+    with pytest.raises(ConfigurationError, match="someone else"):
         keep_remark(run, replace(kept, text="mine"))
-    with pytest.raises(AnnotationError, match="someone else"):
+    with pytest.raises(ConfigurationError, match="someone else"):
         keep_remark(run, Remark(ONE, "no", opinion="disagree", outcome="pass"))
     keep_remark(run, Remark(ONE._replace(trial=1), opinion="disagree", outcome="pass"))
 
@@ -95,7 +96,7 @@ def test_a_damaged_file_is_reported_and_not_overwritten(run, content):
 
 @pytest.mark.parametrize("text", ["\x1b[2J", "\u202eback", "x" * 20_001])
 def test_what_cannot_be_a_remark_is_refused(run, text):
-    with pytest.raises(AnnotationError, match="the remark"):
+    with pytest.raises(ConfigurationError, match="the remark"):
         keep_remark(run, Remark(ONE, text))
 
     assert not (run / REMARKS).exists()

@@ -7,7 +7,6 @@ that the page shows.
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from maseval.app.benchmarks import OnProgress, RecordedOutcomes
 from maseval.app.comparing.cells import (
@@ -35,22 +34,19 @@ from maseval.app.comparing.why import (
     tool_use,
 )
 from maseval.app.results.finding import open_recording
-from maseval.app.results.plots import write_plot
 from maseval.app.results.variants import METRICS, Metric
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import in_percent, in_points, percent
 from maseval.core.outcome import Simulation, TaskKey
 from maseval.core.scoring_options import ScoringOptions
 from maseval.report.comparison import compared_keys
-from maseval.runs.config import cell_of, subset_of
+from maseval.runs.config import cell_of
 from maseval.stats import (
     Comparison,
     ComparisonTable,
     Difference,
     Summary,
     compare_all,
-    cost_and_score,
-    pass_curves,
     summarise,
 )
 from maseval.stats import compare as compare_two
@@ -65,22 +61,20 @@ class RunComparison:
     """Runs compared: ``two`` in detail if there are two, and ``table`` for any number.
 
     ``differing`` has the settings and the code that differ, which is what is compared. ``notes``
-    say what is wrong with the records. ``texts`` says, if so, that models read different
-    texts, which makes it another experiment. ``cautions`` name what else may explain a difference,
+    say what is wrong with the records. ``texts`` says, if so, that models read different texts,
+    which makes it another experiment. ``cautions`` name what else may explain a difference,
     ``incomplete`` those of them that lack verdicts, ``dropped`` tasks and domains that are not
-    compared, ``drawn`` the plots' files. The runs have so many ``tasks`` together, comparable or
-    not. ``why`` has the reasons of each run's failures and
-    ``tools`` the calls of its tools, if they were asked for; ``missing`` says what the tasks that
-    some run lacks leave open. With another ``metric`` than ``pass``, a variant counts; ``official``
-    is then the comparison of the passes as the benchmark counts them. Of runs that are the cells of
-    one grid, ``grid`` has the effects of its factors.
+    compared. The runs have so many ``tasks`` together, comparable or not. ``why`` has the reasons
+    of each run's failures and ``tools`` the calls of its tools, if they were asked for; ``missing``
+    says what the tasks that some run lacks leave open. With another ``metric`` than ``pass``, a
+    variant counts; ``official`` is then the comparison of the passes as the benchmark counts them.
+    Of runs that are the cells of one grid, ``grid`` has the effects of its factors.
     """
 
     runs: Mapping[str, RecordedOutcomes]
     table: ComparisonTable
     two: Comparison | None
     cautions: Sequence[str]
-    drawn: Sequence[Path] = ()
     texts: str | None = None
     differing: Sequence[str] = ()
     notes: Sequence[str] = ()
@@ -183,8 +177,6 @@ def compare(
     *,
     k: int = 1,
     metric: Metric = "pass",
-    plot: str | os.PathLike[str] | None = None,
-    plot_cost: str | os.PathLike[str] | None = None,
     options: ScoringOptions | None = None,
     level: float = LEVEL,
     margin: float = 0.0,
@@ -199,11 +191,9 @@ def compare(
     with ``sound`` unsound tasks are left out, and the sound verdicts on the others count.
     Runs under different rules, or whose evaluators have other code, are refused, or with ``anyway``
     marked; what they are called does not matter. Domains with different data, and tasks that differ
-    or that some run lacks, are left out and listed. ``plot`` is a file (SVG, PNG or PDF) for pass^k
-    against k, ``plot_cost`` one for cost against score. ``level`` is that of the intervals of two
-    runs, and ``margin`` the difference that matters to nobody. With ``explain`` the reasons of
-    failures are counted. ``on_progress`` gets how many simulations of a run are scored, and of how
-    many.
+    or that some run lacks, are left out and listed. ``level`` is that of the intervals of two runs,
+    and ``margin`` the difference that matters to nobody. With ``explain`` the reasons of failures
+    are counted. ``on_progress`` gets how many simulations of a run are scored, and of how many.
     """
     named, without = expand_grids(runs)
     if len(named) < 2:
@@ -220,13 +210,7 @@ def compare(
         margin=margin,
         anyway=anyway,
     )
-    drawn = []
-    summaries = summaries_for_plot(found.runs, found.table)
-    if plot is not None:
-        drawn.append(write_plot(pass_curves(summaries), plot))
-    if plot_cost is not None:
-        drawn.append(write_plot(cost_and_score(summaries, k), plot_cost))
-    found = replace(found, drawn=drawn, notes=[*without, *found.notes])
+    found = replace(found, notes=[*without, *found.notes])
     return look_into(found) if explain else found
 
 
@@ -366,17 +350,6 @@ def headline_of_many(table: ComparisonTable, measure: str) -> str:
     if rest:
         parts.append(f"against {some(rest) if sure else 'every other run'} this may be chance")
     return f"{words}: {'; '.join(parts)}" if parts else f"{words}; no difference seen between them"
-
-
-def summaries_for_plot(
-    runs: Mapping[str, RecordedOutcomes], table: ComparisonTable
-) -> dict[str, Summary]:
-    """Return the numbers by what a plot calls them: a file has no note beside it."""
-    marks = {name: subset_of(run.config) for name, run in runs.items()}
-    return {
-        name if marks[name] is None else f"{name}, {marks[name]}": summary
-        for name, summary in table.runs.items()
-    }
 
 
 def _missing_tasks(

@@ -12,12 +12,13 @@ from maseval.app.comparing.blocks import (
     lines_on_two,
 )
 from maseval.app.comparing.cells import ComparedGrid
-from maseval.app.comparing.compare import RunComparison, summaries_for_plot
+from maseval.app.comparing.compare import RunComparison
 from maseval.app.comparing.compared_runs import some
 from maseval.core.figures import duration, money
 from maseval.core.outcome import TaskKey
 from maseval.report.comparison import ComparedDocument, compared_document
 from maseval.report.results import drawing
+from maseval.runs.config import subset_of
 from maseval.stats import cost_and_score, difference_plot, effects_plot, pass_curves
 
 
@@ -116,7 +117,11 @@ def _costs(found: RunComparison) -> list[str]:
 
 def comparison_plots(found: RunComparison) -> list[str]:
     """Draw pass^k of all, the differences of two, and cost against score where costs are known."""
-    named = summaries_for_plot(found.runs, found.table)
+    marks = {name: subset_of(run.config) for name, run in found.runs.items()}
+    named = {
+        name if marks[name] is None else f"{name}, {marks[name]}": summary
+        for name, summary in found.summaries.items()
+    }
     drawn = [] if found.grid else [pass_curves(named)]
     if found.two is not None:
         drawn.append(difference_plot(found.two))

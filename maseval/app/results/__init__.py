@@ -1,1 +1,1 @@
-"""Reading results: show, report, plots, notes and tags."""
+"""Reading results: show, report, notes and tags."""

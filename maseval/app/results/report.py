@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack, cast
 
@@ -11,7 +12,6 @@ from maseval.app.comparing.page import document_of
 from maseval.app.results.examined import REASONS, RunFindings, examine_run
 from maseval.app.results.explained import complete_report
 from maseval.app.results.finding import holds_reports, open_recording, warn_of_damage
-from maseval.app.results.plots import drawings, for_page
 from maseval.app.results.recording import (
     beside,
     facts_of,
@@ -35,9 +35,11 @@ from maseval.core.words import count_of, text_or_none
 from maseval.report import write_report
 from maseval.report.page import TimelineOf
 from maseval.runs.annotations import remarks_by_simulation
+from maseval.runs.config import mark_of
 from maseval.runs.recording import ReadOnce, Recording, unrecorded_trials
 from maseval.runs.verdict_check import doubt_about, doubt_in
-from maseval.stats.summary import Summary
+from maseval.stats import pass_curves, trial_map
+from maseval.stats.summary import Summary, summarise_run, with_gaps
 
 
 def report(
@@ -156,7 +158,30 @@ def _summarise(source: _Source) -> tuple[dict[str, Any], list[str]]:
     notes = [*filter(None, [obstacle, unreadable]), *summary["notes"]]
     summary["notes"] = [each for each in notes if not doubt or each not in doubt["reasons"]]
     summary["doubt"] = doubt
-    return summary, for_page(drawings(folder, None, lines))
+    return summary, drawings(folder, lines)
+
+
+def drawings(
+    folder: Recording,
+    lines: Sequence[Outcome],
+    *,
+    marks: bool = True,
+    found: Summary | None = None,
+) -> list[str]:
+    """Draw a run: the trials of each task, and pass^k; ``found`` saves summarising it again.
+
+    Without ``marks``, what has a mark for each simulation is left out.
+    """
+    if found is None:
+        found = summarise_run(lines, folder.planned, folder.config.stops_at_failure)
+    drawn = [trial_map(with_gaps(lines, folder.planned))] if marks and lines else []
+    if not found.overall.done:  # without a verdict there is no pass^k
+        return drawn
+    mark = f", {chosen}" if (chosen := mark_of(folder.config.values)) else ""
+    *domains, last = found.groups
+    groups = {**{each.group or "": each for each in domains}, last.group or "all": last}
+    curves = {f"{name}{mark}": replace(found, groups=[each]) for name, each in groups.items()}
+    return [*drawn, pass_curves(curves)]
 
 
 def page_summary(

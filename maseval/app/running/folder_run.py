@@ -192,8 +192,8 @@ class RunWatch(BenchmarkCallback):
         lines, check = self._recorded_lines(), self._check
         conventions = support_for(self.folder).conventions(self.folder, lines)
         summary = run_summary(lines, self.folder.planned, conventions, self.folder.config)
-        self.folder.note_use(self.progress.cost, self.progress.tokens)
-        self.folder.note_score(summary.overall.pass_1, summary.overall.verdicts)
+        used = self.progress.cost, self.progress.tokens
+        self.folder.note_result(summary.overall.pass_1, summary.overall.verdicts, *used)
         return RunResult(
             folder=self.folder.path,
             summary=summary,

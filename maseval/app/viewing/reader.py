@@ -15,9 +15,8 @@ from maseval.app.results.examined import (
     examine_run,
 )
 from maseval.app.results.explained import complete_report
-from maseval.app.results.plots import drawings, for_page
 from maseval.app.results.recording import facts_of
-from maseval.app.results.report import page_summary
+from maseval.app.results.report import drawings, page_summary
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding
 from maseval.core.outcome import Simulation
@@ -76,7 +75,7 @@ class BenchmarkReader(RunReader):
         place = {one: number for number, one in enumerate(run.planned)}
         lines = list(map(Entry.to_outcome, known)) if marks else []
         lines.sort(key=lambda line: place.get(line.simulation, len(place)))
-        return for_page(drawings(run, None, lines, marks=marks, found=found))
+        return drawings(run, lines, marks=marks, found=found)
 
     def begin_check(self, run: Recording) -> RunCheck | None:
         checking = self._examine(run).begin_check()

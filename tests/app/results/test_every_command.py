@@ -101,12 +101,6 @@ def in_bundle(run):
     return asked("show", beside(run, "unpacked"))["overall"]["pass^1"]["value"]
 
 
-def in_plots(run):
-    maseval("report", run, "--format", "svg", "--output", beside(run, "plots"))
-    drawn = (beside(run, "plots") / "pass_curves.svg").read_text()
-    return float(re.search(r"pass\^1 ([\d.]+)%", drawn)[1]) / 100
-
-
 def in_frames(run):
     maseval("export", run, "--table", "runs", "--output", beside(run, "runs.jsonl"))
     return json.loads(beside(run, "runs.jsonl").read_text())["pass_1"]
@@ -130,7 +124,6 @@ SHOWN = {
     "gate": in_gate,
     "plan": lambda run: asked("plan", run, "--difference", "10")["about"]["rate"],
     "report": in_report,
-    "report --format": in_plots,
     "export": in_frames,
     "bundle": in_bundle,
     "sync": in_tracker,
@@ -152,7 +145,7 @@ SAME_CODE = {
     "macs score": "judges conversations, and records no run",
 }
 NO_NUMBER = {
-    *("new", "tag", "replay-server", "chaos-server"),
+    *("new", "tag", "replay-server"),
     *("tau2 mcp", "explain", "users", "tau2 audit", "tau2 errata", "tau2 verify"),
     *("tau2 tasks", "tau2 data", "macs data"),
 }

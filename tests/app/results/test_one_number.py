@@ -9,9 +9,10 @@ import pytest
 
 from maseval import frames
 from maseval.app.results.finding import open_recording
+from maseval.app.results.report import drawings
 from maseval.app.sharing.sync import _tracked_run
 from maseval.app.viewing.reader import BenchmarkReader
-from maseval.commands import compare, gate, plots, report, show, tau2
+from maseval.commands import compare, gate, report, show, tau2
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import between, percent
 from maseval.core.outcome import total_cost
@@ -86,8 +87,8 @@ def finish(case):
     """End the session as a run does, which writes the number down for the list of runs."""
     with RunFolder.open(case, dict(RunFolder.read(case).config.values)) as folder:
         summary = show(case, explain=False).summary
-        folder.note_use(summary.cost, summary.tokens)
-        folder.note_score(summary.overall.pass_1, summary.overall.verdicts)
+        used = summary.cost, summary.tokens
+        folder.note_result(summary.overall.pass_1, summary.overall.verdicts, *used)
 
 
 def test_every_text_says_how_many_have_a_verdict(case, whole, tmp_path):
@@ -449,7 +450,8 @@ def test_every_text_shows_the_same_number_and_interval(source):
     shown = in_show(source)
     value, ends = percent(shown["pass_1"]), (shown["low"], shown["high"])
     in_terminal, in_plot = between(*ends), "({} to {})".format(*map(percent, ends))
-    drawn = plots(source, source.with_name("plots"), explain=False)[0].read_text()
+    lines = show(source, explain=False).lines
+    drawn = drawings(open_recording(source), lines)[-1]
 
     assert f"{value} {in_plot}" in drawn
     assert f"{value} {in_terminal}" in maseval("show", source, "--no-explain").stdout

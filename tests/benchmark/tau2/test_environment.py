@@ -1,15 +1,11 @@
 """A simulation's world: its tools for any framework, its hashes, and what it tells afterwards."""
 
 import threading
-from hashlib import sha256
 
 import pytest
 
 from maseval.benchmark.tau2 import Tau2Environment, get_environment_constructor, load_tasks
-from maseval.benchmark.tau2.environment import db_statistics, tool_types, tools_sha256
 from maseval.benchmark.tau2.world.replay import ReplayError
-from maseval.benchmark.tau2.world.state.records import canonical_json
-from tests.benchmark.tau2.domains.kiosk import KioskTools, kiosk
 from tests.benchmark.tau2.rooms import room_domain
 
 
@@ -105,16 +101,6 @@ def test_the_users_tools_are_recorded_as_the_users(room):
         ("user", None),
         ("tool", "user"),
     ]
-
-
-def test_alone_the_agent_holds_both_sides_tools_and_the_user_none(room):
-    one = environment(room, solo=True)
-
-    assert list(one.tools) == ["look", "paint", "press_switch", "set_lamp"]
-    assert one.create_user_tools() == {}
-    assert one.tools["press_switch"]() == "The light is on."
-    assert calls(one)[0]["requestor"] == "assistant"
-    assert one.policy == "Look, and do not speak."
 
 
 def test_calls_from_many_threads_are_written_one_after_another(room):
@@ -230,24 +216,6 @@ def start(**initial_state):
     return {"initial_state": initial_state}
 
 
-def test_a_task_says_where_its_world_begins(room):
-    one = environment(
-        room,
-        **start(
-            initialization_data={"agent_data": {"wall": "green"}, "user_data": {"level": 9}},
-            initialization_actions=[
-                {"env_type": "user", "func_name": "press_switch", "arguments": {}}
-            ],
-        ),
-    )
-
-    assert one.db.wall == "green"
-    assert (one.user_toolkit.db.on, one.user_toolkit.db.level) == (True, 9)
-    traces = one.gather_traces()
-    assert traces["initial_db_hash"] == traces["final_db_hash"] == one.get_db_hash()
-    assert not traces["db_changed"] and not traces["user_db_changed"]
-
-
 def pressed(content):
     call = {"id": "u1", "name": "press_switch", "arguments": {}, "requestor": "user"}
     return [
@@ -346,24 +314,3 @@ def test_the_policy_variants_of_telecom(tau2_data):
     )
     assert (folder / "tech_support_workflow_solo.md").read_text() in solo.policy
     assert (folder / "main_policy_solo.md").read_text() in solo.policy
-
-
-def test_a_domain_with_one_side_has_one_sides_tools(tmp_path):
-    domain = kiosk(tmp_path)
-    definitions = canonical_json(KioskTools.definitions())
-
-    assert tool_types(domain) == {"sell": "write"}
-    assert tools_sha256(domain) == {"tools_sha256": sha256(definitions.encode()).hexdigest()}
-    assert db_statistics(domain, tmp_path) == {}
-
-
-def test_a_domain_with_two_sides_has_both_sides_tools(tmp_path):
-    domain = room_domain(tmp_path)
-
-    assert tool_types(domain) == {
-        "press_switch": "write",
-        "set_lamp": "write",
-        "look": "read",
-        "paint": "write",
-    }
-    assert tools_sha256(domain).keys() == {"tools_sha256", "user_tools_sha256"}

@@ -112,14 +112,6 @@ def test_a_run_that_neither_side_ended_is_not_looked_at(simulation, reason):
     assert "env_check" not in verdict
 
 
-def test_a_tool_that_does_not_exist_does_not_stop_the_scoring(simulation):
-    live = simulation(CREATE)
-    live.environment.call_tool("invented", {"self": 1})
-    live.environment.call_tool("create_task", {"nonsense": [1]})
-
-    assert live.play(CREATE)["passed"] is True
-
-
 def test_the_trajectory_is_read_from_the_environment_alone(simulation):
     evaluator = simulation(CREATE).evaluator
     message = {"role": "assistant", "content": "Hi"}

@@ -12,7 +12,6 @@ from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.world.setting import TaskStage
 from maseval.benchmark.tau2.world.tasks import initial_state
-from maseval.benchmark.tau2.world.world import World
 
 pytestmark = [pytest.mark.data]
 
@@ -84,12 +83,3 @@ def test_interleaved_worlds_end_as_each_does_alone(tau2_data, domain, seed, thre
             together = list(pool.map(Player.finish, players))
 
     assert together == alone
-
-
-def test_a_thousand_writes_leave_the_shared_database_as_it_was(tau2_data):
-    folder = tau2_data / "domains" / "retail"
-    before = World(domain_named("retail"), folder).get_db_hash()
-    for sequence in sequences("retail")[:60]:
-        Player("retail", tau2_data, sequence).finish()
-
-    assert World(domain_named("retail"), folder).get_db_hash() == before

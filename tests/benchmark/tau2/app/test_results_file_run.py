@@ -8,7 +8,7 @@ import pytest
 
 from maseval.app.results.finding import open_recording
 from maseval.benchmark.tau2.results import read_results
-from maseval.commands import plots, report, show, tau2
+from maseval.commands import report, show, tau2
 from maseval.core.exceptions import ConfigurationError, ResultFileError
 from maseval.report import write_report
 from tests.benchmark.tau2.app.doctored import shuffled_task_ids
@@ -87,13 +87,6 @@ def test_nobody_is_blamed_where_the_task_is_not_that_of_the_conversation(run, th
     explained = tau2.explain(path, wrong[0].task_id, wrong[0].trial)
     assert explained.cause.rule == one.findings[0].rule and not explained.policy
     assert show(path, remap_tasks=True).found.causes == show(run.folder).found.causes
-
-
-def test_a_file_can_be_drawn(theirs):
-    drawn = plots(theirs)
-
-    assert {path.name for path in drawn} >= {"pass_curves.svg", "trial_map.svg"}
-    assert all(path.parent == theirs.with_name("theirs-plots") for path in drawn)
 
 
 def test_write_report_shows_the_recorded_success_of_simulations_from_a_file(run, theirs, tmp_path):

@@ -225,14 +225,6 @@ def test_each_version_has_a_cache_of_its_own(newer_cache):
     assert default_data_dir() == newer_cache.parent / "v0.2.0"
 
 
-@pytest.mark.parametrize("domain", ["airline", "telecom-workflow", "mock"])
-def test_a_domain_of_the_newer_version_is_fetched_with_its_guidelines(newer_cache, domain):
-    assert ensure_data_exists(domain=domain, version="1.0.1", verbose=0) == newer_cache
-    folder = domain.removesuffix("-workflow")
-    assert newer_files_in(newer_cache) == names_below(f"domains/{folder}", "user_simulator")
-    assert not (newer_cache.parent / "v0.2.0").exists()
-
-
 def test_all_of_the_newer_version_is_fetched_from_the_tag(
     newer_cache, newer_data, file_server, monkeypatch
 ):

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from maseval.benchmark.tau2.domains.base import ToolType
 from maseval.benchmark.tau2.domains.telecom import TELECOM
@@ -21,12 +19,7 @@ from maseval.benchmark.tau2.domains.telecom.models import (
     TelecomDB,
 )
 from maseval.benchmark.tau2.domains.telecom.tools import TelecomTools
-from maseval.benchmark.tau2.domains.telecom.user_models import (
-    APNSettings,
-    NetworkModePreference,
-    NetworkStatus,
-    TelecomUserDB,
-)
+from maseval.benchmark.tau2.domains.telecom.user_models import NetworkStatus, TelecomUserDB
 from maseval.benchmark.tau2.domains.telecom.user_tools import TelecomUserTools
 from maseval.benchmark.tau2.world.world import World
 
@@ -233,13 +226,6 @@ def test_a_line_suspended_for_a_bill_has_service_again_only_after_a_search():
     assert phone.assert_service_status("connected")
 
 
-@pytest.mark.parametrize(("used", "exceeded"), [(4.9, False), (5.0, True), (5.1, True)])
-def test_data_is_exceeded_when_the_limit_is_reached(used, exceeded):
-    tools = company(line(data_used_gb=used))
-
-    assert phone_of(tools).assert_mobile_data_usage_exceeded(exceeded)
-
-
 @pytest.mark.parametrize("mode", ["PIN", None, ["pin"]])
 def test_an_unknown_lock_locks_nothing_but_makes_the_phone_search(mode):
     phone = new_phone()
@@ -259,101 +245,3 @@ def test_turning_a_switch_off_that_is_off_toggles_twice():
 
     assert phone.assert_mobile_roaming_status(False)
     assert phone.assert_service_status("connected")
-
-
-def test_a_task_file_cannot_reach_what_is_not_meant_for_it(folder):
-    world = World(SMALL, folder)
-
-    with pytest.raises(AttributeError, match="'TelecomTools' object has no attribute 'bills_of'"):
-        world.run_function({"env_type": "assistant", "func_name": "bills_of", "arguments": {}})
-
-
-def test_solo_mode_gives_the_agent_the_phone(folder):
-    world = World(SMALL, folder, solo=True)
-
-    assert call(world, "assistant", "check_sim_status") == "Your SIM card is active and working."
-    assert "not allowed in solo mode" in call(world, "user", "check_sim_status")
-
-
-VALID: dict[str, list[Any]] = {
-    "phone_number": [NUMBER],
-    "customer_id": ["C1"],
-    "full_name": ["Ada Byron"],
-    "dob": ["1815-12-10"],
-    "id": ["L1", "B1", "C1", "P1", "D1"],
-    "line_id": ["L1"],
-    "bill_id": ["B1", "B2"],
-    "reason": ["holiday"],
-    "summary": ["done"],
-    "limit": [1, 12],
-    "gb_amount": [0.5, 3, float("inf"), float("nan"), 10**400],
-    "mode": ["4g_only", "2g_only"],
-    "apn_settings": [{}, {"apn_name": "broken"}, {"mms_port": "80"}, {"reset_at_reboot": 1}],
-    "app_name": ["messaging"],
-    "permission": ["SMS", "network"],
-}
-TOOLS = [("assistant", name) for name in TelecomTools._tool_types] + [
-    ("user", name) for name in TelecomUserTools._tool_types
-]
-
-
-def parameters(requestor: str, name: str) -> list[str]:
-    toolkit = TelecomTools if requestor == "assistant" else TelecomUserTools
-    return list(toolkit.get_tool_metadata(name)["inputs"])
-
-
-def test_the_tools_of_one_environment_leave_the_others_alone(folder):
-    untouched = World(SMALL, folder)
-    before = hashes(untouched)
-    world = World(SMALL, folder)
-
-    for requestor, name in TOOLS:
-        call(world, requestor, name, **{key: VALID[key][0] for key in parameters(requestor, name)})
-
-    assert hashes(world)[0] != before[0] and hashes(world)[1] != before[1]
-    assert hashes(untouched) == before
-    assert hashes(World(SMALL, folder)) == before
-
-
-any_text = st.text(st.characters(), max_size=5)
-any_json = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | any_text,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(any_text, inner, max_size=3),
-    max_leaves=5,
-)
-
-
-@st.composite
-def any_call(draw: st.DrawFn) -> dict[str, Any]:
-    requestor, name = draw(st.sampled_from(TOOLS))
-    arguments = {
-        key: draw(st.sampled_from(VALID[key]) | any_json)
-        for key in parameters(requestor, name)
-        if draw(st.integers(0, 9))
-    }
-    if not draw(st.integers(0, 9)):
-        arguments[draw(st.sampled_from(["extra", "self", "requestor", "tool_name", ""]))] = 1
-    return {"id": "1", "name": name, "arguments": arguments, "requestor": requestor}
-
-
-def is_sound(world: World) -> bool:
-    device = world.user_tools.db.device
-    return isinstance(device.active_apn_settings, APNSettings) and isinstance(
-        device.network_mode_preference, NetworkModePreference
-    )
-
-
-@settings(max_examples=150, deadline=None)
-@given(calls=st.lists(any_call(), max_size=12))
-def test_any_call_is_answered_and_an_error_changes_nothing(folder, calls):
-    world = World(SMALL, folder)
-    for each in calls:
-        was_sound, before = is_sound(world), hashes(world)
-
-        message = world.respond(each)
-
-        assert isinstance(message["content"], str)
-        assert message["error"] == message["content"].startswith("Error: ")
-        # The two known exceptions: a value that is no setting is stored before it fails.
-        if message["error"] and was_sound and is_sound(world):
-            assert hashes(world) == before

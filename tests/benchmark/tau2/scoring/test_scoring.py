@@ -147,14 +147,6 @@ def test_which_call_counts_as_an_action(compare_args, arguments, matched):
     assert not action.matches({"name": "g", "arguments": arguments})
 
 
-@given(st.dictionaries(st.text(), st.integers()), st.data())
-def test_a_call_with_any_part_of_the_arguments_matches(arguments, data):
-    part = data.draw(st.sets(st.sampled_from(sorted(arguments)))) if arguments else set()
-    action = Action(action_id="0", name="f", arguments=arguments)
-
-    assert action.matches({"name": "f", "arguments": {key: arguments[key] for key in part}})
-
-
 @pytest.mark.parametrize(
     ("kind", "basis", "breakdown"),
     [
@@ -199,12 +191,6 @@ def test_an_answer_that_does_not_come_again_makes_a_conversation_unscorable(doma
     assert problem["error_type"] == "ValueError"
     assert problem["error"].startswith("Tool call:\nToolCall (from assistant)\nid: call_0")
     json.dumps(verdict)
-
-
-def test_strict_raises_what_the_original_raises(domain):
-    with pytest.raises(ValueError, match=r"^Tool call:\nToolCall \(from assistant\)") as raised:
-        score_simulation(altered(domain), domain=domain, strict=True)
-    assert raised.type is ValueError
 
 
 def without_content(domain):
@@ -265,15 +251,6 @@ def test_an_assertion_that_cannot_even_be_asked_is_a_failure_of_the_conversation
     assert lost["info"]["replay_error"]["error"] == "Task task_2 not found"
     with pytest.raises(ValueError, match=r"^Task task_2 not found$"):
         score_simulation(said(domain), domain=domain, task=graded, strict=True)
-
-
-def test_an_answer_may_be_written_in_another_way(domain):
-    simulation = said(domain, CREATE)
-    answer = simulation["messages"][1]
-    answer["content"] = json.dumps(json.loads(answer["content"]), indent=3, sort_keys=True)
-    answer["error"] = True
-
-    assert score_simulation(simulation, domain=domain)["reward"] == 1.0
 
 
 def test_keys_with_defaults_may_be_missing_and_unknown_ones_are_passed_over(domain):

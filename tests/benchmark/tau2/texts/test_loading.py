@@ -11,9 +11,8 @@ from maseval.benchmark.tau2.texts.loading import cached_texts, edition_of, load_
 from maseval.benchmark.tau2.texts.texts import TextsError
 from maseval.data.download import FetchProgress
 from maseval.data.files import ChecksumError, DataUnavailableError
-from maseval.data.python_source import SourceShapeError
 from maseval.data.sources import RepositorySource
-from tests.file_server import content, status
+from tests.file_server import content
 
 pytestmark = pytest.mark.data
 
@@ -84,39 +83,6 @@ def test_altered_texts_in_the_cache_are_not_used(edition, root, mirror):
     altered = texts.to_bytes().replace(b"lighthouse", b"warehouse")
     (root / "texts.json").write_bytes(altered)
     assert fetched(edition, root, mirror) == texts
-
-
-@pytest.mark.parametrize(
-    ("answer", "told"),
-    [
-        (content(b"x" * 2435), f"{AGENT} is not the file of the benchmark"),
-        (content(b"x" * 100, promised=2435), "broke off after 100 of 2435 bytes"),
-        (content(b"x" * 3_000_000), "longer than the 2,435 bytes"),
-        (status(404), "404 Not Found"),
-    ],
-)
-def test_a_file_that_is_tampered_with_or_cut_off_is_refused_by_name(
-    edition, root, mirror, answer, told
-):
-    mirror.answers[f"/v1.0.1/{AGENT}"] = answer
-    with pytest.raises(DataUnavailableError) as failure:
-        fetched(edition, root, mirror)
-    message = str(failure.value)
-    assert message.startswith(f"could not get {AGENT}")
-    assert told.replace("2435 bytes", "2,435 bytes") in message
-    assert 'run load_texts("1.0.1") once' in message
-    assert "(src/..., LICENSE)" in message
-    assert not (root / "texts.json").exists()
-    assert not (root / AGENT).exists()
-
-
-def test_a_file_changed_in_the_cache_is_fetched_again(edition, root, mirror):
-    texts = fetched(edition, root, mirror)
-    (root / "texts.json").unlink()
-    (root / AGENT).write_text("raise SystemExit")
-    mirror.asked.clear()
-    assert fetched(edition, root, mirror) == texts
-    assert mirror.asked == [f"/v1.0.1/{AGENT}"]
 
 
 def test_files_with_the_right_checksums_but_other_texts_are_refused(edition, root, mirror):
@@ -247,21 +213,3 @@ def test_offline_without_texts_says_how_to_get_them(monkeypatch):
     assert "switched off by MASEVAL_OFFLINE" in message
     assert "Python package index" not in message
     assert 'run `maseval tau2 data texts` (in Python: load_texts("0.2.0")) once' in message
-
-
-# Several processes
-
-
-def test_extraction_errors_name_the_file(edition, synthetic, tmp_path):
-    """A tree whose checksums were brought up to date, but not its shape."""
-    tree = tmp_path / "tree"
-    shutil.copytree(synthetic / "tree", tree)
-    (tree / AGENT).chmod(0o644)
-    (tree / AGENT).write_bytes(b"SYSTEM_PROMPT = make()\n")
-    files = dict(edition.manifest.files)
-    changed = (tree / AGENT).read_bytes()
-    digest = loading.sha256(changed).hexdigest()
-    files[AGENT] = files[AGENT]._replace(size=len(changed), sha256=digest)
-    altered = edition._replace(manifest=edition.manifest._replace(files=files))
-    with pytest.raises(SourceShapeError, match=f"^{AGENT}: "):
-        texts_at(tree, altered)

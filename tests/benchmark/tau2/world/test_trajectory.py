@@ -92,14 +92,6 @@ def test_the_simulation_has_v020s_keys_and_shares_nothing_with_the_trajectory():
     ]
 
 
-def test_a_simulation_still_running_can_be_looked_at():
-    trajectory = Trajectory()
-    trajectory.add(user_message("a"))
-
-    assert trajectory.to_simulation()["termination_reason"] is None
-    assert trajectory.to_simulation()["duration"] > 0
-
-
 @pytest.mark.parametrize(
     ("costs", "expected"), [([0.5, 0.25], (0.5, 0.25)), ([0.5, None], (None, None)), ([], (0, 0))]
 )

@@ -46,12 +46,6 @@ def test_a_user_without_tools_calls_none(tmp_path):
     assert answer(World(domain, tmp_path), "sell", "user") == "Error: User tools not available"
 
 
-@pytest.mark.parametrize("name", ["tool_name", "self", "requestor"])
-def test_arguments_that_collide_in_the_original_are_refused_in_its_words(room, name):
-    with pytest.raises(TypeError, match=f"got multiple values for .*'{name}'"):
-        World(room, room.data_dir).call("look", "assistant", {name: "x"})
-
-
 def test_a_world_keeps_nothing_of_the_record_of_a_call(room):
     world, colours = World(room, room.data_dir), ["red"]
 

@@ -27,7 +27,7 @@ from maseval.benchmark.tau2.review.policy.confirming import (
     transfer_is_announced,
     transfer_is_wanted,
 )
-from maseval.benchmark.tau2.review.policy.consent import agrees, find_consent
+from maseval.benchmark.tau2.review.policy.consent import find_consent
 from maseval.benchmark.tau2.review.policy.retail import (
     agreement,
     eligibility,
@@ -49,6 +49,7 @@ from maseval.benchmark.tau2.review.policy.retail.eligibility import (
 from maseval.benchmark.tau2.review.policy.retail.identity import helped_user
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, rules_in
 from maseval.benchmark.tau2.review.policy.told import Offer, Offers, claims_are_true
+from maseval.benchmark.tau2.review.replies import agrees
 from maseval.benchmark.tau2.review.talk import CallMade, CallMoment, Talk, Utterance, once_per_call
 from maseval.benchmark.tau2.review.words import asks, mentions, refusal, sentences
 
@@ -97,7 +98,7 @@ def reason_is_the_customers(moment: CallMoment) -> Iterator[Answer]:
 def customer_is_reminded(moment: CallMoment) -> Iterator[Answer]:
     """The customer is reminded to name all items before the only change of the items."""
     said = moment.agent_texts
-    if not any(_reminds(each.text.lower()) for each in reversed(said)):
+    if not any(_reminds(each.lower) for each in reversed(said)):
         yield Broken("the customer was not reminded to name all items that are to be changed")
 
 
@@ -301,7 +302,7 @@ def address_is_the_one_agreed(moment: CallMoment) -> Iterator[Answer]:
     question, reply = moment.question_and_reply
     if question is None or reply is None:
         return
-    text, now = question.text.lower(), _address_now(moment)
+    text, now = question.lower, _address_now(moment)
     for name, told in (
         ("zip", phrases.ZIP.findall(text)),
         ("address1", phrases.STREET.findall(text)),
@@ -360,7 +361,7 @@ def strangers_order_is_not_told(moment: CallMoment) -> Iterator[Answer]:
     report = report_of(moment)
     if report is None or refusal(report.text):
         return
-    named = [item.name for item in order.items if item.name.lower() in report.text.lower()]
+    named = [item.name for item in order.items if item.name.lower() in report.lower]
     if named or order.address.address1 in report.text:
         yield Broken(
             f"order {order.order_id} of {order.user_id} is disclosed to {helped}",

@@ -20,8 +20,8 @@ from maseval.benchmark.tau2.domains.telecom.tools import TODAY
 from maseval.benchmark.tau2.domains.telecom.user_models import TelecomUserDB
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.confirming import declines
-from maseval.benchmark.tau2.review.policy.consent import agrees
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, policy_of
+from maseval.benchmark.tau2.review.replies import agrees
 from maseval.benchmark.tau2.review.talk import CallMoment
 from maseval.benchmark.tau2.review.words import sentences
 
@@ -176,7 +176,9 @@ def asks_for_data_first(moment: CallMoment) -> bool:
     asked = next((each for each in said if any(map(_asks_for_data, sentences(each.text)))), None)
     if asked is None:
         return False
-    return not any(phrases.DATA.search(each.text) for each in moment.talk.agent_before(asked[0]))
+    return not any(
+        phrases.DATA.search(each.text) for each in moment.talk.agent_before(asked.message_index)
+    )
 
 
 def _asks_for_data(sentence: str) -> bool:

@@ -17,7 +17,7 @@ from maseval.stats import (
     summarise,
     trial_map,
 )
-from maseval.stats.plots.svg import Scale, in_plain_colours, spread_apart, ticks
+from maseval.stats.svg import Scale, spread_apart, ticks
 from tests.stats.made_up import run
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -236,10 +236,3 @@ def test_of_many_runs_each_point_has_a_number_and_names_stand_in_a_list():
     assert [each.text for each in names] == [f"{at + 1} {name}" for at, name in enumerate(many)]
     rows = [float(each.get("y")) for each in names]
     assert min(b - a for a, b in itertools.pairwise(rows)) >= 12
-
-
-def test_a_drawing_in_plain_colours_needs_no_custom_properties():
-    plain = in_plain_colours(FIGURES["labels"])
-
-    assert "var(" not in plain and "@media" not in plain
-    assert plain.count("<rect") == FIGURES["labels"].count("<rect")

@@ -180,16 +180,6 @@ def shorten(words: str, length: int) -> str:
     return words if len(words) <= length else f"{words[:half]}…{words[half + 1 - length :]}"
 
 
-def in_plain_colours(drawing: str) -> str:
-    """Return the drawing in light colours, for programs that know no custom properties."""
-    rules = "".join(
-        f".{name}{{fill:{light}}}.{name}.line{{fill:none;stroke:{light}}}"
-        for name, (light, _) in _COLOURS.items()
-    )
-    before, _, rest = drawing.partition("<style>")
-    return f"{before}<style>{rules}</style>{rest.partition('</style>')[2]}"
-
-
 def _style() -> str:
     # The plain colour comes first, for programs that do not know custom properties.
     rules = [_scheme(0, ".maseval-plot")]
