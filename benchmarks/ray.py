@@ -4,7 +4,6 @@ Every figure is a ratio, or stands beside one of the same run. Starting Ray and 
 left out: it takes some seconds once. ``--short`` has small sizes, to see that all of it works.
 """
 
-import json
 import re
 import sys
 import tempfile
@@ -13,10 +12,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from benchmarks.table import seconds, show
-from benchmarks.tau2 import conversations
+from benchmarks.table import show
 from benchmarks.tau2_run import (
     A_SECOND,
     ABOUT_A_SECOND,
@@ -29,7 +27,6 @@ from maseval import Benchmark, BenchmarkCallback, Report, Task, TaskQueue
 from maseval.benchmark.tau2 import load_tasks
 from maseval.benchmark.tau2.data_loader import DataUnavailableError
 from maseval.benchmark.tau2.players import PlayerTau2Benchmark
-from maseval.commands import tau2
 from maseval.core.engine.engines import DEFAULT, AnyEngine, WorkerEvent
 from maseval.core.engine.parcel import pack
 from maseval.interface.extras import MissingExtraError
@@ -47,7 +44,6 @@ class Sizes(NamedTuple):
     waves: int = 2
     many: int = 5_000
     long_latency: float = 5.0
-    scored: int = 20_000
 
 
 SHORT = Sizes(100, 100, 1, 400, 2.0, 500)
@@ -112,7 +108,6 @@ def main() -> int:
         players(sizes)
         in_flight(sizes, folder)
         many(sizes)
-        scoring(sizes, folder)
     return 0
 
 
@@ -241,34 +236,6 @@ def resident(process: int) -> int:
     except OSError:
         return 0
     return 1024 * sum(int(size) for size in re.findall(r"^Private_\w+: +(\d+) kB", text, re.M))
-
-
-def scoring(sizes: Sizes, folder: Path) -> None:
-    """Recorded conversations judged again."""
-    lines = conversations("telecom")
-    if not lines:
-        print("scoring is not measured: no recorded conversations; set MASEVAL_CONTRACT_DIR")
-        return
-    few, all_ = folder / "few.jsonl", folder / "all.jsonl"
-    for path, count in ((few, 200), (all_, sizes.scored)):
-        path.write_text("".join(f"{simulation(lines, number)}\n" for number in range(count)))
-    tau2.score([few], domain="telecom")
-    here = seconds(lambda: tau2.score([all_], domain="telecom"))
-    with RayEngine(processes=2) as engine:
-        tau2.score([few], domain="telecom", engine=engine)  # its processes load the data
-        there = seconds(lambda: tau2.score([all_], domain="telecom", engine=engine))
-    rows = [
-        ("one process", f"{here:.1f}", "1.00"),
-        ("Ray, 2 processes", f"{there:.1f}", f"{here / there:.2f}"),
-    ]
-    columns = ("where", "seconds", "speed")
-    show(f"Re-scoring {sizes.scored:,} telecom conversations", columns, rows)
-
-
-def simulation(lines: list[str], number: int) -> str:
-    """A recorded conversation with an id of its own."""
-    recorded: dict[str, Any] = json.loads(lines[number % len(lines)])["simulation"]
-    return json.dumps({**recorded, "id": str(number)})
 
 
 if __name__ == "__main__":

@@ -186,7 +186,7 @@ def forge_run(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
         for report in reports:
             change(report)
             forged.append(report)
-        forged.note_score({"value": 1.0, "low": 1.0, "high": 1.0}, len(reports))
+        forged.note_result({"value": 1.0, "low": 1.0, "high": 1.0}, len(reports))
 
 
 def _claim_success(report: dict[str, Any]) -> None:

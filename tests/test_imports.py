@@ -97,7 +97,8 @@ RANKS = {
         explain
         errata
         policy
-        talk words
+        talk replies
+        words
         review
     """,
     "maseval.benchmark.tau2.domains": """

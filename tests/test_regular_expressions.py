@@ -40,7 +40,7 @@ MADE_WHILE_RUNNING = {
     "benchmark/tau2/review/policy/airline/rules.py": "escaped values",
     "benchmark/tau2/review/policy/airline/terms.py": "words of ours, gaps of 120 characters",
     "benchmark/tau2/review/policy/confirming.py": "an escaped value, with gaps of 200 characters",
-    "benchmark/tau2/review/policy/consent.py": "words of the package",
+    "benchmark/tau2/review/replies.py": "words of the package",
     "benchmark/tau2/review/policy/phrases.py": "words of the package, gaps of 80 characters",
     "benchmark/tau2/review/policy/retail/rules.py": "words of a record, without anything else",
     "benchmark/tau2/review/policy/telecom/service_rules.py": "two digits of a date",

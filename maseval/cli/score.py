@@ -6,7 +6,7 @@ import typer
 
 from maseval import commands
 from maseval.app.results.variants import conventions_in_words
-from maseval.app.running.options import RAY_ADDRESS, WORKER_PROCESSES
+from maseval.app.running.options import WORKER_PROCESSES
 from maseval.cli.command_line import FAILED, with_examples
 from maseval.cli.console import (
     Parts,
@@ -65,7 +65,6 @@ _WAYS = {"up": "[green]up[/green]", "down": "[red]down[/red]", "open": "[yellow]
     ("maseval score theirs.json --under 0.2.0,1.0.1", "what another release would say"),
     ("maseval score theirs.json --sound", "also over sound tasks"),
     ("maseval score runs/* --json", "for scripts"),
-    ("maseval score runs/* --engine ray --ray-address auto", "on a cluster"),
 )
 @with_scoring_options()
 def score(
@@ -84,10 +83,8 @@ def score(
     ),
     engine: str = option(
         PROCESSES,
-        "Where to judge: processes (all cores, for large files), threads (this process "
-        "alone), or ray (clusters).",
+        "Where to judge: processes (all cores, for large files) or threads (this process alone).",
     ),
-    ray_address: str | None = option(None, f"{RAY_ADDRESS}."),
     processes: int | None = option(None, f"{WORKER_PROCESSES}."),
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
@@ -125,7 +122,6 @@ def score(
             judge_model=judge_model,
             base_url=base_url,
             engine=engine,
-            ray_address=ray_address,
             processes=processes,
             on_progress=count,
             **scoring,

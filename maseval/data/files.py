@@ -134,20 +134,19 @@ class DataCheck(NamedTuple):
     @classmethod
     def of(cls, folder: Path, manifest: Manifest) -> "DataCheck":
         """Check every file of a manifest."""
-        files = manifest.files.values()
-        return cls(folder, [FileCheck(f.name, f.size, _problem(folder, f)) for f in files])
+        checks = []
+        for file in manifest.files.values():
+            problem = None
+            try:
+                file.verify((folder / file.name).read_bytes())
+            except FileNotFoundError:
+                problem = "missing"
+            except ChecksumError as error:
+                problem = str(error)
+            checks.append(FileCheck(file.name, file.size, problem))
+        return cls(folder, checks)
 
     @property
     def complete(self) -> bool:
         """True if every file is there and right."""
         return not any(file.problem for file in self.files)
-
-
-def _problem(folder: Path, file: DataFile) -> str | None:
-    try:
-        file.verify((folder / file.name).read_bytes())
-    except FileNotFoundError:
-        return "missing"
-    except ChecksumError as error:
-        return str(error)
-    return None

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 from maseval.core.storage.files import SUFFIX, FileState, LocksUnavailableError, lock, write_bytes
 from maseval.data.download import FetchProgress
@@ -124,17 +124,16 @@ class DataFolder:
         except OSError as error:
             raise _cannot_write(self.root, error) from error
         with file:
-            _wait_for_lock(file, progress)
-            self._sweep()
+            with suppress(LocksUnavailableError):  # released when the file is closed
+                if not lock(file.fileno()):
+                    progress.note("waiting for another process that is downloading")
+                    lock(file.fileno(), wait=True)
+            oldest = time.time() - _ABANDONED_AFTER
+            for hidden in self.root.rglob(f".*{SUFFIX}"):  # leftovers of killed processes
+                with suppress(OSError):
+                    if hidden.stat().st_mtime < oldest:
+                        hidden.unlink()
             yield
-
-    def _sweep(self) -> None:
-        """Remove the leftovers of killed processes."""
-        oldest = time.time() - _ABANDONED_AFTER
-        for hidden in self.root.rglob(f".*{SUFFIX}"):
-            with suppress(OSError):
-                if hidden.stat().st_mtime < oldest:
-                    hidden.unlink()
 
 
 def write_file(path: Path, content: bytes) -> None:
@@ -183,14 +182,6 @@ def _fetch_from(
             progress.detail(f"{file.name} ({file.size:,} bytes) from {source.name}")
             if file in missing:
                 missing.remove(file)
-
-
-def _wait_for_lock(file: IO[bytes], progress: FetchProgress) -> None:
-    """Wait for the lock; it is released when its file is closed or the process ends."""
-    with suppress(LocksUnavailableError):
-        if not lock(file.fileno()):
-            progress.note("waiting for another process that is downloading")
-            lock(file.fileno(), wait=True)
 
 
 def _cannot_write(path: Path, error: OSError) -> CacheError:

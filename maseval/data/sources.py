@@ -6,12 +6,11 @@ answer, or stops answering, is given up after seconds.
 """
 
 import os
-import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 from urllib.parse import quote
 
 from maseval.data.download import FetchProgress, download_bytes, download_wheel
@@ -27,7 +26,7 @@ from maseval.data.files import (
 
 Contents = Generator[tuple[DataFile, bytes], None, None]
 
-Members = Mapping[str, Callable[[], IO[bytes] | None]]
+Members = Mapping[str, Callable[[], IO[bytes]]]
 """The files of an open archive in its own order, each with the call that opens it."""
 
 
@@ -45,19 +44,16 @@ def read_archive(path: Path, files: Sequence[DataFile], wheel: DataWheel | None 
             file for file in files if file.name in recipes and recipes[file.name].member in members
         ]
         for file in sorted(available, key=lambda file: position[recipes[file.name].member]):
-            yield file, _make_file(members, recipes[file.name], path)
+            member, make = recipes[file.name]
+            try:
+                with members[member]() as stream:
+                    content = make(stream.read(MEMBER_LIMIT))
+            except Exception as error:  # of reading, unpacking or parsing whatever is there
+                raise SourceError(f"{path.name}: {member} is damaged: {error!r}") from error
+            yield file, content
         for file in files:
             if file not in available:
                 raise SourceError(f"{path.name} does not contain {file.name}")
-
-
-def _signs_of_damage() -> tuple[type[Exception], ...]:
-    """Return the errors of reading, unpacking and parsing a damaged archive or member."""
-    import tarfile
-    import zipfile
-
-    known = (OSError, EOFError, ValueError, LookupError, TypeError, RuntimeError, zlib.error)
-    return (*known, zipfile.BadZipFile, tarfile.TarError)
 
 
 @contextmanager
@@ -65,21 +61,22 @@ def _open_archive(path: Path) -> Iterator[Members]:
     import tarfile
     import zipfile
 
-    try:
-        if zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as zipped:
-                yield {name: partial(zipped.open, name) for name in zipped.namelist()}
-            return
-        if tarfile.is_tarfile(path):
-            with tarfile.open(path) as tarred:
-                files = [member for member in tarred if member.isfile()]
-                yield {member.name: partial(tarred.extractfile, member) for member in files}
-            return
-    except SourceError:
-        raise
-    except _signs_of_damage() as error:
-        raise SourceError(f"{path.name} is damaged: {error}") from error
-    raise SourceError(f"{path.name} is not a zip, tar or wheel archive")
+    with ExitStack() as opened:
+        try:
+            if zipfile.is_zipfile(path):
+                zipped = opened.enter_context(zipfile.ZipFile(path))
+                members: dict[str, Any] = {n: partial(zipped.open, n) for n in zipped.namelist()}
+            elif tarfile.is_tarfile(path):
+                tarred = opened.enter_context(tarfile.open(path))
+                files = [each for each in tarred if each.isfile()]
+                members = {each.name: partial(tarred.extractfile, each) for each in files}
+            else:
+                raise SourceError(f"{path.name} is not a zip, tar or wheel archive")
+        except SourceError:
+            raise
+        except Exception as error:  # of reading and unpacking whatever is there
+            raise SourceError(f"{path.name} is damaged: {error}") from error
+        yield members
 
 
 def _recipes_for(
@@ -90,25 +87,13 @@ def _recipes_for(
             name: Recipe(wheel.folder + recipe.member, recipe.make)
             for name, recipe in wheel.recipes.items()
         }
-    found = {file.name: _outermost_member(members, file.name) for file in files}
+    # Archives tend to have a folder around everything: the outermost member of a path is meant.
+    ends = {file.name: f"/{file.name}" for file in files}
+    found = {
+        name: min((each for each in members if f"/{each}".endswith(end)), key=len, default=None)
+        for name, end in ends.items()
+    }
     return {name: Recipe(member, unchanged) for name, member in found.items() if member}
-
-
-def _outermost_member(members: Members, wanted: str) -> str | None:
-    """Return the member of that path; archives tend to have a folder around everything."""
-    matching = [name for name in members if name == wanted or name.endswith(f"/{wanted}")]
-    return min(matching, key=len, default=None)
-
-
-def _make_file(members: Members, recipe: Recipe, path: Path) -> bytes:
-    try:
-        stream = members[recipe.member]()
-        if stream is None:
-            raise KeyError(recipe.member)
-        with stream:
-            return recipe.make(stream.read(MEMBER_LIMIT))
-    except _signs_of_damage() as error:
-        raise SourceError(f"{path.name}: {recipe.member} is damaged: {error!r}") from error
 
 
 def data_root(folder: Path, inside: str) -> Path:
@@ -153,17 +138,14 @@ class LocalSource(NamedTuple):
         elif not self.path.is_dir():
             raise SourceError("no such file or folder")
         else:
-            root = data_root(self.path, self.inside)
             for file in files:
-                yield file, _content(root / file.name)
-
-
-def _content(path: Path) -> bytes:
-    try:
-        with path.open("rb") as stream:
-            return stream.read(MEMBER_LIMIT)
-    except OSError as error:
-        raise SourceError(f"cannot read {path}: {error.strerror}") from error
+                path = data_root(self.path, self.inside) / file.name
+                try:
+                    with path.open("rb") as stream:
+                        content = stream.read(MEMBER_LIMIT)
+                except OSError as error:
+                    raise SourceError(f"cannot read {path}: {error.strerror}") from error
+                yield file, content
 
 
 class RepositorySource(NamedTuple):

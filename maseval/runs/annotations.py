@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import UnionType
 from typing import Any, Literal, TypeVar, get_args
 from uuid import uuid4
 
@@ -37,10 +38,6 @@ _ATTEMPTS, _PAUSE = 50, 0.05
 StoredT = TypeVar("StoredT")
 
 
-class AnnotationError(ConfigurationError):
-    """A tag or a note that cannot be kept."""
-
-
 @dataclass(frozen=True)
 class Annotations:
     """Tags and a note that people have given to a run."""
@@ -54,7 +51,7 @@ class Annotations:
         tags = dict.fromkeys([*self.tags, *map(check_tag, add)])
         kept = tuple(tag for tag in tags if tag not in gone)
         if len(kept) > MAX_TAGS:
-            raise AnnotationError(f"{len(kept)} tags are too many; a run has at most {MAX_TAGS}")
+            raise ConfigurationError(f"{len(kept)} tags are too many; a run has at most {MAX_TAGS}")
         return replace(self, tags=kept)
 
     def with_note(self, text: str | None) -> "Annotations":
@@ -66,7 +63,7 @@ def check_tag(tag: str) -> str:
     """Return the tag without blanks around it; raises for what cannot be one."""
     name = " ".join(tag.split(" ")).strip()
     if not name or len(name) > MAX_TAG or visible(name) != name or set(name) & set(",\n\t"):
-        raise AnnotationError(
+        raise ConfigurationError(
             f"{excerpt(tag, MAX_TAG)!r} cannot be a tag; give 1 to {MAX_TAG} characters in one "
             "line, without commas and control characters"
         )
@@ -77,11 +74,11 @@ def check_note(text: str, what: str = "note") -> str:
     """Return the note with plain line ends; raises for what cannot be one."""
     note = text.replace("\r\n", "\n").rstrip()
     if len(note) > MAX_NOTE:
-        raise AnnotationError(
+        raise ConfigurationError(
             f"the {what} has {len(note):,} characters; it may have {MAX_NOTE:,} at most"
         )
     if note != visible(note):
-        raise AnnotationError(
+        raise ConfigurationError(
             f"the {what} {excerpt(note, 60)!r} has control characters; remove them"
         )
     return note
@@ -135,14 +132,11 @@ def change_annotations(
 ) -> Annotations:
     """Replace the tags and the note by what ``change`` makes of the present ones."""
     path = annotations_path(run)
-    try:
-        with _lock_beside(path):
-            before = read_annotations(run)
-            after = change(before)
-            if after != before:
-                write_json(path, {"tags": list(after.tags), "note": after.note})
-    except OSError as error:
-        raise RunWriteError(f"{path} cannot be written: {error}", errno=error.errno) from error
+    with _locked(path, f"{path} cannot be written"):
+        before = read_annotations(run)
+        after = change(before)
+        if after != before:
+            write_json(path, {"tags": list(after.tags), "note": after.note})
     return after
 
 
@@ -160,7 +154,7 @@ def change_note(
 
     def replace_note(present: Annotations) -> Annotations:
         if check and present.note != was:
-            raise AnnotationError(
+            raise ConfigurationError(
                 f"someone else has changed the note of {run} since; look at it, and enter yours "
                 "again"
             )
@@ -170,13 +164,22 @@ def change_note(
 
 
 @contextmanager
-def _lock_beside(path: Path) -> Iterator[None]:
-    """Lock a file that will be replaced, so that its lock is a file of its own."""
-    held = _wait_for(path.with_name(f".{path.name}.lock"), path)
+def _locked(path: Path, failure: str) -> Iterator[None]:
+    """Lock a file that will be replaced, so that its lock is a file of its own.
+
+    A disk that refuses is a ``RunWriteError`` that begins with ``failure``.
+    """
     try:
-        yield
-    finally:
-        held.release()
+        held = _wait_for(path.with_name(f".{path.name}.lock"), path)
+        try:
+            yield
+        finally:
+            held.release()
+    except OSError as error:
+        raise RunWriteError(
+            f"{failure}: {error.strerror or error}; make the folder writable, or use a copy of it",
+            errno=error.errno,
+        ) from error
 
 
 def _wait_for(guard: Path, path: Path) -> FolderLock:
@@ -212,34 +215,32 @@ class Remark:
         return f"{head}: {self.text}" if self.text else head
 
     def to_dict(self) -> dict[str, object]:
-        return {
-            "id": self.id,
-            **self.simulation._asdict(),
-            "message": self.message,
-            "opinion": self.opinion,
-            "outcome": self.outcome,
-            "text": self.text,
-            "written": self.written,
-        }
+        known = {**self.simulation._asdict(), **vars(self)}
+        return {key: known[key] for key in _FIELDS}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, object]) -> "Remark":
         """Return the remark that was stored; raises ``ValueError`` for what is none."""
-        names = ("id", "domain", "task_id", "text", "written")
-        texts = {name: stored.get(name) for name in names}
-        trial, message = stored.get("trial"), stored.get("message")
-        opinion, outcome = stored.get("opinion"), stored.get("outcome")
-        if (
-            not all(isinstance(each, str) for each in texts.values())
-            or type(trial) is not int
-            or not (message is None or type(message) is int)
-            or opinion not in (None, *get_args(Opinion))
-            or not (outcome is None or isinstance(outcome, str))
-        ):
+        parts: dict[str, Any] = {key: stored.get(key) for key in _FIELDS}
+        fits = all(isinstance(parts[key], kind) for key, kind in _FIELDS.items())
+        is_opinion = parts["opinion"] in (None, *get_args(Opinion))
+        if not fits or not is_opinion or bool in map(type, parts.values()):
             raise ValueError(f"not a remark: {excerpt(stored, 80)}")
-        key, domain, task_id, text, written = map(str, texts.values())
-        simulation = Simulation(domain, task_id, trial)
-        return cls(simulation, text, message, opinion, outcome, key, written)  # type: ignore[arg-type]
+        return cls(Simulation(*(parts.pop(key) for key in Simulation._fields)), **parts)
+
+
+_FIELDS: Mapping[str, type | UnionType] = {
+    "id": str,
+    "domain": str,
+    "task_id": str,
+    "trial": int,
+    "message": int | None,
+    "opinion": str | None,
+    "outcome": str | None,
+    "text": str,
+    "written": str,
+}
+"""The parts of a stored remark."""
 
 
 def read_remarks(run: str | os.PathLike[str]) -> list[Remark]:
@@ -269,26 +270,19 @@ def keep_remark(run: str | os.PathLike[str], remark: Remark) -> list[Remark]:
 
     One without a text and an opinion is removed. A remark to be replaced must still be of the time
     that the given one was ``written``, and a simulation has one opinion on its verdict; otherwise
-    somebody else was faster, and a ``AnnotationError`` says so.
+    somebody else was faster, and an error says so.
     """
     path = _path(run, REMARKS)
     text = check_note(remark.text, "remark").strip()
-    try:
-        with _lock_beside(path):
-            after = _with_remark(read_remarks(run), replace(remark, text=text))
-            content = json_bytes({"remarks": [each.to_dict() for each in after]})
-            if len(content) >= MOST_REMARKS:
-                raise AnnotationError(
-                    f"the remarks on {run} would take {len(content):,} bytes; {MOST_REMARKS:,} are "
-                    "the most, so remove some of them"
-                )
-            write_bytes(path, content)
-    except OSError as error:
-        raise RunWriteError(
-            f"the remark cannot be kept in {path}: {error.strerror or error}; make the folder "
-            "writable, or view a copy of it",
-            errno=error.errno,
-        ) from error
+    with _locked(path, f"the remark cannot be kept in {path}"):
+        after = _with_remark(read_remarks(run), replace(remark, text=text))
+        content = json_bytes({"remarks": [each.to_dict() for each in after]})
+        if len(content) >= MOST_REMARKS:
+            raise ConfigurationError(
+                f"the remarks on {run} would take {len(content):,} bytes; {MOST_REMARKS:,} are the "
+                "most, so remove some of them"
+            )
+        write_bytes(path, content)
     return after
 
 
@@ -301,7 +295,7 @@ def _with_remark(present: Sequence[Remark], remark: Remark) -> list[Remark]:
         for each in present
     )
     if not seen or rival:
-        raise AnnotationError(
+        raise ConfigurationError(
             f"someone else has changed the remarks on {remark.simulation} since; reload the page, "
             "and enter yours again"
         )

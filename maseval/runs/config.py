@@ -21,7 +21,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import MOST_SIMULATIONS, Simulation, TaskKey
 from maseval.core.recorded import mapping
 from maseval.core.storage.redaction import redact_by_name
-from maseval.core.task import BaseTaskQueue, ChosenSubset, Task
+from maseval.core.task import ChosenSubset, Task
 from maseval.core.task.queues import SUBSET
 
 CODE = "code"
@@ -69,16 +69,6 @@ def mark_of(config: Mapping[str, object]) -> str | None:
 def cell_of(config: Mapping[str, object]) -> dict[str, str]:
     """Return the level of each factor, by name, of a run that is a cell of a grid; else nothing."""
     return {name: str(level) for name, level in mapping(config, CELL).items()}
-
-
-def check_subset(queue: BaseTaskQueue, config: "RunConfig") -> None:
-    """Raise if results of chosen tasks would be recorded as those of all."""
-    if queue.subset is not None and config.subset is None:
-        raise ConfigurationError(
-            f"the results of the queue are an {queue.subset}, and the run's configuration does not "
-            "say so; open the folder with "
-            "{**config, **subset_config(queue.subset)}"
-        )
 
 
 @dataclass(frozen=True)
@@ -237,8 +227,15 @@ class RunConfig:
         before, after = _versions(self.values), _versions(new.values)
         if not before and after:
             return ["code: not recorded by the release that began the run"]
-        changed = [name for name in sorted(before | after) if before.get(name) != after.get(name)]
-        return [f"{name}: {_code_change(before.get(name), after.get(name))}" for name in changed]
+        changes = []
+        for name in sorted(before | after):
+            old, other = before.get(name), after.get(name)
+            if old is None or other is None:
+                changes.append(f"{name}: {'no longer imported, or not there' if old else 'new'}")
+            elif old != other:
+                versions = f"{old} -> {other}" if old.startswith("version ") else "changed"
+                changes.append(f"{name}: {versions}")
+        return changes
 
     def without_notes(self) -> dict[str, Any]:
         """Return everything but what results do not depend on."""
@@ -252,12 +249,6 @@ def _versions(values: Mapping[str, object]) -> dict[str, str]:
         **{name: str(each) for name, each in mapping(code, "files").items()},
         **{name: f"version {each}" for name, each in mapping(code, "distributions").items()},
     }
-
-
-def _code_change(before: str | None, after: str | None) -> str:
-    if before is None or after is None:
-        return "new" if before is None else "no longer imported, or not there"
-    return f"{before} -> {after}" if before.startswith("version ") else "changed"
 
 
 def _without_code(
@@ -289,7 +280,10 @@ def _settings(values: Mapping[str, object]) -> dict[str, object]:
 
 def _check_plan(values: Mapping[str, object]) -> None:
     tasks, trials = values.get("tasks"), values.get("trials")
-    if not isinstance(tasks, dict) or not all(_is_ids(ids) for ids in tasks.values()):
+    if not isinstance(tasks, dict) or not all(
+        isinstance(ids, list) and len({each for each in ids if isinstance(each, str)}) == len(ids)
+        for ids in tasks.values()
+    ):
         raise ConfigurationError(
             f"the configuration's 'tasks' is {_brief(tasks)}; give the task ids of each domain, "
             "which task_ids(tasks) lists"
@@ -311,14 +305,6 @@ def check_size(simulations: int) -> None:
             f"a run of {simulations:,} simulations or more is too large: {MOST_SIMULATIONS:,} is "
             "the most; split it into several runs, by tasks or by trials"
         )
-
-
-def _is_ids(ids: object) -> bool:
-    return (
-        isinstance(ids, list)
-        and all(isinstance(one, str) for one in ids)
-        and len(set(ids)) == len(ids)
-    )
 
 
 _ABSENT = object()
@@ -343,8 +329,8 @@ def _change(old: object, new: object) -> str:
     return f"{len(old)} -> {len(new)}, {', '.join(parts)}"
 
 
-def _brief(value: object, limit: int = 120) -> str:
+def _brief(value: object) -> str:
     if value is _ABSENT:
         return "(not set)"
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= limit else f"{text[: limit - 3]}..."
+    return text if len(text) <= 120 else f"{text[:117]}..."

@@ -41,7 +41,6 @@ from maseval.runs.log import (
     ContentKeys,
     DamagedRecord,
     LogContents,
-    SessionEnd,
     config_record,
     contents_of,
     report_in,
@@ -91,9 +90,7 @@ class RunFolder:
         self._writer: RecordWriter | None = None
         self._shared: tuple[object, str] | None = None
         self._keys: ContentKeys | None = None
-        self._used: tuple[float | None, int] | None = None
-        self._score: Score | None = None
-        self._verdicts: int | None = None
+        self._totals: dict[str, object] = {}
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "RunFolder":
@@ -196,11 +193,6 @@ class RunFolder:
         return self._stored.id
 
     @property
-    def first_config(self) -> bytes:
-        """The content of ``config.json`` as it should be."""
-        return self._stored.to_json()
-
-    @property
     def damage(self) -> list[str]:
         """Sentences on what is damaged, which stand before its numbers."""
         return damage_to_folder(self, self._stored)
@@ -253,14 +245,9 @@ class RunFolder:
         If a simulation was run or evaluated again, its last report is the one that counts; the
         others are among its ``attempts``.
         """
-        for simulation in self._ordered:
-            yield self.report(simulation)
-
-    @property
-    def _ordered(self) -> list[Simulation]:
         places = self._contents.places
         ordered = [one for one in self.planned if one in places]
-        return [*ordered, *sorted(places.keys() - self.planned)]
+        yield from map(self.report, [*ordered, *sorted(places.keys() - self.planned)])
 
     def report(self, simulation: Simulation) -> Report:
         """Return the report on one simulation."""
@@ -290,16 +277,11 @@ class RunFolder:
         for report, offset in zip(reports, offsets, strict=True):
             self._contents.place(Simulation.of(report), offset, report["status"])
 
-    def adopt(self, path: str | os.PathLike[str]) -> list[Simulation]:
-        """Add reports that were kept elsewhere, unless the simulation has a later one here.
+    def adopt(self, path: Path) -> tuple[list[Simulation], bool]:
+        """Add reports that were rescued, unless the simulation has a later one here.
 
-        For files that ``RunWriteError.rescued`` names. ``open`` adds those that were rescued beside
-        the log or to the temporary folder of this machine, and removes their files.
+        Returns those that were added, and whether all could be read.
         """
-        return self._adopt(Path(path))[0]
-
-    def _adopt(self, path: Path) -> tuple[list[Simulation], bool]:
-        """Add the reports of a file; return those added, and whether all could be read."""
         adopted, whole = [], True
         for record in rescued_reports(path):
             if record is None:
@@ -313,7 +295,7 @@ class RunFolder:
 
     def _take_over_rescued(self) -> None:
         for path in rescued_files(self.log, self.id):
-            adopted, whole = self._adopt(path)
+            adopted, whole = self.adopt(path)
             if adopted:
                 message = "%s: took over what was rescued to %s (reports: %d)"
                 logger.warning(message, self.path, path, len(adopted))
@@ -346,25 +328,25 @@ class RunFolder:
 
     def _warn_of_replaced(self, sources: Iterable[str], record: Mapping[str, object]) -> None:
         """Say once a run that a conversation is not recorded as it was."""
-        for source in sources:
-            if source not in self._replaced:
-                self._replaced.add(source)
-                logger.warning(
-                    "the value of %s occurs in task %s, trial %s, and is recorded as <redacted>. "
-                    "If it is not a secret, unset it and run that simulation again: a redacted "
-                    "conversation cannot be scored again",
-                    source,
-                    record["task_id"],
-                    record["repeat_idx"],
-                )
+        for source in sorted(set(sources) - self._replaced):
+            self._replaced.add(source)
+            logger.warning(
+                "the value of %s occurs in task %s, trial %s, and is recorded as <redacted>. If it "
+                "is not a secret, unset it and run that simulation again: a redacted conversation "
+                "cannot be scored again",
+                *(source, record["task_id"], record["repeat_idx"]),
+            )
 
-    def note_use(self, cost: float | None, tokens: int) -> None:
-        """Set what all sessions used together, for the lists of runs."""
-        self._used = cost, tokens
-
-    def note_score(self, pass_1: Score | None, verdicts: int) -> None:
-        """Set the score of all sessions together, for the lists of runs."""
-        self._score, self._verdicts = pass_1, verdicts
+    def note_result(
+        self,
+        pass_1: Score | None,
+        verdicts: int,
+        cost: float | None = None,
+        tokens: int | None = None,
+    ) -> None:
+        """Set the score of all sessions together and what they used, for the lists of runs."""
+        totals = {"cost": cost, "tokens": tokens, "verdicts": verdicts, "pass_1": pass_1}
+        self._totals = {key: value for key, value in totals.items() if value is not None}
 
     def close(self) -> None:
         """End the session and release the lock; may be called twice."""
@@ -451,27 +433,20 @@ class RunFolder:
                 if simulation in other.recorded and simulation not in self._contents.places:
                     self.append(other.report(simulation))
 
-    def _closing(self) -> SessionEnd:
+    def _closing(self) -> dict[str, object]:
+        """Return the line that ends a session, a ``SessionEnd``."""
         recorded = self.recorded
         ended = [recorded[one] for one in self.planned if one in recorded]
         failed = sum(status in NO_VERDICT_STATUSES for status in ended)
-        closing: SessionEnd = {
+        return {
             "kind": "closed",
             "at": now(),
             "done": len(ended) - failed,
             "failed": failed,
             "planned": len(self.planned),
             "config": self.config.values if self._extended else None,
+            **self._totals,
         }
-        if self._used is not None:
-            cost, closing["tokens"] = self._used
-            if cost is not None:
-                closing["cost"] = cost
-        if self._verdicts is not None:
-            closing["verdicts"] = self._verdicts
-        if self._score is not None:
-            closing["pass_1"] = self._score
-        return closing
 
     def _report_damage(self) -> None:
         if self.set_aside:

@@ -32,7 +32,6 @@ from maseval.runs.report_line import (
     BEGINNING,
     BYTE_ORDER_MARK,
     LINK,
-    Chain,
     Link,
     LogLine,
     Seal,
@@ -47,7 +46,7 @@ _KEPT = "log.jsonl"
 _UNREADABLE = (ValueError, KeyError, TypeError)
 _END_OF_HEAD = b', "shared": '
 _SHARED_ID = re.compile(_END_OF_HEAD + rb'"([^"]{0,64})"')
-_LONGEST_CONFIG = 64 << 20
+_LONGEST_CONFIG, _LONGEST_END = 64 << 20, 1 << 18
 _PIECE = 1 << 15
 
 
@@ -125,10 +124,6 @@ class LogContents:
     lines: dict[int, ReportLine] = field(default_factory=dict, compare=False)
     """Those of reports, by their offsets, as far as they are known."""
 
-    def add(self, record: Mapping[str, object], offset: int) -> None:
-        """Add one line; raises if it lacks what its kind requires."""
-        self.prepare(record, offset)()
-
     def place(self, simulation: Simulation, offset: int, status: str) -> None:
         """Note where a report is, in place of the one before it."""
         before = self.places.get(simulation)
@@ -204,41 +199,61 @@ class LogReading:
         *,
         read: Callable[[bytes], dict[str, object]] = read_head,
     ) -> None:
-        self.settled = LogContents()
-        """The contents of those lines that the next one has named."""
-        self.chain = Chain()
+        self._settled = LogContents()  # of those lines that the next one has named
         self._on_report = on_report
         self._read = read
         self._waiting: tuple[LogLine, dict[str, Any], Callable[[], None]] | None = None
         self._last: LogLine | None = None
+        self._intact = True  # the last line
+        self._begun = False  # some line has named the one before it
+        self._missing = 0  # lines that were found missing so far
 
     def take(self, line: LogLine) -> None:
         """Read one line."""
+        before, self._last = self._last, line
         try:
             record = self._read(line.text)
-            settle = self.settled.prepare(record, line.offset)
+            settle = self._settled.prepare(record, line.offset)
             named = Link.parse(record[LINK]) if LINK in record else None
         except _UNREADABLE as error:
             self._settle()
-            self.chain.skip(line)
+            self._intact = False
             if line.text.endswith(b"\n"):
                 self._note(line, _reason(error))
             else:
-                self.settled.torn = True
-        else:
-            found = self.chain.follow(line, named)
-            if found is not None:
-                self._note(found.line, found.reason)
-            self._settle(None if found is None else found.void)
-            intact = not (found and found.void is line)
-            self._waiting = (line, record, settle) if intact else None
-            if self._on_report is not None and record["kind"] == "report":
-                self._on_report(record, line.offset, self.settled.shared)
-        self._last = line
+                self._settled.torn = True
+            return
+        void = self._follow(before, line, named)
+        self._settle(void)
+        self._waiting = None if void is line else (line, record, settle)
+        if self._on_report is not None and record["kind"] == "report":
+            self._on_report(record, line.offset, self._settled.shared)
+
+    def _follow(self, before: LogLine | None, line: LogLine, named: Link | None) -> LogLine | None:
+        """Check the link that a line names, and return the line that does not count, if any."""
+        intact, self._intact = self._intact, True
+        if named is None:
+            if not self._begun:
+                return None
+            self._note(line, "it does not name the line before it, as others do")
+            return line
+        self._begun = True
+        expected = BEGINNING if before is None else before.link
+        gap = named.number - expected.number - self._missing
+        self._missing += gap
+        if gap > 0:
+            missing = "a line before it is" if gap == 1 else f"{gap} lines before it are"
+            self._note(line, f"{missing} missing")
+            return None
+        if before is None or not intact or (gap == 0 and named.hash == expected.hash):
+            return None
+        how = "added" if gap < 0 else "changed"
+        self._note(before, f"it was {how} after line {line.row} was written")
+        return before
 
     def snapshot(self) -> LogContents:
         """Return the contents as if the log ended here; reading may continue."""
-        known = self.settled
+        known = self._settled
         copied = replace(
             known,
             end=self._end,
@@ -247,36 +262,37 @@ class LogReading:
             damaged=list(known.damaged),
         )
         if self._waiting is not None:
-            copied.add(self._waiting[1], self._waiting[0].offset)
+            copied.prepare(self._waiting[1], self._waiting[0].offset)()
         return copied
 
     def finish(self, seal: Seal | None = None) -> LogContents:
         """Return the contents at the end of the log, which ``seal`` knows if a session closed."""
-        self.settled.end = end = self._end
+        found = self._settled
+        found.end = end = self._end
         row = 0 if self._last is None else self._last.row
-        found = None if seal is None else end_damage(end, seal, row, torn=self.settled.torn)
-        self._settle(self._last if seal and found and end.number == seal.end.number else None)
-        self.settled.damaged += [found] if found else []
-        return self.settled
+        damage = None if seal is None else end_damage(end, seal, row, torn=found.torn)
+        self._settle(self._last if seal and damage and end.number == seal.end.number else None)
+        found.damaged += [damage] if damage else []
+        return found
 
     @property
     def _end(self) -> Link:
         # Not with every line: hashing takes as long as a third of reading.
         if self._last is None:
-            return self.settled.end
+            return BEGINNING
         number, digest = self._last.link
-        return Link(number + self.chain.missing, digest)
+        return Link(number + self._missing, digest)
 
     def _settle(self, void: LogLine | None = None) -> None:
         if self._waiting is not None and self._waiting[0] is not void:
             line, record, settle = self._waiting
             settle()
             if record["kind"] == "report":
-                self.settled.lines[line.offset] = ReportLine.of(line)
+                self._settled.lines[line.offset] = ReportLine.of(line)
         self._waiting = None
 
     def _note(self, line: LogLine, reason: str) -> None:
-        self.settled.damaged.append(DamagedRecord(line.row, reason))
+        self._settled.damaged.append(DamagedRecord(line.row, reason))
 
 
 def end_damage(end: Link, seal: Seal, row: int, *, torn: bool = False) -> DamagedRecord | None:
@@ -295,12 +311,12 @@ def end_damage(end: Link, seal: Seal, row: int, *, torn: bool = False) -> Damage
     return None
 
 
-def last_record(path: Path, at_most: int = 1 << 18) -> dict[str, object]:
+def last_record(path: Path) -> dict[str, object]:
     """Return the last line if it is whole, short and as it was written, else nothing."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - at_most))
+            file.seek(max(0, size - _LONGEST_END))
             line = file.read().splitlines(keepends=True)[-1]
         return {} if seal_problem(line) else strict_json.loads_object(line)
     except (OSError, ValueError, IndexError):
@@ -312,7 +328,7 @@ def config_record(config: RunConfig, at: str) -> dict[str, object]:
     return {"kind": "extended", "at": at, "config": config.values, "sha256": config.sha256}
 
 
-def first_record(log: Path) -> dict[str, object] | None:
+def first_record(log: Path) -> dict[str, Any] | None:
     """Return the first line if it is the configuration of the run's start.
 
     Logs of earlier releases have no such line.

@@ -101,50 +101,6 @@ def lines_of(path: Path, after: LogLine | None = None) -> Iterator[LogLine]:
             offset += len(line)
 
 
-class Break(NamedTuple):
-    """A place where the chain does not hold; ``void`` is the line that does not count for it."""
-
-    line: LogLine
-    reason: str
-    void: LogLine | None
-
-
-class Chain:
-    """Follows the links of a log while it is read, from its start on.
-
-    ``missing`` is how many lines were found missing so far.
-    """
-
-    def __init__(self) -> None:
-        self._before: LogLine | None = None
-        self._intact = True
-        self._begun = False  # no line has named the one before it
-        self.missing = 0
-
-    def skip(self, line: LogLine) -> None:
-        """Go past a line that is damaged anyway."""
-        self._before, self._intact = line, False
-
-    def follow(self, line: LogLine, named: Link | None) -> Break | None:
-        """Check the link that a line names, and return the break in the chain, if there is one."""
-        before, intact = self._before, self._intact
-        self._before, self._intact = line, True
-        if named is None:
-            reason = "it does not name the line before it, as others do"
-            return Break(line, reason, line) if self._begun else None
-        self._begun = True
-        expected = BEGINNING if before is None else before.link
-        gap = named.number - expected.number - self.missing
-        self.missing += gap
-        if gap > 0:
-            missing = "a line before it is" if gap == 1 else f"{gap} lines before it are"
-            return Break(line, f"{missing} missing", None)
-        if before is None or not intact or (gap == 0 and named.hash == expected.hash):
-            return None
-        how = "added" if gap < 0 else "changed"
-        return Break(before, f"it was {how} after line {line.row} was written", before)
-
-
 SEAL = "seal.json"
 
 

@@ -12,7 +12,7 @@ from maseval.core.report import Report
 from maseval.core.storage.records import Rescue
 from maseval.core.task import AdaptiveTaskQueue, BaseTaskQueue, Task
 from maseval.core.task.queues import AgentData, SelectedRepetitions, TasksToRun, task_queue
-from maseval.runs.config import CODE, check_subset
+from maseval.runs.config import CODE
 from maseval.runs.exceptions import RunFolderError, RunWriteError
 from maseval.runs.folder import RunFolder
 
@@ -120,7 +120,13 @@ def run_into(
     if among is not None:
         round_of = frozenset(among)
         wanted, again = ([one for one in each if one in round_of] for each in (wanted, again))
-    recorded = _Unevaluated(folder, again)
+    unevaluated = frozenset(again)
+
+    def recorded(task: Task, trial: int) -> Report | None:
+        """Return the report whose evaluation failed, when its turn comes."""
+        one = Simulation.of_task(task, trial)
+        return folder.report(one) if one in unevaluated else None
+
     remaining = SelectedRepetitions(queue, _trials(queue, sorted([*wanted, *again])), recorded)
     recorder = RunRecorder(folder)
     benchmark.add_callback(recorder)
@@ -131,17 +137,6 @@ def run_into(
     if recorder.error is not None:
         raise recorder.error
     return reports
-
-
-class _Unevaluated:
-    """Reads the reports whose evaluation failed, each when its turn comes."""
-
-    def __init__(self, folder: RunFolder, again: Collection[Simulation]) -> None:
-        self._folder, self._again = folder, frozenset(again)
-
-    def __call__(self, task: Task, trial: int) -> Report | None:
-        one = Simulation.of_task(task, trial)
-        return self._folder.report(one) if one in self._again else None
 
 
 def _trials(queue: BaseTaskQueue, wanted: Iterable[Simulation]) -> dict[str, list[int]]:
@@ -161,7 +156,11 @@ def _check_fit(folder: RunFolder, queue: BaseTaskQueue, only: Collection[Simulat
             f"{type(queue).__name__} chooses tasks by the results of this process alone, so its "
             "run cannot be resumed; give a list of tasks or another queue"
         )
-    check_subset(queue, folder.config)
+    if queue.subset is not None and folder.config.subset is None:
+        raise ConfigurationError(
+            f"the results of the queue are an {queue.subset}, and the run's configuration does not "
+            "say so; open the folder with {**config, **subset_config(queue.subset)}"
+        )
     asked = [*(Simulation.of_task(task, 0) for task in queue.to_list()), *only]
     for simulation in asked:
         if simulation not in folder.planned:

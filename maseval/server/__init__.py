@@ -1,8 +1,7 @@
-"""Local servers that speak OpenAI's chat completions: models, scripts, recorded answers."""
+"""Local servers that speak OpenAI's chat completions: models, recorded answers."""
 
 from maseval.server.completion import Refusal
-from maseval.server.http import ChatServer
-from maseval.server.models import ModelServer, ScriptServer
+from maseval.server.http import ChatServer, ModelServer
 from maseval.server.replaying import ReplayServer, Served
 
 __all__ = [
@@ -10,6 +9,5 @@ __all__ = [
     "ModelServer",
     "Refusal",
     "ReplayServer",
-    "ScriptServer",
     "Served",
 ]

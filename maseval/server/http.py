@@ -1,4 +1,4 @@
-"""ChatServer: OpenAI's chat completions over HTTP, answered by a function.
+"""ChatServer: OpenAI's chat completions over HTTP, answered by a function, or by models.
 
 The server owns its connections: each has a thread, which ends with the connection. ``close`` waits
 for answers in progress as long as the server's patience lasts, and then hangs up.
@@ -17,11 +17,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
 from urllib.parse import unquote, urlsplit
 
-from maseval.core.exceptions import ConfigurationError
+from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.core.model import ModelAdapter
+from maseval.core.provider_errors import ProviderError
 from maseval.server.completion import (
     Completion,
     Refusal,
     RequestBody,
+    completion,
     encode,
     parse_request,
     read_body,
@@ -31,7 +34,7 @@ from maseval.server.completion import (
 _log = logging.getLogger(__name__)
 
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0", "::"})
-_CHAT = "/chat/completions"
+CHAT = "/chat/completions"
 _HEALTH = "/health"
 
 Answer = Callable[[RequestBody, Mapping[str, str]], Completion]
@@ -148,7 +151,7 @@ class _ChatHandler(BaseHTTPRequestHandler):
             # The rest of the request would be taken for the next one.
             self.close_connection = True
             raise
-        if not self._path.endswith(_CHAT):
+        if not self._path.endswith(CHAT):
             raise _no_such_path(self._path)
         origin = self.headers.get("Origin")
         if origin is not None and urlsplit(origin).hostname not in LOCAL_NAMES:
@@ -314,3 +317,70 @@ class ChatServer:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+# Not parameters of generation: who is asked, what is asked, and in which form to answer.
+_OF_THE_PROTOCOL = frozenset(
+    {*("model", "messages", "tools", "tool_choice", "stream", "stream_options")}
+)
+
+
+class ModelServer(ChatServer):
+    """Serves model adapters under their names; with scripted ones any framework runs for free."""
+
+    def __init__(self, *models: ModelAdapter, host: str = LOCAL, port: int = 0) -> None:
+        super().__init__(self._ask, lambda: list(self._served), host=host, port=port)
+        self._served: dict[str, ModelAdapter] = {}
+        for model in models:
+            self.add(model)
+
+    def add(self, model: ModelAdapter, name: str | None = None) -> str:
+        """Serve ``model`` under ``name``, by default its id; return the name."""
+        name = name or model.model_id
+        if self._served.setdefault(name, model) is not model:
+            raise ConfigurationError(
+                f"another model is already served as {name!r}; give one of them another name"
+            )
+        return name
+
+    def remove(self, name: str) -> None:
+        self._served.pop(name, None)
+
+    def _ask(self, request: RequestBody, headers: Mapping[str, str]) -> Completion:
+        name = str(request.get("model"))
+        model = self._served.get(name)
+        if model is None:
+            raise Refusal(
+                f"no model is served as {name!r}; available: {', '.join(self._served) or 'none'}",
+                status=HTTPStatus.NOT_FOUND,
+                code="model_not_found",
+            )
+        return _answer_of(model, request)
+
+
+def _answer_of(model: ModelAdapter, request: RequestBody) -> Completion:
+    """Ask ``model`` and return its answer in the protocol's form; its failures are refusals."""
+    params = {key: value for key, value in request.items() if key not in _OF_THE_PROTOCOL}
+    try:
+        response = model.chat(
+            request["messages"],
+            generation_params={key: value for key, value in params.items() if value is not None},
+            tools=request.get("tools"),
+            tool_choice=request.get("tool_choice"),
+        )
+    except ProviderError as error:
+        raise _refusal(error) from None
+    except MASEvalError as error:
+        # Not 500, after which clients would retry.
+        raise Refusal(str(error), status=422, code=type(error).__name__) from None
+    return completion(response, str(request.get("model")))
+
+
+def _refusal(error: ProviderError) -> Refusal:
+    wait = error.retry_after
+    return Refusal(
+        str(error),
+        status=error.status or (502 if error.transient else 422),
+        code=type(error).__name__,
+        headers={} if wait is None else {"Retry-After": f"{wait:g}"},
+    )

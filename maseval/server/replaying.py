@@ -11,17 +11,23 @@ its answer: ignored are delivery options, billing and user fields, keys, and eve
 import json
 import os
 import threading
-from abc import abstractmethod
+import urllib.error
+import urllib.request
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from email.message import Message
+from http import HTTPStatus
+from http.client import HTTPException
 from typing import Any, Literal, NamedTuple
+from urllib.parse import SplitResult, urlsplit
 
 from maseval.core.answer_cache import answer_cache
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.storage.redaction import REDACTED, redact
+from maseval.core.model import MAX_ANSWER_MB
+from maseval.core.storage import strict_json
+from maseval.core.storage.redaction import REDACTED, Secrets, environment_secrets, redact
 from maseval.server.completion import Completion, Refusal, RequestBody
-from maseval.server.http import LOCAL, ChatServer
-from maseval.server.upstream import Upstream
+from maseval.server.http import CHAT, LOCAL, LOCAL_NAMES, ChatServer
 
 NOT_RECORDED = "not_recorded"
 # Not one of those after which clients retry: 408, 409, 429, and all from 500 on.
@@ -42,69 +48,7 @@ class Served(NamedTuple):
 OnRequest = Callable[[Served], object]
 
 
-class PlayingServer(ChatServer):
-    """Counts and reports what became of each request; a subclass has ``_play``."""
-
-    def __init__(
-        self,
-        models: Callable[[], Iterable[str]],
-        on_request: OnRequest | None,
-        host: str,
-        port: int,
-    ) -> None:
-        self._on_request = on_request
-        self._lock = threading.Lock()
-        self._outcomes: Counter[str] = Counter()
-        self.under_way = 0
-        """The number of requests that an upstream has not answered yet."""
-        super().__init__(self._answer, models, host=host, port=port)
-
-    @property
-    def played(self) -> int:
-        """The number of answers that were there before."""
-        return self._outcomes["played"]
-
-    @property
-    def recorded(self) -> int:
-        return self._outcomes["recorded"]
-
-    @property
-    def misses(self) -> int:
-        """The number of requests to which there was no answer."""
-        return self._outcomes["missed"]
-
-    @property
-    @abstractmethod
-    def unused(self) -> list[str]:
-        """The names of the answers that were not requested."""
-
-    @abstractmethod
-    def _play(
-        self, request: RequestBody, headers: Mapping[str, str]
-    ) -> tuple[RequestOutcome, Completion, str]:
-        """Return what became of a request, its answer, and why it was not recorded."""
-
-    def _outcome_of(self, refusal: Refusal) -> RequestOutcome:
-        return "missed"
-
-    def _answer(self, request: RequestBody, headers: Mapping[str, str]) -> Completion:
-        outcome: RequestOutcome = "refused"
-        words = ""
-        try:
-            outcome, answer, words = self._play(request, headers)
-        except Refusal as refusal:
-            outcome, words = self._outcome_of(refusal), refusal.text
-            raise
-        finally:
-            with self._lock:
-                self._outcomes[outcome] += 1
-            if self._on_request is not None:
-                asked = str(request.get("model")), len(request["messages"])
-                self._on_request(Served(outcome, *asked, words))
-        return answer
-
-
-class ReplayServer(PlayingServer):
+class ReplayServer(ChatServer):
     """Plays answers by content: the same request gets the answer that was recorded for it.
 
     A request that was recorded several times gets its answers in turn, and then the first one
@@ -151,10 +95,15 @@ class ReplayServer(PlayingServer):
                 f"there are no recorded answers in {os.fspath(folder)!r}; record some with "
                 "--record --upstream URL"
             )
+        self._on_request = on_request
+        self._lock = threading.Lock()
+        self._outcomes: Counter[str] = Counter()
         self._asked: Counter[str] = Counter()
         self._played: set[str] = set()
         self._models: dict[str, None] = {}
-        super().__init__(lambda: list(self._models), on_request, host, port)
+        self.under_way = 0
+        """The number of requests that the upstream has not answered yet."""
+        super().__init__(self._answer, lambda: list(self._models), host=host, port=port)
         if self._upstream is not None and self._upstream.is_at(self.port, host):
             self._http.server_close()
             raise ConfigurationError(
@@ -163,16 +112,45 @@ class ReplayServer(PlayingServer):
             )
 
     @property
+    def played(self) -> int:
+        """The number of answers that were there before."""
+        return self._outcomes["played"]
+
+    @property
+    def recorded(self) -> int:
+        return self._outcomes["recorded"]
+
+    @property
+    def misses(self) -> int:
+        """The number of requests to which there was no answer."""
+        return self._outcomes["missed"]
+
+    @property
     def unused(self) -> list[str]:
         """The names of the files, without ``.json``, that were not requested."""
         return sorted(self.cache.entries() - self._played)
 
-    def _outcome_of(self, refusal: Refusal) -> RequestOutcome:
-        return "missed" if refusal.code == NOT_RECORDED else "refused"
+    def _answer(self, request: RequestBody, headers: Mapping[str, str]) -> Completion:
+        outcome: RequestOutcome = "refused"
+        words = ""
+        try:
+            outcome, answer, words = self._play(request, headers)
+        except Refusal as refusal:
+            outcome = "missed" if refusal.code == NOT_RECORDED else "refused"
+            words = refusal.text
+            raise
+        finally:
+            with self._lock:
+                self._outcomes[outcome] += 1
+            if self._on_request is not None:
+                asked = str(request.get("model")), len(request["messages"])
+                self._on_request(Served(outcome, *asked, words))
+        return answer
 
     def _play(
         self, request: RequestBody, headers: Mapping[str, str]
     ) -> tuple[RequestOutcome, Completion, str]:
+        """Return what became of a request, its answer, and why it was not recorded."""
         self._models[str(request.get("model"))] = None
         key = self.cache.key({"chat_completions": canonical(request)})
         if key is None:
@@ -318,3 +296,145 @@ def _number_calls(messages: list[_CanonicalMessage]) -> list[_CanonicalMessage]:
 
 def _hashable(value: object) -> object:
     return value if isinstance(value, str) else json.dumps(value)
+
+
+PLACEHOLDER = "no-key-needed"
+"""For clients that require a key."""
+
+_NO_KEYS = frozenset(
+    {PLACEHOLDER, "empty", "none", "dummy", "replay", "not-needed", "sk-no-key-required"}
+)
+_TELLING_HEADERS = frozenset({"authorization", "api-key", "x-api-key"})
+
+
+def client_key(headers: Mapping[str, str]) -> str | None:
+    """Return the key that a client sent, unless it is a placeholder."""
+    for name, value in headers.items():
+        if name.lower() in _TELLING_HEADERS:
+            key = value.removeprefix("Bearer ").removeprefix("bearer ").strip()
+            if key and key.lower() not in _NO_KEYS:
+                return key
+    return None
+
+
+_TIMEOUT = 600.0
+_MOST = int(MAX_ANSWER_MB * 1e6)
+_PASSED_ON = frozenset(
+    {*("api-key", "openai-organization", "openai-project", "openai-beta"), "http-referer"}
+    | {"x-title", "user-agent"}
+)
+# Headers that a client acts on, or quotes to the provider's support.
+_PASSED_BACK = ("retry-after", "retry-after-ms", "x-should-retry", "x-request-id")
+
+
+class Upstream:
+    """Forwards requests to a provider, with the client's key or, if it sent none, with ``key``.
+
+    The answer comes whole, even if the client wants it streamed.
+    """
+
+    def __init__(self, url: str, key: str | None = None) -> None:
+        self.key = key
+        self._address = _parts(url)
+        path = self._address.path.rstrip("/")
+        path = path if path.endswith(CHAT) else path + CHAT
+        self._url = self._address._replace(path=path).geturl()
+        near = self._address.hostname in LOCAL_NAMES
+        proxies = urllib.request.ProxyHandler({} if near else None)
+        self._opener = urllib.request.build_opener(proxies, _NoRedirects())
+
+    def keys(self, headers: Mapping[str, str]) -> tuple[str | None, str | None]:
+        """Return the keys that an exchange may contain: the server's and the client's."""
+        return self.key, client_key(headers)
+
+    def is_at(self, port: int, host: str) -> bool:
+        """Return True if a server on this machine at that address is the upstream."""
+        name = self._address.hostname
+        here = name == host or (name in LOCAL_NAMES and host in LOCAL_NAMES)
+        return here and self._address.port == port
+
+    def ask(self, request: RequestBody, headers: Mapping[str, str]) -> Completion:
+        """Return the provider's answer; its errors become refusals with the same text."""
+        body = {k: v for k, v in request.items() if k not in ("stream", "stream_options")}
+        question = urllib.request.Request(
+            self._url, json.dumps(body).encode(), self._headers(headers), method="POST"
+        )
+        try:
+            with self._opener.open(question, timeout=_TIMEOUT) as response:
+                return _parse_answer(response.read(_MOST + 1))
+        except urllib.error.HTTPError as error:
+            with error:
+                known = {*filter(None, self.keys(headers)), *environment_secrets()}
+                content = error.read(_MOST)
+                raise _refusal(error.code, error.headers, content, Secrets(known)) from None
+        except (OSError, HTTPException) as error:
+            reason = getattr(error, "reason", error)
+            if isinstance(reason, TimeoutError):
+                raise _unreachable("did not answer in time", HTTPStatus.GATEWAY_TIMEOUT) from None
+            raise _unreachable(f"cannot be reached ({reason})") from None
+
+    def _headers(self, headers: Mapping[str, str]) -> dict[str, str]:
+        sent = {name: value for name, value in headers.items() if name.lower() in _PASSED_ON}
+        key = client_key(headers)
+        if key is None and self.key is not None:
+            sent = {name: value for name, value in sent.items() if name.lower() != "api-key"}
+            sent["Authorization"] = f"Bearer {self.key}"
+        else:
+            sent |= {n: v for n, v in headers.items() if n.lower() == "authorization"}
+        return {**sent, "Content-Type": "application/json", "Accept": "application/json"}
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A key is only sent to the address it was given for."""
+
+    def redirect_request(self, *args: object, **options: object) -> None:
+        return None
+
+
+def _parts(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ConfigurationError(
+            f"the upstream {url!r} is not a valid URL; give one like https://api.openai.com/v1"
+        )
+    if parts.username is not None:
+        raise ConfigurationError(
+            "the upstream's URL contains a password; pass the key in an environment variable"
+        )
+    return parts
+
+
+def _parse_answer(content: bytes) -> Completion:
+    if len(content) > _MOST:
+        raise _unreachable(f"sent an answer of more than {MAX_ANSWER_MB:g} MB")
+    try:
+        answer = strict_json.loads(content)
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict):
+        raise _unreachable("sent an answer that is not a JSON object")
+    return answer
+
+
+def _refusal(status: int, headers: Message, content: bytes, secrets: Secrets) -> Refusal:
+    text = secrets.removed_from_text(content.decode("utf-8", "replace"))
+    try:
+        body = strict_json.loads(text)
+    except ValueError:
+        body = None
+    kept = {name: headers[name] for name in _PASSED_BACK if headers[name] is not None}
+    return Refusal(
+        text or f"the upstream answered with status {status}",
+        status=status if status >= HTTPStatus.BAD_REQUEST else HTTPStatus.BAD_GATEWAY,
+        code="upstream_error",
+        headers=kept,
+        body=body if isinstance(body, dict) else None,
+    )
+
+
+def _unreachable(words: str, status: int = HTTPStatus.BAD_GATEWAY) -> Refusal:
+    return Refusal(f"the upstream {words}", status=status, code="upstream_unreachable")

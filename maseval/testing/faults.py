@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import ChatResponse, chat_usage
 from maseval.server.completion import Completion, Refusal, completion
-from maseval.server.upstream import Upstream
+from maseval.server.replaying import Upstream
 from maseval.testing.provider_server import ProviderServer, Reply, Request
 
 SLOW_SECONDS = 5.0

@@ -1,6 +1,5 @@
 """``maseval replay-server`` as a process: what it prints, how it ends, and how it fails."""
 
-import json
 import re
 import signal
 import threading
@@ -8,8 +7,6 @@ from contextlib import contextmanager
 
 import pytest
 
-from maseval import commands
-from maseval.core.exceptions import ConfigurationError
 from maseval.server import ReplayServer
 from tests.cli.commandline import ended, maseval, started
 from tests.server.provider import ask, asking, provider, saying
@@ -135,32 +132,13 @@ def _asked_in_vain(url):
         ask(url, asking("three"))
 
 
-def test_a_script_is_served_to_any_model(tmp_path):
-    (tmp_path / "replies.json").write_text(json.dumps(["1", {"name": "look", "arguments": {}}]))
-    with running("--script", "replies.json", folder=tmp_path) as server:
-        first = ask(server.url, asking("hi") | {"model": "x"})
-        second = ask(server.url, asking("hi") | {"model": "y"})
-        third = ask(server.url, asking("hi"))
-        code, out, _ = server.end()
-
-    assert first.content == "1" and third.status == 422
-    assert second.json["choices"][0]["message"]["tool_calls"][0]["function"]["name"] == "look"
-    assert out.splitlines()[-1] == "2 played, 0 recorded, 1 missed, 0 never asked for"
-    assert code == 1
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "give either a folder of recorded answers or a script"),
-        (("answers", "--script", "x.json"), "give either a folder of recorded answers or a script"),
         (("nowhere",), "there are no recorded answers in 'nowhere'; record some with --record"),
         (("answers", "--record"), "give both or neither of record (--record) and upstream"),
         (("answers", "--upstream", "http://localhost:1/v1"), "give both or neither"),
         (("answers", "--record", "--upstream", "openai"), "'openai' is not a valid URL"),
-        (("--script", "x.json"), "cannot read the replies in 'x.json'"),
-        (("--script", "x.txt"), "not 'x.txt'"),
-        (("--script", "x.json", "--record"), "a script is only played"),
         (("answers", "--port", 99999), "cannot listen on 127.0.0.1:99999"),
         (("answers", "--host", "no.such.invalid"), "cannot listen on no.such.invalid"),
         (("file",), "file is not a folder"),
@@ -191,14 +169,3 @@ def test_a_port_in_use_and_the_server_as_its_own_upstream(answers):
     assert "give another port, or 0 for a free one" in used.stderr
     assert "the upstream is this server itself" in itself.stderr
     assert "Traceback" not in used.stderr + itself.stderr
-
-
-def test_the_command_is_a_function_too(answers, monkeypatch, tmp_path):
-    (tmp_path / "replies.json").write_text('["scripted"]')
-
-    with commands.replay_server(answers, port=0) as server:
-        assert ask(server.url, asking("one")).content == "1"
-    with commands.replay_server(script=tmp_path / "replies.json", port=0) as server:
-        assert ask(server.url, asking("one")).content == "scripted"
-    with pytest.raises(ConfigurationError, match="either a folder of recorded answers or a script"):
-        commands.replay_server()

@@ -5,20 +5,24 @@ import threading
 
 import pytest
 
+from maseval.core.exceptions import ConfigurationError
 from maseval.runs import (
+    Remark,
     RunFolder,
     RunFolderError,
     RunLockedError,
+    Simulation,
     change_note,
     change_tags,
+    keep_remark,
     list_runs,
     read_annotations,
+    read_remarks,
     run_state,
 )
 from maseval.runs.annotations import (
     MAX_NOTE,
     MAX_TAGS,
-    AnnotationError,
     annotations_path,
     change_annotations,
 )
@@ -46,36 +50,36 @@ def test_a_results_file_has_them_beside_it(tmp_path):
     file.write_text("{}")
 
     change_tags(file, ["published"])
+    keep_remark(file, Remark(Simulation("", "a", 0), "odd"))
 
     assert read_annotations(file).tags == ("published",)
+    assert [each.text for each in read_remarks(file)] == ["odd"]
     assert annotations_path(file) == tmp_path / "theirs.json.annotations"
+    assert (tmp_path / "theirs.json.remarks").exists()
     assert file.read_text() == "{}"
 
 
 def test_people_who_edit_at_the_same_time_lose_nothing(tmp_path):
     path = finished_run(tmp_path / "run", "a")
-    start = threading.Barrier(9)
+    names = {f"{name}{number}" for name in "abcdefgh" for number in range(5)}
+    start = threading.Barrier(8)
 
-    def tagging(name):
+    def write(name):
         start.wait()
-        for number in range(5):
-            change_tags(path, [f"{name}{number}"])
+        for each in sorted(each for each in names if each[0] == name):
+            change_tags(path, [each])
+            change_note(path, f"note of {name}")
+            keep_remark(path, Remark(Simulation("", "a", 0), each))
 
-    def noting():
-        start.wait()
-        for number in range(5):
-            change_note(path, f"note {number}")
-
-    threads = [threading.Thread(target=tagging, args=(name,)) for name in "abcdefgh"]
-    threads.append(threading.Thread(target=noting))
+    threads = [threading.Thread(target=write, args=(name,)) for name in "abcdefgh"]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
 
     found = read_annotations(path)
-    assert set(found.tags) == {f"{name}{number}" for name in "abcdefgh" for number in range(5)}
-    assert found.note == "note 4"
+    assert set(found.tags) == names == {each.text for each in read_remarks(path)}
+    assert found.note.startswith("note of ")
 
 
 def test_where_there_are_no_locks_editors_wait_for_each_other_as_well(tmp_path, monkeypatch):
@@ -108,7 +112,7 @@ def test_a_run_may_be_annotated_while_it_is_running_and_resumed_afterwards(tmp_p
 def test_what_cannot_be_a_tag_is_refused_and_nothing_is_written(tmp_path, tag):
     path = finished_run(tmp_path / "run", "a")
 
-    with pytest.raises(AnnotationError, match="cannot be a tag"):
+    with pytest.raises(ConfigurationError, match="cannot be a tag"):
         change_tags(path, ["good", tag])
 
     assert not annotations_path(path).exists()
@@ -117,11 +121,11 @@ def test_what_cannot_be_a_tag_is_refused_and_nothing_is_written(tmp_path, tag):
 def test_there_are_limits_to_tags_and_notes(tmp_path):
     path = finished_run(tmp_path / "run", "a")
 
-    with pytest.raises(AnnotationError, match="at most 50"):
+    with pytest.raises(ConfigurationError, match="at most 50"):
         change_tags(path, [f"t{number}" for number in range(MAX_TAGS + 1)])
-    with pytest.raises(AnnotationError, match="20,000 at most"):
+    with pytest.raises(ConfigurationError, match="20,000 at most"):
         change_note(path, "x" * (MAX_NOTE + 1))
-    with pytest.raises(AnnotationError, match="control characters"):
+    with pytest.raises(ConfigurationError, match="control characters"):
         change_note(path, "clear the screen: \x1b[2J")
 
 
@@ -129,7 +133,7 @@ def test_a_note_that_somebody_else_changed_is_not_overwritten_unseen(tmp_path):
     path = finished_run(tmp_path / "run", "a")
     change_note(path, "theirs")
 
-    with pytest.raises(AnnotationError, match="changed the note"):
+    with pytest.raises(ConfigurationError, match="changed the note"):
         change_note(path, "mine", was=None, check=True)
 
     assert read_annotations(path).note == "theirs"

@@ -1,7 +1,6 @@
 """Remarks of readers: kept beside the results, never in them."""
 
 import json
-import threading
 from dataclasses import replace
 
 import pytest
@@ -10,6 +9,7 @@ from maseval import frames
 from maseval.app.results.report import report
 from maseval.app.results.show import show
 from maseval.app.sharing.bundle import bundle, unbundle
+from maseval.core.exceptions import ConfigurationError
 from maseval.report.index import reading_note
 from maseval.runs import (
     Remark,
@@ -21,7 +21,7 @@ from maseval.runs import (
     read_remarks,
     run_state,
 )
-from maseval.runs.annotations import REMARKS, AnnotationError
+from maseval.runs.annotations import REMARKS
 from tests.report.reading import index_of
 from tests.runs.worlds import finished_run
 
@@ -46,16 +46,6 @@ def test_remarks_are_kept_beside_the_log_and_change_nothing_that_is_checked(run)
     assert run_state(run).state == "complete" and not RunFolder.read(run).damaged
 
 
-def test_a_results_file_has_them_beside_it(tmp_path):
-    file = tmp_path / "theirs.json"
-    file.write_text("{}")
-
-    keep_remark(file, Remark(ONE, "odd"))
-
-    assert (tmp_path / "theirs.json.remarks").exists()
-    assert [each.text for each in read_remarks(file)] == ["odd"] and file.read_text() == "{}"
-
-
 def test_a_remark_is_replaced_and_removed_and_a_blank_one_is_none(run):
     [kept] = keep_remark(run, Remark(ONE, "first"))
 
@@ -70,9 +60,9 @@ def test_what_somebody_else_changed_meanwhile_is_not_overwritten(run):
     [kept] = keep_remark(run, Remark(ONE, "theirs", opinion="agree", outcome="pass"))
     keep_remark(run, replace(kept, text="theirs, changed"))
 
-    with pytest.raises(AnnotationError, match="someone else"):
+    with pytest.raises(ConfigurationError, match="someone else"):
         keep_remark(run, replace(kept, text="mine"))
-    with pytest.raises(AnnotationError, match="someone else"):
+    with pytest.raises(ConfigurationError, match="someone else"):
         keep_remark(run, Remark(ONE, "no", opinion="disagree", outcome="pass"))
     keep_remark(run, Remark(ONE._replace(trial=1), opinion="disagree", outcome="pass"))
 
@@ -95,7 +85,7 @@ def test_a_damaged_file_is_reported_and_not_overwritten(run, content):
 
 @pytest.mark.parametrize("text", ["\x1b[2J", "\u202eback", "x" * 20_001])
 def test_what_cannot_be_a_remark_is_refused(run, text):
-    with pytest.raises(AnnotationError, match="the remark"):
+    with pytest.raises(ConfigurationError, match="the remark"):
         keep_remark(run, Remark(ONE, text))
 
     assert not (run / REMARKS).exists()
@@ -145,21 +135,3 @@ def test_they_are_shown_exported_and_bundled(run, tmp_path):
     assert "remarks.json" in bundled.manifest["files"]
     assert read_remarks(opened.path) == read_remarks(run)
     assert json.loads((opened.path / "remarks.json").read_text())
-
-
-def test_readers_who_write_at_the_same_time_lose_nothing(run):
-    start = threading.Barrier(8)
-
-    def write(name):
-        start.wait()
-        for number in range(5):
-            keep_remark(run, Remark(ONE, f"{name}{number}"))
-
-    threads = [threading.Thread(target=write, args=(name,)) for name in "abcdefgh"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    texts = {each.text for each in read_remarks(run)}
-    assert texts == {f"{name}{number}" for name in "abcdefgh" for number in range(5)}

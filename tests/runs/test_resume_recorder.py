@@ -36,7 +36,7 @@ def test_a_folder_that_vanishes_stops_the_run_and_loses_no_report(tmp_path, capl
     assert len(benchmark.reports) == 1
     [rescued] = caught.value.rescued
     again = RunFolder.open(tmp_path / "again", config("a", "b", trials=2))
-    assert again.adopt(rescued) == [Simulation("", "a", 0)]
+    assert again.adopt(rescued) == ([Simulation("", "a", 0)], True)
     assert len(again.missing()) == 3
     [adopted] = again.reports()
     assert adopted["config"]["benchmark"] == benchmark.reports[0]["config"]["benchmark"]
@@ -118,9 +118,9 @@ def test_a_rescued_evaluation_of_a_recorded_conversation_is_taken_over(tmp_path,
         rescue.close()
 
     with RunFolder.open(tmp_path / "run", config("a")) as folder:
-        assert folder.adopt(rescue.paths[0]) == [Simulation("", "a", 0)]
+        assert folder.adopt(rescue.paths[0])[0] == [Simulation("", "a", 0)]
         assert folder.unevaluated() == folder.missing() == []
-        assert folder.adopt(rescue.paths[0]) == []
+        assert folder.adopt(rescue.paths[0])[0] == []
 
 
 def test_a_temporary_folder_of_somebody_else_is_not_believed(tmp_path, full_disk, monkeypatch):

@@ -1,7 +1,5 @@
 """Models and scripts of this process, for programs that know only a base URL."""
 
-import threading
-
 import pytest
 
 from maseval import ScriptedModelAdapter, tool_call
@@ -13,7 +11,7 @@ from maseval.core.provider_errors import (
     ProviderConnectionError,
     RateLimitError,
 )
-from maseval.server import ModelServer, ScriptServer
+from maseval.server import ModelServer
 from tests.server.provider import ask, asking
 
 
@@ -92,31 +90,3 @@ def test_a_script_that_is_over_is_not_asked_again():
         reply = ask(server.url, asking("hi"))
 
     assert reply.status == 422 and reply.error["code"] == "ScriptExhaustedError"
-
-
-def test_a_script_is_served_under_any_name():
-    told = []
-    with ScriptServer(ScriptedModelAdapter(["1", "2", "3"]), on_request=told.append) as server:
-        replies = [ask(server.url, asking("hi") | {"model": name}) for name in ("x", "gpt-9")]
-
-    assert [(one.content, one.json["model"]) for one in replies] == [("1", "x"), ("2", "gpt-9")]
-    assert (server.played, server.misses, server.unused) == (2, 0, ["3"])
-    assert [one.outcome for one in told] == ["played", "played"]
-
-
-def test_a_script_gives_each_reply_once_however_many_ask():
-    script = ScriptedModelAdapter([str(number) for number in range(40)], delay_seconds=0.001)
-    heard = []
-    with ScriptServer(script) as server:
-        threads = [
-            threading.Thread(target=lambda: heard.append(ask(server.url, asking("hi")).content))
-            for _ in range(40)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        last = ask(server.url, asking("hi"))
-
-    assert sorted(map(int, heard)) == list(range(40))
-    assert last.status == 422 and (server.played, server.misses, server.unused) == (40, 1, [])

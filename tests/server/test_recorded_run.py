@@ -8,7 +8,7 @@ from maseval.benchmark.tau2.formats.message import assistant_message
 from maseval.benchmark.tau2.players.scripted import make_model, make_user
 from maseval.core import call_policy
 from maseval.server import ModelServer, ReplayServer
-from maseval.server.upstream import PLACEHOLDER
+from maseval.server.replaying import PLACEHOLDER
 from tests.interface.libraries import needing
 
 pytestmark = [pytest.mark.data, pytest.mark.slow, *needing("openai")]

@@ -22,13 +22,11 @@ from maseval.benchmark.tau2.rescoring.record import (
     SimulationRecord,
     open_record,
 )
-from maseval.benchmark.tau2.rescoring.remote import score_with_engine
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, rescore_record
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, RescoredSimulation
 from maseval.benchmark.tau2.scoring.judge import RememberingJudge
 from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.engine.engines import MappingEngine
-from maseval.core.engine.worker_setup import check_data
 from maseval.core.exceptions import MASEvalError
 from maseval.core.figures import percent
 from maseval.core.finding import read_findings
@@ -239,13 +237,12 @@ def certify(
     )
     forget_hashes()  # a certificate rests on the data files as they are now
     planned, seen = bool(whole.tasks or whole.planned), _Seen()
-    is_divided = engine is not None and data_dir is None
     found = rescore_record(
         whole,
         whole_split=planned and not partial,
         data_dir=data_dir,
         judge=judge,
-        assessed=score_with_engine(engine, check_data) if engine and is_divided else None,
+        engine=engine,
         on_item=seen.add,
     )
     wrong = record_findings(found)  # first: it refuses a plan that is too large to be listed

@@ -1,39 +1,245 @@
-"""RayEngine: runs on all cores of this machine, or on a cluster."""
+"""RayEngine: runs on all cores of this machine, or on a cluster that is there already."""
 
+import gc
 import logging
-import sys
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import os
+import signal
+import socket
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from importlib import import_module
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 from maseval.core.engine.dispatch import ProcessLostError
-from maseval.core.engine.engines import Job, MappedBatch
-from maseval.core.engine.parcel import pack, pack_for_worker, unpack
+from maseval.core.engine.engines import Job
+from maseval.core.engine.parcel import pack_by_value
+from maseval.core.engine.process import signal_handlers
 from maseval.core.engine.processes import usable_cores
 from maseval.core.engine.remote_workers import Limits, RemoteEngine, RemoteWorkers
 from maseval.core.engine.worker import Place, Worker
-from maseval.core.engine.worker_setup import (
-    CodeFacts,
-    ModuleSource,
-    check_code,
-    install,
-    own_modules,
-)
-from maseval.core.exceptions import ConfigurationError, WorkerDiedError
-from maseval.interface.ray.connection import (
-    LOCAL,
-    Head,
-    RayConnectionError,
-    check_address,
-    connect_ray,
-    load_ray,
-)
+from maseval.core.exceptions import ConfigurationError, MASEvalError, RunStoppedError
+from maseval.interface.extras import load
 
 logger = logging.getLogger(__name__)
+
+_AUTHENTICATION = "RAY_AUTH_MODE"
+LOCAL, AUTO, CLIENT = "local", "auto", "ray://"
+NAMESPACE = "maseval"
+
+# What a Ray of our own sets aside for large objects; a report has some 100 kB.
+_OBJECT_STORE = 200_000_000
+# Of a Ray of our own. Its workers would give way to every other program, and what is sent would
+# take a detour of half a millisecond through its store above 100 kB.
+_OWN_SETTINGS = {"worker_niceness": 0, "max_direct_call_object_size": 10_000_000}
+# On a busy machine Ray may not be up within the 30 s that it gives itself.
+_STARTS = 5
+# A unix socket's path has at most 107 characters, of which Ray's own names take about 65.
+_LONGEST_FOLDER = 40
+
+
+class RayConnectionError(MASEvalError, ConnectionError):
+    """There is no Ray at the address, or it cannot be started here."""
+
+
+def load_ray() -> ModuleType:
+    """Import Ray; raise if it is not installed."""
+    # Ray would ask, once per machine, whether it may send home what it is used for.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    ray = load("ray", extra="ray")
+    pack_by_value(ray.cloudpickle)
+    return ray
+
+
+def check_address(address: str) -> None:
+    """Raise unless it is an address that ``connect_ray`` understands."""
+    if address not in (LOCAL, AUTO) and not address.startswith(CLIENT):
+        raise ConfigurationError(
+            f"the address of Ray is {address!r}; give 'local' for this machine, 'auto' for the "
+            "cluster that this machine is part of, or ray://HOST:PORT"
+        )
+
+
+@contextmanager
+def connect_ray(address: str = LOCAL, processes: int | None = None) -> Iterator[ModuleType]:
+    """Connect to Ray for as long as the context is open.
+
+    A program that is connected already stays so, and its connection is used whatever the address.
+    """
+    ray = load_ray()
+    check_address(address)
+    if ray.is_initialized():
+        yield ray
+        return
+    with _silence(ray), _restore_authentication(ray):
+        # Ray handles SIGTERM in its own way, which would cut off how a run is stopped.
+        with signal_handlers({signal.SIGTERM: signal.getsignal(signal.SIGTERM) or 0}):
+            _init_ray(ray, address, processes)
+        try:
+            yield ray
+        finally:
+            # A handle that outlives its connection would end an actor of the next one: a Ray that
+            # is started anew numbers its actors as the one before did.
+            gc.collect()
+            ray.shutdown()
+
+
+class Head:
+    """The head of a cluster; a thread looks whether it is there, and ``check`` raises if it is not.
+
+    Ray itself would wait for a minute and then end this process from within, without a word of what
+    was recorded. A head that is started anew is given half of that. Where a call of Ray waits for
+    the head, so that nobody can check, the thread itself says what happened.
+    """
+
+    def __init__(self, place: tuple[str, int], between: float = 5.0, patience: float = 30.0):
+        self.is_lost = False
+        self._place, self._between, self._patience = place, between, patience
+        self._closed = threading.Event()
+        threading.Thread(target=self._watch, daemon=True, name="maseval-ray-head").start()
+
+    @classmethod
+    def of(cls, ray: ModuleType, address: str) -> "Head":
+        """Return the head that ``ray`` is connected to, by a client if the address is one's."""
+        is_client = address.startswith(CLIENT)
+        own = ray.get_runtime_context().gcs_address if not is_client else address[len(CLIENT) :]
+        host, _, port = own.rpartition(":")
+        return cls((host.strip("[]"), int(port)))
+
+    def check(self) -> None:
+        """Raise ``RunStoppedError`` if nothing has listened at the address for half a minute."""
+        if self.is_lost:
+            raise RunStoppedError(self._sentence)
+
+    def close(self) -> None:
+        self._closed.set()
+
+    def _watch(self) -> None:
+        answered = time.monotonic()
+        while not self.is_lost and not self._closed.wait(self._between):
+            try:
+                socket.create_connection(self._place, self._between).close()
+                answered = time.monotonic()
+            except OSError:
+                self.is_lost = time.monotonic() - answered >= self._patience
+        if self.is_lost and not self._closed.wait(2 * self._between):
+            logger.error(self._sentence)
+
+    @property
+    def _sentence(self) -> str:
+        return (
+            f"the connection to the head of the Ray cluster at {self._place[0]} was lost: nothing "
+            f"answers there for {self._patience:g} s; what was finished is recorded. Start the "
+            "cluster, and run the same command again to resume"
+        )
+
+
+@contextmanager
+def _restore_authentication(ray: ModuleType) -> Iterator[None]:
+    # A Ray of our own asks for a token. Asked of the next cluster, it would end every worker
+    # process at once: the head of that cluster is not let in to look after them.
+    before = os.environ.get(_AUTHENTICATION)
+    try:
+        yield
+    finally:
+        if os.environ.get(_AUTHENTICATION) != before:
+            os.environ.pop(_AUTHENTICATION, None)
+            if before is not None:
+                os.environ[_AUTHENTICATION] = before
+            inside = ray._raylet
+            inside.Config.initialize("")  # it reads the variables anew
+            inside.AuthenticationTokenLoader.instance().reset_cache()
+
+
+def _init_ray(ray: ModuleType, address: str, processes: int | None) -> None:
+    for left in reversed(range(_STARTS)):
+        try:
+            ray.init(**_options(address, processes))
+            return
+        except Exception as error:  # of many libraries below Ray
+            ray.shutdown()
+            if not left or not _may_be_slow(address, error):
+                raise RayConnectionError(_failure(address, error)) from error
+
+
+def _may_be_slow(address: str, error: Exception) -> bool:
+    # Our own Ray, or a cluster's server for clients, may only have taken too long.
+    return address == LOCAL or isinstance(error, ConnectionAbortedError)
+
+
+@contextmanager
+def _silence(ray: ModuleType) -> Iterator[None]:
+    """Keep Ray's messages in its own logs.
+
+    Of every process that dies it would print a traceback on standard output, where results belong.
+    """
+    logger, inside = logging.getLogger("ray"), ray._private.worker
+    before = logger.level, getattr(inside, "print_to_stdstream", None)
+    logger.setLevel(logging.ERROR)
+    inside.print_to_stdstream = lambda *args, **kwargs: None
+    try:
+        yield
+    finally:
+        logger.setLevel(before[0])
+        inside.print_to_stdstream = before[1]
+
+
+def _options(address: str, processes: int | None) -> dict[str, Any]:
+    quiet = {"log_to_driver": False, "configure_logging": False, "namespace": NAMESPACE}
+    if address != LOCAL:
+        return {"address": address, **quiet}
+    return {
+        "address": "local",
+        "num_cpus": processes,
+        "include_dashboard": False,
+        "object_store_memory": _OBJECT_STORE,
+        "_system_config": _OWN_SETTINGS,
+        **_folder(),
+        **quiet,
+    }
+
+
+def _folder() -> dict[str, str]:
+    # The folder of temporary files may be too long for Ray's sockets.
+    usual = os.environ.get("RAY_TMPDIR") or tempfile.gettempdir()
+    return {} if len(usual) <= _LONGEST_FOLDER else {"_temp_dir": "/tmp/ray"}
+
+
+_TOKEN_WAY = (
+    "give this machine the token of the head (`ray get-auth-token` prints it there) in "
+    "~/.ray/auth_token, or in the file that RAY_AUTH_TOKEN_PATH names, and set RAY_AUTH_MODE=token"
+)
+
+
+def _failure(address: str, error: Exception) -> str:
+    why = _first_line(error)
+    if type(error).__name__ == "AuthenticationError":
+        return f"Ray authenticates by token, and the token here is missing or wrong: {_TOKEN_WAY}"
+    if address == LOCAL:
+        return f"Ray cannot be started on this machine: {why}"
+    if address == AUTO and "Failed to connect" in why:
+        return f"the Ray cluster does not let this machine in, or is down ({why}); {_TOKEN_WAY}"
+    if address == AUTO:
+        return (
+            "this machine is not part of a Ray cluster; start one with `ray start --head`, or give "
+            f"ray://HOST:PORT: {why}"
+        )
+    return (
+        f"no Ray cluster answers at {address}; is the port that of its client server (10001)? If "
+        f"the cluster authenticates by token, {_TOKEN_WAY}: {why}"
+    )
+
+
+def _first_line(error: Exception) -> str:
+    # A server's own error is the last line of its traceback.
+    lines = [line for line in str(error).splitlines() if line.strip()] or [""]
+    return f"{type(error).__name__}: {lines[-1 if 'Traceback' in str(error) else 0]}"
+
 
 # Beside the one that waits: submits, and what is given up.
 _CALLS_AT_ONCE = 8
@@ -131,95 +337,6 @@ def _in_a_line(error: Exception) -> str:
     return (reasons or lines or [type(error).__name__])[0]
 
 
-Function = Callable[[Sequence[Any]], Any]
-
-# Ray repeats a task whose process died so often.
-_RETRIES = 2
-_WAY_FOR_VALUES = "give values that consist of plain data"
-
-
-class _TaskReply(NamedTuple):
-    """The reply of a task; without a result, the function raised an exception."""
-
-    place: str
-    facts: CodeFacts
-    result: bytes | None
-    problem: str
-
-
-def _apply(code: tuple[dict[str, ModuleSource], list[str]], work: bytes) -> _TaskReply:
-    install(*code)
-    ray = load_ray()
-    result, problem = None, ""
-    try:
-        function, values = unpack(work)
-        result = pack(function(values))
-    except Exception as error:  # for the driver to decide
-        problem = f"{type(error).__name__}: {error}"
-    return _TaskReply(ray.util.get_node_ip_address(), CodeFacts.here(), result, problem)
-
-
-class RayMap:
-    """Applies one function to batches of values, ``at_once`` of them at a time."""
-
-    def __init__(self, ray: ModuleType, function: Function, at_once: int) -> None:
-        self._ray = ray
-        self._function = function
-        self._at_once = at_once
-        self._code = ray.put((own_modules(), list(sys.path)))
-        self._task = ray.remote(num_cpus=1, max_retries=_RETRIES, scheduling_strategy="SPREAD")(
-            _apply
-        )
-        self._under_way: deque[tuple[Sequence[Any], Any]] = deque()
-
-    def over(self, batches: Iterable[Sequence[Any]]) -> Iterator[MappedBatch[Any, Any]]:
-        try:
-            for batch in batches:
-                self._under_way.append((batch, self._start(batch)))
-                if len(self._under_way) >= self._at_once:
-                    yield from self._next()
-            while self._under_way:
-                yield from self._next()
-        finally:
-            for _, reply in self._under_way:
-                with suppress(Exception):  # the connection may be what is gone
-                    self._ray.cancel(reply, force=True)
-
-    def _start(self, batch: Sequence[Any]) -> Any:
-        work = pack_for_worker("what is to be done", (self._function, batch), _WAY_FOR_VALUES)
-        return self._task.remote(self._code, work)
-
-    def _next(self) -> Iterator[MappedBatch[Any, Any]]:
-        batch, reply = self._under_way[0]
-        try:
-            yield self._receive(batch, reply)
-        except WorkerDiedError:
-            if len(batch) == 1:
-                raise
-            for value in batch:
-                yield self._receive([value], self._start([value]))
-        self._under_way.popleft()
-
-    def _receive(self, batch: Sequence[Any], reply: Any) -> MappedBatch[Any, Any]:
-        errors = self._ray.exceptions
-        try:
-            answer: _TaskReply = self._ray.get(reply)
-        except (errors.WorkerCrashedError, errors.NodeDiedError, errors.OutOfMemoryError) as error:
-            raise WorkerDiedError(
-                f"the process that worked on {batch[0]!s} died {_RETRIES + 1} times; find out what "
-                "kills it there: too little memory, or a library that crashes"
-            ) from error
-        except errors.RayError as error:
-            raise RayConnectionError(
-                f"the connection to Ray was lost ({type(error).__name__}); is the cluster up?"
-            ) from error
-        check_code(answer.place, answer.facts, CodeFacts.here())
-        if answer.result is None:
-            logger.info("on %s: %s", answer.place, answer.problem)
-        result = None if answer.result is None else unpack(answer.result)
-        return MappedBatch(batch, result, answer.place)
-
-
 MOST_DEATHS = 3
 # How long the start of the processes may take.
 _START_SECONDS = 600.0
@@ -268,19 +385,6 @@ class RayEngine(RemoteEngine):
         way = partial(ray_carrier, self.address, self.processes, self._connection)
         self._workers = RemoteWorkers(job, limits, way)
         return self._workers
-
-    def mapped(
-        self, function: Function, batches: Iterable[Sequence[Any]]
-    ) -> Iterator[MappedBatch[Any, Any]]:
-        """Yield the results of a function of batches, in their order; see ``MappingEngine``."""
-        with ExitStack() as own:
-            connection = own if self._connection is None else self._connection
-            ray = connection.enter_context(connect_ray(self.address, self.processes))
-            # Two for each core, so that none waits for the next; a Ray of our own has no others.
-            at_once = 2 * int(ray.cluster_resources().get("CPU", 1))
-            if self.address != LOCAL and self.processes is not None:
-                at_once = self.processes
-            yield from RayMap(ray, function, at_once).over(batches)
 
     def __getstate__(self) -> dict[str, object]:
         # The options of a run hold it, and are sent to the workers with its benchmark.

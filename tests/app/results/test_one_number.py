@@ -87,8 +87,8 @@ def finish(case):
     """End the session as a run does, which writes the number down for the list of runs."""
     with RunFolder.open(case, dict(RunFolder.read(case).config.values)) as folder:
         summary = show(case, explain=False).summary
-        folder.note_use(summary.cost, summary.tokens)
-        folder.note_score(summary.overall.pass_1, summary.overall.verdicts)
+        used = summary.cost, summary.tokens
+        folder.note_result(summary.overall.pass_1, summary.overall.verdicts, *used)
 
 
 def test_every_text_says_how_many_have_a_verdict(case, whole, tmp_path):

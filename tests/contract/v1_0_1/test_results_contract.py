@@ -18,7 +18,6 @@ from maseval.benchmark.tau2.metrics import by_convention, compute_run_metrics
 from maseval.benchmark.tau2.results import ResultsFormatError, export_results, read_results
 from maseval.benchmark.tau2.scoring.score import score_simulation
 from maseval.benchmark.tau2.texts.original import trial_seed
-from maseval.core.exceptions import OutputExistsError
 from maseval.core.model import ModelAdapter
 from maseval.core.report import Report
 from maseval.core.scripted import ScriptedModelAdapter
@@ -146,22 +145,17 @@ def run(user: str, seed: int = 7, **settings: Any) -> list[Report]:
     return benchmark.run(tasks)
 
 
-@pytest.mark.parametrize("directory", [False, True])
-def test_runs_are_written_in_the_form_of_their_release(data, cases, tmp_path, directory):
-    reports = [*run("user"), *run("broken")]
-    target = tmp_path / ("run" if directory else "results.json")
+def test_runs_are_written_in_the_form_of_their_release(data, cases, tmp_path):
+    target = tmp_path / "results.json"
 
-    summary = export_results(reports, target, directory=directory)
+    summary = export_results([*run("user"), *run("broken")], target)
 
     assert summary.written == 2 and not summary.omitted
     file = read_results(target)
     assert file.form == "1.0.1"
     assert len(list(file)) == 2
     head = json.loads(file.path.read_text())
-    written = head.get("simulations") or [
-        json.loads(each.read_text()) for each in (target / "simulations").iterdir()
-    ]
-    fine, failed = sorted(written, key=lambda each: each["termination_reason"], reverse=True)
+    fine, failed = head["simulations"]
     assert fine["termination_reason"] == "user_stop"
     assert failed["termination_reason"] == "infrastructure_error"
     assert failed["messages"] == [] and failed["reward_info"] is None
@@ -180,20 +174,10 @@ def test_runs_are_written_in_the_form_of_their_release(data, cases, tmp_path, di
     defaults = cases["info_defaults"]
     assert file.info["text_streaming_config"] == defaults["text_streaming_config"]
     assert fine["policy"] == file.info["environment_info"]["policy"]
-    expected = [key for key in order["results"] if key != "simulations" or not directory]
-    assert list(head) == expected
+    assert list(head) == order["results"]
     metrics = by_convention(file, 1)
     assert metrics["metrics"]["total_simulations"] == 1
     assert metrics["leaderboard"]["total_simulations"] == 2
-
-
-def test_a_folder_is_not_written_over(data, tmp_path):
-    reports = run("user")
-    export_results(reports, tmp_path / "run", directory=True)
-
-    with pytest.raises(OutputExistsError):
-        export_results(reports, tmp_path / "run", directory=True)
-    assert [each.name for each in tmp_path.iterdir()] == ["run"]
 
 
 def test_trials_have_the_recorded_seeds_and_so_do_exported_simulations(cases, data, tmp_path):

@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 
@@ -12,7 +11,6 @@ from maseval.commands import macs, tau2
 from maseval.runs import RunFolder
 from tests.damage import results_in
 from tests.interface.ray.conftest import CHECKOUT
-from tests.waiting import wait_until
 
 
 def test_a_branch_continues_in_the_workers_as_it_does_here(engine, tmp_path):
@@ -56,8 +54,7 @@ from tests.core.worlds import Shop, numbered, statuses
 for address in sys.argv[1:]:
     with RayEngine(address, processes=2) as engine:
         reports = Shop(num_workers=6).run(numbered(20), engine=engine)
-        sums = [each.result for each in engine.mapped(sum, [[1, 2], [3, 4]])]
-    print(len(reports), set(statuses(reports).values()), sums)
+    print(len(reports), set(statuses(reports).values()))
 """
 
 
@@ -75,11 +72,11 @@ def printed_with(*addresses):
 
 
 def test_a_program_outside_the_cluster_uses_it_as_a_client(nodes):
-    assert printed_with(nodes.client_address) == ["20 {'success'} [3, 7]"]
+    assert printed_with(nodes.client_address) == ["20 {'success'}"]
 
 
 def test_a_process_that_had_a_ray_of_its_own_can_use_a_cluster_afterwards(nodes):
-    assert printed_with("local", "auto") == 2 * ["20 {'success'} [3, 7]"]
+    assert printed_with("local", "auto") == 2 * ["20 {'success'}"]
 
 
 def test_a_missing_token_is_reported_as_such(nodes, tmp_path):
@@ -93,28 +90,3 @@ def test_a_missing_token_is_reported_as_such(nodes, tmp_path):
     )
 
     assert "Ray authenticates by token, and the token here is missing or wrong" in done.stderr
-
-
-ENDLESS = """
-import sys, time
-from pathlib import Path
-from maseval.interface.ray.engine import RayEngine
-
-def work(folder):
-    (Path(folder[0]) / "begun").touch()
-    time.sleep(3600)
-
-with RayEngine("auto", processes=1) as engine:
-    list(engine.mapped(work, [[sys.argv[1]]]))
-"""
-
-
-def test_ctrl_c_ends_scoring_at_once_whatever_is_at_work(nodes, tmp_path):
-    words = [sys.executable, "-c", ENDLESS, str(tmp_path)]
-    scoring = subprocess.Popen(words, cwd=CHECKOUT, stderr=subprocess.PIPE, text=True)
-    wait_until(lambda: scoring.poll() is not None or (tmp_path / "begun").exists())
-
-    scoring.send_signal(signal.SIGINT)
-    _, err = scoring.communicate(timeout=600)
-
-    assert err.splitlines()[-1:] == ["KeyboardInterrupt"], err

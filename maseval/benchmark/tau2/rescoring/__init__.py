@@ -1,9 +1,9 @@
 """Verdicts of recorded simulations, recomputed and compared with what their record says.
 
 ``record`` opens a results file, simulations or the reports of a run; ``rescore`` scores every
-simulation again (``verdict``, and in other processes ``remote``) and counts them among those that
-were planned; ``findings`` says what is wrong with a record. ``releases`` scores one record under
-several releases of tau2-bench, and says why verdicts change.
+simulation again (``verdict``) and counts them among those that were planned; ``findings`` says what
+is wrong with a record. ``releases`` scores one record under several releases of tau2-bench, and
+says why verdicts change.
 """
 
 from maseval.benchmark.tau2.rescoring.releases import (

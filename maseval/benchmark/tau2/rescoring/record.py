@@ -8,7 +8,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -77,10 +77,8 @@ def smallest_split(
     version: str | None = None,
 ) -> tuple[str, Sequence[str]] | None:
     """The smallest split of the domain that has all these tasks, and the ids of its tasks."""
-    wanted, splits = (
-        set(task_ids),
-        _splits(domain, None if data_dir is None else Path(data_dir), version),
-    )
+    wanted = set(task_ids)
+    splits = _splits(domain, None if data_dir is None else Path(data_dir), version)
     fitting = [(name, ids) for name, ids in splits.items() if wanted <= set(ids)]
     return min(fitting, key=lambda each: len(each[1]), default=None)
 
@@ -191,14 +189,14 @@ def open_record(
     if isinstance(source, str | os.PathLike):
         source = read_results(source)
     if isinstance(source, ResultsFile):
-        whole = _of_file(source, chosen, solo)
-        whole.size = source.size
+        whole = _describe_file(source)
+        items = _items_of_file(source, chosen, solo, whole)
     else:
         whole = SimulationRecord(iter(()))
-        whole.items = (item for each in source if (item := _item(each, chosen, solo, whole)))
+        items = (_item(each, chosen, solo, whole) for each in source)
     if version is not None:
         whole.version, whole.version_from = release_named(version).name, BY_OPTION
-    whole.items = (_in_release(item, whole.version) for item in whole.items)
+    whole.items = (_in_release(item, whole.version) for item in items)
     return whole
 
 
@@ -209,33 +207,27 @@ def _in_release(item: RecordItem, version: str | None) -> RecordItem:
     release = release_named(item.version if version is None else version)
     domain = release.domain(item.domain)
     if item.lenient and release is not DEFAULT_RELEASE:
-        domain = _world(item.domain.name, True, release.name)
+        domain = world_of(item.domain.name, release.name, True)
     return item._replace(domain=domain, version=release.name)
 
 
-def _of_file(file: ResultsFile, domain: Domain | None, solo: bool) -> SimulationRecord:
-    whole = SimulationRecord(iter(()), name=Path(file.path).name)
-    whole.items = _items(file, domain, solo, whole)
-    if file.layout != "lines":
-        # Forks write the form of v0.2.0, too; only a later one says something.
-        if file.form != DEFAULT_RELEASE.name:
-            whole.version, whole.version_from = file.form, BY_FORM
-        info = file.raw_info
-        environment = mapping(info, "environment_info")
-        trials = whole_number(info.get("num_trials"))
-        whole.domain_name = recorded_domain(info)
-        whole.tasks = file.tasks
-        whole.policy = text_or_none(environment.get("policy"))
-        whole.num_trials = trials if trials is not None and trials > 0 else None
-        whole.seed = whole_number(info.get("seed"))
-        whole.setup = _setup_of(info)
-    return whole
-
-
-def _setup_of(info: Mapping[str, object]) -> dict[str, Any]:
-    """Return who took part in a file and with which limits, and the hash of all that it says."""
+def _describe_file(file: ResultsFile) -> SimulationRecord:
+    """Return what a file says of itself: also its participants and limits, and a hash of it all."""
+    whole = SimulationRecord(iter(()), name=Path(file.path).name, size=file.size)
+    if file.layout == "lines":
+        return whole
+    # Forks write the form of v0.2.0, too; only a later one says something.
+    if file.form != DEFAULT_RELEASE.name:
+        whole.version, whole.version_from = file.form, BY_FORM
+    info = file.raw_info
+    trials = whole_number(info.get("num_trials"))
+    whole.domain_name = recorded_domain(info)
+    whole.tasks = file.tasks
+    whole.policy = text_or_none(mapping(info, "environment_info").get("policy"))
+    whole.num_trials = trials if trials is not None and trials > 0 else None
+    whole.seed = whole_number(info.get("seed"))
     sides = {side: mapping(info, f"{side}_info") for side in ("agent", "user")}
-    return {
+    whole.setup = {
         **{
             side: {key: text_or_none(given.get(key)) for key in ("implementation", "llm")}
             for side, given in sides.items()
@@ -243,16 +235,17 @@ def _setup_of(info: Mapping[str, object]) -> dict[str, Any]:
         **{key: info.get(key) for key in ("max_steps", "max_errors", "seed", "num_trials")},
         "info_sha256": hashlib.sha256(canonical_json(info).encode()).hexdigest(),
     }
+    return whole
 
 
-def _items(
+def _items_of_file(
     file: ResultsFile, domain: Domain | None, solo: bool, whole: SimulationRecord
 ) -> Iterator[RecordItem]:
     broken: list[ResultsFormatError] = []
     try:
         for record in file.records(broken.append):
             yield from _malformed_items(broken, domain or known_domain(record.domain), whole)
-            item = _of_record(record, domain, solo)
+            item = _item(record, domain, solo, whole)
             # A line that is a report of ours names its release.
             yield item._replace(version=record.version) if file.layout == "lines" else item
     except ResultsFormatError as error:  # of the file itself: it is cut off, or no JSON
@@ -287,20 +280,15 @@ def _item(
     domain: Domain | None,
     solo: bool,
     whole: SimulationRecord,
-) -> RecordItem | None:
+) -> RecordItem:
     if isinstance(each, RecordedSimulation):
-        return _of_record(each, domain, solo)
+        simulation = cast("Mapping[str, Any]", each.simulation)
+        world = domain or _domain_by_name(each.domain)
+        return RecordItem(simulation, world, solo or each.solo, cast("Any", each.verdict))
     if "repeat_idx" in each:
         report = cast("Report", each)
         return _of_report(report, simulation_of(report), domain, whole)
     return RecordItem(each, _require_domain(domain), solo, each.get("reward_info"))
-
-
-def _of_record(record: RecordedSimulation, domain: Domain | None, solo: bool) -> RecordItem:
-    simulation = cast("Mapping[str, Any]", record.simulation)
-    verdict = cast("Mapping[str, Any] | None", record.verdict)
-    world = domain or _domain_by_name(record.domain)
-    return RecordItem(simulation, world, solo or record.solo, verdict)
 
 
 def item_of_report(report: Report, simulation: Mapping[str, Any] | Omitted) -> RecordItem:
@@ -315,49 +303,39 @@ def _of_report(
     whole: SimulationRecord,
 ) -> RecordItem:
     parsed = Tau2Report(report)
+    version = parsed.release.name
     name = parsed.settings.get("domain") or parsed.metadata.get("domain")
     if domain is None and name:
-        domain = _world(str(name), parsed.lenient, parsed.release.name)
+        domain = world_of(str(name), version, parsed.lenient)
     models = [side.model_id for side in (*parsed.agents.values(), parsed.user) if side.model_id]
     whole.models.update(map(str, models))
     whole.version_from = BY_RUN if whole.version_from == BY_DEFAULT else whole.version_from
-    version = parsed.release.name
     shown = PrintedVerdict(str(report["status"]), parsed.kind, parsed.reward)
+    item = RecordItem({}, _require_domain(domain), version=version, shown=shown, code=parsed.code)
     if isinstance(simulation, Omitted):
         # The user's stop shows that it was no accident, whatever the record calls it.
         last = (cast("Tau2Message", each.raw) for each in parsed.simulation.messages[-1:])
         stop = [each for each in last if each.get("role") == "user" and is_user_stop(each)]
         named = {"task_id": simulation.task_id, "trial": simulation.trial, "messages": stop}
         problem = f"{simulation.status}: {simulation.reason.partition(':')[0]}"
-        found = _require_domain(domain)
-        return RecordItem(
-            named, found, problem=problem, version=version, shown=shown, code=parsed.code
-        )
-    read = format_texts_config(parsed.texts, digits=64) if parsed.texts else None
-    return RecordItem(
-        simulation,
-        _require_domain(domain),
-        parsed.solo,
-        simulation["reward_info"] or _shown_reward(shown),
-        parsed.lenient,
-        read,
-        version=version,
+        return item._replace(simulation=named, problem=problem)
+    recorded = simulation["reward_info"]
+    if not recorded and shown.kind in ("pass", "fail"):
+        # Its checks are not there, but its verdict is compared all the same.
+        passed = float(shown.kind == "pass")
+        recorded = {"reward": passed if shown.reward is None else shown.reward}
+    return item._replace(
+        simulation=simulation,
+        solo=parsed.solo,
+        recorded=recorded or None,
+        lenient=parsed.lenient,
+        texts=format_texts_config(parsed.texts, digits=64) if parsed.texts else None,
         wording=text_or_none(parsed.texts.get("name")),
-        shown=shown,
-        code=parsed.code,
     )
 
 
-def _shown_reward(shown: PrintedVerdict) -> Mapping[str, Any] | None:
-    """Return the verdict of a report whose checks are not there: it is compared all the same."""
-    if shown.kind not in ("pass", "fail"):
-        return None
-    return {"reward": float(shown.kind == "pass") if shown.reward is None else shown.reward}
-
-
-@cache
-def _world(name: str, lenient: bool, version: str | None = None) -> Domain:
-    """The same object each time, because what is known of a domain is kept by its identity."""
+def world_of(name: str, version: str | None, lenient: bool = False) -> Domain:
+    """Return a domain of a release; it is the same object each time, with what is known of it."""
     domain = release_named(version).domain(name)
     return domain.lenient if lenient else domain
 

@@ -4,23 +4,32 @@ Nothing that the record says of itself is believed. The tasks are those of the b
 planned simulation is accounted for: tasks times trials. What did not end as its release lets it
 end is a failure. What is missing or cannot be judged has no verdict: the number is over
 the others, and comes with the range that these leave open.
+
+An engine scores a large record in other processes, some simulations at a time. This process reads
+the record and adds the results up, in its order. Where another process raises an error, the same
+simulations are scored here. What needs a judge is scored here too.
 """
 
-from collections import Counter, defaultdict
+import uuid
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import repeat
+from itertools import islice, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.data_loader import data_fingerprint
+from maseval.benchmark.tau2.domains import DOMAINS, Domain, register_domain
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.rescoring.record import (
     RecordItem,
     SimulationRecord,
+    known_domain,
     planned_trials,
     smallest_split,
+    world_of,
 )
 from maseval.benchmark.tau2.rescoring.tasks import KnownTasks
 from maseval.benchmark.tau2.rescoring.verdict import (
@@ -32,6 +41,8 @@ from maseval.benchmark.tau2.rescoring.verdict import (
     rescore_simulation,
 )
 from maseval.benchmark.tau2.scoring.judge import RememberingJudge
+from maseval.core.engine.engines import MappingEngine
+from maseval.core.engine.worker_setup import check_data
 from maseval.core.outcome import Outcome, Score, Simulation, is_successful
 from maseval.core.recorded import whole_number
 from maseval.core.scoring_options import ScoringOptions
@@ -74,17 +85,11 @@ class RescoredRecord:
         self.record = record
         self.options = options or ScoringOptions()
         self.simulations: list[RescoredSimulation] = []
-        self.domains: dict[str, Domain] = {}
         self._whole_split = whole_split
         self.data_dir = None if data_dir is None else Path(data_dir)
         self.model = judge
         self._known: dict[str, KnownTasks] = {}
-        self._versions: dict[str, str | None] = {}
         self._unnumbered: Counter[tuple[str, str]] = Counter()
-
-    def add(self, item: RecordItem) -> RescoredSimulation:
-        """Judge one simulation."""
-        return self.judge(item).simulation
 
     def judge(self, item: RecordItem) -> RescoringResult:
         """Judge one simulation, with all that was found."""
@@ -93,8 +98,7 @@ class RescoredRecord:
 
     def place(self, item: RecordItem, assessed: RescoredSimulation) -> RescoredSimulation:
         """Add a simulation that was assessed already, perhaps elsewhere, in the record's order."""
-        self._versions.setdefault(item.domain.name, item.version)
-        self.known_tasks(item.domain)
+        self.known_tasks(item.domain, item.version)
         slot = assessed.slot._replace(trial=self._trial(item, assessed.slot.task_id))
         found = assessed if slot == assessed.slot else replace(assessed, slot=slot)
         self.simulations.append(found)
@@ -106,8 +110,7 @@ class RescoredRecord:
         One that stays ``alone`` is not to be placed: it is compared with no other, and the task is
         the one that it names.
         """
-        self._versions.setdefault(item.domain.name, item.version)
-        known = self.known_tasks(item.domain)
+        known = self.known_tasks(item.domain, item.version)
         named = str(item.simulation.get("task_id"))
         checked = None if alone else known.checked_task(named, item.recorded)
         meant = named
@@ -115,7 +118,10 @@ class RescoredRecord:
             meant = checked or known.embedded_task(self.record.tasks.get(named)) or named
         embedded = self.record.tasks.get(named) if self.options.embedded_tasks else None
         task = embedded if meant == named else known.raw(meant)
-        new = self._verdict(item, task)
+        strict = self.options.strict
+        new = rescore_simulation(
+            item, task, strict=strict, data_dir=self.data_dir, nl_model=self.model
+        )
         found = RescoredSimulation(
             Simulation(item.domain.name, meant, whole_number(item.simulation.get("trial")) or 0),
             named,
@@ -126,20 +132,19 @@ class RescoredRecord:
         )
         return RescoringResult(found, new, task)
 
-    def _verdict(self, item: RecordItem, task: Mapping[str, Any] | None) -> NewVerdict:
-        strict, model = self.options.strict, self.model
-        return rescore_simulation(item, task, strict=strict, data_dir=self.data_dir, nl_model=model)
-
-    def known_tasks(self, domain: Domain) -> KnownTasks:
-        self.domains[domain.name] = domain
+    def known_tasks(self, domain: Domain, version: str | None = None) -> KnownTasks:
+        """Return what is known of a domain's tasks; ``version`` counts when it is first asked."""
         if domain.name not in self._known:
-            version = self._versions.get(domain.name)
             self._known[domain.name] = KnownTasks(domain, self.data_dir, version)
         return self._known[domain.name]
 
+    @property
+    def domains(self) -> dict[str, Domain]:
+        return {name: known.domain for name, known in self._known.items()}
+
     def misfit(self, judged: RescoredSimulation) -> str | None:
         """Say that the task by which a simulation was judged is not that of its conversation."""
-        known = self.known_tasks(self.domains[judged.slot.domain])
+        known = self._known[judged.slot.domain]
         other = judged.checked_task or known.embedded_task(self.record.tasks.get(judged.named))
         if other in (None, judged.slot.task_id) or self.options.embedded_tasks:
             return None
@@ -151,7 +156,7 @@ class RescoredRecord:
     @property
     def version(self) -> str:
         """The release by whose rules it was judged."""
-        named = {version or release_named().name for version in self._versions.values()}
+        named = {each.version or release_named().name for each in self._known.values()}
         return " and ".join(sorted(named)) or release_named().name
 
     def _trial(self, item: RecordItem, task_id: str) -> int:
@@ -165,7 +170,7 @@ class RescoredRecord:
 
     @cached_property
     def domain(self) -> Domain | None:
-        return next(iter(self.domains.values())) if len(self.domains) == 1 else None
+        return next(iter(self.domains.values())) if len(self._known) == 1 else None
 
     @cached_property
     def slots(self) -> list[Simulation]:
@@ -207,11 +212,10 @@ class RescoredRecord:
         if self.split is not None or not self.record.has_plan:
             return {}
         found: dict[str, tuple[str, int, Sequence[str]]] = {}
-        for name, domain in self.domains.items():
-            known = self.known_tasks(domain)
+        for name, known in self._known.items():
             listed = {slot.task_id for slot in self.slots if slot.domain == name}
             ours = [task_id for task_id in listed if known.raw(task_id) is not None]
-            split = smallest_split(domain, ours, version=known.version) if ours else None
+            split = smallest_split(known.domain, ours, version=known.version) if ours else None
             if split is not None and (gone := [each for each in split[1] if each not in listed]):
                 found[name] = split[0], len(split[1]), gone
         return found
@@ -330,12 +334,6 @@ class RescoredRecord:
         return self.problems[NEEDS_JUDGE]
 
 
-Assessed = tuple[RecordItem, RescoredSimulation | None]
-"""An item, and what was found of it, if it was assessed elsewhere."""
-ScoreElsewhere = Callable[[RescoredRecord], Iterator[Assessed]]
-"""Goes through the items of a record, and assesses some or all of them."""
-
-
 def rescore_record(
     record: SimulationRecord,
     options: ScoringOptions | None = None,
@@ -344,20 +342,106 @@ def rescore_record(
     data_dir: AnyPath | None = None,
     judge: RememberingJudge | None = None,
     on_progress: Callable[[int], object] | None = None,
-    assessed: ScoreElsewhere | None = None,
+    engine: MappingEngine | None = None,
     on_item: Callable[[RecordItem, RescoredSimulation], object] | None = None,
 ) -> RescoredRecord:
     """Judge every simulation of a record; ``on_progress`` gets how many are done.
 
-    ``judge`` decides natural-language assertions. ``assessed`` yields all items in order; those
-    that it has assessed elsewhere are not judged here. ``on_item`` gets each with its new verdict.
+    ``judge`` decides natural-language assertions. ``engine`` is where a large record is scored,
+    unless it needs a judge or a ``data_dir``. ``on_item`` gets each item with its new verdict.
     """
     found = RescoredRecord(record, options, whole_split=whole_split, data_dir=data_dir, judge=judge)
-    through = assessed(found) if assessed else zip(record.items, repeat(None))
+    divided = engine and not judge and data_dir is None and record.size >= _WORTH_SHARING
+    through = _assessed_by(engine, found) if engine and divided else zip(record.items, repeat(None))
     for number, (item, judged) in enumerate(through, 1):
-        placed = found.add(item) if judged is None else found.place(item, judged)
+        placed = found.judge(item).simulation if judged is None else found.place(item, judged)
         if on_item is not None:
             on_item(item, placed)
         if on_progress is not None:
             on_progress(number)
     return found
+
+
+# From where on it is worth the start of other processes, and how many each gets at a time.
+_WORTH_SHARING, _AT_ONCE = 32 << 20, 16
+
+_WorldName = tuple[str, str, bool]
+"""A domain as another process finds it, as what is known of one is kept by its identity: its name,
+its release, and whether its tools are lenient."""
+_SentItem = tuple[_WorldName, RecordItem]
+_Checksums = Mapping[_WorldName, Mapping[str, str]]
+
+# For the record that a process worked on last.
+_last: dict[str, RescoredRecord] = {}
+
+
+@dataclass(frozen=True)
+class _BatchAssessor:
+    """Assesses some simulations without a judge, in whichever process it is.
+
+    ``tasks`` are those in the file, if they are needed, ``own`` the domains that are not maseval's,
+    and ``name`` is another for each record.
+    """
+
+    options: ScoringOptions
+    tasks: Mapping[str, Mapping[str, object]]
+    own: Sequence[Domain]
+    name: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    @classmethod
+    def of(cls, found: RescoredRecord) -> "_BatchAssessor":
+        record, options = found.record, found.options
+        tasks = record.tasks if options.embedded_tasks or options.remap_tasks else {}
+        names = {record.domain_name, options.domain, *(one.domain for one in record.planned)}
+        domains = [known_domain(name) for name in names]
+        own = [each for each in domains if each is not None and each.name not in DOMAINS]
+        return cls(options, dict(tasks), own)
+
+    def __call__(self, sent: Sequence[_SentItem]) -> tuple[list[RescoredSimulation], _Checksums]:
+        """Return what was found of them, and the checksums of the data that decided it."""
+        if self.name not in _last:
+            for domain in self.own:
+                register_domain(domain, replace=True)
+            _last.clear()
+            _last[self.name] = RescoredRecord(
+                SimulationRecord(iter(()), tasks=self.tasks), self.options
+            )
+        items = [bare._replace(domain=world_of(*world)) for world, bare in sent]
+        judged = [_last[self.name].assess(item).simulation for item in items]
+        return judged, {world: _checksums(world) for world, _ in sent}
+
+
+def _assessed_by(
+    engine: MappingEngine, found: RescoredRecord
+) -> Iterator[tuple[RecordItem, RescoredSimulation | None]]:
+    """Yield each item with what an engine found of it; None where it could not."""
+    ours: dict[_WorldName, Mapping[str, str]] = {}
+    waiting: deque[Sequence[RecordItem]] = deque()
+
+    def send() -> Iterator[list[_SentItem]]:
+        nowhere: Any = None  # what is known of a domain is not sent
+        while some := list(islice(found.record.items, _AT_ONCE)):
+            waiting.append(some)
+            yield [(_world_name(each), each._replace(domain=nowhere)) for each in some]
+
+    with ExitStack() as opened:
+        mapped = engine.mapped(_BatchAssessor.of(found), send())
+        opened.callback(getattr(mapped, "close", lambda: None))
+        for batch in mapped:
+            items = waiting.popleft()
+            judged, theirs = batch.result or (repeat(None), {})
+            for world, checksums in theirs.items():
+                if world not in ours:
+                    ours[world] = _checksums(world)
+                check_data(batch.place, checksums, ours[world])
+            yield from zip(items, judged, strict=False)
+
+
+def _world_name(item: RecordItem) -> _WorldName:
+    name, version = item.domain.name, str(item.version)
+    return name, version, item.domain is not world_of(name, version)
+
+
+def _checksums(world: _WorldName) -> Mapping[str, str]:
+    # Files of maseval's own domains are compared with these when they are read.
+    return data_fingerprint(world[0], version=world[1])

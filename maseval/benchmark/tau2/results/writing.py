@@ -1,6 +1,5 @@
 """Results written in the original's form, so that it can load, show and re-score them."""
 
-import json
 import logging
 import os
 import shutil
@@ -15,10 +14,8 @@ from maseval.benchmark.tau2.domains.releases import DEFAULT_RELEASE, Release, re
 from maseval.benchmark.tau2.formats.message import describe_overrides, without_overrides
 from maseval.benchmark.tau2.formats.simulation import RunInfo, SideInfo, UserInfo, with_keys
 from maseval.benchmark.tau2.results.layout import (
-    RESULTS_NAME,
     RUN_INFO,
     SIMULATION,
-    SIMULATIONS_NAME,
     TASK,
     check_form,
 )
@@ -70,7 +67,6 @@ def export_results(
     info: Mapping[str, object] | None = None,
     data_dir: AnyPath | None = None,
     overwrite: bool = False,
-    directory: bool = False,
 ) -> ExportSummary:
     """Write the reports of a run as a results file of the tau2-bench release it was run by.
 
@@ -85,11 +81,8 @@ def export_results(
         info: Takes precedence over what the reports say, key by key, in the file's ``info``.
         data_dir: A data folder other than the cache.
         overwrite: Replace a file that is there.
-        directory: Write a folder with a file for each simulation, which v1.0.1 can read as well.
     """
     target = Path(path)
-    if directory:
-        return _export_folder(reports, target, domain, dict(info or {}), data_dir)
     if target.exists() and not overwrite:
         raise OutputExistsError(f"{target} already exists; set overwrite=True to replace it")
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -107,29 +100,6 @@ def export_results(
         export.omitted,
         _list_omitted(target, export.omitted),
     )
-
-
-def _export_folder(
-    reports: Iterable[Report],
-    target: Path,
-    domain: str | Domain | None,
-    info: Mapping[str, object],
-    data_dir: AnyPath | None,
-) -> ExportSummary:
-    """The folder appears whole or not at all, and never in the place of another one."""
-    if target.exists():
-        raise OutputExistsError(f"{target} already exists; give the path of a new folder")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent) as name:
-        folder = Path(name) / target.name
-        (folder / SIMULATIONS_NAME).mkdir(parents=True)
-        with tempfile.TemporaryFile(dir=name) as spool:
-            export = _Export(spool, domain, data_dir)
-            for report in reports:
-                export.add(report)
-            export.write_folder(folder, info)
-        folder.rename(target)
-    return ExportSummary(target, export.domain.name, export.written, export.omitted, None)
 
 
 class _Export:
@@ -206,25 +176,6 @@ class _Export:
         return load_raw_task(self.domain, task_id, self._data_dir, version=self.release)
 
     def write(self, file: IO[bytes], info: Mapping[str, object]) -> None:
-        file.write(f'{{{self._head(info)},\n"simulations": [\n'.encode("ascii"))
-        self._spool.seek(0)
-        shutil.copyfileobj(self._spool, file)
-        more = self.release.rules.files.results
-        rest = "".join(f',\n"{key}": {strict_json.dumps(value)}' for key, value in more.items())
-        file.write(f"\n]{rest}}}\n".encode("ascii"))
-
-    def write_folder(self, folder: Path, info: Mapping[str, object]) -> None:
-        index = []
-        self._spool.seek(0)
-        for line in self._spool:
-            simulation = json.loads(line.rstrip(b",\n"))
-            name = f"{simulation['id']}.json"
-            (folder / SIMULATIONS_NAME / name).write_bytes(line.rstrip(b",\n"))
-            index.append(index_entry(simulation))
-        head = f'{{{self._head(info)},\n"simulation_index": {strict_json.dumps(index)}}}\n'
-        (folder / RESULTS_NAME).write_text(head, encoding="ascii")
-
-    def _head(self, info: Mapping[str, object]) -> str:
         if self._overridden:
             logger.warning(
                 "%d of %d simulations have answers of tools that the run's environment overrides; "
@@ -232,49 +183,39 @@ class _Export:
                 *(self._overridden, self.written),
             )
         form = self.release.rules.files
-        tasks = map(self._raw_task, self._task_ids)
-        checked_tasks = (check_form(TASK, task, "task") for task in tasks)
-        forms = [strict_json.dumps(with_keys({**task}, form.task)) for task in checked_tasks]
+        tasks = (check_form(TASK, self._raw_task(each), "task") for each in self._task_ids)
+        listed = ",\n".join(strict_json.dumps(with_keys({**task}, form.task)) for task in tasks)
         known = {"num_trials": self._num_trials, "seed": self._seed, **info}
         about = run_info(self._config, self.domain, known, self._data_dir, self.release)
-        listed = ",\n".join(forms)
-        return (
-            f'"timestamp": "{now()}",\n"info": {strict_json.dumps(form.run_info({**about}))},\n'
-            f'"tasks": [\n{listed}\n]'
+        head = (
+            f'{{"timestamp": "{now()}",\n"info": {strict_json.dumps(form.run_info({**about}))},\n'
+            f'"tasks": [\n{listed}\n],\n"simulations": [\n'
         )
-
-    def _note_release(self, report: Report) -> None:
-        found = release_of_report(report)
-        if self._release is None:
-            self._release = found
-        elif found.name != self._release.name:
-            raise ConfigurationError(
-                f"reports of tau2-bench {self._release.name} and {found.name}: a results file has "
-                "one release; export each by itself"
-            )
+        file.write(head.encode("ascii"))
+        self._spool.seek(0)
+        shutil.copyfileobj(self._spool, file)
+        rest = (f',\n"{key}": {strict_json.dumps(value)}' for key, value in form.results.items())
+        file.write(f"\n]{''.join(rest)}}}\n".encode("ascii"))
 
     def _note_domain(self, report: Report) -> None:
         name = environment_of(report).get("domain")
         if name is None:
             return
-        self._note_release(report)
+        release = release_of_report(report)
+        self._release = self._release or release
+        if release.name != self._release.name:
+            raise ConfigurationError(
+                f"reports of tau2-bench {self._release.name} and {release.name}: a results file "
+                "has one release; export each by itself"
+            )
         if self._domain is None:
-            chosen = domain_named(name)
-            self._domain = chosen if self._release is None else self._release.domain(chosen)
+            self._domain = self._release.domain(domain_named(name))
         elif name != self._domain.name:
             raise ConfigurationError(
                 f"reports of {self._domain.name} and {name}: a results file has one domain; "
                 'export each by itself, such as [r for r in reports if r["task"]["metadata"]'
                 f'["domain"] == "{name}"]'
             )
-
-
-def index_entry(simulation: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entry of a simulation in the index of a folder."""
-    keys = ("id", "task_id", "trial", "termination_reason", "agent_cost", "duration")
-    verdict = simulation.get("reward_info")
-    entry = {key: simulation.get(key) for key in keys}
-    return {**entry, "reward": None if verdict is None else verdict["reward"]}
 
 
 def _list_omitted(target: Path, omitted: list[Omitted]) -> Path | None:
@@ -327,19 +268,16 @@ def run_info(
     return check_form(RUN_INFO, {**gathered, **known}, "info")
 
 
-def _agent_args(agent: Mapping[str, Any]) -> Any:
-    """Return the arguments of the agent's model, with a policy that the original does not have."""
-    args, policy = agent.get("llm_args"), agent.get("reasoning_policy")
-    return args if policy is None else {**(args or {}), "reasoning_policy": policy}
-
-
 def _agent_info(agents: Mapping[str, Mapping[str, Any]], mode: str) -> SideInfo:
     only = next(iter(agents.values())) if len(agents) == 1 else {}
     ours = list(agents) == [_DEFAULT_AGENT]
+    args, policy = only.get("llm_args"), only.get("reasoning_policy")
+    if policy is not None:  # which the original does not have
+        args = {**(args or {}), "reasoning_policy": policy}
     return {
         "implementation": _AGENTS[mode] if ours else ", ".join(sorted(agents)) or "unknown",
         "llm": only.get("model_id"),
-        "llm_args": _agent_args(only),
+        "llm_args": args,
     }
 
 
@@ -351,12 +289,8 @@ def _user_info(
     release: Release,
 ) -> UserInfo:
     if not user:
-        return {
-            "implementation": "dummy_user",
-            "llm": None,
-            "llm_args": None,
-            "global_simulation_guidelines": None,
-        }
+        nothing: UserInfo = {"implementation": "dummy_user", "llm": None, "llm_args": None}
+        return {**nothing, "global_simulation_guidelines": None}
     # Guidelines that a run has changed are not the original's, so they are not reported as such.
     guidelines = (
         None

@@ -12,7 +12,6 @@ from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 
 # Several rules read the same texts of a conversation, one after the other.
 _REMEMBERED = 1024
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _TOKEN = re.compile(r"[#\w][\w.@'+-]*[\w]")
 _NUMBER = re.compile(r"(?<![\w.-])\d{8,12}(?![\w-])")
 OWNERS = ("user_id", "customer_id")
@@ -113,17 +112,6 @@ _TRANSFERS = _words(
     *("transfer", r"human\b", "escalat", "live agent", r"colleague"),
     r"(?:connect|hand|pass|put) you (?:over |through )?(?:to|with) an? ",
 )
-_WANTS_A_HUMAN = _words(
-    *("transfer", r"human\b", "supervisor", "real person", "representative", r"hand me\b"),
-    *(r"connect me\b", "escalat", "someone else", "manager"),
-)
-_NO_HUMAN = re.compile(
-    r"(?:n't|\b(?:no|not|never|without|hate|refuse|decline|dont)\b)"
-    r"(?:(?!\b(?:ask|possible|able|help))[^.!?,\n]){0,40}\b(?:transfer|human"
-    r"|hand me|hand(?:ed)? over|another (?:agent|person)|representative|connect me|supervisor"
-    r"|colleague|someone else|real person)",
-    re.IGNORECASE,
-)
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -147,15 +135,9 @@ def refusal(text: str) -> bool:
 @lru_cache(maxsize=_REMEMBERED)
 def sentences(text: str) -> tuple[str, ...]:
     """Return the sentences and lines of a text."""
-    return tuple(each for each in _SENTENCE.split(text) if each)
-
-
-def wants_a_human(text: str) -> bool:
-    return bool(_WANTS_A_HUMAN.search(text)) and not wants_no_human(text)
-
-
-def wants_no_human(text: str) -> bool:
-    return bool(_NO_HUMAN.search(text))
+    for end in (". ", "! ", "? "):
+        text = text.replace(end, f"{end[0]}\n")
+    return tuple(each for line in text.split("\n") if (each := line.strip()))
 
 
 def speaks_of_a_transfer(text: str) -> bool:

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from maseval.benchmark.tau2.app.running.tasks import domain_name
-from maseval.benchmark.tau2.rescoring import remote
+from maseval.benchmark.tau2.rescoring import rescore
 from maseval.commands import compare, tau2
 from maseval.core.engine import processes
 from maseval.core.exceptions import ConfigurationError
@@ -113,7 +113,7 @@ def test_a_run_in_it_is_scored_by_its_file(folder):
 
 
 def test_where_processes_cannot_import_its_file_a_large_run_is_judged_here(folder, monkeypatch):
-    monkeypatch.setattr(remote, "_WORTH_SHARING", 1)
+    monkeypatch.setattr(rescore, "_WORTH_SHARING", 1)
     monkeypatch.setattr(processes, "may_fork", lambda: False)
     tau2.run(domain="shop.py:SHOP", agent="gold", output="r")
 

@@ -3,8 +3,9 @@
 import pytest
 
 from maseval.benchmark.tau2.review.policy.confirming import explicit_yes, spell_amount, spell_date
-from maseval.benchmark.tau2.review.policy.consent import Meaning, find_consent, read_reply
+from maseval.benchmark.tau2.review.policy.consent import find_consent
 from maseval.benchmark.tau2.review.policy.rules import Broken, CannotTell
+from maseval.benchmark.tau2.review.replies import Meaning, read_reply
 from maseval.benchmark.tau2.review.talk import CallMoment, Talk
 
 CANCEL = {"name": "cancel_reservation", "arguments": {"reservation_id": "EHGLP3"}}
@@ -85,7 +86,7 @@ def test_a_no_in_many_words(text):
         ("Is that correct?", Meaning.QUESTION),
         ("Can you confirm the refund?", Meaning.QUESTION),
         ("My user id is mia_li_3668.", Meaning.UNCLEAR),
-        ("I'm not sure.", Meaning.UNCLEAR),
+        ("I'm not sure.", Meaning.NO),
         ("I want to make sure that I get the money.", Meaning.UNCLEAR),
     ],
 )

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from maseval.benchmark.tau2.certify import certify
-from maseval.benchmark.tau2.rescoring import remote
+from maseval.benchmark.tau2.rescoring import rescore
 from maseval.benchmark.tau2.results import read_results
 from maseval.commands import tau2
 from maseval.core.engine.engines import MappedBatch
@@ -41,8 +41,8 @@ class InTurn:
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
-    monkeypatch.setattr(remote, "_WORTH_SHARING", 1)
-    monkeypatch.setattr(remote, "_AT_ONCE", 4)
+    monkeypatch.setattr(rescore, "_WORTH_SHARING", 1)
+    monkeypatch.setattr(rescore, "_AT_ONCE", 4)
 
 
 @pytest.fixture(scope="module")

@@ -33,8 +33,7 @@ from maseval.benchmark.tau2.metrics import LEFT_OUT
 from maseval.benchmark.tau2.rescoring.findings import record_findings
 from maseval.benchmark.tau2.rescoring.releases import ReleaseTotals, ScoredUnder
 from maseval.benchmark.tau2.rescoring.releases import score_under as score_one_under
-from maseval.benchmark.tau2.rescoring.remote import score_with_engine
-from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, ScoreElsewhere, rescore_record
+from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, rescore_record
 from maseval.benchmark.tau2.rescoring.verdict import NEEDS_JUDGE
 from maseval.benchmark.tau2.scoring.judge import RememberingJudge
 from maseval.core.engine.engines import (
@@ -44,7 +43,6 @@ from maseval.core.engine.engines import (
     MappingEngine,
     ThreadEngine,
 )
-from maseval.core.engine.worker_setup import check_data
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
@@ -245,7 +243,6 @@ def score(
     judge_model: str | None = None,
     base_url: str | None = None,
     engine: AnyEngine = PROCESSES,
-    ray_address: str | None = None,
     processes: int | None = None,
     on_progress: Callable[[int], object] | None = None,
     **scoring: Unpack[ScoringKeywords],
@@ -262,10 +259,8 @@ def score(
         judge_model: Model that judges natural-language assertions, where the reward depends on
             them. Replies are kept with the run or beside the file, and nothing is asked twice.
         base_url: The address of an OpenAI-compatible server for the judge.
-        engine: Where: ``processes`` of this machine, which read large files in parts; ``threads``
-            for this process alone; or ``ray``, where all machines of the cluster must have the
-            files. A judge is asked in this process.
-        ray_address: For ``ray``: ``local``, ``auto`` or ``ray://HOST:PORT``.
+        engine: Where: ``processes`` of this machine, which read large files in parts, or
+            ``threads`` for this process alone. A judge is asked in this process.
         processes: How many judge at once; by default one for each core.
         on_progress: Gets the number of simulations judged so far of the file at hand.
         scoring: The fields of ``ScoringOptions``. Without ``data_version``, runs are scored by the
@@ -274,7 +269,7 @@ def score(
     """
     options = ScoringOptions(strict=strict, **scoring)
     scores = FilesRead[FileScore]()
-    with _assessor(chosen_engine(engine, ray_address, processes)) as assess:
+    with _connected(chosen_engine(engine, None, processes)) as connected:
 
         def judge(source: SimulationSource) -> FileScore:
             found = rescore_record(
@@ -282,7 +277,7 @@ def score(
                 options,
                 judge=judge_for(source, judge_model, base_url),
                 on_progress=on_progress,
-                assessed=assess,
+                engine=connected,
             )
             return FileScore(source.path, found, _count_beside(found, source, options, sound))
 
@@ -304,10 +299,10 @@ def _count_beside(
 
 
 @contextmanager
-def _assessor(engine: Engine) -> Iterator[ScoreElsewhere | None]:
-    """Yield the function with which an engine assesses simulations; None for this process.
+def _connected(engine: Engine) -> Iterator[MappingEngine | None]:
+    """Yield an engine that stays connected from one record to the next, if it can.
 
-    An engine that can stay connected from one record to the next does.
+    None is this process.
     """
     if isinstance(engine, ThreadEngine):  # judging needs the processor alone: threads gain nothing
         yield None
@@ -318,7 +313,7 @@ def _assessor(engine: Engine) -> Iterator[ScoreElsewhere | None]:
             "ones: it lacks mapped(); leave it out, or use 'processes'"
         )
     with engine if isinstance(engine, AbstractContextManager) else nullcontext():
-        yield score_with_engine(engine, check_data)
+        yield engine
 
 
 def score_under(

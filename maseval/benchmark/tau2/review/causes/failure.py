@@ -24,7 +24,7 @@ from maseval.benchmark.tau2.review import words
 from maseval.benchmark.tau2.review.explain.explanation import Explanation, format_value
 from maseval.benchmark.tau2.review.policy import check_case, forbidden_steps
 from maseval.benchmark.tau2.review.policy.confirming import TRANSFER_TEXT, TRANSFER_TOOL
-from maseval.benchmark.tau2.review.policy.consent import Meaning, read_reply
+from maseval.benchmark.tau2.review.replies import Meaning, read_reply
 from maseval.benchmark.tau2.review.talk import CallMade, Talk, Utterance, normalise
 from maseval.benchmark.tau2.scoring.case import Case
 from maseval.core.finding import Finding
@@ -92,7 +92,7 @@ class Conversation:
         reply, asked = self.last_words, self.talk.agent[-1:]
         if not reply or OUT_OF_SCOPE in reply or not asked:
             return None
-        at, text = asked[0]
+        at, text = asked[0].message_index, asked[0].text
         if any(made.message_index >= at for made in self.talk.calls):
             return None
         left = list(calls)

@@ -19,7 +19,7 @@ from maseval.core.finding import NOT_READ, Finding
 LOOKED_FOR = (
     "Looked for: empty turns, speaking as the agent, leaving in the same message as a yes, ids and "
     "addresses that nobody gave the user, and in failures choices against the task. "
-    "These were 11 of the 125 faults that readers noted in 180 conversations."
+    "These were 12 of the 125 faults that readers noted in 180 conversations."
 )
 """A sentence to stand above every number of faults."""
 _AGENT = re.compile(
@@ -64,8 +64,9 @@ def _silent_turns(conversation: Conversation) -> Iterator[Finding]:
 
 def _other_faults(conversation: Conversation) -> Iterator[Finding]:
     """Yield what is found by reading words."""
-    for at, text in conversation.talk.user:
-        said = next((each for each in words.sentences(text) if _AGENT.search(each)), None)
+    for turn in conversation.talk.user:
+        at = turn.message_index
+        said = next((each for each in words.sentences(turn.text) if _AGENT.search(each)), None)
         if said is not None:
             yield _fault("spoke as the agent", f"the user speaks as the agent: {said!r}", at)
     for value, at in conversation.invented_values():

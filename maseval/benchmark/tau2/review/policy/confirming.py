@@ -8,20 +8,25 @@ from maseval.benchmark.tau2.formats.message import spoken_text
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.consent import (
     Consent,
-    Meaning,
     Topic,
     done_since,
     find_consent,
-    read_reply,
 )
 from maseval.benchmark.tau2.review.policy.rules import (
     Answer,
     Broken,
     CannotTell,
     Kind,
+    Moment,
     Rule,
     rule,
     talk_rule,
+)
+from maseval.benchmark.tau2.review.replies import (
+    Meaning,
+    evades,
+    read_reply,
+    wishes_for_a_human,
 )
 from maseval.benchmark.tau2.review.talk import CallMoment, Talk, Utterance
 from maseval.benchmark.tau2.review.words import (
@@ -31,8 +36,6 @@ from maseval.benchmark.tau2.review.words import (
     speaks_of_a_transfer,
     spellings,
     telling_values,
-    wants_a_human,
-    wants_no_human,
 )
 
 TRANSFER_TOOL = "transfer_to_human_agents"
@@ -79,6 +82,8 @@ def _objection(consent: Consent, moment: CallMoment) -> Answer:
         return CannotTell("the user said yes to a message that did not ask for it")
     name = record(moment.call)
     if meaning is Meaning.UNCLEAR and consent.asked and consent.topic is Topic.THIS:
+        if declines(consent.question, consent.reply, moment):
+            return Broken("the user was asked and did not agree", values)
         return CannotTell("the user's reply is neither a yes nor a no")
     if meaning is Meaning.REQUEST and name is not None and mentions(consent.question.text, name):
         return CannotTell("the user demanded what the agent described without asking")
@@ -112,13 +117,15 @@ class Detail(NamedTuple):
     paraphrase: re.Pattern[str] | None = None
 
 
-Details = Callable[[CallMoment], Iterable[Detail]]
-
-
-def details_listed(domain: str, place: str, details: Mapping[str, Details]) -> Rule:
+def details_listed(
+    domain: str,
+    place: str,
+    kind: type[Moment],
+    details: Mapping[str, Iterable[Callable[[Moment], Iterable[Detail]]]],
+) -> Rule:
     """Make the rule that the parts of an action are named before the user's yes.
 
-    ``details`` yields those of a tool's call. It is enough that the user has named one.
+    ``details`` find those of a tool's call. It is enough that the user has named one.
     """
 
     @rule(f"{domain}.confirm.details", Kind.PROTOCOL, place=place, tools=details)
@@ -130,7 +137,8 @@ def details_listed(domain: str, place: str, details: Mapping[str, Details]) -> R
         said = words_before(moment, consent.reply.message_index)
         missing = [
             part
-            for part in details[moment.call["name"]](moment)
+            for find in details[moment.tool]
+            for part in find(moment.seen_as(kind))
             if not any(names(said, spelling) for spelling in part.spellings)
         ]
         unsaid = [p for p in missing if not (p.paraphrase and p.paraphrase.search(said))]
@@ -273,7 +281,7 @@ def _hands_over(tool: str) -> bool:
 def declines(question: Utterance, reply: Utterance, moment: CallMoment) -> bool:
     """Return True if a reply to a question about a call is a no, or puts the answer off."""
     if is_unclear(question, reply, moment):
-        return phrases.PUTS_OFF.search(reply.text) is not None
+        return evades(question.text, reply.text)
     return read_reply(reply.text, moment.call["name"]) is Meaning.NO
 
 
@@ -290,12 +298,12 @@ def transfer_is_wanted(domain: str, place: str) -> Rule:
     def require_wish(moment: CallMoment) -> Iterator[Answer]:
         """Nobody is transferred to a human against the user's last word on it."""
         for question, reply in moment.exchanges():
-            refused = phrases.NO_TRANSFER.search(reply.text) or wants_no_human(reply.text)
+            wish = wishes_for_a_human(reply.text)
             asked = [each for each in sentences(question.text) if "?" in each]
             offered = bool(asked) and speaks_of_a_transfer(asked[-1])
-            if refused or offered or wants_a_human(reply.text):
-                if refused or (offered and declines(question, reply, moment)):
-                    yield Broken("the user did not want a transfer", {"reply": reply.text})
+            if wish is False or (wish is None and offered and declines(question, reply, moment)):
+                yield Broken("the user did not want a transfer", {"reply": reply.text})
+            if offered or wish is not None:
                 return
 
     return require_wish

@@ -6,38 +6,24 @@ ask, and is the reply a yes, a no, or neither? A yes may be older than the last 
 user agreed to several actions at once or a refused call is repaired.
 """
 
-import re
-from collections.abc import Iterator
 from enum import Enum, auto
 from functools import lru_cache
 from typing import NamedTuple
 
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.review.policy import phrases
+from maseval.benchmark.tau2.review.replies import Meaning, read_reply
 from maseval.benchmark.tau2.review.talk import CallMoment, Utterance, once_per_call
 from maseval.benchmark.tau2.review.words import (
     asks,
     closes,
     mentions,
     record,
-    said_as,
     says_part_of_it,
     says_the_like,
     sentences,
     telling_values,
-    topic_words,
 )
-
-
-class Meaning(Enum):
-    """A reply to a proposal, by what it means for the action."""
-
-    YES = auto()
-    REQUEST = auto()  # an order in the user's own words: "cancel it"
-    CONDITION = auto()
-    QUESTION = auto()
-    NO = auto()
-    UNCLEAR = auto()
 
 
 class Topic(Enum):
@@ -46,79 +32,6 @@ class Topic(Enum):
     THIS = auto()  # it describes the call
     OTHER = auto()  # it is about another record
     OPEN = auto()  # it says neither: "shall I go ahead?"
-
-
-# Verbs that may stand for any action.
-_ANY_VERB = {"do", "make", "process", "charge", "finalize", "finalise"}
-
-
-@lru_cache(maxsize=4096)
-def read_reply(text: str, tool: str) -> Meaning:
-    """Say what a reply means for a call of a tool that was proposed; its last word on it counts."""
-    agreed = 0 if phrases.SHORT_YES.match(text) else -1
-    for start, clause in _clauses(text):
-        for found in phrases.YES.finditer(clause):
-            asked = clause[found.end() :].startswith("?")
-            if not asked and not phrases.TURNED.search(clause[: found.start()]):
-                agreed = start + found.start()
-                break
-    back = _last_refusal(text, tool)
-    if back >= 0 and back >= agreed:
-        if agreed >= 0 and _depends(text, back):
-            return Meaning.CONDITION
-        return Meaning.UNCLEAR if _last_order(text, tool) > back else Meaning.NO
-    if agreed >= 0:
-        return Meaning.CONDITION if _depends(text, agreed) else Meaning.YES
-    if _last_order(text, tool) >= 0:
-        return Meaning.REQUEST
-    return Meaning.QUESTION if text.rstrip().endswith("?") else Meaning.UNCLEAR
-
-
-def agrees(text: str) -> bool:
-    """Return True if a text says yes, to whatever was asked, and takes nothing back."""
-    return read_reply(text, "") is Meaning.YES
-
-
-def _last_refusal(text: str, tool: str) -> int:
-    """Return where the last words against a call begin, or -1."""
-    refusals = [found for found in phrases.TAKES_BACK.finditer(text) if _is_about(found, tool)]
-    refusals += [*phrases.DEFERS.finditer(text), *phrases.ASKS_SOMEBODY.finditer(text)]
-    return max((found.start() for found in refusals), default=-1)
-
-
-def _is_about(refusal: re.Match[str], tool: str) -> bool:
-    """Return True if a refusal is about a call: "do not change it" is no word against a booking."""
-    verbs = [verb.lower() for verb in refusal.groups() if verb]
-    if not verbs or verbs[0] in _ANY_VERB:
-        return True
-    topic = topic_words(tool)
-    return not topic or re.match(said_as(topic[0]), verbs[0]) is not None
-
-
-def _clauses(text: str) -> Iterator[tuple[int, str]]:
-    start = 0
-    for gap in phrases.REPLY_CLAUSE.finditer(text):
-        yield start, text[start : gap.start()]
-        start = gap.end()
-    yield start, text[start:]
-
-
-def _depends(text: str, agreed: int) -> bool:
-    """Return True if the sentence with the yes goes on with a condition."""
-    sentence = phrases.END.split(text[agreed + 1 :], maxsplit=1)[0]
-    return phrases.CONDITION.search(sentence) is not None
-
-
-def _last_order(text: str, tool: str) -> int:
-    """Return where the last order to do what a call does begins, or -1."""
-    return max((start for start, clause in _clauses(text) if _orders(clause, tool)), default=-1)
-
-
-def _orders(clause: str, tool: str) -> bool:
-    """Return True if a clause tells the agent to do what a call does."""
-    if clause.rstrip().endswith("?") or phrases.TURNED.search(clause):
-        return False
-    return says_the_like(clause, tool) or phrases.BIDS.search(clause) is not None
 
 
 def topic_of(text: str, moment: CallMoment) -> Topic:

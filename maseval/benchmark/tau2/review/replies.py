@@ -1,0 +1,368 @@
+"""Replies: what a user's answer to a proposal means, read by the grammar of short replies.
+
+A reply is written out in plain words first ("lemme", "don't", "nooo"), and taken apart into
+clauses. Each clause agrees, refuses, puts off, sets a condition, asks back, or does nothing of the
+kind; the last word on the proposal counts. Agreement is what is looked for: a short answer to a
+question without any word of it is no yes, in whatever words it declines.
+"""
+
+import re
+from collections.abc import Sequence
+from enum import Enum, auto
+from functools import lru_cache
+from typing import NamedTuple
+
+from maseval.benchmark.tau2.review.words import said_as, says_the_like, topic_words
+
+
+class Meaning(Enum):
+    """A reply to a proposal, by what it means for the action."""
+
+    YES = auto()
+    REQUEST = auto()  # an order in the user's own words: "cancel it"
+    CONDITION = auto()
+    QUESTION = auto()
+    NO = auto()
+    UNCLEAR = auto()
+
+
+# The long form of what people write in short.
+_LONG = {
+    **{"cannot": "can not", "can't": "can not", "won't": "will not", "let's": "let us"},
+    **{"lets": "let us", "lemme": "let me", "gimme": "give me", "wanna": "want to", "u": "you"},
+    **{"gotta": "have to", "gonna": "going to", "idk": "do not know", "dunno": "do not know"},
+    **{"nvm": "never mind", "nevermind": "never mind", "pls": "please", "plz": "please"},
+    **{"thx": "thanks", "ty": "thanks", "tmrw": "tomorrow", "tmr": "tomorrow", "brb": "wait"},
+    **{"noo": "no", "n": "no", "yess": "yes", "y": "yes", "k": "ok", "kk": "ok", "okay": "ok"},
+    **{"okey": "ok", "im": "i am", "ill": "i will", "cant": "can not", "wont": "will not"},
+    **{"kindly": "please", "ofc": "of course"},
+}
+_LONG |= {f"{verb}nt": f"{verb} not" for verb in ("do", "did", "does", "is", "was", "would")}
+_ENDINGS = {"n't": " not", "'m": " am", "'re": " are", "'ll": " will", "'d": " would"}
+_ENDINGS |= {"'ve": " have", "'s": " is"}
+_ENDING = re.compile("|".join(_ENDINGS))
+_STRETCHED = re.compile(r"([a-z])\1{2,}")
+_WORD = re.compile(r"[a-z\u00c0-\u024f']+|[#$]?\d[\w.]*")
+_SENTENCE = re.compile(r"(?<=[.!?])[\s\"')]+|\n+")
+_CLAUSE = re.compile(
+    r"[,;:()]\s| ?[\u2014\u2013] ?|\s-\s|\b(?=(?:but|however|though|although|except)\b)"
+)
+_DOTS = re.compile(r"\.{2,}")
+_SIGNS = re.compile("[\U0001f44d\U0001f44c\U0001f197\u2705\u2714\U0001f64c\U0001f4af]")
+_OPENING = (
+    r"^(?:(?:oh|ooh|um|uh|hmm+|well|actually|sorry|ah|so|and|but|ugh|er|then|please|just|now|ok|yes"
+    r"|yeah|sure|right|maybe|perhaps|only|whoa|hey|thanks|thank you|alright|fine|however|though) )*"
+)
+_THINKING = (
+    r"(?:think|consider|sleep on|reflect|decide|mull|ponder|consult|discuss|ask(?! (?:about|you|if"
+    r"|for|how))"
+    r"|check with|(?:talk|speak) (?:to|with|it) (?:my|our|the|her|him)|run (?:it|this|that)"
+    r"|clear it"
+    r"|get back to you|compare|weigh|look into|read|wait(?! for)|hear from|make up my mind)"
+)
+_LATER = (
+    r"(?:later|tomorrow|tonight|next \w+|another (?:day|time)|(?:some )?other (?:day|time)|soon"
+    r"|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:this|the|at the) weekend|in (?:a|an"
+    r"|\d+) \w+"
+    r"|(?:after|once|when|until|till|as soon as) (?:i|we|my|our|payday|he|she|they|the \w+)\b"
+    r"|first\b|payday)"
+)
+_WANTS = (
+    r"(?:(?:want|wish|like|going|please|really|think|able|yet) )?(?:(?:i|you|we|me) )?"
+    r"(?:(?:to|should) )?"
+)
+# What an agent is told to do or not to do; one that is caught may be another's action.
+_ACT = (
+    r"(?:proceed|go(?: ahead|$)|confirm|decide|commit|agree|accept|consent|authori[sz]e|approve"
+    r"|like (?:it|that)"
+    r"|want (?:it|that|this|them|you to)|(do|make|book|cancel|change|update|upgrade|modify|process"
+    r"|charge|exchange|return|finali[sz]e|add|open|close)"
+    r"(?: it| that| this| so| them| any(?:thing)?| (?:the|my|this|that) (?:\w+ )?(?:change|booking"
+    r"|order|flight|reservation|trip|return|exchange|account|card)\b))"
+)
+# What stops an action wherever it stands in a reply.
+_STOPS = re.compile(
+    rf"{_OPENING}(?:no|nope|nah|nay|negative|never)\b"
+    r"(?=$| (?:thanks?|i|not|way|sorry|wait|please|do|you|we|it|that|this|let|never|and|can|will"
+    r"|would|because|my|stop|keep|leave|just|no|sir|want|need|first|actually|really|but)\b)"
+    r"|\b(?:absolutely|certainly|definitely|surely|of course) not\b"
+    rf"|\bnot {_WANTS}{_ACT}"
+    rf"|{_OPENING}(?:wait(?! for)|pause|slow down|halt|desist|abort|stop(?! ?over)|pass|skip it"
+    r"|not (?:yet|today|now|so fast)|later)\b"
+    r"|\b(?:hold|hang) (?:on|off|up|it|that|fire|tight|your)\b|\bchanged? my mind"
+    r"|\bsecond thoughts?"
+    r"|\bnever mind\b|\b(?:forget|scratch|drop|skip|shelve|park|scrap) (?:it|that|about it|this)\b"
+    rf"|\b(?:let|allow|permit) (?:me|us) (?:to )?(?:\w+ )?{_THINKING}"
+    r"|\bleave (?:it|that|them|everything|things)\b(?! to you)"
+    r"|\bkeep (?:it|everything|things|them) (?:as|the way|like)"
+    rf"|\brather (?:not(?= {_ACT})|wait|leave|keep|hold)\b"
+    rf"|\bbefore (?:you|we|i)(?: can)? (?:\w+ )?{_ACT}|\bsays no\b"
+)
+# What does so in an answer that has not agreed, or beside the yes.
+_DOUBTS = re.compile(
+    r"\bnot (?:\w+ )?(?:yet|today|tonight|now(?! that)|sure|ready|certain|convinced|keen|interested"
+    r"|comfortable|happy|really|quite|necessary|decided|for me|for now|for the time"
+    r"|at (?:this|the|all)|in (?:a position|agreement|favou?r))\b|(?<!if )\bnot$"
+    rf"|\b(?:need|have|want|like|wish|going|must|should|better|will|rather|prefer)"
+    rf" (?:(?:some |more |a little )?time )?(?:to )?(?:\w+ )?{_THINKING}"
+    r"|\b(?:an|some )?other (?:day|time)\b|\bneed (?:a |some |more |bit ){0,3}(?:time|moment|minute"
+    r"|day)\b|\bstill (?:thinking|deciding)"
+    r"|\b(?:one|just|another|wait) (?:a |an |one |some |bit |more ){0,2}(?:sec|second|moment|minute"
+    r"|min)\b"
+    r"|\bgive me (?:till|until|time|(?:\w+ )?(?:\w+ )?(?:sec|second|moment|minute|min|hour"
+    r"|day)s?\b)"
+    r"|\b(?:(?:get|come|circle) back to|let) you(?: know)?\b|\b(?:maybe|perhaps) later\b"
+    r"|\b(?:will|would) (?:have to )?(?:\w+ )?(?:pass|decline|refuse|skip)\b"
+    r"|\b(?:refuse[ds]?|decline|withheld)\b|\b(?:until|do it|decide) (?:tomorrow|later)"
+    rf"|\bwould (?:like|want|prefer) (?:it |that )?{_LATER}"
+)
+_PUT_OFF = re.compile(rf"^(?:but |only |maybe |perhaps |just |please |do it )*{_LATER}")
+_PUTS_OFF_BUT = re.compile(rf"^but\b.*\b(?:{_LATER}|{_THINKING})")
+_ASKS_SOMEBODY = re.compile(
+    r"\b(?:ask|check|consult|discuss|talk|speak|spoke|run|clear|decid)\w{0,6} (?:\w+ ){0,4}"
+    r"(?:my|our|the) (?:\w+ )?(?:wife|husband|partner|spouse|boss|son|daughter|mom|mum|dad|mother"
+    r"|sis|bro|hubby|parents?|gf|bf|accountant|father|brother|sister|friends?|family|room ?mate"
+    r"|manager|colleagues?|kids?|girlfriend|boyfriend|fianc\w{1,3}|team|calendar|schedule|budget"
+    r"|bank)\b"
+)
+_CONDITION = re.compile(
+    r"\b(?:only if|as long as|so long as|provided (?:that|it|you|there|the)\b|assuming|unless"
+    r"|on (?:the )?condition|(?<!even )(?<!m\u00eame )if (?:it|that|this|there|you|the|i|so)\b)"
+)
+# Words that agree wherever they stand in a clause, unless it turns them.
+_AGREES = re.compile(
+    r"\b(?:yes|yeah|yea|yep|yup|oui|s\u00ed|aye|affirmative|absolutely|definitely|certainly|indeed"
+    r"|exactly|of course|by all means|agreed|approved|confirmed|go ahead|go for it|do (?:it|so"
+    r"|that)"
+    r"|please do(?! not)|proceed(?:ing)?|make it (?:so|happen)|you got it|you choose|lgtm"
+    r"|sign me up"
+    r"|count me in|very well|as you (?:say|wish|like)|for sure|fire away|carry on|go on"
+    r"|i am in$|be my guest|why not|no objections?|sounds like a plan|please go on"
+    r"|i (?:would )?(?:also |do |hereby |fully |gladly |would ){0,2}(?:like to )?"
+    r"(?:confirm|accept|approve|authori[sz]e|agree|consent)|i (?:do|am|may)$"
+    r"|i (?:do |really |would |will |much |so ){0,2}(?:want|wish|like|love|take|appreciate|welcome"
+    r"|instruct)"
+    r" (?:it|that|this|them|those|both|you|so)$|if you (?:would|could|please|will)(?: be so kind)?$"
+    r"|(?:^|i am )(?:\w+ )?(?:fine|ok|good|happy|comfortable|content|ready|in agreement)"
+    r"(?= (?:with|by)\b|$)|i am (?:\w+ )?(?:ok|happy|ready|glad) to"
+    r"|i (?:guess|suppose|think) so|(?:you(?: do)? have|i give(?: you)?) (?:it$|my (?:approval"
+    r"|consent"
+    r"|permission|ok|go-ahead|blessing))|you (?:do|are|may|can)$|they are$"
+    r"|let us(?= (?:do|go|proceed|make|finali[sz]e|book|use|roll)\b|$)|works? for me"
+    r"|(?:that|this|it|which|everything|all|these|those|option)(?: all| really| both)? works?"
+    r"|(?:sounds?|looks?|seems?|is|(?<!you )are|be)(?: all| really| just| very)? (?:good|great"
+    r"|fine|right"
+    r"|perfect|lovely|ok|correct|acceptable|accurate|wonderful|what i want)\b"
+    r"|^you (?:can|may) (?:now |please )?(?!not|have|see|forget|keep|wait|stop|want|need)[a-z]+"
+    r"|(?<!make )(?<!for )(?<!be )sure|ok|alright|correct(?! (?:the|my|it|this|that)\b)|accurate"
+    r"|acceptable|agreeable|all good|ready|gladly|with pleasure|perfect)\b"
+    r"|^fine\b"
+)
+# The whole of a clause.
+_AGREES_ALONE = re.compile(
+    r"^(?:(?:oh|ooh|and|so|then|now|well|wow|that is|it is|this is|thanks|thank you|all) )*"
+    r"(?:ya|yah|yay|go(?: go)*|deal|sold|done|ship it|send it|lock it in|roger|great|wonderful"
+    r"|super|excellent|good|cool|nice|awesome|amazing|fantastic|lovely|right|confirm"
+    r"|continue|works|(?:i )?do not mind|great idea|good idea)"
+    r"(?: (?:then|now|thanks|thank you|please|enough|to me|by me|with me|so|for me|stuff|lets?))*$"
+)
+# Before a word of agreement in its clause: then it is none.
+_TURNED = re.compile(
+    r"\b(?:not|never|without|before|until|unless|how|what|whether|if|once|in order to|longer|unable"
+    r"|make sure|(?:can|could|would|will|did|do|does|are|is) (?:you|we|i|it|that|this|there))\b"
+)
+_BIDS = re.compile(
+    r"\bplease (?:just )?(?:cancel|book|update|change|upgrade|downgrade|add|process|charge|switch"
+    r"|exchange|return|modify|refund|make|send|use|confirm|complete|finali[sz]e|apply|remove"
+    r"|open)\b"
+    r"|^(?:just )?(?:cancel|book|update|change|upgrade|process|charge|switch|exchange|return|add)\b"
+    r"|^(?:just |please |then |so |now |and )*(?!(?:i|is|was|if|do|does|did|can|about|for|with|that"
+    r"|keep|hold|leave|drop|skip|forget|stop|have|will|not|like|of|on|in|to|and|but)\b)"
+    r"[a-z]{2,9} (?:it|that|this|them|both|those)(?: (?:in|up|on|now|please|through|over|then))*$"
+)
+# These agree even behind a no.
+_FIRM = re.compile(
+    r"\b(?:y[eau]\w{1,2}|go ahead|proceed|confirm\w*|do (?:it|so|that)|agree|accept)\b"
+)
+_MOST_WORDS = 25
+# A sentence that mostly agrees, with whatever words, and those that do not.
+_FORM_OF_YES = re.compile(
+    r"(?:that|it|this|which|everything) (?:is|would be|will be|sounds?|seems?|looks?|works?|does)\b"
+    r"|i (?:would|so|do|hereby|will|am|shall|really|much) \w+(?: \w+)?(?: (?:it|that|you|this"
+    r"|so))?$"
+    r"|if you (?:would|could|please|will)\b|[a-z]+ (?:it|them|away|ahead|in|up|on)$"
+)
+_DISLIKES = re.compile(
+    r"\b(?:not|no|never|none|nothing|neither|too|lot|expensive|pricey|steep|high|much|more|less"
+    r"|maybe"
+    r"|perhaps|might|h?u?m+|uh|eh|meh|ugh|oof|yikes|ouch|whoa|skip|pass|stop|wait|later|tomorrow"
+    r"|first"
+    r"|un\w{4,}|torn|busy|before|until|refrain|keep|leave|hold|only|still|wrong|instead|tempting)\b"
+)
+_ECHO = re.compile(r"(?:(?:i|we|please|do) )*([a-z]{3,})(?: (?:it|that|so|this))?$")
+# Verbs that may stand for any action.
+_ANY_VERB = {"do", "make", "process", "charge", "finalize", "finalise"}
+
+
+class _Clause(NamedTuple):
+    """A clause of a reply in plain words, the number of its sentence, and if it ends in a "?"."""
+
+    text: str
+    sentence: int
+    asked: bool
+
+
+@lru_cache(maxsize=4096)
+def _clauses(text: str) -> tuple[_Clause, ...]:
+    """Return the clauses of a reply that have words."""
+    found: list[_Clause] = []
+    for number, sentence in enumerate(_SENTENCE.split(_joined(text.lower()))):
+        plain = [each for part in _CLAUSE.split(sentence) if (each := _write_out(part))]
+        last = len(plain) - 1
+        asked = sentence.rstrip().endswith("?")
+        found += [_Clause(each, number, asked and at == last) for at, each in enumerate(plain)]
+    return tuple(found)
+
+
+def _joined(text: str) -> str:
+    """Return a text whose dots do not end a sentence, with words for the signs of a yes."""
+    return _SIGNS.sub(". yes.", _DOTS.sub(", ", text))
+
+
+def _write_out(text: str) -> str:
+    """Write a clause in whole words: "i don't wanna nooo" as "i do not want to no"."""
+    words = (_LONG.get(word, word) for word in _WORD.findall(_STRETCHED.sub(r"\1", text)))
+    return _ENDING.sub(lambda found: _ENDINGS[found[0]], " ".join(words))
+
+
+@lru_cache(maxsize=4096)
+def read_reply(text: str, tool: str) -> Meaning:
+    """Say what a reply means for a call of a tool that was proposed; its last word on it counts."""
+    agreed = against = ordered = (-1, -1)
+    clauses, yes_in, stopped = _clauses(text), None, False
+    for at, each in enumerate(clauses):
+        stops = [found for found in _STOPS.finditer(each.text) if _is_about(found, tool)]
+        stopped = stopped or bool(stops)
+        yes = _find_yes(each, alone=len(clauses) == 1)
+        # "Nope, all good" agrees to nothing.
+        if yes is not None and (not stopped or _FIRM.search(each.text)):
+            agreed, yes_in = (at, yes), each.sentence
+        doubts = _doubts(each.text, yes_in is not None) if yes_in in (None, each.sentence) else []
+        if stops or doubts:
+            against = (at, max(found.start() for found in (*stops, *doubts)))
+        if _orders(each, tool):
+            ordered = (at, 0)
+    if against >= max(agreed, (0, 0)):
+        if agreed[0] >= 0 and _depends(clauses, against):
+            return Meaning.CONDITION
+        return Meaning.UNCLEAR if ordered > against else Meaning.NO
+    if agreed[0] >= 0:
+        return Meaning.CONDITION if _depends(clauses, agreed) else Meaning.YES
+    if ordered[0] >= 0:
+        return Meaning.REQUEST
+    return Meaning.QUESTION if text.rstrip().endswith("?") else Meaning.UNCLEAR
+
+
+def agrees(text: str) -> bool:
+    """Return True if a text says yes, to whatever was asked, and takes nothing back."""
+    return read_reply(text, "") is Meaning.YES
+
+
+def _find_yes(clause: _Clause, *, alone: bool) -> int | None:
+    """Return where words of agreement begin in a clause that does not turn them."""
+    text = clause.text
+    found = _AGREES.search(text) or _AGREES_ALONE.match(text)
+    if found is None:
+        return 0 if alone and text == "please" else None
+    if _TURNED.search(text, 0, found.start()) or (clause.asked and found.end() == len(text)):
+        return None
+    return found.start()
+
+
+def _doubts(text: str, agreed: bool) -> list[re.Match[str]]:
+    """Return the words of a clause that put an answer off, or a yes beside them."""
+    found = [*_DOUBTS.finditer(text), *_ASKS_SOMEBODY.finditer(text)]
+    later = (_PUT_OFF.match(text), _PUTS_OFF_BUT.match(text)) if agreed else ()
+    return found + [each for each in later if each]
+
+
+def _is_about(refusal: re.Match[str], tool: str) -> bool:
+    """Return True if a refusal is about a call: "do not change it" is no word against a booking."""
+    verbs = [verb for verb in refusal.groups() if verb]
+    if not verbs or verbs[0] in _ANY_VERB:
+        return True
+    topic = topic_words(tool)
+    return not topic or re.match(said_as(topic[0]), verbs[0]) is not None
+
+
+def _depends(clauses: Sequence[_Clause], place: tuple[int, int]) -> bool:
+    """Return True if the sentence goes on with a condition."""
+    at, start = place
+    number = clauses[at].sentence
+    rest = [each.text for each in clauses[at + 1 :] if each.sentence == number]
+    return any(map(_CONDITION.search, [clauses[at].text[start:], *rest]))
+
+
+def _orders(clause: _Clause, tool: str) -> bool:
+    """Return True if a clause tells the agent to do what a call does."""
+    if clause.asked or _TURNED.search(clause.text):
+        return False
+    return says_the_like(clause.text, tool) or _BIDS.search(clause.text) is not None
+
+
+def evades(question: str, reply: str) -> bool:
+    """Return True if an unclear answer is short, names no value, and has not the form of a yes.
+
+    "I concur" agrees to "Do you concur?", whatever the word is.
+    """
+    plain = _write_out(_SENTENCE.split(reply.lower())[0])
+    if len(reply.split()) > _MOST_WORDS or any(map(str.isdigit, reply)):
+        return False
+    if _DISLIKES.search(plain):
+        return True
+    echo = _ECHO.match(plain)
+    return not (
+        len(plain.split()) < 3
+        or _FORM_OF_YES.match(plain)
+        or (echo and echo[1] in question.lower())
+    )
+
+
+_HUMAN = re.compile(
+    r"\b(?:transfer\w*|humans?|supervisors?|managers?|representatives?|reps?|real (?:person|people)"
+    r"|(?:any|some)(?:one|body)(?: else)?|another (?:person|rep)|(?:more|another|other) agents?"
+    r"|escalat\w+|colleagues?|live agents?"
+    r"|(?:hand|pass|connect|put|route|refer|forward|send|bounce)(?:ed|ing)? (?:me|us)"
+    r"(?= (?:on|off|over|to|through|around|with)\b|$)"
+    r"|(?:handed|passed|bounced|put) (?:on|over|off|around|through))\b"
+)
+_NOT_WANTED = re.compile(
+    r"\b(?:not|no|never|without|stop|hate|refuse|decline|avoid|instead of|rather than|tired of"
+    r"|sick of|enough|nobody|neither)\b"
+)
+_STAYS = re.compile(
+    r"\b(?:stay|stick|remain|continue|carry on|finish|deal|work|sort|keep|solve|resolve|prefer"
+    r"|rather)"
+    r"\b[^.]{0,40}\b(?:with (?:you|me)|right here|here with|yourself)\b"
+)
+_WITH = ("with you", "with me", "right here", "here with", "yourself")
+_EARLIER = re.compile(r"\b(?:spoke|spoken|talked|told|said|assured)\b")
+_PARTS = re.compile(r"\b(?:and|so|then|please|just|if)\b")
+
+
+def wishes_for_a_human(text: str) -> bool | None:
+    """Return True if a user asks for a human, False for one who wants none; None if neither.
+
+    The last word on it counts.
+    """
+    lower, wish = text.lower(), None
+    if not _HUMAN.search(lower) and not any(mark in lower for mark in _WITH):
+        return None
+    for clause in _clauses(text):
+        for part in _PARTS.split(clause.text):
+            spoken = _HUMAN.search(part)
+            if spoken and not _EARLIER.search(part):
+                wish = clause.asked or not _NOT_WANTED.search(part, 0, spoken.start())
+            elif _STAYS.search(part):
+                wish = False
+    return wish
