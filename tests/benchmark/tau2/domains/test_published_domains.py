@@ -53,18 +53,32 @@ strange = st.recursive(
 invented = st.sampled_from(["self", "requestor", "tool_name", "surprise", ""])
 
 
+@cache
+def calls_by_tool(domain: str) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for step in recorded_calls(domain):
+        if not step.get("error"):
+            found.setdefault(step["tool"], []).append(step)
+    return found
+
+
 @st.composite
 def calls(draw: st.DrawFn, domain: str) -> dict[str, Any]:
-    """A recorded call with a few of its arguments replaced, missing or invented."""
-    step, other = (draw(st.sampled_from(recorded_calls(domain))) for _ in range(2))
+    """A recorded call that worked, with a few of its arguments replaced, missing or invented."""
+    by_tool = calls_by_tool(domain)
+    step, other = (
+        draw(st.sampled_from(by_tool[draw(st.sampled_from(list(by_tool)))])) for _ in range(2)
+    )
     arguments = dict(step["arguments"])
     if arguments:
         own = st.sampled_from(list(arguments))
         known = st.sampled_from([*other["arguments"].values(), ""])
         arguments |= draw(st.dictionaries(own, known | strange, max_size=2))
-        for missing in draw(st.sets(own, max_size=1)):
-            del arguments[missing]
-    arguments |= draw(st.just({}) | st.dictionaries(invented, strange, max_size=1))
+    match draw(st.integers(0, 9)):
+        case 0 if arguments:
+            del arguments[draw(st.sampled_from(list(arguments)))]
+        case 1:
+            arguments |= draw(st.dictionaries(invented, strange, min_size=1, max_size=1))
     side = step["requestor"]
     return {"id": "1", "name": step["tool"], "arguments": arguments, "requestor": side}
 
@@ -89,7 +103,7 @@ def charges_before_it_fails(call: dict[str, Any], content: str) -> bool:
 
 @pytest.mark.parametrize("domain", ["airline", "retail", "telecom", "library"])
 @settings(
-    max_examples=100,
+    max_examples=250,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(data=st.data())
