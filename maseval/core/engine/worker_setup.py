@@ -187,18 +187,7 @@ def needed_by_workers(more: Iterable[str] = ()) -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if travels(name, value)}
 
 
-class OwnSecrets:
-    """The secrets of this machine, beside those that were sent to it."""
-
-    def __init__(self, given: Mapping[str, str]) -> None:
-        sent = given.values()
-        self._secrets = Secrets(value for value in environment_secrets() if value not in sent)
-        self._written = [each.encode("utf-8", "surrogatepass") for each in self._secrets.spellings]
-
-    def are_in(self, data: bytes) -> bool:
-        """Return True if any may be in a pickled value: its texts are in there as they are."""
-        return any(each in data for each in self._written)
-
-    def removed_from(self, record: Mapping[str, object]) -> Mapping[str, object]:
-        """Return the record with ``<redacted>`` for every secret."""
-        return self._secrets.removed_from(record)
+def own_secrets(given: Mapping[str, str]) -> Secrets:
+    """Return the secrets of this machine, beside those that were sent to it."""
+    sent = given.values()
+    return Secrets(value for value in environment_secrets() if value not in sent)
