@@ -16,8 +16,8 @@ from types import FrameType
 SignalHandler = Callable[[int, FrameType | None], object] | int
 
 _lock = threading.Lock()
-_intervals: list[float] = []
-"""Those asked for by open contexts, after that of the process itself."""
+_open_contexts = 0
+_usual_interval = 0.0
 
 
 @contextmanager
@@ -26,19 +26,20 @@ def switch_interval(seconds: float) -> Iterator[None]:
 
     Runs may overlap: the longest interval holds, and the original returns with the last end.
     """
+    global _open_contexts, _usual_interval
     with _lock:
-        if not _intervals:
-            _intervals.append(sys.getswitchinterval())
-        _intervals.append(seconds)
-        _set_switch_interval(max(_intervals))
+        present = sys.getswitchinterval()
+        if not _open_contexts:
+            _usual_interval = present
+        _open_contexts += 1
+        _set_switch_interval(max(present, seconds))
     try:
         yield
     finally:
         with _lock:
-            _intervals.remove(seconds)
-            _set_switch_interval(max(_intervals))
-            if len(_intervals) == 1:
-                _intervals.clear()
+            _open_contexts -= 1
+            if not _open_contexts:
+                _set_switch_interval(_usual_interval)
 
 
 def _set_switch_interval(seconds: float) -> None:
