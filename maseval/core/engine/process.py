@@ -88,15 +88,22 @@ _RARE = 200_000
 
 @contextmanager
 def signal_handlers(handlers: Mapping[signal.Signals, SignalHandler]) -> Iterator[None]:
-    """Handle signals this way; the handlers installed last win while they are in place.
+    """Handle signals this way within the context.
 
     Does nothing outside the main thread, the only one in which Python allows it.
     """
-    with ExitStack() as installed:
+    before: dict[signal.Signals, SignalHandler] = {}
+    try:
         if threading.current_thread() is threading.main_thread():
             for number, handler in handlers.items():
-                installed.enter_context(_handle_signal(number, handler))
+                original = signal.getsignal(number)
+                if original is not None:  # else installed from C: it could not be put back
+                    before[number] = original
+                    signal.signal(number, handler)
         yield
+    finally:
+        for number, original in before.items():
+            signal.signal(number, original)
 
 
 def end_signals(handle: SignalHandler) -> AbstractContextManager[None]:
@@ -127,30 +134,6 @@ def _release_closed_terminal() -> None:
                 nowhere = os.open(os.devnull, os.O_RDWR)
                 os.dup2(nowhere, stream)
                 os.close(nowhere)
-
-
-# For each signal its handlers in order of installation, below them the one that was there before;
-# each in a list of its own, as the same function may be there twice.
-_handlers: dict[signal.Signals, list[list[SignalHandler]]] = {}
-
-
-@contextmanager
-def _handle_signal(number: signal.Signals, handler: SignalHandler) -> Iterator[None]:
-    original = signal.getsignal(number)
-    if original is None:  # installed from C: it could not be put back
-        yield
-        return
-    stack, mine = _handlers.setdefault(number, [[original]]), [handler]
-    stack.append(mine)
-    try:
-        signal.signal(number, handler)
-        yield
-    finally:
-        if stack[-1] is mine:
-            signal.signal(number, stack[-2][0])
-        stack[:] = [each for each in stack if each is not mine]
-        if len(stack) == 1:
-            del _handlers[number]
 
 
 class HeldInterrupts:

@@ -110,29 +110,6 @@ def test_the_innermost_signal_handler_is_called_and_the_original_put_back():
     assert signal.getsignal(signal.SIGTERM) is original
 
 
-def test_signal_handlers_may_be_released_in_any_order():
-    original, older, newer = signal.getsignal(signal.SIGTERM), Handler(), Handler()
-    first, second = ExitStack(), ExitStack()
-    first.enter_context(signal_handlers({signal.SIGTERM: older}))
-    second.enter_context(signal_handlers({signal.SIGTERM: newer}))
-
-    first.close()
-    assert signal.getsignal(signal.SIGTERM) is newer
-    second.close()
-    assert signal.getsignal(signal.SIGTERM) is original
-
-
-def test_the_same_signal_handler_may_be_installed_twice():
-    original, handler = signal.getsignal(signal.SIGTERM), Handler()
-
-    with signal_handlers({signal.SIGTERM: handler}):
-        with signal_handlers({signal.SIGTERM: handler}):
-            pass
-        assert signal.getsignal(signal.SIGTERM) is handler
-
-    assert signal.getsignal(signal.SIGTERM) is original
-
-
 def test_every_signal_that_ends_a_process_is_handled():
     handler = Handler()
 
