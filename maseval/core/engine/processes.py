@@ -8,7 +8,6 @@ however that happens; a pool of ``concurrent.futures`` would outlive a process t
 
 import gc
 import itertools
-import logging
 import multiprocessing
 import os
 import platform
@@ -26,7 +25,7 @@ from multiprocessing import connection
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from maseval.core.engine.dispatch import ProcessLostError
 from maseval.core.engine.engines import Job, MappedBatch
@@ -89,7 +88,6 @@ class ChildProcess:
         given = (make, theirs, self.pipe if forks else None)
         self._process: BaseProcess = start(target=_serve, args=given, daemon=True)
         self._process.start()
-        self.pid = self._process.pid
         theirs.close()
         self._numbers = itertools.count()
         self._calls: dict[int, Call] = {}
@@ -205,8 +203,6 @@ def _end_in_words(code: int | None) -> str:
     return f"it ended with exit code {code}"
 
 
-logger = logging.getLogger(__name__)
-
 Function = Callable[[Sequence[Any]], Any]
 
 # A batch or a repetition whose process died so often is to blame.
@@ -216,13 +212,6 @@ _START_SECONDS = 600.0
 _FOR_EACH = 2
 
 
-class _Reply(NamedTuple):
-    """The answer of a function to a batch; without a result, it raised an exception."""
-
-    result: bytes | None
-    problem: str = ""
-
-
 class _Applier:
     """Applies a function to batches, one at a time, in a process of its own."""
 
@@ -230,15 +219,14 @@ class _Applier:
         self._function = function
         self._turn = threading.Lock()
 
-    def apply(self, values: bytes) -> _Reply:
-        with self._turn:
-            try:
-                function = self._function
-                if isinstance(function, bytes):
-                    function = self._function = unpack(function)
-                return _Reply(pack(function(unpack(values))))
-            except Exception as error:  # for the caller to decide
-                return _Reply(None, f"{type(error).__name__}: {error}")
+    def apply(self, values: bytes) -> bytes | None:
+        """Return the packed result; None if there was an exception, for the caller to decide."""
+        with self._turn, suppress(Exception):
+            function = self._function
+            if isinstance(function, bytes):
+                function = self._function = unpack(function)
+            return pack(function(unpack(values)))
+        return None
 
 
 @dataclass
@@ -280,15 +268,13 @@ class _ProcessMap:
     def _next(self) -> Iterator[MappedBatch[Any, Any]]:
         first = self._under_way[0]
         try:
-            reply: _Reply = first.call.answer()
+            result: bytes | None = first.call.answer()
         except ProcessLostError as lost:
             self._replace_dead(first, lost)
             return
         self._under_way.popleft()
-        if reply.result is None:
-            logger.info("in process %d: %s", first.call.child.pid, reply.problem)
-        result = None if reply.result is None else unpack(reply.result)
-        yield MappedBatch(first.values, result, platform.node())
+        found = None if result is None else unpack(result)
+        yield MappedBatch(first.values, found, platform.node())
 
     def _replace_dead(self, first: _Batch, lost: ProcessLostError) -> None:
         """Begin again what was lost; the batch that was worked on is to blame, not the others."""
