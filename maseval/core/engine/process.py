@@ -118,22 +118,18 @@ def end_signals(handle: SignalHandler) -> AbstractContextManager[None]:
     if hang_up is not None and signal.getsignal(hang_up) is not signal.SIG_IGN:
 
         def leave_terminal(number: int, frame: FrameType | None) -> None:
-            _release_closed_terminal()
+            for stream in (0, 1, 2):
+                with suppress(OSError):  # not open at all
+                    is_device = stat.S_ISCHR(os.fstat(stream).st_mode)
+                    if is_device and not os.isatty(stream):
+                        nowhere = os.open(os.devnull, os.O_RDWR)
+                        os.dup2(nowhere, stream)
+                        os.close(nowhere)
             if callable(handle):
                 handle(number, frame)
 
         handlers[hang_up] = leave_terminal
     return signal_handlers(handlers)
-
-
-def _release_closed_terminal() -> None:
-    for stream in (0, 1, 2):
-        with suppress(OSError):  # not open at all
-            is_device = stat.S_ISCHR(os.fstat(stream).st_mode)
-            if is_device and not os.isatty(stream):
-                nowhere = os.open(os.devnull, os.O_RDWR)
-                os.dup2(nowhere, stream)
-                os.close(nowhere)
 
 
 class HeldInterrupts:

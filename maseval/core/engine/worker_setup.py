@@ -10,7 +10,7 @@ import os
 import platform
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.abc import MetaPathFinder, SourceLoader
 from importlib.machinery import ModuleSpec
@@ -37,13 +37,8 @@ class ModuleSource(NamedTuple):
 
 def own_modules() -> dict[str, ModuleSource]:
     """Return the imported modules that no other machine can be expected to have."""
-    return dict(_find_own_modules(tuple(sys.modules.items())))
-
-
-def _find_own_modules(
-    modules: Sequence[tuple[str, ModuleType]],
-) -> Iterator[tuple[str, ModuleSource]]:
-    for name, module in modules:
+    found: dict[str, ModuleSource] = {}
+    for name, module in tuple(sys.modules.items()):
         file = getattr(module, "__file__", None)
         if name.partition(".")[0] in _EVERYWHERE or not str(file or "").endswith(".py"):
             continue
@@ -52,7 +47,8 @@ def _find_own_modules(
         if not is_installed(place.parent) and path.is_file():
             text = path.read_bytes()
             if len(text) <= _LARGEST:
-                yield name, ModuleSource(text, str(path), hasattr(module, "__path__"))
+                found[name] = ModuleSource(text, str(path), hasattr(module, "__path__"))
+    return found
 
 
 _INSTALLED = ("stdlib", "platstdlib", "purelib", "platlib")

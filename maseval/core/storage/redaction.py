@@ -280,7 +280,7 @@ def environment_secrets() -> dict[str, str]:
     for name, value in os.environ.items():
         if not is_secret(name, value):
             secrets = [secret for secret in _cut_out(value) if not _is_plain_name(secret)]
-        elif _is_api_key(name):
+        elif "apikey" in name.lower().replace("_", "").replace("-", ""):
             secrets = [] if _is_plain_name(value) else [value]
         else:
             secrets = [value] if _looks_secret(value) else []
@@ -301,10 +301,6 @@ def _is_plain_name(value: str) -> bool:
     words = _WORD.findall(value)
     # In a random key large and small letters take turns.
     return _NAME.fullmatch(value) is not None and 3 * len(words) <= len(value)
-
-
-def _is_api_key(name: str) -> bool:
-    return "apikey" in name.lower().replace("_", "").replace("-", "")
 
 
 def _escape(value: str) -> str:
