@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Unpack
 
-from maseval.app.benchmarks import OnProgress, support_for
+from maseval.app.benchmarks import OnProgress
 from maseval.app.results.examined import (
     FINDINGS,
     LINE,
@@ -19,8 +19,7 @@ from maseval.app.results.examined import (
 from maseval.app.results.explained import Section, VerdictExplanation, cause_in, sections_of
 from maseval.app.results.finding import open_recording, trial_numbered, trials_named, warn_of_damage
 from maseval.app.results.recording import notes_on
-from maseval.app.results.results import RunSummary, run_summary
-from maseval.app.results.users import users_note
+from maseval.app.results.results import RunSummary
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding
 from maseval.core.outcome import Outcome, RecordedReport, Simulation
@@ -223,15 +222,14 @@ def _run_view(
         raise ConfigurationError(f"{folder.path} has no domain {wanted.domain!r}; it has {domains}")
     found = examine_run(folder, FINDINGS if explain else (), on_progress)
     folder, lines, findings = found.folder, found.lines, found.findings
-    conventions = support_for(folder).conventions(folder, lines)
     summary = summarise_run(lines, folder.planned, folder.config.stops_at_failure, ks)
     return RunView(
         found,
-        run_summary(lines, folder.planned, conventions, folder.config, summary),
+        found.summarise(summary),
         [line for line in lines if wanted.includes(line, findings.get(line.simulation, ()))],
         *annotations_or_problem(folder.path),
         WorkerHistory.of(folder.path),
-        users_note(lines, findings, support_for(folder).user_model(folder.config.values)),
+        found.users,
         _reading(folder, lines),
     )
 
