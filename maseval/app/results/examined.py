@@ -8,6 +8,7 @@ every command and page finds them out once.
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
@@ -16,7 +17,7 @@ from itertools import repeat
 from typing import Any, Literal, NamedTuple, cast
 
 from maseval.app.benchmarks import OnProgress, support_for
-from maseval.app.results.explained import VerdictExplanation, count_causes, misfit
+from maseval.app.results.explained import VerdictExplanation, cause_in, misfit
 from maseval.app.results.results import RunSummary, run_summary
 from maseval.app.results.users import users_note
 from maseval.app.results.variants import VariantScore, variant_scores
@@ -347,7 +348,8 @@ class RunFindings:
     @property
     def causes(self) -> dict[str, int]:
         """The number of failures by who failed and how, the most frequent first."""
-        return count_causes(self.findings.values())
+        causes = filter(None, map(cause_in, self.findings.values()))
+        return dict(Counter(each.name for each in causes).most_common())
 
     @property
     def passes(self) -> set[Simulation]:
