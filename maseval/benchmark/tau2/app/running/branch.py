@@ -18,7 +18,7 @@ from maseval.app.running.options import takes
 from maseval.app.running.own_code import title_of
 from maseval.benchmark.tau2.agent_brief import AgentBrief, FunctionAgentAdapter, make_agents
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
-from maseval.benchmark.tau2.app.results.sources import SimulationSource, open_source, simulation_id
+from maseval.benchmark.tau2.app.results.sources import open_source, simulation_id, simulations_in
 from maseval.benchmark.tau2.app.running.options import SAME, BranchOptions, RunOptions
 from maseval.benchmark.tau2.app.running.run import PreparedRun
 from maseval.benchmark.tau2.app.running.run_benchmark import RecordedStart
@@ -95,10 +95,10 @@ def find_origin(
 ) -> Origin:
     """Find a simulation of a run or of a results file, up to message ``at``."""
     source = open_source(run)
-    if source.folder is None:
-        name, recorded = source.path.name, _find_in_file(source, task, trial, domain, data_version)
+    if isinstance(source, Path):
+        name, recorded = source.name, _find_in_file(source, task, trial, domain, data_version)
     else:
-        name, recorded = name_of(source.folder), _find_in_run(source.folder, task, trial)
+        name, recorded = name_of(source), _find_in_run(source, task, trial)
     if not recorded.messages:
         raise ConfigurationError(f"{recorded.simulation} has no messages to continue")
     past = beginning_until(recorded.messages, at, ended=recorded.ended)
@@ -126,21 +126,21 @@ def _find_in_run(folder: RunFolder, task: str, trial: int | None) -> OriginConve
 
 
 def _find_in_file(
-    source: SimulationSource,
+    source: Path,
     task: str,
     trial: int | None,
     domain: str | None,
     data_version: str | None,
 ) -> OriginConversation:
-    every = [simulation_id(item) for item in source.simulations(domain, data_version).items]
-    trials = trials_named(task, every, every, source.path)
+    every = [simulation_id(item) for item in simulations_in(source, domain, data_version).items]
+    trials = trials_named(task, every, every, source)
     chosen = trials[0] if trial is None else trial_numbered(trial, trials)
-    items = source.simulations(domain, data_version).items
+    items = simulations_in(source, domain, data_version).items
     item = next(each for each in items if simulation_id(each) == chosen)
     if item.problem is not None:
         raise ConfigurationError(f"{chosen} cannot be continued: it is {item.problem}")
     messages = read_recording(item.simulation, messages_required=False).messages
-    settings = _file_settings(RecordedSetup.of_file(read_results(source.path)))
+    settings = _file_settings(RecordedSetup.of_file(read_results(source)))
     version = release_named(item.version).name
     return OriginConversation(chosen, messages, True, version, item.solo, settings)
 
