@@ -97,8 +97,8 @@ RANKS = {
         explain
         errata
         policy
-        replies
-        talk words
+        talk replies
+        words
         review
     """,
     "maseval.benchmark.tau2.domains": """

@@ -16,7 +16,7 @@ from maseval.app.results.variants import (
     worth_telling,
 )
 from maseval.app.running.prices import unpriced_models
-from maseval.cli.command_line import FAILED, INCOMPLETE, InterruptedRun
+from maseval.cli.command_line import FAILED, INCOMPLETE
 from maseval.cli.console import (
     FirstFitting,
     Parts,
@@ -174,8 +174,6 @@ def finish(
         print_json(result.to_dict())
     if not result.resumable and not result.judged:
         raise typer.Exit(FAILED)
-    if result.interrupted:
-        raise InterruptedRun(INCOMPLETE)
     if not result.complete:
         raise typer.Exit(INCOMPLETE)
 

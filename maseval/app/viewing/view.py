@@ -94,7 +94,7 @@ def export_site(
 
 
 def features(*, edit: bool = False) -> Sequence[Any]:
-    """Return what the commands add to the viewer, each a ``maseval.view.Feature``."""
+    """Return what the commands add to the viewer, each a ``maseval.view.Answers``."""
     from maseval.app.viewing.features import branches, comparisons, remarks, timelines
     from maseval.view.search import searches
 

@@ -14,7 +14,6 @@ from maseval.benchmark.tau2.review.policy.airline.journeys import (
 )
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
 from maseval.benchmark.tau2.review.talk import CallMoment, Talk
-from maseval.benchmark.tau2.review.words import sentences
 
 FOR_A_CANCELLATION = 100
 FOR_A_DELAY = 50
@@ -158,14 +157,8 @@ def facts_confirmed(moment: CallMoment) -> Iterator[Answer]:
 @airline.talk("compensation.unasked", f"{HEADING}, 1st paragraph")
 def compensation_asked_for(talk: Talk) -> Iterator[Answer]:
     """Compensation is offered only to a user who asks for it."""
-    if not any(word in talk.agent_words for word in _ITS_NAMES):
-        return
-    for said in talk.agent:
-        lower = said.text.lower()
-        if not any(word in lower for word in _ITS_NAMES):
-            continue
-        offer = next((each for each in sentences(said.text) if _offers(each)), None)
-        if offer is None:
+    for said, sentence in talk.agent_sentences(*_ITS_NAMES):
+        if not _offers(sentence):
             continue
         told = "\n".join(each.text for each in talk.user_before(said.message_index))
         if phrases.WANTED.search(told):
@@ -173,11 +166,8 @@ def compensation_asked_for(talk: Talk) -> Iterator[Answer]:
         if phrases.MAYBE_WANTED.search(told):
             yield CannotTell("the user mentioned money, perhaps compensation")
         else:
-            yield Broken(
-                "compensation is offered to a user who did not ask for it",
-                {"offered": offer},
-                said.message_index,
-            )
+            text = "compensation is offered to a user who did not ask for it"
+            yield Broken(text, {"offered": sentence}, said.message_index)
         return
 
 

@@ -29,7 +29,7 @@ from maseval.benchmark.tau2.review.policy.consent import find_consent
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
 from maseval.benchmark.tau2.review.replies import wishes_for_a_human
 from maseval.benchmark.tau2.review.talk import CallMoment, Talk, once_per_call
-from maseval.benchmark.tau2.review.words import reports_it_done, sentences
+from maseval.benchmark.tau2.review.words import reports_it_done
 
 ON_A_RESERVATION = tuple(tool for tool in CHANGES if tool != BOOK)
 
@@ -139,8 +139,8 @@ def flights_told_are_known(talk: Talk) -> Iterator[Answer]:
 @airline.talk("told.fee", "Book flight, Checked bag allowance")
 def bag_fee_is_told_right(talk: Talk) -> Iterator[Answer]:
     """The price of a bag that the agent tells is that of the policy."""
-    for said in talk.agent if "bag" in talk.agent_words else ():
-        for one, other in phrases.BAG_FEE.findall(said.text):
+    for said, sentence in talk.agent_sentences("bag"):
+        for one, other in phrases.BAG_FEE.findall(sentence) if "$" in sentence else ():
             if float(one or other) not in (BAGGAGE_PRICE, 0):
                 text = f"a bag costs {BAGGAGE_PRICE} dollars, and the user was told ${one or other}"
                 yield Broken(text, {}, said.message_index)
@@ -237,7 +237,7 @@ def insurance_asked(moment: CallMoment) -> Iterator[Answer]:
 
 
 _TOOLS_TOLD: Mapping[str, Tau2ToolCall] = {tool: {"name": tool, "arguments": {}} for tool in WRITES}
-# Seen at once in a whole text; what a sentence reports is then asked of few.
+# One of these stands in every report.
 _REPORTING = ("i've ", "has been ", "have been ", "i have ", "successfully ")
 _MOST_OF_A_SENTENCE = 300
 
@@ -245,26 +245,14 @@ _MOST_OF_A_SENTENCE = 300
 @airline.talk("claim.done", f"{TOP}, 4th paragraph")
 def only_done_is_claimed(talk: Talk) -> Iterator[Answer]:
     """The agent reports a change as made only after it has made it."""
-    for said in talk.agent:
-        lower = said.text.lower()
-        if not any(word in lower for word in _REPORTING) or not phrases.AIRLINE_REPORTS.search(
-            lower
-        ):
+    for said, sentence in talk.agent_sentences(*_REPORTING):
+        if len(sentence) > _MOST_OF_A_SENTENCE or phrases.NOT_SO.search(sentence):
             continue
-        made = {
-            each.call["name"] for each in talk.calls_before(said.message_index) if not each.failed
-        }
-        for sentence in sentences(said.text):
-            if len(sentence) > _MOST_OF_A_SENTENCE or not phrases.AIRLINE_REPORTS.search(
-                sentence.lower()
-            ):
-                continue
-            if phrases.NOT_SO.search(sentence):
-                continue
-            told = [tool for tool, call in _TOOLS_TOLD.items() if reports_it_done(sentence, call)]
-            if told and not made.intersection(told):
-                yield Broken(
-                    "a change is reported that was not made",
-                    {"said": sentence},
-                    said.message_index,
-                )
+        if not phrases.AIRLINE_REPORTS.search(sentence.lower()):
+            continue
+        before = talk.calls_before(said.message_index)
+        made = {each.call["name"] for each in before if not each.failed}
+        told = [tool for tool, call in _TOOLS_TOLD.items() if reports_it_done(sentence, call)]
+        if told and not made.intersection(told):
+            text = "a change is reported that was not made"
+            yield Broken(text, {"said": sentence}, said.message_index)

@@ -1,7 +1,7 @@
 """The airline's rules about the terms: what the user agreed to is what is done."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from itertools import combinations
 
@@ -47,32 +47,29 @@ def agreed_payment(moment: CallMoment) -> Iterator[Answer]:
     user, consent = owner_of(moment), find_consent(moment)
     if user is None or consent is None:
         return
-    named = _methods_in(consent.question.text, user.payment_methods)
+    methods = [
+        (each, spell_payment(method, each), kind_words(method))
+        for each, method in user.payment_methods.items()
+    ]
+    named = _methods_in(consent.question.lower, methods)
     for said in moment.user_texts:
-        chosen = _methods_in(said.text, user.payment_methods)
-        if said.message_index == consent.reply.message_index and chosen:
-            named = chosen
-        elif said.message_index > consent.reply.message_index:
-            named |= chosen
+        if said.message_index >= consent.reply.message_index:
+            chosen = _methods_in(said.lower, methods)
+            is_reply = said.message_index == consent.reply.message_index
+            named = chosen if is_reply and chosen else named | chosen
     for used in payments_of(moment.arguments):
         if named and used in user.payment_methods and used not in named:
             yield Broken(f"{used} is used, and the user agreed to {', '.join(sorted(named))}")
 
 
-def _methods_in(text: str, methods: Mapping[str, PaymentMethod]) -> set[str]:
-    """Return the payment methods that a text may mean; none if it speaks of none."""
-    lower = text.lower()
-    exactly = {
-        each
-        for each, method in methods.items()
-        if any(names(lower, form) for form in spell_payment(method, each))
-    }
-    kinds = {
-        each
-        for each, method in methods.items()
-        if any(kind in lower for kind in kind_words(method))
-    }
-    return exactly | (kinds if not exactly else set())
+def _methods_in(text: str, methods: Iterable[tuple[str, list[str], list[str]]]) -> set[str]:
+    """Return the payment methods that a text in lower case may mean; none if it speaks of none.
+
+    Each comes with the ways to write it, and with the words for its kind.
+    """
+    exactly = {each for each, forms, _ in methods if any(names(text, form) for form in forms)}
+    kinds = {each for each, _, words in methods if any(word in text for word in words)}
+    return exactly or kinds
 
 
 def kind_words(method: PaymentMethod) -> list[str]:
@@ -165,7 +162,7 @@ def _new_prices(moment: CallMoment) -> set[float]:
 
 def _tells_prices_per_head(text: str) -> bool:
     """Return True if a text has prices for each passenger; free bags are not meant."""
-    return any(
+    return phrases.PER_HEAD.search(text) is not None and any(
         phrases.PER_HEAD.search(line)
         and phrases.AIRLINE_PRICE.search(line)
         and not phrases.BAG.search(line)

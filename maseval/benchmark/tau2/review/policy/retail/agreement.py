@@ -58,7 +58,7 @@ def texts_backwards(moment: CallMoment) -> list[Utterance]:
     at, talk = moment.message_index, moment.talk
     both = [*talk.user_before(at), *talk.agent_before(at)]
     both.sort(key=lambda said: -said.message_index)
-    return [Utterance(said.message_index, said.text.lower()) for said in both]
+    return [Utterance(said.message_index, said.lower, said.lower) for said in both]
 
 
 def changes_on_this_reply(moment: CallMoment) -> int:

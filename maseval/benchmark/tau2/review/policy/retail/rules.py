@@ -98,7 +98,7 @@ def reason_is_the_customers(moment: CallMoment) -> Iterator[Answer]:
 def customer_is_reminded(moment: CallMoment) -> Iterator[Answer]:
     """The customer is reminded to name all items before the only change of the items."""
     said = moment.agent_texts
-    if not any(_reminds(each.text.lower()) for each in reversed(said)):
+    if not any(_reminds(each.lower) for each in reversed(said)):
         yield Broken("the customer was not reminded to name all items that are to be changed")
 
 
@@ -302,7 +302,7 @@ def address_is_the_one_agreed(moment: CallMoment) -> Iterator[Answer]:
     question, reply = moment.question_and_reply
     if question is None or reply is None:
         return
-    text, now = question.text.lower(), _address_now(moment)
+    text, now = question.lower, _address_now(moment)
     for name, told in (
         ("zip", phrases.ZIP.findall(text)),
         ("address1", phrases.STREET.findall(text)),
@@ -361,7 +361,7 @@ def strangers_order_is_not_told(moment: CallMoment) -> Iterator[Answer]:
     report = report_of(moment)
     if report is None or refusal(report.text):
         return
-    named = [item.name for item in order.items if item.name.lower() in report.text.lower()]
+    named = [item.name for item in order.items if item.name.lower() in report.lower]
     if named or order.address.address1 in report.text:
         yield Broken(
             f"order {order.order_id} of {order.user_id} is disclosed to {helped}",

@@ -176,7 +176,9 @@ def asks_for_data_first(moment: CallMoment) -> bool:
     asked = next((each for each in said if any(map(_asks_for_data, sentences(each.text)))), None)
     if asked is None:
         return False
-    return not any(phrases.DATA.search(each.text) for each in moment.talk.agent_before(asked[0]))
+    return not any(
+        phrases.DATA.search(each.text) for each in moment.talk.agent_before(asked.message_index)
+    )
 
 
 def _asks_for_data(sentence: str) -> bool:

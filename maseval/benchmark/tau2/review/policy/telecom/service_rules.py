@@ -25,6 +25,7 @@ from maseval.benchmark.tau2.review.talk import CallMade, CallMoment, Talk, Utter
 from maseval.benchmark.tau2.review.words import (
     mentions,
     sentences,
+    speaks_of_a_transfer,
     spellings,
 )
 
@@ -273,49 +274,42 @@ def _advice(
 ) -> Iterator[tuple[Utterance, str, str]]:
     """Yield the sentences that advise something, with the words; not those that advise against it.
 
-    Only texts with one of the hints are looked into.
+    Each has one of the hints.
     """
-    if not any(hint in talk.agent_words for hint in hints):
-        return
-    for said in talk.agent:
-        text = said.text.lower()
-        if any(hint in text for hint in hints) and pattern.search(said.text):
-            for sentence in sentences(said.text):
-                found = pattern.search(sentence)
-                if found and not phrases.TELECOM_NEGATED.search(sentence[: found.start()]):
-                    yield said, sentence, found[0]
+    for said, sentence in talk.agent_sentences(*hints):
+        found = pattern.search(sentence)
+        if found and not phrases.TELECOM_NEGATED.search(sentence[: found.start()]):
+            yield said, sentence, found[0]
 
 
 @telecom.talk("claim.done", "introduction, 2nd paragraph; Change Plan", kind=Kind.DATA_FLOW)
 def check_claims(talk: Talk) -> Iterator[Answer]:
     """The agent says that it did what it did, and nothing else."""
-    for said in talk.agent:
-        if phrases.TELECOM_REPORTS.search(said.text):
-            made = talk.calls_before(said.message_index + 1)
-            done = {each.call["name"] for each in made if not each.failed}
-            for tool, pattern in phrases.TELECOM_CLAIMS.items():
-                if tool not in done and (found := pattern.search(said.text)):
-                    text = f"the agent reports {tool.replace('_', ' ')}, which was not done"
-                    yield Broken(text, {"said": found[0]}, said.message_index)
+    for said, sentence in talk.agent_sentences("'ve ", " have ", " been ", " now "):
+        made = talk.calls_before(said.message_index + 1)
+        done = {each.call["name"] for each in made if not each.failed}
+        for tool, pattern in phrases.TELECOM_CLAIMS.items():
+            if tool not in done and (found := pattern.search(sentence)):
+                text = f"the agent reports {tool.replace('_', ' ')}, which was not done"
+                yield Broken(text, {"said": found[0]}, said.message_index)
 
 
 @telecom.talk("plan.price", "introduction, 2nd paragraph; Change Plan", kind=Kind.DATA_FLOW)
 def check_plan_prices(talk: Talk) -> Iterator[Answer]:
     """A price per month that the agent names was read or said before."""
-    for said in talk.agent if "month" in talk.agent_words else ():
-        for sentence in sentences(said.text):
-            for found in phrases.TELECOM_PRICE.finditer(sentence):
-                around = sentence[max(0, found.start() - 50) : found.end() + 20]
-                if "month" not in around.lower():
-                    continue
-                known = talk.known_before(said.message_index)
-                read = {float(each) for each in phrases.FIGURE.findall(known)}
-                price = read_price(found)
-                plans = [float(each) for each in _PLAN_PRICE.findall(known)]
-                if price not in {*read, *(one - other for one in plans for other in plans)}:
-                    text = f"nothing that was read says ${price:g} per month"
-                    yield Broken(text, {"said": sentence}, said.message_index)
-                    return
+    for said, sentence in talk.agent_sentences("month"):
+        for found in phrases.TELECOM_PRICE.finditer(sentence):
+            around = sentence[max(0, found.start() - 50) : found.end() + 20]
+            if "month" not in around.lower():
+                continue
+            known = talk.known_before(said.message_index)
+            read = {float(each) for each in phrases.FIGURE.findall(known)}
+            price = read_price(found)
+            plans = [float(each) for each in _PLAN_PRICE.findall(known)]
+            if price not in {*read, *(one - other for one in plans for other in plans)}:
+                text = f"nothing that was read says ${price:g} per month"
+                yield Broken(text, {"said": sentence}, said.message_index)
+                return
 
 
 @telecom.talk(
@@ -334,17 +328,16 @@ def check_usage(talk: Talk) -> Iterator[Answer]:
     own = [each for each in read.values() if _digits(each.get("phone_number", "")) in numbers]
     others = [each for each in read.values() if each not in own]
     figures = {value for each in own for value in each.values()}
-    for said in talk.agent if own and others else ():
-        told = [each for each in sentences(said.text) if phrases.USED.search(each)]
-        told_figures = {each for sentence in told for each in phrases.FIGURE.findall(sentence)}
+    for said, sentence in talk.agent_sentences("us", "consum") if own and others else ():
+        if not phrases.USED.search(sentence):
+            continue
+        told = set(phrases.FIGURE.findall(sentence)) - figures
         for other in others:
-            named = any(
-                name and name in said.text
-                for name in (other["line_id"], other.get("phone_number", "")[-4:])
-            )
-            if other["data_used_gb"] in told_figures - figures and not named:
+            names = (other["line_id"], other.get("phone_number", "")[-4:])
+            named = any(name and name in said.text for name in names)
+            if other["data_used_gb"] in told and not named:
                 text = f"{other['data_used_gb']} GB were used on {other['line_id']}, another line"
-                yield Broken(text, {"said": told[0]}, said.message_index)
+                yield Broken(text, {"said": sentence}, said.message_index)
                 return
 
 
@@ -355,7 +348,7 @@ def check_roaming_read(talk: Talk) -> Iterator[Answer]:
         '"roaming_enabled"' in e.answer for e in talk.calls
     ):
         return
-    said = next(each for each in talk.agent if "roaming" in each.text.lower())
+    said = next(each for each in talk.agent if "roaming" in each.lower)
     told = talk.user_before(said.message_index)
     if any(map(_travels, (each for text in told for each in sentences(text.text)))):
         text = "the user travels, and whether the line has roaming was not looked up"
@@ -414,7 +407,7 @@ def _asks_for_a_human(moment: CallMoment) -> bool:
     if first is None:
         return False
     before = moment.talk.agent_before(first.message_index)
-    return not any(wishes_for_a_human(each.text) for each in before)
+    return not any(speaks_of_a_transfer(each.text) for each in before)
 
 
 def _concern(moment: CallMoment) -> str:

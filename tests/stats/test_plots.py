@@ -17,7 +17,7 @@ from maseval.stats import (
     summarise,
     trial_map,
 )
-from maseval.stats.plots.svg import Scale, spread_apart, ticks
+from maseval.stats.svg import Scale, spread_apart, ticks
 from tests.stats.made_up import run
 
 SVG = "{http://www.w3.org/2000/svg}"
