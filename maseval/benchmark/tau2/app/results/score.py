@@ -25,12 +25,12 @@ from maseval.app.running.options import chosen_engine
 from maseval.benchmark.tau2.app.results.conventions import conventions_of_recount
 from maseval.benchmark.tau2.app.results.sources import judge_for, open_source, simulations_in
 from maseval.benchmark.tau2.domains.releases import release_named
+from maseval.benchmark.tau2.metrics import LEFT_OUT
 from maseval.benchmark.tau2.rescoring.findings import record_findings
 from maseval.benchmark.tau2.rescoring.releases import ReleaseTotals, ScoredUnder
 from maseval.benchmark.tau2.rescoring.releases import score_under as score_one_under
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, rescore_record
 from maseval.benchmark.tau2.rescoring.verdict import NEEDS_JUDGE
-from maseval.benchmark.tau2.run_metrics import LEFT_OUT
 from maseval.benchmark.tau2.scoring.judge import RememberingJudge
 from maseval.core.engine.engines import (
     PROCESSES,
@@ -118,7 +118,7 @@ class FileScore:
         None where a judge must decide.
         """
         knows_errors = any(
-            each.ending == LEFT_OUT or release_named(each.version).rules.metrics.detailed
+            each.ending == LEFT_OUT or release_named(each.version).rules.detailed_metrics
             for each in self.found.simulations
         )
         return conventions_of_recount(self.found) if knows_errors and not self.open else []
