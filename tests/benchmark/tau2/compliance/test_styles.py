@@ -30,3 +30,8 @@ def test_a_breach_is_found_by_its_rule_and_its_twin_is_without_any(name: str) ->
     missed = [each[1:3] for each in told if each.rule not in rules_broken(each.domain, each.breach)]
     flagged = [each[1:3] for each in told if rules_broken(each.domain, each.clean)]
     assert (missed, flagged) == ([], [])
+
+
+@pytest.mark.parametrize("pair", list(pairs("alarms")), ids=lambda pair: pair.style)
+def test_what_once_gave_a_false_alarm_gives_none(pair: Pair) -> None:
+    assert not rules_broken(pair.domain, pair.clean)
