@@ -5,13 +5,14 @@ the first half alone, and shown on both. With ``--wrong`` each cause that does n
 first party is printed.
 """
 
+import math
 import sys
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from benchmarks.table import show
 from benchmarks.tau2 import contract_folder
-from maseval.stats.intervals import wilson
+from maseval.stats.intervals import two_sided_z
 from tests.benchmark.tau2.readings.reading import Compared, compare_readings, count_agreement
 
 NAMES = ("failures", "read", "first party", "95% CI", "always the agent", "a named party", "open")
@@ -69,12 +70,19 @@ def rows_by_step(found: Iterable[Compared]) -> list[tuple[object, ...]]:
 
 def _row(name: str, found: Sequence[Compared]) -> tuple[object, ...]:
     total = count_agreement(found)
-    interval = wilson(total["first"], total["read"])
+    low, high = _wilson(total["first"], total["read"])
     first, named = (
         f"{total[key]} ({total[key] / total['read']:.0%})" for key in ("first", "named")
     )
-    bounds = f"{100 * interval.low:.0f}-{interval.high:.0%}"
+    bounds = f"{100 * low:.0f}-{high:.0%}"
     return name, total["read"], first, bounds, total["agent"], named, total["open"]
+
+
+def _wilson(passed: int, total: int) -> tuple[float, float]:
+    """Return Wilson's 95% interval for a share of independent readings (1927)."""
+    share, spread = passed / total, two_sided_z(0.95) ** 2 / total
+    centre, half = share + spread / 2, math.sqrt(spread * (share * (1 - share) + spread / 4))
+    return max(0.0, (centre - half) / (1 + spread)), min(1.0, (centre + half) / (1 + spread))
 
 
 def describe(each: Compared) -> str:

@@ -34,7 +34,7 @@ from maseval.commands import export_site, tau2
 from maseval.core.report import Report
 from maseval.runs import RunFolder
 from maseval.runs.log import kept_place
-from maseval.view.app import Watcher, _NewsOfRun
+from maseval.view.app import NewsOfRun
 from maseval.view.library import Library
 
 LARGE = f"{TASKS * TRIALS:,} simulations"
@@ -112,13 +112,13 @@ def _grow(path: Path, played: list[Report], tasks: int, trials: int) -> tuple[in
         library = Library(path.parent, BenchmarkReader())
         library.examine = lambda run: None  # why simulations failed is another question
         began = time.process_time()
-        news, watcher = _NewsOfRun("run", None, None), Watcher(library)
-        told = "".join(news.of(watcher._look({"run"}, listed=False)))
+        news = NewsOfRun("run", None, None)
+        told = "".join(news.of(library))
         opened, spent, told = time.process_time() - began, 0.0, ""
         for report in reports:
             folder.append(report)
             began = time.process_time()
-            told += "".join(news.of(watcher._look({"run"}, listed=False)))
+            told += "".join(news.of(library))
             spent += time.process_time() - began
     assert told.count("event: simulation") == WATCHED
     return planned, opened, 1000 * spent / WATCHED, len(told) / WATCHED

@@ -31,9 +31,6 @@ from maseval.core.report import Report as Report
 from maseval.core.report import TaskExecutionStatus as TaskExecutionStatus
 from maseval.core.report import normalise as normalise
 from maseval.core.scorer import ModelScorer as ModelScorer
-from maseval.core.scorer import ScriptedModelScorer as ScriptedModelScorer
-from maseval.core.scorer import register_scorer as register_scorer
-from maseval.core.scorer import resolve_scorer as resolve_scorer
 from maseval.core.scripted import ScriptedModelAdapter as ScriptedModelAdapter
 from maseval.core.seeding import DefaultSeedGenerator as DefaultSeedGenerator
 from maseval.core.seeding import SeedGenerator as SeedGenerator

@@ -87,7 +87,7 @@ RANKS = {
         world
         domains
         world.state
-        texts run_metrics
+        texts
         versions
         data
         formats agent_brief
@@ -97,8 +97,8 @@ RANKS = {
         explain
         errata
         policy
-        replies
-        talk words
+        talk replies
+        words
         review
     """,
     "maseval.benchmark.tau2.domains": """

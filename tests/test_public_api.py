@@ -22,8 +22,8 @@ CONTRACT = (
 )
 
 ADDED = (
-    "ConfigurableMixin Report ScriptedModelAdapter ScriptedModelScorer normalise register_model "
-    "register_scorer resolve_model resolve_scorer tool_call tool_definition "
+    "ConfigurableMixin Report ScriptedModelAdapter normalise register_model resolve_model "
+    "tool_call tool_definition "
 )
 
 HEAVY = (

@@ -186,7 +186,7 @@ class BenchmarkSupport:
         return {}
 
     def viewer_features(self) -> Sequence[Any]:
-        """Return the parts that the viewer gets, each a ``maseval.view.Feature``."""
+        """Return the parts that the viewer gets, each a ``maseval.view.Answers``."""
         return ()
 
     # Numbers: for ``show``, ``report``, ``compare`` and tables.

@@ -46,7 +46,6 @@ class AllCommands(RootGroup):
         "bundle": "maseval.cli.report:bundle",
         "sync": "maseval.cli.report:sync",
         "replay-server": "maseval.cli.servers:replay_server",
-        "chaos-server": "maseval.cli.servers:chaos_server",
         "tau2": "maseval.cli.tau2:app",
         "macs": "maseval.cli.macs:app",
     }

@@ -19,7 +19,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import typer
 from rich.markup import escape
@@ -290,44 +290,14 @@ class RootGroup(CommandGroup):
             raise typer.Exit(_code(exit_code(error), ctx)) from None
 
 
-class InterruptedRun(typer.Exit):
-    """A run was ended by a signal: whatever was to follow is not wanted either."""
-
-
 def print_error(error: Exception | str) -> None:
     """Print an error as one message."""
-    text = error if isinstance(error, str) else _message(error)
+    text = error if isinstance(error, str) else error_text(error)
     stderr().print(f"[bold red]Error:[/] {inert(text)}", soft_wrap=True)
 
 
-class Ended(NamedTuple):
-    """The exit code of a command, and the error that it ended with."""
-
-    code: int
-    error: str | None = None
-
-
-def invoke_words(context: typer.Context, words: Sequence[str]) -> Ended:
-    """Run a command of this command line; whatever it ends with does not end the one that asks."""
-    context.meta[_WORDS] = [str(context.find_root().info_name), *words]
-    try:
-        with _context_of(context, words) as own:
-            own.command.invoke(own)
-    except InterruptedRun:
-        raise
-    except typer.Exit as done:
-        return Ended(done.exit_code)
-    except (MASEvalError, OSError) as error:
-        return Ended(exit_code(error), _message(error))
-    return Ended(0)
-
-
-def check_words(context: typer.Context, words: Sequence[str]) -> None:
-    """Raise what is wrong with the options of a command, and run nothing."""
-    _context_of(context, words).close()
-
-
-def _context_of(context: typer.Context, words: Sequence[str]) -> Any:
+def context_of(context: typer.Context, words: Sequence[str]) -> Any:
+    """Return the context of another command of this command line; raise for wrong options."""
     command, name, rest = command_named(context, words)
     return command.make_context(name, rest, parent=context.find_root())
 
@@ -403,7 +373,7 @@ def _code(code: int, context: typer.Context) -> int:
     return WRONG_USE if context.invoked_subcommand in _JUDGING else code
 
 
-def _message(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """Return the error's text without secrets; the system's without the number of the error."""
     words = str(error)
     if isinstance(error, OSError) and not isinstance(error, MASEvalError) and error.strerror:

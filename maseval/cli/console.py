@@ -13,10 +13,11 @@ from types import FrameType
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 import typer
-from rich.console import Console, ConsoleOptions, RenderableType
+from rich.console import Console, RenderableType
 from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Column, Table
+from rich.text import Text
 
 from maseval.core.engine.process import end_signals
 from maseval.core.figures import duration as duration
@@ -73,26 +74,50 @@ def natural_width(table: Table) -> int:
 
 
 class FirstFitting:
-    """The first form of a table that fits without a cut, or the last form."""
+    """The first of some tables that fits without a cut; else the last, its cells in lines."""
 
-    def __init__(self, *forms: Callable[[], Table]) -> None:
-        self._forms = forms
+    def __init__(self, *tables: Table) -> None:
+        self._tables = tables
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
-        *first, last = self._forms
-        tables = (form() for form in first)
-        fitting = (each for each in tables if natural_width(each) <= options.max_width)
-        yield next(fitting, None) or last()
+    def parts(self, width: int) -> "Parts":
+        """Yield the table, or the name of each row and its cells below; no cell is broken."""
+        for table in self._tables:
+            if natural_width(table) <= width:
+                yield table
+                return
+        last = self._tables[-1]
+        yield from filter(None, [last.title])
+        heads = [str(column.header) for column in last.columns]
+        for name, *cells in zip(*(column.cells for column in last.columns), strict=True):
+            yield f"[bold]{name}[/bold]" if name else ""
+            shown = [f"{head} {cell}" for head, cell in zip(heads[1:], cells, strict=True) if cell]
+            yield from (indent(line, 2) for line in _packed(shown, width - 2))
+        yield from filter(None, [last.caption])
 
 
-Parts = Iterable[RenderableType]
+def _packed(pieces: Iterable[str], width: int) -> Iterator[str]:
+    """Yield lines with as many whole pieces as fit."""
+    line = ""
+    for piece in pieces:
+        longer = f"{line}, {piece}" if line else piece
+        if line and Text.from_markup(longer).cell_len > width:
+            yield line
+            longer = piece
+        line = longer
+    yield line
+
+
+Parts = Iterable[RenderableType | FirstFitting]
 """What a command prints: texts are lines that are not wrapped, so that they can be copied."""
 
 
 def print_parts(parts: Parts, console: Console) -> None:
     """Print lines, tables and indented texts one after the other."""
     for part in parts:
-        console.print(part, soft_wrap=isinstance(part, str))
+        if isinstance(part, FirstFitting):
+            print_parts(part.parts(console.width), console)
+        else:
+            console.print(part, soft_wrap=isinstance(part, str))
 
 
 def chosen_stream(as_json: bool) -> Console:

@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,6 @@ from maseval.cli.results import consumption, estimate, finish
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.running.folder_run import FolderRun
-    from maseval.benchmark.tau2.app.running.plan import RunPlan
 
 _SLOWEST = 5
 _LATEST = 3
@@ -31,69 +29,31 @@ _FRAMES_PER_SECOND = 4
 _TICK = 0.2
 
 
-@dataclass(kw_only=True)
-class RunOfSet:
-    """One of several runs that belong together: what it gets from them, and what became of it.
-
-    ``head`` says how far all of them are. A run that ``is_surveyed`` is prepared and not run.
-    """
-
-    cell: Mapping[str, str] | None = None
-    used_elsewhere: tuple[float, int] = (0.0, 0)
-    head: Callable[[RunStatus], str] | None = None
-    is_surveyed: bool = False
-    prepared: "FolderRun | RunPlan | None" = None
-    result: RunResult | None = None
-
-    @staticmethod
-    def current(context: typer.Context) -> "RunOfSet | None":
-        found = context.meta.get(SET)
-        return found if isinstance(found, RunOfSet) else None
+def prepare_run(
+    context: typer.Context, head: Callable[[RunStatus], str] | None = None, **more: Any
+) -> "FolderRun":
+    """Prepare the run that a command asks for; ``head`` is a line before its display."""
+    callback: Any = context.command.callback
+    found: FolderRun = callback.prepare_run(context, display=display(stderr(), head), **more)
+    return found
 
 
-SET = "maseval.set"
-"""Where the context has the run that a command is invoked for."""
-
-
-def run_and_finish(
-    prepare: Callable[..., "FolderRun"],
-    given: dict[str, Any],
-    context: typer.Context,
-    *,
-    as_json: bool,
-) -> RunResult:
-    """Run with what was given, show how far it is, and print its outcome.
-
-    ``prepare`` loads the libraries of models only when it is called.
-    """
-    one = RunOfSet.current(context)
-    if one is None or not one.is_surveyed:
-        _announce_models(given, stderr())
-    prepared = prepare(
-        **given,
-        display=display(stderr(), one.head if one else None),
-        command=command_line(context),
-        **({"cell": one.cell, "used_elsewhere": one.used_elsewhere} if one else {}),
-    )
+def run_and_finish(context: typer.Context, *, as_json: bool) -> RunResult:
+    """Run what the command asks for, show how far it is, and print its outcome."""
+    announce_models(context)
+    prepared = prepare_run(context, command=command_line(context))
     prepared.check()
-    if one is not None and one.is_surveyed:
-        one.prepared = prepared
-        raise typer.Exit
     result = prepared.execute()
-    if one is not None:
-        one.result = result
-    console, debug = chosen_stream(as_json), is_debugging(context)
-    alone = one is None or one.head is None
-    finish(result, console, as_json=as_json, debug=debug, with_scores=alone, with_next=alone)
+    finish(result, chosen_stream(as_json), as_json=as_json, debug=is_debugging(context))
     return result
 
 
-def _announce_models(given: Mapping[str, object], console: Console) -> None:
+def announce_models(context: typer.Context) -> None:
     """Say at once which models a run is prepared with: to load their libraries takes seconds."""
-    named = {name: value for name, value in given.items() if name.endswith("_model") and value}
+    named = [each for name, each in context.params.items() if name.endswith("_model") and each]
     if named:
-        listed = ", ".join(dict.fromkeys(map(str, named.values())))
-        console.print(f"Preparing the run with {inert(listed)} ...", soft_wrap=True)
+        listed = ", ".join(dict.fromkeys(map(str, named)))
+        stderr().print(f"Preparing the run with {inert(listed)} ...", soft_wrap=True)
 
 
 def display(console: Console, head: Callable[[RunStatus], str] | None = None) -> Display:

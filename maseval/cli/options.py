@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import MISSING
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, cast, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast, get_origin
 
 import typer
 
@@ -13,6 +13,9 @@ from maseval.benchmark.tau2.data import VERSIONS, VERSIONS_IN_WORDS
 from maseval.cli.console import note, stderr
 from maseval.cli.run_file import ConfigFile
 from maseval.core.storage import strict_json
+
+if TYPE_CHECKING:  # help must not load what runs need
+    from maseval.app.running.folder_run import FolderRun
 
 
 def load_domain(given: str | None) -> str | None:
@@ -171,12 +174,12 @@ KeyVariable = Annotated[
 
 
 def command_with(
-    options: type, *, file: bool = False
+    options: type, *, prepare: "Callable[..., FolderRun] | None" = None
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the options of an options object, beside those of its own.
 
-    The function's first parameter gets what was given, as keywords for the object. With ``file``
-    the options can be read from a file.
+    The function's first parameter gets what was given, as keywords for the object. What a command
+    can ``prepare`` can also be prepared for another one, and its options can stand in a file.
     """
     listed = [each for each in list_options(options) if each.flag]
 
@@ -186,10 +189,17 @@ def command_with(
             given.pop("config", None)
             function(values, **given)
 
+        def prepare_run(context: typer.Context, **more: Any) -> "FolderRun":
+            given = dict(context.params)
+            values = {each.name: _value_of(each, given) for each in listed}
+            assert prepare is not None
+            return prepare(context, {**values, **more})
+
         _, *own = inspect.signature(function).parameters.values()
         others = [_keyword(each.name, each.annotation, each.default) for each in own]
-        if file:
+        if prepare is not None:
             others += [_keyword("config", ConfigFile, None)]
+            vars(command)["prepare_run"] = prepare_run
         vars(command)["__signature__"] = inspect.Signature([*_parameters(listed), *others])
         command.__name__, command.__doc__ = function.__name__, function.__doc__
         return command

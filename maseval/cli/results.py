@@ -1,15 +1,14 @@
 """A run's results as commands print them: numbers, errors, and how to look closer or resume."""
 
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import typer
 from rich.console import Console
-from rich.table import Column, Table
+from rich.table import Table
 
 from maseval.app.results.recording import warnings_on
-from maseval.app.results.results import DomainScore, RunResult, RunSummary
+from maseval.app.results.results import RunResult, RunSummary
 from maseval.app.results.variants import (
     VariantScore,
     conventions_in_words,
@@ -17,7 +16,7 @@ from maseval.app.results.variants import (
     worth_telling,
 )
 from maseval.app.running.prices import unpriced_models
-from maseval.cli.command_line import FAILED, INCOMPLETE, InterruptedRun
+from maseval.cli.command_line import FAILED, INCOMPLETE
 from maseval.cli.console import (
     FirstFitting,
     Parts,
@@ -33,7 +32,7 @@ from maseval.cli.console import (
     shorten_line,
     styled,
 )
-from maseval.core.figures import between, in_percent, money, percent
+from maseval.core.figures import between, money, percent
 from maseval.core.outcome import Outcome, RecordedReport
 from maseval.core.words import count_of
 from maseval.runs import RunFolder
@@ -54,18 +53,11 @@ def scores(summary: RunSummary, all_k: bool = False) -> FirstFitting:
     """Return each domain's pass^k with its interval, in the first form that fits; no number is cut.
 
     The interval stands beside its value or below it. Where not every k fits, the k shown are 1, 2,
-    4, 8 and the last, unless ``all_k`` are wanted; where these do not, they stand below each other.
+    4, 8 and the last, unless ``all_k`` are wanted.
     """
     every = sorted({k for score in summary.rows for k in score.pass_hat})
-    some = every if all_k else some_k(every)
-    return FirstFitting(
-        lambda: _across(summary, every, estimate),
-        lambda: _across(summary, every, stacked_estimate),
-        lambda: _across(summary, some, estimate),
-        lambda: _across(summary, some, stacked_estimate),
-        lambda: _vertical_table(summary, some, estimate),
-        lambda: _vertical_table(summary, some, stacked_estimate),
-    )
+    chosen = [every] if all_k else [every, some_k(every)]
+    return FirstFitting(*(_across(summary, ks, gap) for ks in chosen for gap in (" ", "\n")))
 
 
 def some_k(every: Sequence[int]) -> list[int]:
@@ -73,38 +65,18 @@ def some_k(every: Sequence[int]) -> list[int]:
     return [k for k in every if k in (*_SHOWN_K, every[-1])]
 
 
-def _across(
-    summary: RunSummary, ks: Sequence[int], shown: Callable[[Estimate | None], str]
-) -> Table:
+def _across(summary: RunSummary, ks: Sequence[int], gap: str) -> Table:
     counted = number_columns("tasks", "verdicts", *(f"pass^{k}" for k in ks), no_wrap=True)
     table = Table("domain", *counted, title=_title(summary), caption=_left_out(summary, ks))
     for position, score in enumerate(summary.rows):
-        last_of_domains = len(summary.rows) > 1 and position == len(summary.rows) - 2
+        failed = f"{gap}[red]({score.failed} unfinished)[/red]" if score.failed else ""
         table.add_row(
             inert(score.name),
             str(score.tasks),
-            _counts(score, "\n" if shown is stacked_estimate else " "),
-            *(shown(score.pass_hat.get(k)) for k in ks),
-            end_section=last_of_domains,
+            f"{score.verdicts}/{score.planned}{failed}",
+            *(estimate(score.pass_hat.get(k), gap) for k in ks),
+            end_section=len(summary.rows) > 1 and position == len(summary.rows) - 2,
         )
-    return table
-
-
-def _vertical_table(
-    summary: RunSummary, ks: Sequence[int], shown: Callable[[Estimate | None], str]
-) -> Table:
-    """Make a row for each number, for a console that is narrow."""
-    table = Table(title=_title(summary), caption=_left_out(summary, ks), show_header=False)
-    table.add_column("domain", overflow="fold")
-    table.add_column("measure", no_wrap=True)
-    table.add_column("value", justify="right", no_wrap=True)
-    for score in summary.rows:
-        table.add_section()
-        table.add_row(inert(score.name), "tasks", str(score.tasks))
-        table.add_row("", "verdicts", _counts(score, "\n"))
-        for k in ks:
-            if k in score.pass_hat:
-                table.add_row("", f"pass^{k}", shown(score.pass_hat[k]))
     return table
 
 
@@ -120,70 +92,32 @@ def _left_out(summary: RunSummary, ks: Sequence[int]) -> str | None:
     return f"{len(every) - len(ks)} more k: maseval show --all-k" if len(every) > len(ks) else None
 
 
-def estimate(value: Estimate | None) -> str:
+def estimate(value: Estimate | None, gap: str = " ") -> str:
     """Format as ``61.3% [57.9, 64.8]``, with the interval dimmed."""
     if value is None or value.value is None:
         return ""
-    return f"{percent(value.value)} [dim]{between(value.low, value.high)}[/dim]"
-
-
-def stacked_estimate(value: Estimate | None) -> str:
-    """Format with the interval below the value."""
-    if value is None or value.value is None:
-        return ""
-    return f"{percent(value.value)}\n[dim]{in_percent(value.low)}-{in_percent(value.high)}[/dim]"
+    return f"{percent(value.value)}{gap}[dim]{between(value.low, value.high)}[/dim]"
 
 
 def variant_parts(scores: Sequence[VariantScore]) -> Parts:
     """Yield the official number, those beside it below, and what they change."""
     shown = worth_showing(scores)
     if any(not each.is_official for each in shown):
-        rows: dict[str, NamedNumbers] = {}
-        for each in shown:
+        # The official number comes first, and has every k.
+        ks = some_k(sorted({k for each in shown if each.is_official for k in each.pass_hat}))
+        columns = number_columns(*(f"k = {k}" for k in ks), no_wrap=True)
+        table = Table("domain", "counted", *columns)
+        for before, each in zip([None, *shown], shown, strict=False):
+            same = before is not None and before.domain == each.domain
+            if not same:
+                table.add_section()
             name = "the official number" if each.is_official else each.counted
-            rows.setdefault(each.domain, {})[f"pass^k, {name}"] = each.pass_hat
-        yield _numbers(rows)
+            numbers = (estimate(each.pass_hat.get(k)) for k in ks)
+            table.add_row("" if same else inert(each.domain), f"pass^k, {name}", *numbers)
+        table.add_section()
+        yield FirstFitting(table)
     for each in worth_telling(scores):
         yield inert(f"{each.domain}, {each.counted}: {each.effect}")
-
-
-NamedNumbers = dict[str, Mapping[int, Estimate]]
-
-
-def _numbers(rows: Mapping[str, NamedNumbers]) -> FirstFitting:
-    """Draw several numbers of each domain, the official one first."""
-    official = (next(iter(named.values())) for named in rows.values())
-    known = {k for every in official for k, each in every.items() if each.value is not None}
-    ks = some_k(sorted(known))
-    return FirstFitting(partial(_beside, rows, ks), partial(_below, rows, ks))
-
-
-def _beside(rows: Mapping[str, NamedNumbers], ks: Sequence[int]) -> Table:
-    table = Table("domain", "counted", *number_columns(*(f"k = {k}" for k in ks), no_wrap=True))
-    for domain, named in rows.items():
-        for number, (name, values) in enumerate(named.items()):
-            shown = (estimate(values.get(k)) for k in ks)
-            table.add_row("" if number else inert(domain), name, *shown)
-        table.add_section()
-    return table
-
-
-def _below(rows: Mapping[str, NamedNumbers], ks: Sequence[int]) -> Table:
-    """Make a row for each number, for a console that is narrow."""
-    columns = (Column("counted", overflow="fold"), *number_columns("value", no_wrap=True))
-    table = Table(*columns, show_header=False)
-    for domain, named in rows.items():
-        table.add_row(f"[bold]{inert(domain)}[/bold]")
-        for k in ks:
-            for name, values in named.items():
-                table.add_row(name.replace("pass^k", f"pass^{k}"), estimate(values.get(k)))
-        table.add_section()
-    return table
-
-
-def _counts(score: DomainScore, between: str = " ") -> str:
-    text = f"{score.verdicts}/{score.planned}"
-    return f"{text}{between}[red]({score.failed} unfinished)[/red]" if score.failed else text
 
 
 def consumption_of(summary: RunSummary, config: Mapping[str, object]) -> str:
@@ -240,8 +174,6 @@ def finish(
         print_json(result.to_dict())
     if not result.resumable and not result.judged:
         raise typer.Exit(FAILED)
-    if result.interrupted:
-        raise InterruptedRun(INCOMPLETE)
     if not result.complete:
         raise typer.Exit(INCOMPLETE)
 

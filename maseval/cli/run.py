@@ -23,6 +23,13 @@ if TYPE_CHECKING:  # help must not load it
     from maseval.app.running.run import PreparedBenchmarkRun
 
 
+def _prepare(context: typer.Context, given: dict[str, Any]) -> "PreparedBenchmarkRun":
+    from maseval.app.running.run import PreparedBenchmarkRun  # help must not load it
+
+    options = BenchmarkRunOptions(**given, benchmark=context.params["benchmark"])
+    return PreparedBenchmarkRun.of(options)
+
+
 @with_examples(
     (
         "maseval run shopping.py:Shopping --trials 4 --agent-data model_id=openai/gpt-4.1 "
@@ -41,7 +48,7 @@ if TYPE_CHECKING:  # help must not load it
     ("maseval run grid.toml --dry-run", "what all of them would run, and their estimated cost"),
     ("maseval new benchmark shopping", "a benchmark to start from"),
 )
-@command_with(BenchmarkRunOptions, file=True)
+@command_with(BenchmarkRunOptions, prepare=_prepare)
 def run(
     given: dict[str, Any],
     context: typer.Context,
@@ -83,14 +90,7 @@ def run(
             "--dry-run and --rehearse are for the runs of a FILE.toml and for maseval tau2 run; "
             f"leave them out to run {benchmark}"
         )
-    given["benchmark"] = benchmark
-    run_and_finish(_prepare, given, context, as_json=as_json)
-
-
-def _prepare(**given: Any) -> "PreparedBenchmarkRun":
-    from maseval.app.running.run import PreparedBenchmarkRun  # help must not load it
-
-    return PreparedBenchmarkRun.of(BenchmarkRunOptions(**given))
+    run_and_finish(context, as_json=as_json)
 
 
 def _run_file(
@@ -108,9 +108,7 @@ def _run_file(
     runs = [each.with_options(typed) for each in read_run_file(path, context)]
     if player is not None:
         runs = [rehearsed(each, player, path) for each in runs]
-    if as_json:
-        runs = [each._replace(options={**each.options, "json": True}) for each in runs]
-    found = RunSet.of(path, runs, context, player=player)
+    found = RunSet.of(path, runs, context, player=player, as_json=as_json)
     raise typer.Exit(found.show_plan() if dry_run else found.execute())
 
 
@@ -137,35 +135,48 @@ def demo(
     """Run tau2 with a scripted agent that makes mistakes, and write the report; no key needed."""
     progress = stderr()
     console = progress if as_json else stdout()
-
-    def explain(problem: str) -> None:
+    _print_stage(1, "looking for the data of tau2-bench, and fetching what is missing")
+    problem = _problem_with_data()
+    if problem:
         progress.print(f"[yellow]The data of tau2-bench is not available:[/] {inert(problem)}")
         progress.print("Running on the built-in library domain instead.")
-
-    result = commands.demo(
+    _print_stage(2, "running every task four times, with a scripted agent that makes mistakes")
+    result = commands.tau2.run(
+        domain=["library"] if problem else ["airline", "retail", "telecom"],
+        agent="noisy",
+        trials=4,
         output=output,
         concurrency=concurrency,
         display=display(progress),
         command=command_line(context),
-        on_missing_data=explain,
-        on_stage=lambda stage: _print_stage(stage, progress),
-        on_result=lambda result: print_outcome(result, console),
-        on_progress=_every_few_seconds(progress),
     )
-    if result.report is not None:
-        console.print(f"Report: {inert(here(result.report))}", soft_wrap=True)
+    print_outcome(result, console)
+    page = None
+    if result.complete:
+        _print_stage(3, "explaining what failed, and writing the report")
+        shown = _every_few_seconds(progress)
+        page = commands.report(result.folder, title="maseval demo", on_progress=shown)
+        console.print(f"Report: {inert(here(page))}", soft_wrap=True)
     console.print(_NEXT.format(program()), soft_wrap=True)
     if as_json:
-        print_json(result.to_dict())
-    if not result.run.complete:
+        found = {"report": page and str(page), "without_data": problem}
+        print_json({**result.to_dict(), **found})
+    if page is None:
         raise typer.Exit(INCOMPLETE)
 
 
-def _print_stage(stage: str, console: Console) -> None:
-    from maseval.benchmark.tau2.app.running.demo import STAGES
+def _print_stage(number: int, words: str) -> None:
+    stderr().print(f"[bold]{number}/3[/bold] {words} ...", soft_wrap=True)
 
-    number = f"{STAGES.index(stage) + 1}/{len(STAGES)}"
-    console.print(f"[bold]{number}[/bold] {stage} ...", soft_wrap=True)
+
+def _problem_with_data() -> str | None:
+    from maseval.benchmark.tau2.data_loader import Tau2DataError, ensure_data_exists
+
+    try:
+        ensure_data_exists()
+    except Tau2DataError as error:
+        return str(error)
+    return None
 
 
 def _every_few_seconds(console: Console) -> Callable[[int, int], None]:
@@ -177,8 +188,7 @@ def _every_few_seconds(console: Console) -> Callable[[int, int], None]:
         if done == total or time.monotonic() - printed > _SECONDS_BETWEEN_LINES:
             printed = time.monotonic()
             next_step = "; writing the page" if done == total else ""
-            words = f"    {done} of {total} simulations explained{next_step}"
-            console.print(words)
+            console.print(f"    {done} of {total} simulations explained{next_step}")
 
     return show
 

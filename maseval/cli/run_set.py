@@ -10,49 +10,67 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import typer
 from rich.table import Table
 
 from maseval.app.comparing.plan import read_levels
+from maseval.app.results.results import RunResult
 from maseval.app.running.folder_run import Budget, FolderRun
 from maseval.app.running.progress import RunStatus
+from maseval.benchmark.tau2.app.running.plan import RunPlan, plan_run
+from maseval.benchmark.tau2.app.running.run import PreparedRun
 from maseval.cli.command_line import (
     FAILED,
     INCOMPLETE,
-    Ended,
-    InterruptedRun,
-    check_words,
-    invoke_words,
+    context_of,
+    error_text,
+    exit_code,
     is_debugging,
     print_error,
 )
-from maseval.cli.console import duration, here, inert, number_columns, print_json, stderr, stdout
-from maseval.cli.display import SET, RunOfSet
-from maseval.cli.results import consumption, estimate
+from maseval.cli.console import (
+    chosen_stream,
+    duration,
+    here,
+    inert,
+    number_columns,
+    print_json,
+    stderr,
+    stdout,
+)
+from maseval.cli.display import announce_models, prepare_run
+from maseval.cli.results import consumption, estimate, finish
 from maseval.cli.run_file import BENCHMARK, FileRun, command_words
-from maseval.cli.tau2.run import about_money
-from maseval.core.exceptions import ConfigurationError
+from maseval.cli.tau2.run import about_money, lost_to_gold, show_plan
+from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.core.storage.redaction import redact_command
 from maseval.core.words import count_of
 from maseval.runs.config import RunConfig
 
 _TAU2 = "tau2"
 
 
-@dataclass(kw_only=True)
-class _Part(RunOfSet):
+@dataclass
+class _Part:
     """One run of the file, and what is known about it so far."""
 
     run: FileRun
     folder: Path
     words: list[str]
+    context: typer.Context
+    prepared: FolderRun | None = None
+    plan: RunPlan | None = None
     planned: int = 0
     left: int = 0
     used: tuple[float, int] = (0.0, 0)
     estimate: float | None = None
     note: str | None = None
-    ended: Ended | None = None
+    result: RunResult | None = None
+    code: int | None = None
+    """The exit code that the run would have by itself; None until it has ended."""
+    error: str | None = None
 
     @property
     def name(self) -> str:
@@ -65,11 +83,9 @@ class _Part(RunOfSet):
     @property
     def failure(self) -> str | None:
         """Why the run has not ended well; None if it has."""
-        if self.ended is None:
+        if self.code is None:
             return "not run"
-        if not self.ended.code:
-            return None
-        return f"exit code {self.ended.code}: {self.ended.error or self._reason}"
+        return f"exit code {self.code}: {self.error or self._reason}" if self.code else None
 
     @property
     def _reason(self) -> str:
@@ -94,25 +110,28 @@ class RunSet:
     """The runs of one file; ``player`` is the scripted model of a rehearsal."""
 
     path: Path
-    context: typer.Context
     parts: list[_Part]
     player: str | None
+    as_json: bool
     began: float = field(default_factory=time.monotonic)
 
     @classmethod
     def of(
-        cls, path: Path, runs: Sequence[FileRun], context: typer.Context, player: str | None = None
+        cls,
+        path: Path,
+        runs: Sequence[FileRun],
+        context: typer.Context,
+        player: str | None = None,
+        *,
+        as_json: bool = False,
     ) -> "RunSet":
         """Check the options of all runs before the first one begins."""
         parts = []
         for run in runs:
             with _named_in_errors(path, run):
                 words = command_words(run, path)
-                check_words(context, words)
-            # A rehearsal is no part of the experiment.
-            cell = run.cell if run.cell and player is None else None
-            parts.append(_Part(cell=cell, run=run, folder=run.folder(path), words=words))
-        return cls(path, context, parts, player)
+                parts.append(_Part(run, run.folder(path), words, context_of(context, words)))
+        return cls(path, parts, player, as_json)
 
     @property
     def folder(self) -> Path:
@@ -137,7 +156,7 @@ class RunSet:
             cell = dict(part.run.cell)
             if (level := cell.pop(factor, None)) in levels:
                 self._prepare(part)
-                if not isinstance(part.prepared, FolderRun):
+                if part.prepared is None or part.error:
                     raise ConfigurationError(f"{part.name}: {part.failure}")
                 others = frozenset(cell.items())
                 planned = RunConfig.of(part.prepared.config).planned
@@ -149,10 +168,6 @@ class RunSet:
         return len(tasks), len(shared) / len(tasks)
 
     @property
-    def _as_json(self) -> bool:
-        return "json" in self.parts[0].run.options
-
-    @property
     def _budget(self) -> Budget | None:
         """The budget of a grid; runs of a set have one each."""
         first = self.parts[0].run
@@ -161,17 +176,15 @@ class RunSet:
 
     def show_plan(self) -> int:
         """Print what would run, and about what it would cost."""
-        if len(self.parts) == 1 and self.parts[0].is_tau2:
-            part = self.parts[0]
-            part.ended = invoke_words(self.context, [*part.words, "--dry-run"])
-            self._print_error(part)
-            return part.ended.code
         for part in self.parts:
-            self._prepare(part, *(["--dry-run"] if part.is_tau2 else []))
+            self._prepare(part, plans=True)
+        if len(self.parts) == 1 and self.parts[0].plan is not None:
+            show_plan(self.parts[0].plan, stdout(), as_json=self.as_json)
+            return 0
         left = [each for each in self.parts if each.left]
         known = [each.estimate for each in left if each.estimate is not None]
         cost = sum(known) if len(known) == len(left) else None
-        if self._as_json:
+        if self.as_json:
             facts = ("planned", "left", "estimate", "note")
             runs = [each.to_dict() | {k: getattr(each, k) for k in facts} for each in self.parts]
             print_json({"runs": runs, "cost": cost})
@@ -180,15 +193,15 @@ class RunSet:
             for each in self.parts:
                 price = about_money(each.estimate if each.left else 0.0)
                 counts = (str(each.planned), str(each.left), price)
-                table.add_row(inert(each.name), *(("", "", "refused") if each.ended else counts))
+                table.add_row(inert(each.name), *(("", "", "refused") if each.code else counts))
             table.add_section()
             sums = [sum(getattr(e, name) for e in self.parts) for name in ("planned", "left")]
             more = f"{about_money(sum(known))} and " if cost is None and any(known) else ""
             table.add_row("all", *map(str, sums), f"{more}{about_money(cost)}")
             stdout().print(table)
-            self._print_failures([each for each in self.parts if each.ended or each.note])
+            self._print_failures([each for each in self.parts if each.code or each.note])
             stdout().print("Nothing was run: leave out --dry-run to start.")
-        return max((each.ended.code for each in self.parts if each.ended), default=0)
+        return max(each.code or 0 for each in self.parts)
 
     def execute(self) -> int:
         """Run what is missing in each folder, and return the largest exit code."""
@@ -196,60 +209,75 @@ class RunSet:
             self._prepare(part)
             self._print_error(part)
         for part in self.parts:
-            if part.ended is None and not self._run(part):
+            if part.code is None and not self._run(part):
                 break
-        for part in self.parts if self._as_json else ():
+        for part in self.parts if self.as_json else ():
             if part.result is None:
                 print_json(part.to_dict())
-        if len(self.parts) > 1 and not self._as_json:
+        if len(self.parts) > 1 and not self.as_json:
             self._print_results()
-        codes = [INCOMPLETE if each.ended is None else each.ended.code for each in self.parts]
+        codes = [INCOMPLETE if each.code is None else each.code for each in self.parts]
         return min(max(codes), FAILED) if self.player else max(codes)
 
-    def _prepare(self, part: _Part, *more: str) -> None:
+    def _prepare(self, part: _Part, *, plans: bool = False) -> None:
         """Prepare a run, which finds what would make it fail, and how much there is to do."""
-        part.is_surveyed = True
-        with _named_in_errors(self.path, part.run):
-            part.ended = self._invoke(part, *more)
-        prepared, part.is_surveyed = part.prepared, False
-        if isinstance(prepared, FolderRun):
-            part.planned, part.left, part.used = prepared.outlook()
-        elif prepared is not None:
-            part.planned = prepared.trials * sum(map(len, prepared.tasks.values()))
-            part.left, part.estimate = prepared.left, prepared.cost
-            part.note = f"would be refused: {prepared.problems[0]}" if prepared.problems else None
-        if not part.ended.code:
-            part.ended = None
-            if self.player and not part.is_tau2:
-                part.ended, part.note = Ended(0), "only prepared: no scripted model can play it"
+        with _named_in_errors(self.path, part.run), self._ending(part):
+            part.prepared = self._prepared(part)
+            if plans and part.is_tau2:
+                part.plan = plan = plan_run(cast(PreparedRun, part.prepared))
+                part.planned = plan.trials * sum(map(len, plan.tasks.values()))
+                part.left, part.estimate = plan.left, plan.cost
+                part.note = f"would be refused: {plan.problems[0]}" if plan.problems else None
+            else:
+                part.prepared.check()
+                part.planned, part.left, part.used = part.prepared.outlook()
+        if self.player and not part.is_tau2 and part.code is None:
+            part.code, part.note = 0, "only prepared: no scripted model can play it"
 
-    def _invoke(self, part: _Part, *more: str) -> Ended:
-        self.context.meta[SET] = part
+    def _prepared(self, part: _Part, **more: Any) -> FolderRun:
+        # A rehearsal is no part of the experiment.
+        cell = part.run.cell if part.run.cell and self.player is None else None
+        command = redact_command([str(part.context.find_root().info_name), *part.words])
+        return prepare_run(part.context, command=command, cell=cell, **more)
+
+    @contextmanager
+    def _ending(self, part: _Part) -> Iterator[None]:
+        """Let whatever a run ends with not end the others."""
         try:
-            return invoke_words(self.context, [*part.words, *more])
-        except (typer.Exit, typer.BadParameter):
+            yield
+        except typer.Exit as done:
+            part.code = done.exit_code
+        except typer.BadParameter:
             raise
+        except (MASEvalError, OSError) as error:
+            part.code, part.error = exit_code(error), error_text(error)
         except Exception as error:  # of somebody's own code: the other runs go on
-            if is_debugging(self.context):
+            if is_debugging(part.context):
                 raise
-            return Ended(FAILED, f"{type(error).__name__}: {error}")
+            part.code, part.error = FAILED, f"{type(error).__name__}: {error}"
 
     def _run(self, part: _Part) -> bool:
         """Run one of them; returns False if it was interrupted."""
         others = [each.used for each in self.parts if each is not part]
         cost, tokens = sum(each[0] for each in others), sum(each[1] for each in others)
-        budget = self._budget
-        if budget is not None:
-            part.used_elsewhere = cost, tokens
+        more: dict[str, Any] = {}
+        if (budget := self._budget) is not None:
+            more["used_elsewhere"] = cost, tokens
             now = cost + part.used[0], tokens + part.used[1]
             if part.left and (reason := budget.objection(*now, priced=True)):
-                part.ended = Ended(INCOMPLETE, reason)
+                part.code, part.error = INCOMPLETE, reason
                 return True
-        part.head, part.prepared = self._head(part, cost), None
-        try:
-            part.ended = self._invoke(part)
-        except InterruptedRun as end:
-            part.ended = Ended(end.exit_code)
+        head = self._head(part, cost)
+        announce_models(part.context)
+        part.prepared = None
+        with self._ending(part):
+            prepared = self._prepared(part, head=head, **more)
+            prepared.check()
+            part.result = prepared.execute()
+            stream, debug = chosen_stream(self.as_json), is_debugging(part.context)
+            shown = {"as_json": self.as_json, "with_scores": not head, "with_next": not head}
+            finish(part.result, stream, debug=debug, **shown)
+            part.code = FAILED if lost_to_gold(part.context, part.result) else 0
         self._print_error(part)
         if part.result is None:
             return True
@@ -259,7 +287,7 @@ class RunSet:
             lost = self.player == "gold" and summary.overall.passed < summary.overall.verdicts
             # No judge takes part in a rehearsal.
             whole = summary.overall.verdicts + summary.unjudged == summary.overall.planned
-            part.ended = Ended(FAILED if lost else 0 if whole else INCOMPLETE)
+            part.code = FAILED if lost else 0 if whole else INCOMPLETE
         return not part.result.interrupted
 
     def _head(self, part: _Part, cost: float) -> Callable[[RunStatus], str] | None:
@@ -275,9 +303,8 @@ class RunSet:
         return head if others else None
 
     def _print_error(self, part: _Part) -> None:
-        if part.ended is not None and part.ended.code and part.ended.error is not None:
-            named = f"{part.name}: " if len(self.parts) > 1 else ""
-            print_error(f"{named}{part.ended.error}")
+        if part.error is not None:
+            print_error(f"{part.name}: {part.error}" if len(self.parts) > 1 else part.error)
 
     def _print_results(self) -> None:
         console, finished = stdout(), [each for each in self.parts if each.result is not None]

@@ -5,19 +5,18 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
 from maseval import commands
 from maseval.app.results.recording import origin_in_words
 from maseval.cli.command_line import with_examples
 from maseval.cli.console import (
+    FirstFitting,
     age,
     here,
-    indent,
     inert,
-    natural_width,
     print_json,
+    print_parts,
     shorten_line,
     stdout,
 )
@@ -56,11 +55,7 @@ def runs(
         stdout().print(f"No runs{with_tag} in {folder}; {way}.")
         return
     console = stdout()
-    table = _table(found)
-    if natural_width(table) <= console.width:
-        console.print(table)
-    else:
-        _print_below_each_other(found, console)
+    print_parts([FirstFitting(_table(found))], console)
     for state in found:
         if state.unconfirmed:
             words = inert(f"{here(state.path)}: {state.unconfirmed}")
@@ -84,15 +79,6 @@ def _table(found: Sequence[RunState]) -> Table:
             inert(here(state.path)), *_facts(state).values(), *(noted[name] for name in remarks)
         )
     return table
-
-
-def _print_below_each_other(found: Sequence[RunState], console: Console) -> None:
-    """Print for a narrow console: every name whole in a line of its own, to be copied."""
-    for state in found:
-        console.print(f"[bold]{inert(here(state.path))}[/bold]", soft_wrap=True)
-        every = {**_facts(state), **_remarks(state)}
-        facts = (f"{name} {fact}" for name, fact in every.items() if fact)
-        console.print(indent(", ".join(facts), 2))
 
 
 def _facts(state: RunState) -> dict[str, str]:

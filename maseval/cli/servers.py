@@ -1,11 +1,11 @@
-"""``maseval view``, ``replay-server`` and ``chaos-server``: what serves until Ctrl-C."""
+"""``maseval view`` and ``replay-server``: what serves until Ctrl-C."""
 
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.table import Table
 
 from maseval import commands
 from maseval.cli.command_line import FAILED, with_examples
@@ -16,7 +16,6 @@ from maseval.core.words import count_of
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.server import ReplayServer, Served
-    from maseval.testing.faults import ChaosServer, Played
 
 
 @with_examples(
@@ -112,11 +111,13 @@ def replay_server(
 
     Ctrl-C stops it, with exit code 1 if a request was not recorded.
     """
-    server = commands.replay_server(
+    from maseval.server import ReplayServer  # help must not load it
+
+    server = ReplayServer(
         folder,
         record=record,
         upstream=upstream,
-        key_env=key_env,
+        upstream_key=os.environ.get(key_env) or None,
         host=host,
         port=port,
         on_request=_report_request,
@@ -166,79 +167,3 @@ def _close(server: "ReplayServer") -> None:
     except KeyboardInterrupt:
         server.patience = 0.0
         server.close()
-
-
-_DEFAULT_FAULTS = "429,cut,slow,malformed"
-
-
-@with_examples(
-    (
-        "maseval chaos-server --faults 429,cut,slow,malformed",
-        "three of ten requests get a fault, the others an answer",
-    ),
-    (
-        "maseval tau2 run --domain library --user scripted --agent-model openai/any "
-        "--base-url http://127.0.0.1:8767/v1",
-        "a run that asks this server, in another terminal",
-    ),
-    (
-        "maseval chaos-server --faults 500,drop --upstream https://api.openai.com/v1",
-        "a real provider answers the others",
-    ),
-    ("maseval chaos-server --list", "every fault it can produce"),
-)
-def chaos_server(
-    faults: str = option(_DEFAULT_FAULTS, "Faults to produce, separated by commas."),
-    rate: float = option(0.3, "Share of requests that get a fault, from 0 to 1."),
-    seed: int = option(0, "The same seed gives the same requests the same faults."),
-    text: str = option("All is well.", "Answer to all other requests."),
-    upstream: str | None = option(None, "Base URL of a provider that answers all other requests."),
-    key_env: KeyVariable = "OPENAI_API_KEY",
-    host: Host = "127.0.0.1",
-    port: Port = 8767,
-    listed: bool = flag("List the faults, and exit.", "--list"),
-) -> None:
-    """Serve a model that misbehaves, over OpenAI's protocol, to see how an agent copes.
-
-    Ctrl-C stops it and prints what was played.
-    """
-    if listed:
-        _list_faults()
-        return
-    server = commands.chaos_server(
-        [name.strip() for name in faults.split(",") if name.strip()],
-        seed=seed,
-        rate=rate,
-        text=text,
-        upstream=upstream,
-        key_env=key_env,
-        host=host,
-        port=port,
-        on_request=_report_fault,
-    )
-    _serve_faults(server)
-
-
-def _list_faults() -> None:
-    from maseval.testing.faults import FAULTS
-
-    table = Table("fault", "what the server does", box=None)
-    for fault in FAULTS.values():
-        table.add_row(fault.name, fault.text)
-    stdout().print(table)
-
-
-def _report_fault(played: "Played") -> None:
-    if not played.is_good:
-        _say(f"[yellow]request {played.number}:[/] {inert(played.fault)}")
-
-
-def _serve_faults(server: "ChaosServer") -> None:
-    from maseval.testing.provider_server import serving
-
-    with ended_by_signals(), serving(server):
-        _say_address(server.base_url)
-        with suppress(KeyboardInterrupt):
-            server.closing.wait()
-    played = (f"{count} {inert(name)}" for name, count in server.played.items())
-    _say(", ".join(played) or "no requests")

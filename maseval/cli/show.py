@@ -2,8 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
@@ -56,7 +55,7 @@ from maseval.cli.results import (
 )
 from maseval.core.figures import money
 from maseval.core.finding import LEFT_OUT, SOUND_PASS, Finding
-from maseval.core.outcome import Outcome
+from maseval.core.outcome import Outcome, TaskKey
 from maseval.core.scoring_options import ScoringKeywords
 from maseval.core.words import count_of, excerpt
 
@@ -173,36 +172,22 @@ def _chosen_parts(view: "RunView") -> Parts:
     yield styled(here(view.folder.path), "bold")
     yield from check_parts(view.found.check)
     if view.chosen:
-        yield FirstFitting(partial(_chosen_table, view), partial(_chosen_list, view))
+        yield FirstFitting(_chosen_table(view))
     yield f"{len(view.chosen)} of {len(view.lines)} simulations"
     yield from unexplained_parts(view.found.unexplained)
 
 
 def _chosen_table(view: "RunView") -> Table:
     table = Table("task", "trial", "outcome", "findings", "ended by")
-    for name, trial, *facts in _chosen_rows(view):
-        table.add_row(name, trial, *facts)
-    return table
-
-
-def _chosen_list(view: "RunView") -> Table:
-    """Two lines for each simulation, for ids that leave no space beside them."""
-    table = Table(show_header=False)
-    for name, trial, *facts in _chosen_rows(view):
-        table.add_row(f"{name}, trial {trial}\n  {', '.join(filter(None, facts))}")
-    table.columns[0].overflow = "fold"
-    return table
-
-
-def _chosen_rows(view: "RunView") -> Iterator[tuple[str, ...]]:
     for line in view.chosen:
-        yield (
+        table.add_row(
             inert(str(line.key)),
             str(line.trial),
             f"{MARKS[line.kind]} {line.kind}",
             inert(", ".join(_facts(view.findings_on(line)))),
             inert(line.ended or line.status),
         )
+    return table
 
 
 def _facts(findings: Sequence[Finding]) -> list[str]:
@@ -216,13 +201,6 @@ def _facts(findings: Sequence[Finding]) -> list[str]:
     return [fact if name == cause.name else name for name in names]
 
 
-def _mark(view: "RunView", line: Outcome) -> str:
-    check = view.found.check
-    if check and line.simulation in check.differing:
-        return "[bold red]x[/bold red]"
-    return MARKS[line.kind]
-
-
 def _trials(view: "RunView") -> Table:
     """Return a table of the tasks, each in a row."""
     # By its number a task with a long id can be named; an id that is a number needs no other.
@@ -233,26 +211,25 @@ def _trials(view: "RunView") -> Table:
     for name in columns:
         justify: JustifyMethod = "right" if name in ("#", "passed") else "left"
         table.add_column(name, justify=justify, overflow="fold", no_wrap=name == "#")
-    for row in _task_rows(view):
-        table.add_row(*map(row.__getitem__, columns))
-    return table
-
-
-def _task_rows(view: "RunView") -> Iterator[Mapping[str, str]]:
-    tasks: dict[tuple[str, str], list[Outcome]] = {}
+    differing = view.found.check.differing if view.found.check else {}
+    tasks: dict[TaskKey, list[Outcome]] = {}
     for line in view.lines:
-        tasks.setdefault((line.domain, line.task_id), []).append(line)
+        tasks.setdefault(line.key, []).append(line)
     numbers = Counter[str]()
-    for (domain, task_id), lines in tasks.items():
-        ordered = sorted(lines, key=lambda line: line.trial)
-        yield {
-            "#": str(numbers[domain]),
-            "domain": inert(domain),
-            "task": inert(task_id),
-            "trials": "".join(_mark(view, line) for line in ordered),
+    for key, lines in tasks.items():
+        row = {
+            "#": str(numbers[key.domain]),
+            "domain": inert(key.domain),
+            "task": inert(key.task_id),
+            "trials": "".join(
+                "[bold red]x[/bold red]" if line.simulation in differing else MARKS[line.kind]
+                for line in sorted(lines, key=lambda line: line.trial)
+            ),
             "passed": f"{sum(line.kind == 'pass' for line in lines)}/{len(lines)}",
         }
-        numbers[domain] += 1
+        table.add_row(*map(row.__getitem__, columns))
+        numbers[key.domain] += 1
+    return table
 
 
 def _cause_parts(causes: Mapping[str, int]) -> Parts:

@@ -20,14 +20,11 @@ from maseval.app.results.variants import ConventionScore as ConventionScore
 from maseval.app.results.variants import Variant as Variant
 from maseval.app.running.new import new as new
 from maseval.app.running.run import run as run
-from maseval.app.running.servers import chaos_server as chaos_server
-from maseval.app.running.servers import replay_server as replay_server
 from maseval.app.sharing.bundle import bundle as bundle
 from maseval.app.sharing.bundle import unbundle as unbundle
 from maseval.app.sharing.sync import sync as sync
 from maseval.app.viewing.view import export_site as export_site
 from maseval.app.viewing.view import view as view
-from maseval.benchmark.tau2.app.running.demo import demo as demo
 from maseval.commands import macs as macs
 from maseval.commands import tau2 as tau2
 from maseval.core.finding import Finding as Finding

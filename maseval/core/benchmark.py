@@ -273,8 +273,8 @@ class Benchmark(ABC):
     def messages_so_far(self, task_id: str, repeat_idx: int) -> Sequence[Mapping[str, object]]:
         """Return the messages of a repetition that is running; none if unknown.
 
-        May be called from any thread; see ``last_said``. Of one in another process, they come about
-        a second later, from the first time that somebody asks for any.
+        May be called from any thread; see ``last_said``, which is all that is known of one in
+        another process.
         """
         return self._conversations.messages((task_id, repeat_idx))
 

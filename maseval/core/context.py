@@ -4,7 +4,6 @@ Whoever watches a run asks ``Conversations`` from another thread; repetitions do
 """
 
 import functools
-import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,7 +13,6 @@ from maseval.core.clock import Clock, acting_agent, acting_as
 from maseval.core.exceptions import NoRepetitionError
 from maseval.core.messages import Message, text_of
 from maseval.core.registry import ComponentRegistry, UsageTotals
-from maseval.core.storage import strict_json
 from maseval.core.task.task import RepetitionKey
 from maseval.core.tracing import JsonObject
 
@@ -75,24 +73,6 @@ class Said(NamedTuple):
     messages: int
 
 
-class Heard(NamedTuple):
-    """News of a conversation in another process; None and nothing if there are none.
-
-    ``messages`` are JSON objects, and follow the first ``after`` ones.
-    """
-
-    said: Said | None
-    after: int = 0
-    messages: Sequence[str] = ()
-
-
-# In characters, over all conversations in other processes.
-_MOST_KEPT = 64_000_000
-_LEFT_OUT = strict_json.dumps(
-    {"role": "system", "content": "Messages are left out here until the simulation has ended."}
-)
-
-
 class Conversations:
     """The conversations of a run that are going on; may be asked from any thread."""
 
@@ -100,10 +80,6 @@ class Conversations:
         self._lock = threading.Lock()
         self._here: dict[RepetitionKey, ComponentRegistry] = {}
         self._elsewhere: dict[RepetitionKey, Said] = {}
-        self._talks: dict[RepetitionKey, list[str]] = {}
-        self._kept = 0
-        self.followed = False
-        """True once somebody has asked for the messages of a conversation in another process."""
 
     def __reduce__(self) -> tuple[type["Conversations"], tuple[()]]:
         """Another process has conversations of its own."""
@@ -122,29 +98,15 @@ class Conversations:
                 if self._here.get(key) is registry:
                     del self._here[key]
 
-    def note(self, key: RepetitionKey, heard: Heard) -> None:
-        """Remember what was said in a repetition that runs in another process."""
+    def note(self, key: RepetitionKey, said: Said) -> None:
+        """Remember what was said last in a repetition that runs in another process."""
         with self._lock:
-            if heard.said is not None:
-                self._elsewhere[key] = heard.said
-            if heard.messages and not heard.after:
-                self._drop(key)
-            talk = self._talks.setdefault(key, [])
-            if not heard.messages or len(talk) < heard.after:  # there was no room for the others
-                return
-            fit = self._kept + sum(map(len, heard.messages)) <= _MOST_KEPT
-            fresh = heard.messages if fit else [_LEFT_OUT]
-            talk += fresh
-            self._kept += sum(map(len, fresh))
+            self._elsewhere[key] = said
 
     def forget(self, key: RepetitionKey) -> None:
         """A repetition in another process is over."""
         with self._lock:
             self._elsewhere.pop(key, None)
-            self._drop(key)
-
-    def _drop(self, key: RepetitionKey) -> None:
-        self._kept -= sum(map(len, self._talks.pop(key, ())))
 
     def last(self, key: RepetitionKey) -> Said | None:
         """Return the last message of a repetition; None if unknown."""
@@ -153,13 +115,10 @@ class Conversations:
         return noted if registry is None else last_said(registry)
 
     def messages(self, key: RepetitionKey) -> Sequence[Mapping[str, object]]:
-        """Return the messages of the first agent of a repetition, or what was noted of it."""
+        """Return the messages of the first agent of a repetition in this process."""
         with self._lock:
             registry = self._here.get(key)
-            if registry is None:
-                self.followed = True
-                return [json.loads(text) for text in self._talks.get(key, ())]
-        for agent in registry.components_in("agents"):
+        for agent in [] if registry is None else registry.components_in("agents"):
             try:
                 return list(_messages_of(agent) or ())
             except Exception:  # a framework's memory, read while the framework writes to it

@@ -49,17 +49,13 @@ class UsageTotals:
             if account in self._accounts:
                 self._accounts[account][key] = usage
 
-    def settle(self, account: object) -> None:
-        """Add the recorded usage to the totals; later usage is added on top."""
+    def close(self, account: object, *, reopen: bool = False) -> None:
+        """Add the recorded usage to the totals; later usage counts only if it is reopened."""
         with self._lock:
-            if account in self._accounts:
-                _add(self._settled, self._accounts[account])
-                self._accounts[account] = {}
-
-    def close(self, account: object) -> None:
-        """Add the recorded usage to the totals and close the account."""
-        with self._lock:
+            known = account in self._accounts
             _add(self._settled, self._accounts.pop(account, {}))
+            if known and reopen:
+                self._accounts[account] = {}
 
     @property
     def by_component(self) -> dict[str, Usage]:
@@ -172,7 +168,7 @@ class ComponentRegistry:
 
     def clear(self) -> None:
         """Unregister the components; usage totals stay."""
-        self._totals.settle(self)
+        self._totals.close(self, reopen=True)
         shelf = self._shelf
         shelf.components.clear()
         shelf.keys.clear()

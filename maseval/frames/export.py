@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +13,7 @@ from typing import IO, Literal, Unpack, cast, get_args
 from maseval.core.exceptions import ConfigurationError, OutputExistsError
 from maseval.core.scoring_options import ScoringKeywords
 from maseval.core.storage.files import atomic_file
-from maseval.frames.frame import TABLES, Cell, Frame, FrameRow
+from maseval.frames.frame import TABLES, Cell, Frame
 from maseval.frames.tables import FRAMES, AnyRun
 from maseval.interface import arrow
 
@@ -34,7 +34,10 @@ def write_frame(
     """
     if form == "parquet":
         return arrow.write_parquet(file, [column[:2] for column in frame.columns], frame)
-    lines = _jsonl(frame) if form == "jsonl" else _csv(frame, spreadsheet)
+    lines = _csv(frame, spreadsheet)
+    if form == "jsonl":
+        rows = ({name: _plain(cell) for name, cell in row.items()} for row in frame)
+        lines = (json.dumps(row) + "\n" for row in rows)
     written = 0
     for line in lines:
         file.write(line.encode())
@@ -42,39 +45,26 @@ def write_frame(
     return written - (form == "csv")
 
 
-def _jsonl(rows: Iterable[FrameRow]) -> Iterator[str]:
-    for row in rows:
-        yield json.dumps({name: _plain(cell) for name, cell in row.items()}) + "\n"
-
-
 def _plain(cell: Cell) -> Cell:
     return cell.isoformat() if isinstance(cell, datetime) else cell
 
 
 def _csv(frame: Frame, spreadsheet: bool) -> Iterator[str]:
-    # Null is nothing at all, an empty text is ``""``.
+    # Null is nothing at all, an empty text is ``""``: the module ``csv`` cannot tell them apart.
     yield ",".join(column.name for column in frame.columns) + "\n"
-    harmless = _harmless if spreadsheet else str
     for row in frame:
-        words = (harmless(each) if isinstance(each, str) else _word(each) for each in row.values())
-        yield ",".join("" if word is None else _quote(word) for word in words) + "\n"
+        yield ",".join(_word(each, spreadsheet) for each in row.values()) + "\n"
 
 
-def _quote(word: str) -> str:
-    # The module ``csv`` of Python 3.11 cannot tell null from an empty text.
+def _word(cell: Cell, spreadsheet: bool) -> str:
+    if cell is None:
+        return ""
+    word = str(cell).lower() if isinstance(cell, bool) else str(_plain(cell))
+    if spreadsheet and isinstance(cell, str) and word.startswith(_FORMULA):
+        word = f"'{word}"
     if word and word == word.strip() and not _SPECIAL.intersection(word):
         return word
     return '"' + word.replace('"', '""') + '"'
-
-
-def _word(cell: Cell) -> str | None:
-    if cell is None:
-        return None
-    return str(cell).lower() if isinstance(cell, bool) else str(_plain(cell))
-
-
-def _harmless(word: str) -> str:
-    return f"'{word}" if word.startswith(_FORMULA) else word
 
 
 ALL = "all"
@@ -118,7 +108,11 @@ def export(
     form, names = _form(to or _ending(output), spreadsheet), _names(tables)
     targets = _targets(names, form, output)
     frames = {name: FRAMES[name](*runs, **options) for name in names}
-    _check_free([path for path in targets.values() if path is not None], overwrite)
+    taken = [path for path in targets.values() if path is not None and path.exists()]
+    if taken and not overwrite:
+        raise OutputExistsError(
+            f"{taken[0]} already exists; choose another place with --output, or --overwrite it"
+        )
     written = []
     for name, frame in frames.items():
         with _open_target(targets[name]) as file:
@@ -163,26 +157,15 @@ def _targets(
         return {names[0]: None}
     path = Path(output or ".")
     if len(names) == 1 and output is not None and not path.is_dir():
-        return {names[0]: _with_ending(path, form)}
+        ending = _ending(path)
+        if ending in FORMS and ending != form:
+            raise ConfigurationError(
+                f"{path} is named .{ending}, but the form is {form}; choose one"
+            )
+        return {names[0]: path if ending else path.with_name(f"{path.name.rstrip('.')}.{form}")}
     if path.exists() and not path.is_dir():
         raise OutputExistsError(f"{path} is a file; for {len(names)} tables name a folder")
     return {name: path / f"{name}.{form}" for name in names}
-
-
-def _with_ending(path: Path, form: ExportForm) -> Path:
-    """Return the path with the form's ending if it has none; that of another form is refused."""
-    ending = _ending(path)
-    if ending in FORMS and ending != form:
-        raise ConfigurationError(f"{path} is named .{ending}, but the form is {form}; choose one")
-    return path if ending else path.with_name(f"{path.name.rstrip('.')}.{form}")
-
-
-def _check_free(paths: Sequence[Path], overwrite: bool) -> None:
-    taken = [path for path in paths if path.exists()]
-    if taken and not overwrite:
-        raise OutputExistsError(
-            f"{taken[0]} already exists; choose another place with --output, or --overwrite it"
-        )
 
 
 @contextmanager

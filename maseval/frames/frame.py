@@ -63,23 +63,20 @@ _LARGEST = 2**63
 
 def cell_maker(secrets: Secrets) -> Callable[[ColumnType, object], Cell]:
     """Return a function that makes cells and removes secrets from their texts."""
-    clean = secrets.removed_from_text
 
-    def cell(kind: ColumnType, value: object) -> Cell:
-        if value is None:
-            return None
-        return _encodable(clean(text(value))) if kind == "text" else _OTHERS[kind](value)
+    def words(value: object) -> str:
+        found = secrets.removed_from_text(text(value))
+        # Half of a surrogate pair, which JSON can hold and UTF-8 cannot, becomes a question mark.
+        return found if found.isascii() else found.encode(errors="replace").decode()
 
-    return cell
-
-
-def _encodable(words: str) -> str:
-    # Half of a surrogate pair, which JSON can hold and UTF-8 cannot, becomes a question mark.
-    try:
-        words.encode()
-    except UnicodeEncodeError:
-        return words.encode(errors="replace").decode()
-    return words
+    makers: dict[ColumnType, Callable[[object], Cell]] = {
+        "text": words,
+        "integer": _integer,
+        "number": _number,
+        "boolean": lambda value: value if isinstance(value, bool) else None,
+        "time": _time,
+    }
+    return lambda kind, value: None if value is None else makers[kind](value)
 
 
 def _integer(value: object) -> int | None:
@@ -97,10 +94,6 @@ def _number(value: object) -> float | None:
         return None
 
 
-def _boolean(value: object) -> bool | None:
-    return value if isinstance(value, bool) else None
-
-
 def _time(value: object) -> datetime | None:
     # Times have no zone, as they were recorded; one with an offset is converted to UTC.
     try:
@@ -108,14 +101,6 @@ def _time(value: object) -> datetime | None:
         return found if found.tzinfo is None else found.astimezone(UTC).replace(tzinfo=None)
     except (ValueError, OverflowError):
         return None
-
-
-_OTHERS: dict[ColumnType, Callable[[object], Cell]] = {
-    "integer": _integer,
-    "number": _number,
-    "boolean": _boolean,
-    "time": _time,
-}
 
 
 Read = Callable[[], Iterator[Mapping[str, object]]]

@@ -6,10 +6,10 @@ column, of which ``Frame`` makes cells.
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol, Unpack, cast
+from typing import Literal, Protocol, Unpack, cast
 
 from maseval.app.benchmarks import support_by_name, support_for
 from maseval.app.results.examined import FINDINGS, ExaminedRun, recompute_verdicts
@@ -27,7 +27,6 @@ from maseval.core.callbacks.result_logger import shared_config
 from maseval.core.finding import Finding
 from maseval.core.outcome import (
     ComponentUsage,
-    RecordedEvaluation,
     RecordedReport,
     Simulation,
     parse_report,
@@ -53,35 +52,26 @@ AnyRun = str | os.PathLike[str]
 SourceForm = Literal["folder", "results", "reports"]
 
 
-class FrameSource(NamedTuple):
-    """One run, by the name that its rows have."""
-
-    name: str
-    path: Path
-    form: SourceForm
-    options: ScoringOptions
-
-
-class OpenedSource:
-    """A source as it is now; its reports are read one at a time.
+class FrameSource:
+    """A run as it is now, by the name that its rows have; its reports are read one at a time.
 
     A file of reports has no plan, and nothing can be found out about its simulations.
     """
 
-    def __init__(self, source: FrameSource) -> None:
-        self.source = source
+    def __init__(self, name: str, path: Path, form: SourceForm, options: ScoringOptions) -> None:
+        self.name, self.path, self.form, self.options = name, path, form, options
         self._recording: Recording | None = None
         self._check: VerdictCheck | None = None
         self.config: Mapping[str, object] = {}
         self.planned: Collection[Simulation] | None = None
         self.damaged = 0
-        if source.form == "reports":
-            if mark := mapping(shared_config(source.path), SUBSET):
+        if form == "reports":
+            if mark := mapping(shared_config(path), SUBSET):
                 self.config = {SUBSET: mark}
             return
-        self._recording = run = open_recording(source.path, source.options)
+        self._recording = run = open_recording(path, options)
         warn_of_damage(run)
-        if source.form == "folder" and not source.options.as_recorded:
+        if form == "folder" and not options.as_recorded:
             self._recording, self._check = recompute_verdicts(run)
         self.config, self.planned, self.damaged = run.config.values, run.planned, len(run.damaged)
 
@@ -90,9 +80,8 @@ class OpenedSource:
         if self._recording is not None:
             yield from self._recording.reports()
             return
-        path = self.source.path
-        for row, record in enumerate(iter_records(path), 1):
-            yield cast("Report", parse_report(record, f"{path}, line {row}").raw)
+        for row, record in enumerate(iter_records(self.path), 1):
+            yield cast("Report", parse_report(record, f"{self.path}, line {row}").raw)
 
     @cached_property
     def _examined(self) -> ExaminedRun | None:
@@ -101,14 +90,10 @@ class OpenedSource:
     @property
     def variants(self) -> Sequence[Variant]:
         """The numbers beside the official one."""
-        return (
-            ()
-            if self._recording is None
-            else support_for(self._recording).variants(self._recording)
-        )
+        run = self._recording
+        return () if run is None else support_for(run).variants(run)
 
     def findings(self, report: RecordedReport) -> Sequence[Finding]:
-        """Return what was found about a report."""
         if self._examined is None:
             return ()
         raw = cast("Report", report.raw)
@@ -130,14 +115,14 @@ class OpenedSource:
 
     def is_recomputed(self, report: RecordedReport) -> bool:
         """Return True if the verdict of a report is not the recorded one; of files, all are new."""
-        if self.source.form == "folder":
+        if self.form == "folder":
             return "recorded_reward" in report.raw
-        return self.source.form == "results" and not self.source.options.as_recorded
+        return self.form == "results" and not self.options.as_recorded
 
 
 def sources_of(
-    runs: Sequence[AnyRun | Sequence[AnyRun]], options: ScoringOptions
-) -> list[FrameSource]:
+    runs: Sequence[AnyRun | Sequence[AnyRun]],
+) -> list[tuple[str, Path, SourceForm]]:
     """Find the runs that are named, also in lists; of a folder that holds runs, all by name.
 
     Without any, all below the folder of all runs.
@@ -149,7 +134,7 @@ def sources_of(
     kept = {path.resolve(): (path, form) for path, form in found}.values()
     short = [path.name if form == "folder" else path.stem for path, form in kept]
     return [
-        FrameSource(name if short.count(name) == 1 else str(path), path, form, options)
+        (name if short.count(name) == 1 else str(path), path, form)
         for name, (path, form) in zip(short, kept, strict=True)
     ]
 
@@ -176,7 +161,7 @@ def _find_sources(run: AnyRun) -> list[tuple[Path, SourceForm]]:
 Rows = Iterator[dict[str, object]]
 
 
-def run_rows(opened: OpenedSource) -> Rows:
+def run_rows(opened: FrameSource) -> Rows:
     """Summarise a run in one pass through its reports, counted as ``maseval show`` counts."""
     started: list[str] = []
     lines = []
@@ -184,7 +169,7 @@ def run_rows(opened: OpenedSource) -> Rows:
         lines.append(RecordedReport(report).outcome)
         started += [str(report["started_at"])] if report.get("started_at") else []
     planned = [line.simulation for line in lines] if opened.planned is None else opened.planned
-    path, config = opened.source.path, opened.config
+    path, config = opened.path, opened.config
     annotations, _ = annotations_or_problem(path)
     summary = run_summary(lines, planned, config=RunConfig(dict(config))) if planned else None
     score = mapping(summary.overall.pass_1 if summary else None)
@@ -192,7 +177,7 @@ def run_rows(opened: OpenedSource) -> Rows:
     doubt = opened.doubt()
     yield {
         "path": str(path),
-        "form": opened.source.form,
+        "form": opened.form,
         "benchmark": config.get("benchmark"),
         "version": support_by_name(config.get("benchmark")).version(config),
         "agent": _player_name(config.get("agent")),
@@ -234,7 +219,7 @@ def _player_name(player: object) -> object:
     return next((text(each) for each in known if each), None) or player
 
 
-def score_rows(opened: OpenedSource) -> Rows:
+def score_rows(opened: FrameSource) -> Rows:
     """Yield a row for each pass^k, counted as ``maseval show`` counts."""
     variants = opened.variants
     outcomes, findings = [], dict[Simulation, Sequence[Finding]]()
@@ -257,8 +242,8 @@ def score_rows(opened: OpenedSource) -> Rows:
             }
 
 
-def remark_rows(opened: OpenedSource) -> Rows:
-    for each in read_remarks(opened.source.path):
+def remark_rows(opened: FrameSource) -> Rows:
+    for each in read_remarks(opened.path):
         yield {
             **each.simulation._asdict(),
             "message": each.message,
@@ -269,13 +254,18 @@ def remark_rows(opened: OpenedSource) -> Rows:
         }
 
 
-def simulation_rows(report: RecordedReport, source: OpenedSource) -> Rows:
+def simulation_rows(report: RecordedReport, source: FrameSource) -> Rows:
     messages, error = conversation(report), report.error.message
     checks = [
         check for verdict in shown_verdicts(report, messages) for check in verdict.get("checks", ())
     ]
     calls = [call for message in messages for call in message.get("calls", ())]
     sides = {side: [each for each in report.usage if _side(each) == side] for side in _SIDES}
+    breakdowns = (
+        each.raw.get("reward_breakdown") or each.reward_info.get("reward_breakdown")
+        for each in report.evaluations
+    )
+    agents = [each.name for each in report.agents.values() if each.name is not None]
     yield {
         "status": report.status,
         "outcome": report.kind,
@@ -283,7 +273,7 @@ def simulation_rows(report: RecordedReport, source: OpenedSource) -> Rows:
         "reward": report.reward,
         "recorded_reward": source.recorded_reward(report),
         "recomputed": source.is_recomputed(report),
-        "reward_breakdown": _reward_breakdown(report),
+        "reward_breakdown": next((text(each) for each in breakdowns if each), None),
         "checks": len(checks),
         "checks_met": sum(check["met"] for check in checks),
         "termination": report.termination,
@@ -296,7 +286,7 @@ def simulation_rows(report: RecordedReport, source: OpenedSource) -> Rows:
         "messages": len(report.said()),
         "tool_calls": len(calls),
         "tool_errors": sum(bool(call["result"] and call["result"]["failed"]) for call in calls),
-        "agent": _join(agent.name for agent in report.agents.values()),
+        "agent": ", ".join(dict.fromkeys(agents)) or None,
         "agent_model": report.models_of("agent"),
         "user_model": report.models_of("user"),
         "cost": report.cost,
@@ -324,19 +314,7 @@ def _sum(used: list[ComponentUsage], key: str) -> float | None:
     return sum(known) if known else None
 
 
-def _reward_breakdown(report: RecordedReport) -> str | None:
-    found = [
-        each.raw.get("reward_breakdown") or each.reward_info.get("reward_breakdown")
-        for each in report.evaluations
-    ]
-    return next((text(each) for each in found if each), None)
-
-
-def _join(names: Iterable[str | None]) -> str | None:
-    return ", ".join(dict.fromkeys(name for name in names if name is not None)) or None
-
-
-def message_rows(report: RecordedReport, source: OpenedSource) -> Rows:
+def message_rows(report: RecordedReport, source: FrameSource) -> Rows:
     for position, (speaker, message) in enumerate(report.said()):
         answer = message.role == "tool"
         yield {
@@ -356,7 +334,7 @@ def message_rows(report: RecordedReport, source: OpenedSource) -> Rows:
         }
 
 
-def agent_rows(report: RecordedReport, source: OpenedSource) -> Rows:
+def agent_rows(report: RecordedReport, source: FrameSource) -> Rows:
     """Yield the part of each agent of a team."""
     cause = cause_in(source.findings(report)) if report.team else None
     decided = cause and report.decider(cause.message)
@@ -364,7 +342,7 @@ def agent_rows(report: RecordedReport, source: OpenedSource) -> Rows:
         yield {**each._asdict(), "decided": each.agent == decided if decided else None}
 
 
-def tool_call_rows(report: RecordedReport, source: OpenedSource) -> Rows:
+def tool_call_rows(report: RecordedReport, source: FrameSource) -> Rows:
     for message in conversation(report):
         for position, call in enumerate(message.get("calls", ())):
             result = call["result"]
@@ -382,30 +360,24 @@ def tool_call_rows(report: RecordedReport, source: OpenedSource) -> Rows:
             }
 
 
-_NAMES = ("name", "evaluator", "metric")
-
-
-def check_rows(report: RecordedReport, source: OpenedSource) -> Rows:
+def check_rows(report: RecordedReport, source: FrameSource) -> Rows:
     """Yield a row for each check, or for the verdict of an evaluator that lists none."""
     verdicts = zip(report.evaluations, shown_verdicts(report, conversation(report)), strict=True)
     for evaluator, (returned, verdict) in enumerate(verdicts):
-        for position, row in enumerate(verdict.get("checks", [_verdict_cells(returned)])):
+        named = (text_or_none(returned.raw.get(key)) for key in ("name", "evaluator", "metric"))
+        alone: dict[str, object] = {
+            "kind": "VERDICT",
+            "name": next(filter(None, named), None),
+            "met": returned.passed,
+            "counts": True,
+            "evidence": dict(returned.raw),
+        }
+        for position, row in enumerate(verdict.get("checks", [alone])):
             place = {"evaluator": evaluator, "position": position}
             yield {**place, "arguments": None, "message": None, **row}
 
 
-def _verdict_cells(returned: RecordedEvaluation) -> dict[str, object]:
-    named = (text_or_none(returned.raw.get(key)) for key in _NAMES)
-    return {
-        "kind": "VERDICT",
-        "name": next(filter(None, named), None),
-        "met": returned.passed,
-        "counts": True,
-        "evidence": dict(returned.raw),
-    }
-
-
-def finding_rows(report: RecordedReport, source: OpenedSource) -> Rows:
+def finding_rows(report: RecordedReport, source: FrameSource) -> Rows:
     for each in source.findings(report):
         yield {
             "passed": report.outcome.passed,
@@ -415,8 +387,8 @@ def finding_rows(report: RecordedReport, source: OpenedSource) -> Rows:
         }
 
 
-_RowsOfSource = Callable[[OpenedSource], Rows]
-_RowsOfReport = Callable[[RecordedReport, OpenedSource], Rows]
+_RowsOfSource = Callable[[FrameSource], Rows]
+_RowsOfReport = Callable[[RecordedReport, FrameSource], Rows]
 
 
 class Table(Protocol):
@@ -436,11 +408,14 @@ class Table(Protocol):
 
 def _table(name: str, rows_of: _RowsOfSource) -> Table:
     def frame(*runs: AnyRun | Sequence[AnyRun], **options: Unpack[ScoringKeywords]) -> Frame:
-        sources = sources_of(runs, ScoringOptions(**options))
-        return Frame(TABLES[name], lambda: (row for each in sources for row in read(each)))
+        sources, how = sources_of(runs), ScoringOptions(**options)
 
-    def read(source: FrameSource) -> Rows:
-        return ({"run": source.name, **row} for row in rows_of(OpenedSource(source)))
+        def read() -> Rows:
+            for named in sources:
+                for row in rows_of(FrameSource(*named, how)):
+                    yield {"run": named[0], **row}
+
+        return Frame(TABLES[name], read)
 
     frame.__name__ = frame.__qualname__ = name
     frame.__doc__ = f"One row is {TABLES[name].row}.\n{Table.__doc__}"
@@ -448,7 +423,7 @@ def _table(name: str, rows_of: _RowsOfSource) -> Table:
 
 
 def _by_report(rows_of: _RowsOfReport) -> _RowsOfSource:
-    def rows_of_source(opened: OpenedSource) -> Rows:
+    def rows_of_source(opened: FrameSource) -> Rows:
         for report in map(RecordedReport, opened.reports()):
             key = dict(zip(("domain", "task_id", "trial"), report.key, strict=True))
             for row in rows_of(report, opened):

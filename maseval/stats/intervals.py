@@ -68,23 +68,6 @@ class Interval(Result):
         return self.high - self.low <= _WIDEST_BAR
 
 
-def wilson(passed: int, total: int, level: float = LEVEL) -> Interval:
-    """Return Wilson's interval for a share of independent simulations.
-
-    It is for one trial per task. Several trials of one task are correlated, which
-    ``mean_interval`` over the tasks takes into account (J. Am. Stat. Assoc. 22, 1927).
-    """
-    z = two_sided_z(level)
-    if not 0 <= passed <= total:
-        raise ConfigurationError(f"{passed} passed of {total}; give a number from 0 to the total")
-    if not total:
-        return Interval(0.0, 1.0, level, "Wilson")
-    share, spread = passed / total, z * z / total
-    centre, half = share + spread / 2, math.sqrt(spread * (share * (1 - share) + spread / 4))
-    low, high = (centre - half) / (1 + spread), (centre + half) / (1 + spread)
-    return Interval(max(0.0, low), min(1.0, high), level, "Wilson")
-
-
 def mean_interval(
     scores: Sequence[float], level: float = LEVEL, bounds: tuple[float, float] = (0.0, 1.0)
 ) -> Interval:

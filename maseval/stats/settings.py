@@ -51,9 +51,7 @@ class Compatibility(Result):
     differing: list[str]
 
 
-def compatibility(
-    first: Mapping[str, Any], second: Mapping[str, Any], *, conditions: Collection[str] = CONDITIONS
-) -> Compatibility:
+def compatibility(first: Mapping[str, Any], second: Mapping[str, Any]) -> Compatibility:
     """Sort the differences between the configurations of two runs by consequence.
 
     ``data`` holds a fingerprint for each domain, ``tasks`` the ids of each domain's tasks; these
@@ -64,8 +62,8 @@ def compatibility(
     found = Compatibility([], {}, [], [])
     a, b = dict(_leaves(first)), dict(_leaves(second))
     factors = {path[1] for path in a.keys() & b.keys() if path[0] == CELL and path[1:]}
-    if factors or (_EVALUATOR in a and _EVALUATOR in b):
-        conditions = frozenset(conditions) - {"benchmark"}
+    named = factors or (_EVALUATOR in a and _EVALUATOR in b)
+    conditions = CONDITIONS - {"benchmark"} if named else CONDITIONS
     agents = [{k: v for k, v in each.items() if _is_of_agent(k)} for each in (a, b)]
     same_agent = bool(agents[0]) and agents[0] == agents[1]
     files = []

@@ -20,8 +20,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
-from statistics import fmean
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import percent
@@ -69,7 +68,6 @@ class Estimate(Result):
     interval: Interval | None = None
     rerun: Interval | None = None
     bounds: tuple[float, float] | None = None
-    mean_of_groups: float | None = None
 
     @property
     def name(self) -> str:
@@ -278,12 +276,12 @@ def summarise(
     by_name: dict[str, list[Outcome]] = {}
     for outcome in run:
         by_name.setdefault(outcome.domain, []).append(outcome)
-    how = _How(level, ks, tuple(MEASURES) if pass_at else ("pass^k",))
-    tasks = {name: _count_tasks(mine) for name, mine in by_name.items()}
-    groups = [_group(name, mine, tasks[name], how) for name, mine in by_name.items()]
+    measures: Sequence[Measure] = tuple(MEASURES) if pass_at else ("pass^k",)
+    tasks = {name: by_task(mine) for name, mine in by_name.items()}
+    groups = [_group(name, by_name[name], tasks[name], level, ks, measures) for name in tasks]
     if len(groups) > 1:
-        every = _group(None, run, [*chain.from_iterable(tasks.values())], how)
-        groups.append(_with_means_of(groups, every))
+        every = dict(chain.from_iterable(each.items() for each in tasks.values()))
+        groups.append(_group(None, run, every, level, ks, measures))
     return Summary(groups, level, _notes(groups))
 
 
@@ -305,50 +303,22 @@ def with_gaps(outcomes: Iterable[Outcome], planned: Planned | None) -> list[Outc
     return outcomes + gaps
 
 
-class _How(NamedTuple):
-    """The numbers that are wanted of each group."""
-
-    level: float
-    ks: Ks
-    measures: Sequence[Measure]
-
-
-class _Counted(NamedTuple):
-    """The trials of a task that have a verdict, and the number of all that it was to have."""
-
-    trials: Trials
-    planned: int
-
-
-def _count_tasks(mine: list[Outcome]) -> list[_Counted]:
-    wanted = Counter((each.domain, each.task_id) for each in mine)
-    return [_Counted(trials, wanted[key]) for key, trials in by_task(mine).items()]
-
-
-def _with_means_of(groups: Sequence[GroupSummary], summary: GroupSummary) -> GroupSummary:
-    by_name = [{each.name: each.value for each in group.estimates} for group in groups]
-    estimates = [
-        replace(each, mean_of_groups=_mean_of_all([group.get(each.name) for group in by_name]))
-        for each in summary.estimates
-    ]
-    return replace(summary, estimates=estimates)
-
-
-def _mean_of_all(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fmean(known) if len(known) == len(values) else None
-
-
 def _group(
-    group: str | None, mine: list[Outcome], tasks: Sequence[_Counted], how: _How
+    group: str | None,
+    mine: list[Outcome],
+    tasks: Mapping[TaskKey, Trials],
+    level: float,
+    ks: Ks,
+    measures: Sequence[Measure],
 ) -> GroupSummary:
     missing = Counter(outcome.reason or "excluded" for outcome in mine if outcome.passed is None)
-    trials, numbers = [each.trials for each in tasks], [each.planned for each in tasks]
+    wanted = Counter((outcome.domain, outcome.task_id) for outcome in mine)
+    trials, numbers = [*tasks.values()], [wanted[key] for key in tasks]
     planned = numbers if missing else None
     estimates = [
-        estimate(trials, measure, k, planned=planned, level=how.level)
-        for measure in how.measures
-        for k in _wanted_k(how.ks, min(numbers))
+        estimate(trials, measure, k, planned=planned, level=level)
+        for measure in measures
+        for k in _wanted_k(ks, min(numbers))
     ]
     return GroupSummary(
         group=group,

@@ -1,6 +1,6 @@
 """Faults to test agents against: a provider that misbehaves.
 
-Only the chaos server of the command line imports this.
+Nothing else in maseval imports this.
 """
 
 from maseval.testing.faults import FAULTS, ChaosServer, Fault, Played, faults_named

@@ -1,11 +1,7 @@
-"""The answers of the server as JSON, and what a feature is that adds more of them.
-
-``Answers`` is a feature made of plain functions, for those who know runs and no web server.
-"""
+"""The answers of the server as JSON: plain functions, for those who know runs and no web server."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import QueryParams
@@ -56,21 +52,6 @@ def required_text(body: Body, name: str) -> str:
     return value
 
 
-class Feature(Protocol):
-    """Routes of its own, and what it is called.
-
-    A route finds the runs in ``request.app.state.library``. One that takes a POST is answered only
-    if the viewer was started with ``--edit``.
-    """
-
-    @property
-    def name(self) -> str:
-        """One word: the page learns which features are there by it."""
-
-    def routes(self) -> Sequence[BaseRoute]:
-        """Return the routes that it answers."""
-
-
 _Endpoint = Callable[[Request], Awaitable[Response]]
 
 
@@ -82,7 +63,7 @@ class Answers:
     are called in threads, so several may run at once.
 
     Args:
-        name: One word for the feature.
+        name: One word: the page learns by it what is there.
         asked: What is answered to a GET, by path; the function gets the query.
         sent: What is answered to a POST with ``--edit``, by path; the function gets the JSON object
             of the body.

@@ -1,22 +1,19 @@
 """create_app: the viewer of one folder as an application that a server runs.
 
-``/api/events`` has news of runs, as server-sent events. One ``Watcher`` looks at the folder twice a
-second while anybody listens, once for all listeners. A listener gets the latest look, and finds out
-by itself what is new to it. So nothing is queued, and a slow one misses nothing. The id of a
-simulation's event is its place in the log. A browser that reconnects sends the last one it got, and
-gets all that came after it, also from a server that was started again since.
+``/api/events`` has news of runs, as server-sent events. Whoever listens looks at the folder twice a
+second and is told what was not there at the last look, so nothing is queued, and a slow listener
+misses nothing. The id of a simulation's event is its place in the log. A browser that reconnects
+sends the last one it got, and gets all that came after it, also from a server that was started
+again since.
 """
 
 import asyncio
 import os
 import re
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import NamedTuple
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -31,87 +28,14 @@ from maseval.core.exceptions import MASEvalError
 from maseval.core.recorded import Shape
 from maseval.core.storage import strict_json
 from maseval.report.index import Entry, row_of
-from maseval.view.api import Feature, Json, library_of, own_answers
+from maseval.view.api import Answers, Json, library_of, own_answers
 from maseval.view.exceptions import NothingThereError, ViewError
 from maseval.view.library import Library
 from maseval.view.reading import RunReader
 from maseval.view.rows import RunRow, live_of
 from maseval.view.safety import LOCAL_NAMES, Guard
-from maseval.view.viewed import ViewedRun
 
 _EVERY = 0.5
-
-
-class RunLook(NamedTuple):
-    """The state and the simulations of one run at one moment.
-
-    ``relabelled`` is how many labels were changed so far.
-    """
-
-    run: ViewedRun
-    last: int
-    relabelled: int
-    live: Shape
-
-
-class Look(NamedTuple):
-    """All runs at one moment, and more of those that somebody listens to."""
-
-    rows: Mapping[str, RunRow]
-    runs: Mapping[str, RunLook]
-
-
-@dataclass(eq=False)
-class ViewListener:
-    """Somebody who listens to one run, or to the list of all."""
-
-    run: str | None
-    latest: Look | None = None
-    arrived: asyncio.Event = field(default_factory=asyncio.Event)
-
-
-class Watcher:
-    """One task for all listeners, which ends with the last of them."""
-
-    def __init__(self, library: Library) -> None:
-        self._library = library
-        self._listeners: set[ViewListener] = set()
-        self._task: asyncio.Task[None] | None = None
-
-    async def looks(self, run: str | None) -> AsyncIterator[Look]:
-        """Yield what the folder holds, again and again."""
-        listener = ViewListener(run)
-        self._listeners.add(listener)
-        if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._watch())
-        try:
-            while True:
-                await listener.arrived.wait()
-                listener.arrived.clear()
-                assert listener.latest is not None
-                yield listener.latest
-        finally:
-            self._listeners.discard(listener)
-
-    async def _watch(self) -> None:
-        while self._listeners:
-            listeners = list(self._listeners)
-            names = {each.run for each in listeners if each.run is not None}
-            listed = any(each.run is None for each in listeners)
-            look = await run_in_threadpool(self._look, names, listed)
-            for each in listeners:
-                each.latest = look
-                each.arrived.set()
-            await asyncio.sleep(_EVERY)
-
-    def _look(self, names: Collection[str], listed: bool) -> Look:
-        rows = {row["name"]: row for row in self._library.rows()} if listed else {}
-        runs = {}
-        for name in names:
-            with suppress(MASEvalError, OSError):  # it may be gone, and come back
-                run = self._library.run_with_labels(name)
-                runs[name] = RunLook(run, run.last_place, len(run.relabelled), live_of(run))
-        return Look(rows, runs)
 
 
 _RETRY = "retry: 1000\n\n"
@@ -120,86 +44,74 @@ _ALIVE = ": alive\n\n"
 _QUIET_LOOKS = 20
 
 
-def event_routes() -> list[BaseRoute]:
-    return [Route("/api/events", _events)]
-
-
 async def _events(request: Request) -> Response:
-    run = request.query_params.get("run")
-    if run is not None:
-        library_of(request).path_of(run)
-    watcher: Watcher = request.app.state.watcher
-    query = request.query_params
+    query, library = request.query_params, library_of(request)
     known = _number(request.headers.get("last-event-id") or query.get("after"))
-    news = _NewsOfAll() if run is None else _NewsOfRun(run, known, _number(query.get("relabelled")))
-    return StreamingResponse(_stream(watcher, run, news), media_type="text/event-stream")
+    news: NewsOfAll | NewsOfRun = NewsOfAll()
+    if (run := query.get("run")) is not None:
+        library.path_of(run)  # raises if there is none
+        news = NewsOfRun(run, known, _number(query.get("relabelled")))
+    return StreamingResponse(_stream(library, news), media_type="text/event-stream")
 
 
 def _number(given: str | None) -> int | None:
     return int(given) if given and given.isascii() and given.isdecimal() else None
 
 
-async def _stream(
-    watcher: Watcher, run: str | None, news: "_NewsOfAll | _NewsOfRun"
-) -> AsyncIterator[str]:
+async def _stream(library: Library, news: "NewsOfAll | NewsOfRun") -> AsyncIterator[str]:
     yield _RETRY
     quiet = 0
-    async for look in watcher.looks(run):
-        events = list(news.of(look))
+    while True:
+        events = await run_in_threadpool(lambda: list(news.of(library)))
         quiet = 0 if events else quiet + 1
         for event in events:
             yield event
         if quiet and quiet % _QUIET_LOOKS == 0:
             yield _ALIVE
+        await asyncio.sleep(_EVERY)
 
 
-class _NewsOfAll:
+class NewsOfAll:
     """Rows of the list that are not as they were; at first all, as any may have changed."""
 
     def __init__(self) -> None:
         self._known: dict[str, RunRow] = {}
 
-    def of(self, look: Look) -> Iterator[str]:
-        known, self._known = self._known, dict(look.rows)
-        changed = [row for name, row in look.rows.items() if known.get(name) != row]
-        gone = [name for name in known if name not in look.rows]
+    def of(self, library: Library) -> Iterator[str]:
+        known, self._known = self._known, {row["name"]: row for row in library.rows()}
+        changed = [row for name, row in self._known.items() if known.get(name) != row]
+        gone = [name for name in known if name not in self._known]
         if changed or gone:
             yield _event("runs", {"runs": changed, "gone": gone})
 
 
-class _NewsOfRun:
+class NewsOfRun:
     """Simulations that were not there before, labels that were found, and the run's progress."""
 
     def __init__(self, run: str, after: int | None, relabelled: int | None) -> None:
         self._run, self._after, self._told = run, after, relabelled
         self._live: Shape | None = None
 
-    def of(self, look: Look) -> Iterator[str]:
-        found = look.runs.get(self._run)
-        if found is None:
+    def of(self, library: Library) -> Iterator[str]:
+        try:
+            run = library.run_with_labels(self._run)
+        except (MASEvalError, OSError):  # it may be gone, and come back
             return
-        last = found.last
-        if self._after is None or self._after > last:  # new, or the log was made anew
-            self._after = last
-        after, self._after = self._after, last
-        for entry in found.run.entries_after(after):
-            if entry.at > last:  # it belongs to the next look
-                break
-            yield _event("simulation", _simulation(entry), entry.at)
-        if labels := self._labels(found):
-            yield _event("labels", labels)
-        if found.live != self._live:
-            self._live = found.live
-            yield _event("live", found.live, last)
-
-    def _labels(self, found: RunLook) -> list[tuple[str, str, str, tuple[str, ...]]]:
-        """Return what has other labels than the listener knows: its domain, task, trial, labels."""
-        known = found.relabelled if self._told is None else self._told
+        # What comes in from here on belongs to the next look.
+        last, relabelled, live = run.last_place, len(run.relabelled), live_of(run)
+        after = last if self._after is None or self._after > last else self._after
+        self._after = last
+        for entry in run.entries_after(after):
+            if entry.at <= last:
+                yield _event("simulation", _simulation(entry), entry.at)
+        told, self._told = self._told, relabelled
         # A larger number is that of a server before this one.
-        fresh = found.run.relabelled[known if known <= found.relabelled else 0 : found.relabelled]
-        self._told = found.relabelled
-        relabelled = found.run.entries_at(fresh)
-        return [(*each.key, each.trial, each.labels) for each in relabelled]
+        told = relabelled if told is None else told if told <= relabelled else 0
+        if changed := run.entries_at(run.relabelled[told:relabelled]):
+            yield _event("labels", [(*each.key, each.trial, each.labels) for each in changed])
+        if live != self._live:
+            self._live = live
+            yield _event("live", live, last)
 
 
 def _simulation(entry: Entry) -> dict[str, object]:
@@ -225,7 +137,7 @@ def create_app(
     root: str | os.PathLike[str],
     *,
     reader: RunReader | None = None,
-    features: Sequence[Feature] = (),
+    features: Sequence[Answers] = (),
     edit: bool = False,
     token: str | None = None,
     hosts: Collection[str] | None = LOCAL_NAMES,
@@ -244,7 +156,7 @@ def create_app(
     app = Starlette(
         routes=[
             *own_answers([feature.name for feature in features], edit=edit).routes(),
-            *event_routes(),
+            Route("/api/events", _events),
             *(route for feature in features for route in feature.routes()),
             *page_routes(),
         ],
@@ -256,7 +168,6 @@ def create_app(
         exception_handlers={MASEvalError: _error_response, HTTPException: _http_error_response},
     )
     app.state.library = Library(Path(root), reader or RunReader())
-    app.state.watcher = Watcher(app.state.library)
     return app
 
 

@@ -11,9 +11,8 @@ numbers are kept in the cache of this machine for as long as the file is the sam
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable
 from pathlib import Path
-from queue import SimpleQueue
 from weakref import WeakKeyDictionary
 
 from maseval.core.exceptions import MASEvalError
@@ -28,58 +27,64 @@ logger = logging.getLogger(__name__)
 _GATHERED = 1.0
 
 
+class BackgroundWork:
+    """Calls one after the other, in a thread that ends when there are no more."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._lock = name, threading.Lock()
+        self._waiting: dict[Hashable, Callable[[], object]] = {}
+        self._at_work = False
+
+    def add(self, key: Hashable, call: Callable[[], object]) -> None:
+        """Have something done, once however often it is asked for before its turn."""
+        with self._lock:
+            self._waiting[key] = call
+            if not self._at_work:
+                self._at_work = True
+                threading.Thread(target=self._work, daemon=True, name=self._name).start()
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                key = next(iter(self._waiting), None)
+                self._at_work = key is not None
+                if key is None:
+                    return
+                call = self._waiting.pop(key)
+            call()
+
+
 class RunExaminer:
-    """Checks the verdicts of runs, and labels the failures of opened ones, in its own thread."""
+    """Checks the verdicts of runs, and labels the failures of opened ones."""
 
     def __init__(self, open_run: Callable[[Path], ViewedRun]) -> None:
         self._open_run = open_run
-        self._lock = threading.Lock()
-        self._waiting: dict[ViewedRun | Path, None] = {}
+        self._work = BackgroundWork("maseval-labels")
         self._labelled: WeakKeyDictionary[ViewedRun, int] = WeakKeyDictionary()
         self._listed: dict[Path, FileState] = {}
-        self._at_work = False
 
     def request(self, run: ViewedRun) -> None:
         """Have an opened run examined, unless nothing came since the last time."""
-        with self._lock:
-            if self._labelled.get(run) != run.version:
-                self._labelled[run] = run.version
-                self._add(run)
+        if self._labelled.get(run) != run.version:
+            self._labelled[run] = run.version
+            self._work.add(run, lambda: self._examine(run))
 
     def request_check(self, path: Path, log: FileState) -> None:
         """Have the verdicts of a run checked once while its log is as it is."""
-        with self._lock:
-            if self._listed.get(path) != log:
-                self._listed[path] = log
-                self._add(path)
+        if self._listed.get(path) != log:
+            self._listed[path] = log
+            self._work.add(path, lambda: self._examine(path))
 
-    def _add(self, run: ViewedRun | Path) -> None:
-        self._waiting[run] = None
-        if not self._at_work:
-            self._at_work = True
-            threading.Thread(target=self._work, daemon=True, name="maseval-labels").start()
-
-    def _work(self) -> None:
-        for each in self._next_runs():
-            path = each if isinstance(each, Path) else each.source.path
-            try:
-                if isinstance(each, Path):
-                    self._open_run(each).check_verdicts()
-                else:  # whether verdicts hold matters more than why some are failures
-                    each.check_verdicts()
-                    _label(each)
-            except (MASEvalError, OSError, ValueError, LookupError, TypeError) as error:
-                logger.warning("%s is not checked or labelled as a whole: %s", path, error)
-
-    def _next_runs(self) -> Iterator[ViewedRun | Path]:
-        while True:
-            with self._lock:
-                run = next(iter(self._waiting), None)
-                self._at_work = run is not None
-                if run is None:
-                    return
-                del self._waiting[run]
-            yield run
+    def _examine(self, run: ViewedRun | Path) -> None:
+        path = run if isinstance(run, Path) else run.source.path
+        try:
+            if isinstance(run, Path):
+                self._open_run(run).check_verdicts()
+            else:  # whether verdicts hold matters more than why some are failures
+                run.check_verdicts()
+                _label(run)
+        except (MASEvalError, OSError, ValueError, LookupError, TypeError) as error:
+            logger.warning("%s is not checked or labelled as a whole: %s", path, error)
 
 
 def _label(run: ViewedRun) -> None:
@@ -105,13 +110,12 @@ SummaryOrProblem = tuple[RunFacts | None, str | None]
 
 
 class ResultsFileJudge:
-    """Judges every results file once, in a thread of its own."""
+    """Judges every results file once."""
 
     def __init__(self, open_run: Callable[[Path], ViewedRun]) -> None:
         self._open_run = open_run
+        self._work = BackgroundWork("maseval-judging")
         self._known: dict[Path, tuple[FileState, SummaryOrProblem]] = {}
-        self._waiting: SimpleQueue[Path] = SimpleQueue()
-        self._thread: threading.Thread | None = None
 
     def of(self, path: Path) -> SummaryOrProblem:
         seen = FileState.now(path)
@@ -121,36 +125,22 @@ class ResultsFileJudge:
         kept = _load_summary(path, seen)
         self._known[path] = seen, (kept, None)
         if kept is None:
-            self._waiting.put(path)
-            self._start()
+            self._work.add(path, lambda: self._judge(path))
         return kept, None
 
-    def _start(self) -> None:
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._judge, daemon=True, name="maseval-judging")
-            self._thread.start()
-
-    def _judge(self) -> None:
-        while True:
-            path = self._waiting.get()
-            seen = FileState.now(path)
-            self._known[path] = seen, self._summarise(path, seen)
-
-    def _summarise(self, path: Path, seen: FileState) -> SummaryOrProblem:
+    def _judge(self, path: Path) -> None:
+        seen = FileState.now(path)
         try:
             run = self._open_run(path)
             run.refresh()
             found = facts_of(run)
         except (MASEvalError, OSError) as error:
-            return None, str(error)
-        _save_summary(path, seen, found)
-        return found, None
-
-
-def _save_summary(path: Path, seen: FileState, found: RunFacts) -> None:
-    known = kept_about(path)
-    known.put(_SUMMARY, [_SUMMARY_FORMAT, seen, found])
-    known.save()
+            self._known[path] = seen, (None, str(error))
+            return
+        known = kept_about(path)
+        known.put(_SUMMARY, [_SUMMARY_FORMAT, seen, found])
+        known.save()
+        self._known[path] = seen, (found, None)
 
 
 def _load_summary(path: Path, seen: FileState) -> RunFacts | None:

@@ -26,8 +26,7 @@ from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import recall_check
 from maseval.view.background import ResultsFileJudge, RunExaminer
 from maseval.view.exceptions import NothingThereError
-from maseval.view.log_index import IndexedRun
-from maseval.view.reading import JudgedFile, RunReader
+from maseval.view.reading import IndexedRun, JudgedFile, RunReader
 from maseval.view.rows import RunRow, changed_at, numbers_of, row_of_file, row_of_folder
 from maseval.view.viewed import ViewedRun
 

@@ -16,7 +16,7 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
@@ -29,19 +29,19 @@ from maseval.report.conversation import conversation
 from maseval.report.index import Entry
 from maseval.runs.config_file import LOG
 from maseval.view.api import Answers, Query, required_parts
+from maseval.view.background import BackgroundWork
 from maseval.view.exceptions import BadRequestError
 from maseval.view.library import Library
 
 logger = logging.getLogger(__name__)
 
 # In the order of their numbers.
-_PLACES = ("text", "result", "tool", "argument", "label", "error")
+_PLACES = ("text", "result", "tool", "argument", "error")
 KINDS: Mapping[str, Sequence[str]] = {
     "any": _PLACES,
     "text": ("text", "result"),
     "tool": ("tool",),
     "argument": ("argument",),
-    "label": ("label",),
     "error": ("error",),
 }
 """The kinds of search, and the places that each looks in."""
@@ -55,9 +55,8 @@ COUNTED = 10_000
 _PATIENCE = 0.5
 # What a filter does not find is hidden, so it waits until all is read and hears how far that is.
 _PATIENCE_OF_FILTERS = 2.0
-# So many reports are added at once, and so many failures explained for their labels.
+# So many reports are added at once.
 _BATCH = 200
-_LABELLED_AT_ONCE = 20
 _AROUND = 90
 _CHUNK = re.compile(r'"([^"]*)"|(\S+)')
 
@@ -87,8 +86,6 @@ def passages_of(report: RecordedReport) -> Iterator[Passage]:
                 yield Passage(index, where, "\n".join(texts))
     if report.error.message:
         yield Passage(None, "error", report.error.message)
-    if report.labels:
-        yield Passage(None, "label", "\n".join(report.labels))
 
 
 def chunks_of(words: str) -> list[str]:
@@ -118,9 +115,8 @@ CREATE TABLE runs (
 );
 CREATE TABLE simulations (
     id INTEGER PRIMARY KEY AUTOINCREMENT, run INTEGER, domain TEXT, task TEXT, trial INTEGER,
-    at INTEGER, unlabelled INTEGER, UNIQUE (run, domain, task, trial)
+    at INTEGER, UNIQUE (run, domain, task, trial)
 );
-CREATE INDEX waiting ON simulations (run) WHERE unlabelled;
 CREATE VIRTUAL TABLE words USING fts5(text, content='', tokenize='unicode61')
 """
 
@@ -147,8 +143,8 @@ class Search:
         # Nobody says when a library is no longer looked at.
         weakref.finalize(self, self._index.close).atexit = False
         self._index.executescript(_TABLES)
-        self._using, self._reading = threading.RLock(), threading.Lock()
-        self._thread: threading.Thread | None = None
+        self._using = threading.RLock()
+        self._reading = BackgroundWork("maseval-search")
 
     @contextmanager
     def open(self) -> Iterator[sqlite3.Connection]:
@@ -166,21 +162,14 @@ class Search:
         except (sqlite3.Error, OSError) as error:  # a full disk, for example
             logger.warning("the search index is not up to date: %s", error)
             return
-        with self._reading:
-            if self._thread is None:
-                self._thread = threading.Thread(
-                    target=self._keep_up, daemon=True, name="maseval-search"
-                )
-                self._thread.start()
+        self._reading.add("everything", self._keep_up)
 
     def _keep_up(self) -> None:
         try:
-            while self._read_next() or self._label_next():
+            while self._read_next():
                 time.sleep(0)  # others may be waiting for an answer
         except (sqlite3.Error, OSError, MASEvalError) as error:
             logger.warning("the search index is not up to date: %s", error)
-        with self._reading:
-            self._thread = None
 
     def _forget_unlisted(self) -> None:
         """Forget runs that are gone, and files that somebody had scored in an unusual way."""
@@ -228,23 +217,6 @@ class Search:
                 "UPDATE runs SET file = ?, done = ?, place = ? WHERE name = ?",
                 (now.file, place if len(new) > _BATCH else now.size, place, run),
             )
-
-    def _label_next(self) -> bool:
-        """Find the labels of a few failed simulations; False if all are known."""
-        with self.open() as index:
-            waiting = index.execute(
-                "SELECT r.name, s.id, s.at FROM simulations s JOIN runs r ON r.id = s.run "
-                "WHERE s.unlabelled ORDER BY r.id LIMIT ?",
-                (_LABELLED_AT_ONCE,),
-            ).fetchall()
-        for run in dict.fromkeys(name for name, *_ in waiting):
-            viewed = self.library.run(run)
-            labels = {n: (at, viewed.labels_of(at)) for name, n, at in waiting if name == run}
-            viewed.learn(dict(labels.values()))
-            with self.open() as index, _writing(index):
-                for number, (_, found) in labels.items():
-                    _label(index, number, found)
-        return bool(waiting)
 
     def find(self, words: str, kind: str, run: str | None, skip: int = 0) -> Mapping[str, object]:
         """Return a page of hits with their excerpts, the latest first, and how many there are."""
@@ -310,27 +282,15 @@ def _forget(index: sqlite3.Connection, run: str) -> None:
 def _add(index: sqlite3.Connection, run: str, at: int, report: RecordedReport) -> None:
     """Add a report; an earlier one on the same simulation is no longer found."""
     made = index.execute(
-        "INSERT OR REPLACE INTO simulations (run, domain, task, trial, at, unlabelled) "
-        "SELECT id, ?, ?, ?, ?, ? FROM runs WHERE name = ?",
-        (*report.key, at, report.kind in ("fail", "error"), run),
+        "INSERT OR REPLACE INTO simulations (run, domain, task, trial, at) "
+        "SELECT id, ?, ?, ?, ? FROM runs WHERE name = ?",
+        (*report.key, at, run),
     )
-    # Never a number that was another's: words of what was forgotten are still there.
-    _write(index, made.lastrowid or 0, passages_of(report))
-
-
-def _label(index: sqlite3.Connection, number: int, labels: Sequence[str]) -> None:
-    changed = index.execute(
-        "UPDATE simulations SET unlabelled = 0 WHERE id = ? AND unlabelled", (number,)
-    )
-    if changed.rowcount and labels:
-        _write(index, number, [Passage(None, "label", "\n".join(labels))])
-
-
-def _write(index: sqlite3.Connection, simulation: int, passages: Iterable[Passage]) -> None:
     rows: dict[int, list[str]] = {}
-    for message, where, text in passages:
+    for message, where, text in passages_of(report):
         place = _NO_MESSAGE if message is None else min(message, _NO_MESSAGE - 1)
-        row = (simulation << _SHIFT) | (place << _KIND_BITS) | _PLACES.index(where)
+        # Never a number that was another's: words of what was forgotten are still there.
+        row = ((made.lastrowid or 0) << _SHIFT) | (place << _KIND_BITS) | _PLACES.index(where)
         rows.setdefault(row, []).append(text)
     index.executemany(
         "INSERT INTO words (rowid, text) VALUES (?, ?)",

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from maseval.core.storage.redaction import Secrets
 from maseval.runs import RunFolder
 from maseval.runs.live import TalkFiles, publish
-from maseval.view import background, log_index
+from maseval.view import background, reading
 from maseval.view.viewed import ViewedRun
 from tests.browser.runs import planned, written_run
 from tests.browser.waiting import eventually
@@ -270,7 +270,7 @@ def test_how_far_labelling_has_come_is_said_until_it_is_done(
 
 def test_the_frame_is_there_while_a_long_log_is_read(visit, serve, tmp_path, monkeypatch):
     go_on = threading.Event()
-    lines_of = log_index.lines_of
+    lines_of = reading.lines_of
 
     def stop_half_way(path, after=None):
         for line in lines_of(path, after):
@@ -278,7 +278,7 @@ def test_the_frame_is_there_while_a_long_log_is_read(visit, serve, tmp_path, mon
                 go_on.wait()
             yield line
 
-    monkeypatch.setattr(log_index, "lines_of", stop_half_way)
+    monkeypatch.setattr(reading, "lines_of", stop_half_way)
     written_run(tmp_path / "long", REPORTS)
     visited = visit(serve(tmp_path).url)
     page = visited.page

@@ -17,13 +17,13 @@ from tests.cli.commandline import COMMAND, maseval
 def test_a_run_with_models_says_so_before_it_loads_their_libraries():
     code = (
         "import sys; from maseval.cli.app import app; from maseval.cli import display\n"
-        "announce = display._announce_models\n"
+        "announce = display.announce_models\n"
         "def stop(*given):\n"
         "    announce(*given)\n"
         "    print([name for name in sys.modules if name.startswith(('openai', 'httpx',"
         "'maseval.benchmark.tau2.domains', 'maseval.interface'))])\n"
         "    sys.exit()\n"
-        "display._announce_models = stop\n"
+        "display.announce_models = stop\n"
         "app(['tau2', 'run', '--domain', 'retail', '--agent-model', 'openai/mine'])"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -91,7 +91,7 @@ def test_long_ids_leave_the_answer_in_sight(tmp_path, monkeypatch):
         shown = re.sub("[│\\s]", "", maseval("show", "one", "--failed").stdout)
 
         assert task in shown
-        assert re.search("-fail,agent,bydefault:user:.*,user_stop", shown)
+        assert re.search("-fail,?(findings)?agent,bydefault:user:.*user_stop", shown)
 
 
 def test_only_what_failed_for_a_reason_is_shown(noisy):

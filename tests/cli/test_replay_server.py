@@ -7,7 +7,6 @@ from contextlib import contextmanager
 
 import pytest
 
-from maseval import commands
 from maseval.server import ReplayServer
 from tests.cli.commandline import ended, maseval, started
 from tests.server.provider import ask, asking, provider, saying
@@ -170,8 +169,3 @@ def test_a_port_in_use_and_the_server_as_its_own_upstream(answers):
     assert "give another port, or 0 for a free one" in used.stderr
     assert "the upstream is this server itself" in itself.stderr
     assert "Traceback" not in used.stderr + itself.stderr
-
-
-def test_the_command_is_a_function_too(answers):
-    with commands.replay_server(answers, port=0) as server:
-        assert ask(server.url, asking("one")).content == "1"

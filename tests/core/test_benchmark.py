@@ -18,7 +18,6 @@ from maseval import (
     TaskProtocol,
     TokenUsage,
     ToolInvocationHistory,
-    Usage,
     normalise,
 )
 from maseval.core.callbacks import RichProgressBarCallback, TqdmProgressBarCallback
@@ -67,15 +66,6 @@ def test_seed_and_generator_exclude_each_other():
     assert Shop().seed_generator.global_seed is None
     mine = DefaultSeedGenerator(2)
     assert Shop(seed_generator=mine).seed_generator is mine
-
-
-def test_before_a_run_there_are_no_tasks_and_no_reports():
-    shop = Shop()
-
-    assert isinstance(shop.tasks, SequentialTaskQueue)
-    assert len(shop.tasks) == 0
-    assert shop.reports == []
-    assert shop.usage == Usage()
 
 
 def test_the_reports_returned_are_those_of_the_benchmark_and_new_for_each_run():
@@ -476,14 +466,6 @@ def test_failed_tasks_can_be_asked_for_by_status(wanted, ids):
     assert [task.id for task in failed] == ids
     assert [task.id for task in shop.get_failed_tasks(wanted, reports=shop.reports)] == ids
     assert [task.id for task in shop.get_failed_tasks(wanted, reports=[])] == []
-
-
-def test_failed_tasks_can_be_run_again():
-    shop = failures()
-    shop.behaviour = {}
-    again = shop.run(shop.get_failed_tasks(TaskExecutionStatus.TASK_EXECUTION_FAILED))
-
-    assert statuses(again) == {"agent": "success", "world": "success"}
 
 
 def test_failures_of_unknown_tasks_are_not_passed_off_as_none():

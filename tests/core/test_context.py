@@ -1,7 +1,5 @@
 """TaskContext: the clock of a repetition, and which repetition some code runs in."""
 
-import asyncio
-import json
 import pickle
 import threading
 
@@ -15,8 +13,7 @@ from maseval import (
     TaskTimeoutError,
     TokenUsage,
 )
-from maseval.core import context
-from maseval.core.context import Conversations, Heard, Said, last_said
+from maseval.core.context import Conversations, Said, last_said
 from maseval.core.exceptions import NoRepetitionError
 from maseval.core.messages import tool_call
 from maseval.core.registry import ComponentRegistry
@@ -64,25 +61,6 @@ def test_the_active_context_is_current_until_it_is_left():
         assert TaskContext.current() is outer
     with pytest.raises(NoRepetitionError):
         TaskContext.current()
-
-
-def test_a_coroutine_sent_to_another_threads_loop_finds_its_repetition():
-    async def look():
-        return TaskContext.current()
-
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    context = TaskContext()
-    try:
-        with context.active():
-            found = asyncio.run_coroutine_threadsafe(look(), loop).result(timeout=60)
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
-
-    assert found is context
 
 
 HOOKS = ("on_run_start", "on_task_start", "on_task_repeat_start")
@@ -233,49 +211,13 @@ def test_a_running_repetition_can_be_asked_and_one_that_is_over_cannot():
 
 def test_another_process_says_by_itself_what_was_said_there():
     here = Conversations()
-    here.note(("a", 0), Heard(Said("user", "hi", 1)))
+    here.note(("a", 0), Said("user", "hi", 1))
 
     assert here.last(("a", 0)) == Said("user", "hi", 1)
+    assert here.messages(("a", 0)) == ()
     assert pickle.loads(pickle.dumps(here)).last(("a", 0)) is None
     here.forget(("a", 0))
     assert here.last(("a", 0)) is None
-
-
-def said_in(conversations):
-    return [each["content"] for each in conversations.messages(("a", 0))]
-
-
-def note(conversations, after, *words):
-    texts = [json.dumps({"role": "user", "content": each}) for each in words]
-    conversations.note(("a", 0), Heard(None, after, texts))
-
-
-def test_messages_of_another_process_are_put_together_until_it_is_over():
-    here = Conversations()
-    asked_before = here.followed
-    note(here, 0, "one", "two")
-    note(here, 2, "three")
-    first = said_in(here)
-    note(here, 0, "again")
-    second = said_in(here)
-    here.forget(("a", 0))
-
-    assert (asked_before, here.followed) == (False, True)
-    assert (first, second, said_in(here)) == (["one", "two", "three"], ["again"], [])
-
-
-def test_if_there_is_no_room_for_messages_of_another_process_it_is_said(monkeypatch):
-    monkeypatch.setattr(context, "_MOST_KEPT", 100)
-    here = Conversations()
-    note(here, 0, "one")
-    note(here, 1, "x" * 80, "y")
-    note(here, 3, "four")
-    cut = said_in(here)
-    here.forget(("a", 0))
-    note(here, 0, "anew")
-
-    assert cut == ["one", "Messages are left out here until the simulation has ended."]
-    assert said_in(here) == ["anew"]
 
 
 def test_an_attempt_that_outlives_the_next_one_does_not_end_it():

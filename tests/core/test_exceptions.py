@@ -19,7 +19,6 @@ from maseval.core.exceptions import (
 
 OUTSIDE_THE_TREE = {
     "maseval.interface.agents.camel_library.Escape": "CAMEL would catch any Exception",
-    "maseval.cli.command_line.InterruptedRun": "how a command ends, with its exit code",
 }
 
 

@@ -138,7 +138,7 @@ GENERAL = [
 HELP = [
     *([name] for name in ("demo", "new", "run", "runs", "tag", "show", "view", "compare", "gate")),
     *([name] for name in ("plan", "report", "export", "bundle", "sync", "replay-server")),
-    *([name] for name in ("chaos-server", "explain", "comply", "users", "score", "tau2", "macs")),
+    *([name] for name in ("explain", "comply", "users", "score", "tau2", "macs")),
     *(["tau2", name] for name in ("run", "play", "branch", "mcp", "audit", "errata", "certify")),
     *(["tau2", name] for name in ("verify", "submit", "tasks", "data")),
     *(["macs", name] for name in ("run", "rates", "score", "data")),

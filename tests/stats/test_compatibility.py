@@ -76,7 +76,3 @@ def test_the_refusal_names_runs_reasons_and_the_way_out():
 
     assert caught.value.details["reasons"] == ["max_steps: 200 and 30"]
     assert isinstance(caught.value, ValueError)
-
-
-def test_rules_of_ones_own_can_be_named():
-    assert compatibility({"tax": 1}, {"tax": 2}, conditions={"tax"}).refused == ["tax: 1 and 2"]

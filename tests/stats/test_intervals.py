@@ -19,34 +19,7 @@ from maseval.stats.intervals import (
     two_sided_z,
     weighted_interval,
     weighted_quantile,
-    wilson,
 )
-
-
-def test_wilson_gives_the_published_example():
-    # Newcombe, Statistics in Medicine 17 (1998), table I: 81 of 263.
-    found = wilson(81, 263)
-
-    assert (found.low, found.high) == pytest.approx((0.2553, 0.3662), abs=5e-5)
-
-
-@pytest.mark.parametrize(("passed", "total"), [(0, 1), (0, 20), (20, 20), (7, 9), (500, 1112)])
-def test_wilson_agrees_with_scipy(passed, total):
-    stats = pytest.importorskip("scipy.stats")
-    expected = stats.binomtest(passed, total).proportion_ci(0.9, method="wilson")
-    found = wilson(passed, total, level=0.9)
-
-    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
-
-
-def test_nothing_counted_says_nothing():
-    assert (wilson(0, 0).low, wilson(0, 0).high) == (0.0, 1.0)
-
-
-@pytest.mark.parametrize(("passed", "total"), [(2, 1), (-1, 4)])
-def test_more_passed_than_there_were_is_refused(passed, total):
-    with pytest.raises(ConfigurationError, match=f"{passed} passed of {total}"):
-        wilson(passed, total)
 
 
 def ends(scores, level=0.95, bounds=(0.0, 1.0)):

@@ -74,3 +74,18 @@ def test_a_fault_that_is_none_is_refused_by_name():
 def test_a_port_that_is_taken_is_named():
     with serving() as first, pytest.raises(ConfigurationError, match="cannot listen on"):
         ChaosServer([], port=first.server_port)
+
+
+@pytest.mark.parametrize(
+    ("body", "length"), [(b'{"a"', None), (b"[1]", None), (b"[" * 50_000, None), (b"", "many")]
+)
+def test_a_request_that_is_no_json_object_is_refused_and_the_next_is_answered(body, length):
+    with serving(ChaosServer([], rate=0)) as server:
+        connection = http.client.HTTPConnection("127.0.0.1", server.server_port)
+        connection.putrequest("POST", "/v1/chat/completions")
+        connection.putheader("Content-Length", length or str(len(body)))
+        connection.endheaders(body)
+        refused = connection.getresponse()
+
+        assert refused.status == 400 and "error" in json.loads(refused.read())
+        assert ask(server.base_url, asking("hi")).status == 200

@@ -1,9 +1,11 @@
-"""The viewer's modules: each imports what is there, uses it, and takes no name of another."""
+"""The modules of pages: each imports what it needs, and no name is given twice in all of them."""
 
 import re
 from importlib.resources import files
 
 import pytest
+
+from maseval.report.document import bundle_script, module_order
 
 HOMES = {"": "maseval.report", "view/": "maseval.view"}
 IMPORTED = re.compile(r'^import \{ ([^}]*) \} from "(\.\.?)/(\w+)\.js";$', re.M)
@@ -21,8 +23,8 @@ def modules(home):
     }
 
 
-VIEWER = modules("view/")
-ALL = {**modules(""), **VIEWER}
+REPORT, VIEWER = modules(""), modules("view/")
+ALL = {**REPORT, **VIEWER}
 
 
 def declared(name, exported=False):
@@ -30,16 +32,33 @@ def declared(name, exported=False):
 
 
 @pytest.mark.parametrize("name", sorted(ALL))
-def test_what_a_module_imports_exists_and_is_used(name):
+def test_a_module_imports_what_it_uses_and_nothing_else(name):
     lines = re.findall(r"^import .*$", ALL[name], re.M)
     found = IMPORTED.findall(ALL[name])
     assert len(found) == len(lines)
     body = IMPORTED.sub("", ALL[name])
+    known = set(declared(name))
     for names, way, home in found:
         module = f"view/{home}" if way == "." and name in VIEWER else home
+        known |= {*names.split(", ")}
         for each in names.split(", "):
             assert each in declared(module, exported=True), f"{each} of {module}"
             assert re.search(rf"\b{each}\b", body), f"{each} is not used"
+    code = re.sub(r'^\s*//[^\n]*$|/\*\*.*?\*/|"[^"\n]*"', "", body, flags=re.M | re.S)
+    for other in ALL.keys() - {name}:
+        for missing in {*declared(other, exported=True)} - known:
+            called = re.search(rf"(?<![\w.$]){missing}(?=\(|\.|\[)", code)
+            local = re.search(rf"(const|let|\(|, |\{{ ){missing}\b", code)
+            assert not called or local, f"{missing} of {other}.js is not imported"
+
+
+def test_a_report_has_every_module_of_its_folder_after_those_it_imports_in_one_scope():
+    order = [name.removesuffix(".js") for name in module_order("report.js")]
+    assert sorted(order) == sorted(REPORT)
+    for name in order:
+        for _, _, home in IMPORTED.findall(REPORT[name]):
+            assert order.index(home) < order.index(name)
+    assert not re.search(r"^(import|export) ", bundle_script("report.js"), re.M)
 
 
 def test_no_name_is_given_twice_over_all_modules():

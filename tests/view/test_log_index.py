@@ -5,8 +5,8 @@ import pytest
 pytest.importorskip("starlette")
 
 from maseval.runs import RunFolder
-from maseval.view import log_index
-from maseval.view.log_index import IndexedRun
+from maseval.view import reading
+from maseval.view.reading import IndexedRun
 from tests.runs.worlds import config, finished_run, report
 
 pytestmark = pytest.mark.needs(library="starlette")
@@ -25,14 +25,14 @@ def names(index):
 def without_reading(monkeypatch):
     """From now on, only the last line of a log and what follows may be read."""
     read = []
-    real = log_index.lines_of
+    real = reading.lines_of
 
     def noted(path, after=None):
         for line in real(path, after):
             read.append(line.number)
             yield line
 
-    monkeypatch.setattr(log_index, "lines_of", noted)
+    monkeypatch.setattr(reading, "lines_of", noted)
     return read
 
 

@@ -22,13 +22,6 @@ PARROT = [
 ]
 
 
-class Labelling:
-    """A reader that labels what failed."""
-
-    def complete_report(self, run, report, key=None):
-        return {**report, "labels": ["agent: wrong arguments"]}
-
-
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
     """However slow the machine is, an answer has everything that was there when it was asked."""
@@ -125,13 +118,6 @@ def test_every_simulation_is_named_once_where_only_those_are_wanted(folder):
     ]
 
 
-def test_the_simulations_of_one_run_are_found(found):
-    parrots = found("parrot", per="simulation", run="two")["hits"]
-
-    assert parrots == [{"run": "two", "domain": "retail", "task": "1", "trial": 0}]
-    assert found("parrot", per="simulation", run="one")["hits"] == []
-
-
 def test_how_far_a_run_is_read_is_said_until_all_of_it_is(folder, monkeypatch):
     monkeypatch.setattr(search, "_PATIENCE_OF_FILTERS", -1)
     monkeypatch.setattr(search, "_BATCH", 1)
@@ -199,22 +185,6 @@ def test_a_torn_line_is_waited_for_and_a_broken_one_passed_over(folder):
     log.write_bytes(lines[0] + b"{broken\n" + b"".join(lines[1:]))
 
     assert (before, find("parrot", run="two")["total"]) == (0, 2)
-
-
-def test_labels_are_found_once_they_are_known(folder, monkeypatch):
-    from maseval.view.library import Library
-    from maseval.view.reading import RunReader
-
-    class Reader(Labelling, RunReader):
-        def complete_report(self, run, report, key=None):
-            return Labelling.complete_report(self, run, report)
-
-    index = Search(Library(folder, Reader()))
-    index.catch_up(600)
-    finish_background_work("maseval-search")
-
-    (hit,) = index.find("wrong arguments", "label", None)["hits"]
-    assert (hit["run"], hit["task"], hit["message"], hit["where"]) == ("two", "1", None, "label")
 
 
 def test_chunks_and_excerpts():

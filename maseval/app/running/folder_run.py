@@ -34,7 +34,7 @@ from maseval.app.running.progress import RunProgress, publish_progress
 from maseval.app.running.run_options import FolderRunOptions
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
-from maseval.core.engine.engines import ForkingEngine, SeveralNodes, WorkerEvent
+from maseval.core.engine.engines import WorkerEvent
 from maseval.core.engine.process import end_signals
 from maseval.core.exceptions import ConfigurationError, MASEvalError, RunStoppedError
 from maseval.core.figures import money
@@ -148,7 +148,7 @@ class RunWatch(BenchmarkCallback):
         held, self._check = recompute_verdicts(folder) if folder.recorded else (folder, None)
         for line in lines_of(held):
             self.progress.recall(line)
-        if isinstance(engine, SeveralNodes):
+        if hasattr(engine, "in_flight"):
             self.progress.nodes = partial(getattr, engine, "in_flight")
         self.failures = EqualFailures(self.progress.lines.values())
         self._ended_by: int | None = None
@@ -222,8 +222,8 @@ class RunWatch(BenchmarkCallback):
             self.progress.incidents.append(event.text)
 
     def on_run_end(self, benchmark: Benchmark, results: Sequence[Report]) -> None:
-        if isinstance(self.engine, SeveralNodes):
-            note_finished(self.folder.path, self.engine.finished_by_node)
+        if (finished := getattr(self.engine, "finished_by_node", None)) is not None:
+            note_finished(self.folder.path, finished)
 
     def on_task_repeat_start(self, benchmark: Benchmark, task: Task, repeat_idx: int) -> None:
         self.progress.start(Simulation.of_task(task, repeat_idx))
@@ -366,7 +366,7 @@ class FolderRun(ABC):
         every = list(parts)
         # Before the folder is open and anybody watches: forks have neither its lock nor threads.
         sizes = [min(options.concurrency, len(tasks) * options.trials) for tasks in every]
-        early = engine.forked_for(sizes) if isinstance(engine, ForkingEngine) else nullcontext()
+        early = getattr(engine, "forked_for", lambda sizes: nullcontext())(sizes)
         with early, self._open({**self.config, **notes}) as folder:
             self.begin(benchmark, folder.path)
             benchmark.stop_when_hopeless = True

@@ -7,7 +7,7 @@ from maseval.app.running.prices import address_of
 from maseval.core.call_policy import CallPolicy
 from maseval.core.exceptions import MASEvalError
 from maseval.core.messages import Message
-from maseval.core.model import ModelAdapter, resolve_model
+from maseval.core.model import resolve_model
 from maseval.core.provider_errors import ProviderConnectionError, ProviderError, RateLimitError
 from maseval.core.scripted import ScriptedModelAdapter
 
@@ -48,35 +48,28 @@ class Probe(NamedTuple):
 
 def probe(models: Iterable[Probe]) -> None:
     """Ask each model once; raise ``ModelProbeError`` for the first that cannot be used."""
-    asked = set()
-    for each in models:
-        key = (each.model_id, str(sorted(each.options.items())), str(each.args), each.tools)
-        if key not in asked:
-            asked.add(key)
-            _probe(each)
-
-
-def _probe(model: Probe) -> None:
-    adapter = _adapter(model)
-    if adapter is None or isinstance(adapter, ScriptedModelAdapter):
-        return
-    try:
-        adapter.chat(
-            [_QUESTION], generation_params=dict(model.args), tools=[_TOOL] if model.tools else None
-        )
-    except ProviderError as error:
-        if _is_decisive(error, model.foreign):
-            raise _failure(model, error) from error
-
-
-def _adapter(model: Probe) -> ModelAdapter | None:
-    """Return the model, or None if only the client library of the user's agent can ask it."""
-    try:
-        return resolve_model(model.model_id, policy=QUICK, **model.options)
-    except MASEvalError:
-        if model.foreign:
-            return None
-        raise
+    for model in {str(each): each for each in models}.values():
+        try:
+            adapter = resolve_model(model.model_id, policy=QUICK, **model.options)
+        except MASEvalError:
+            if model.foreign:  # only the client library of the user's agent can ask it
+                continue
+            raise
+        if isinstance(adapter, ScriptedModelAdapter):
+            continue
+        tools = [_TOOL] if model.tools else None
+        try:
+            adapter.chat([_QUESTION], generation_params=dict(model.args), tools=tools)
+        except ProviderError as error:
+            if not _is_decisive(error, model.foreign):
+                continue
+            address = address_of(model.model_id, model.options.get("base_url"))
+            where = f" at {address}" if address else ""
+            raise ModelProbeError(
+                f"the model {model.model_id!r}{where} cannot be used, so nothing was started: "
+                f"{error}. --no-probe (probe=False) starts without asking first",
+                details=error.details,
+            ) from error
 
 
 def _is_decisive(error: ProviderError, foreign: bool) -> bool:
@@ -84,13 +77,3 @@ def _is_decisive(error: ProviderError, foreign: bool) -> bool:
         return isinstance(error, ProviderConnectionError)
     # Being asked too often passes, and the run waits for it.
     return not isinstance(error, RateLimitError) and _NOT_RECORDED not in error.text
-
-
-def _failure(model: Probe, error: ProviderError) -> ModelProbeError:
-    address = address_of(model.model_id, model.options.get("base_url"))
-    where = f" at {address}" if address else ""
-    return ModelProbeError(
-        f"the model {model.model_id!r}{where} cannot be used, so nothing was started: {error}. "
-        "--no-probe (probe=False) starts without asking first",
-        details=error.details,
-    )

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 from shutil import rmtree
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 from uuid import uuid4
 
 from maseval.app.benchmarks import BenchmarkSupport, support_for
@@ -31,7 +31,6 @@ from maseval.core.storage.zip_archive import (
     ArchiveLimits,
     ArchiveReader,
     ArchiveWriter,
-    FileDigest,
     open_archive,
 )
 from maseval.runs import RunFolder, RunLockedError, default_root, run_state
@@ -66,80 +65,32 @@ class BundleError(RunFolderError, ValueError):
     """Not a bundle, or one whose content is not what its list says."""
 
 
-class RunVersions(TypedDict):
-    """The code that simulations were run by."""
-
-    maseval: str | None
-    python: str | None
-    packages: Mapping[str, str]
-
-
-class BundledSimulations(TypedDict):
-    """The simulations of a bundle; ``closed`` unless its last session was killed, or cut off."""
-
-    planned: int
-    recorded: int
-    closed: bool
+# ``seal`` is the number and the hash of the log's last line, and ``sha256`` the checksum of all
+# else. ``simulations`` are not counted in bundles of the first form.
+_KEYS = {"form", "run", "seal", "simulations", "data", "versions", "notes", "files", "sha256"}
+BundleManifest = Mapping[str, Any]
+"""The content of ``bundle.json``."""
 
 
-class BundleManifest(TypedDict):
-    """``bundle.json``; ``sha256`` is the checksum of all else in it.
-
-    ``seal`` is the number and the hash of the log's last line. ``simulations`` is not in bundles of
-    the first form.
-    """
-
-    form: str
-    run: str
-    seal: str
-    simulations: NotRequired[BundledSimulations]
-    data: object
-    versions: Sequence[RunVersions]
-    notes: Sequence[str]
-    files: Mapping[str, Mapping[str, object]]
-    sha256: str
-
-
-def versions_of(folder: RunFolder) -> list[RunVersions]:
+def versions_of(folder: RunFolder) -> list[dict[str, object]]:
     """Return the versions of the code that made the run's reports, each different set once."""
-    found: list[RunVersions] = []
-    for shared in folder.shared:
-        software = RecordedSoftware(shared)
-        versions: RunVersions = {
-            "maseval": software.packages.get("maseval"),
-            "python": software.python,
-            "packages": dict(sorted(software.packages.items())),
-        }
-        if versions not in found:
-            found.append(versions)
+    found: list[dict[str, object]] = []
+    for software in map(RecordedSoftware, folder.shared):
+        packages = dict(sorted(software.packages.items()))
+        own: dict[str, object] = {"maseval": packages.get("maseval"), "python": software.python}
+        own["packages"] = packages
+        if own not in found:
+            found.append(own)
     return found
 
 
-def write_bundle(
+def _write_bundle(
     folder: RunFolder, target: Path, made: Mapping[str, bytes], notes: Sequence[str]
 ) -> BundleManifest:
     """Write the run and the files ``made`` from it; equal runs give equal bytes."""
     read_remarks(folder.path)  # whoever opens the bundle must be able to
     kept = [name for name in (LOG, JUDGED, REMARKS) if (folder.path / name).is_file()]
     files: dict[str, Mapping[str, object]] = {}
-    with atomic_file(target) as file:
-        archive = ArchiveWriter(file)
-        # The file itself may be lost, and its content stands in the log as well.
-        files[CONFIG] = archive.add(CONFIG, BytesIO(read_config(folder.path).to_json()))._asdict()
-        for name in kept:
-            with (folder.path / name).open("rb") as content:
-                files[name] = archive.add(name, content)._asdict()
-        for name in sorted(made):
-            files[name] = archive.add(name, BytesIO(made[name]))._asdict()
-        manifest = _manifest(folder, files, notes)
-        archive.add(MANIFEST, BytesIO(f"{strict_json.dumps(manifest, indent=2)}\n".encode("ascii")))
-        archive.close()
-    return manifest
-
-
-def _manifest(
-    folder: RunFolder, files: Mapping[str, Mapping[str, object]], notes: Sequence[str]
-) -> BundleManifest:
     content: dict[str, Any] = {
         "form": FORM,
         "run": folder.path.resolve().name,
@@ -150,10 +101,22 @@ def _manifest(
         "notes": list(notes),
         "files": files,
     }
-    return {**content, "sha256": _checksum(content)}  # type: ignore[typeddict-item]
+    with atomic_file(target) as file:
+        archive = ArchiveWriter(file)
+        # The file itself may be lost, and its content stands in the log as well.
+        files[CONFIG] = archive.add(CONFIG, BytesIO(read_config(folder.path).to_json()))._asdict()
+        for name in kept:
+            with (folder.path / name).open("rb") as kept_file:
+                files[name] = archive.add(name, kept_file)._asdict()
+        for name in sorted(made):
+            files[name] = archive.add(name, BytesIO(made[name]))._asdict()
+        manifest = {**content, "sha256": _checksum(content)}
+        archive.add(MANIFEST, BytesIO(f"{strict_json.dumps(manifest, indent=2)}\n".encode("ascii")))
+        archive.close()
+    return manifest
 
 
-def simulations_of(folder: RunFolder) -> BundledSimulations:
+def simulations_of(folder: RunFolder) -> dict[str, int]:
     """Count the simulations of a run, and look whether its last session closed."""
     return {
         "planned": len(folder.planned),
@@ -162,7 +125,7 @@ def simulations_of(folder: RunFolder) -> BundledSimulations:
     }
 
 
-def describe_gaps(simulations: BundledSimulations) -> list[str]:
+def describe_gaps(simulations: Mapping[str, int]) -> list[str]:
     """Return sentences on what a run lacks of its plan, and of its end."""
     planned, recorded = simulations["planned"], simulations["recorded"]
     few = [f"only {recorded} of {planned} planned simulations are recorded"]
@@ -223,7 +186,11 @@ def _unpack(path: Path, folder: Path, limits: ArchiveLimits | None) -> BundleMan
         for name in manifest["files"]:
             with (folder / name).open("xb") as file:
                 digest = archive.copy(name, file, _MOST.get(name))
-            _check(path, name, digest, manifest["files"][name])
+            if manifest["files"][name] != digest._asdict():
+                raise BundleError(
+                    f"{path}: its {name} was changed: its checksum is {digest.sha256}, not the one "
+                    "listed; ask for another copy"
+                )
     (folder / REPORT).unlink(missing_ok=True)
     for name in (LOG, JUDGED):
         if name in manifest["files"]:
@@ -236,29 +203,16 @@ def _read_manifest(path: Path, archive: ArchiveReader, target: Path) -> BundleMa
     with target.open("xb") as file:
         archive.copy(MANIFEST, file, _MOST[MANIFEST])
     try:
-        content = strict_json.loads(target.read_bytes())
-        keys = BundleManifest.__required_keys__ | set(BundleManifest.__optional_keys__)
-        first = isinstance(content, dict) and content.get("form") == _FIRST_FORM
-        fits = isinstance(content, dict) and content.keys() == (
-            BundleManifest.__required_keys__ if first else keys
-        )
-        known = fits and content["form"] in (FORM, _FIRST_FORM)
-        if not known or not isinstance(content["files"], dict):
+        content: Any = strict_json.loads(target.read_bytes())
+        content = content if isinstance(content, dict) else {}
+        keys = {FORM: _KEYS, _FIRST_FORM: _KEYS - {"simulations"}}.get(str(content.get("form")))
+        if content.keys() != keys or not isinstance(content["files"], dict):
             raise ValueError(f"not of the form {FORM!r}")
         if content["sha256"] != _checksum(content):
             raise ValueError("it was changed after it was written")
     except (ValueError, RecursionError) as error:
         raise BundleError(f"{path}: its {MANIFEST} cannot be used: {error}") from None
-    manifest: BundleManifest = content
-    return manifest
-
-
-def _check(path: Path, name: str, found: FileDigest, listed: object) -> None:
-    if listed != found._asdict():
-        raise BundleError(
-            f"{path}: its {name} was changed: its checksum is {found.sha256}, not the one listed; "
-            "ask for another copy"
-        )
+    return dict(content)
 
 
 def _check_lines(path: Path, file: Path) -> None:
@@ -329,7 +283,7 @@ def bundle(
     if check is not None and check.differing and check.note:
         notes.append(check.note)
     notes += describe_gaps(simulations_of(folder))
-    return BundleFile(target, write_bundle(folder, target, made, notes))
+    return BundleFile(target, _write_bundle(folder, target, made, notes))
 
 
 def _finished_run(path: Path) -> RunFolder:

@@ -9,13 +9,12 @@ once.
 import os
 import shlex
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from maseval.app.benchmarks import OnProgress, RecordedOutcomes, WorldTimeline, support_for
 from maseval.app.comparing.compare import RunComparison, compare_outcomes, look_into
@@ -208,8 +207,6 @@ def _texts(body: Body, name: str) -> list[str]:
     return value
 
 
-Value = TypeVar("Value")
-
 # How long an answer waits for a comparison before it says how far that is.
 _PATIENCE = 2.0
 _MOST_KEPT, _MOST_RUNS = 16, 64
@@ -224,34 +221,21 @@ class _Place(NamedTuple):
     log: FileState
 
 
+_Places = tuple[_Place, ...]
+
+
 @dataclass
 class _Work:
-    """Something that is being made, and how far it has come."""
+    """A comparison that is being made, of which run, and how far it has come."""
 
     result: "Future[RunComparison]" = field(default_factory=Future)
-    progress: str = ""
+    progress: str = "Waiting for another comparison to finish."
+    run: str = ""
 
-    def say(self, run: str, done: str, what: str, number: int, of: int = 0) -> None:
+    def say(self, done: str, what: str, number: int, of: int = 0) -> None:
         """Say how many simulations or failures of a run are done, of how many if that is known."""
         known = f"{number:,} of {count_of(of, what)}" if of else count_of(number, what)
-        self.progress = f"{run}: {known} {done}"
-
-
-class _Recent(OrderedDict[Hashable, Value]):
-    """The last few of what was made."""
-
-    def __init__(self, most: int) -> None:
-        super().__init__()
-        self._most = most
-
-    def recall(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """Return what is kept under a key, or make it."""
-        if key not in self:
-            self[key] = make()
-        self.move_to_end(key)
-        while len(self) > self._most:
-            self.popitem(last=False)
-        return self[key]
+        self.progress = f"{self.run}: {known} {done}"
 
 
 def comparisons() -> Answers:
@@ -266,17 +250,18 @@ class _Desk:
 
     def __init__(self) -> None:
         self._lock, self._one_at_a_time = threading.Lock(), threading.Lock()
-        self._works = _Recent[_Work](_MOST_KEPT)
-        self._loaded = _Recent[RecordedOutcomes](_MOST_RUNS)
-        self._compared = _Recent[RunComparison](_MOST_KEPT)
+        self._now = _Work()
+        self._begin = lru_cache(_MOST_KEPT)(self._begin_anew)
+        # The reasons are asked for when the numbers are there.
+        self._numbers = lru_cache(_MOST_KEPT)(self._compare)
+        self._load = lru_cache(_MOST_RUNS)(self._load_anew)
 
     def compare(self, library: Library, query: Query) -> Mapping[str, object]:
         """Answer with the document of the runs in the query, or with how far it is."""
         places = _places(library, query)
-        work = self._work_on(("numbers", *places), partial(self._compare, places))
-        found = _await(work)
-        if found is None:
-            return {"waiting": work.progress}
+        found = self._await(places, self._numbers)
+        if isinstance(found, str):
+            return {"waiting": found}
         # Every run has the tasks that are compared, but cells of a grid may have their own.
         named = [each.name for each in (places if found.grid else places[:1])]
         return document_of(
@@ -285,74 +270,67 @@ class _Desk:
 
     def find_reasons(self, library: Library, query: Query) -> Mapping[str, object]:
         """Answer with why simulations failed and which tools were used, or with how far it is."""
-        places = _places(library, query)
-        work = self._work_on(("reasons", *places), partial(self._look_into, places))
-        found = _await(work)
-        return {"waiting": work.progress} if found is None else looked_into(found)
+        found = self._await(_places(library, query), self._look_into)
+        return {"waiting": found} if isinstance(found, str) else looked_into(found)
 
-    def _work_on(self, key: tuple[object, ...], make: Callable[[_Work], RunComparison]) -> _Work:
+    def _await(
+        self, places: _Places, make: Callable[[_Places], RunComparison]
+    ) -> RunComparison | str:
+        """Return what is made of the runs, or how far it is."""
         with self._lock:
-            begin = key not in self._works
-            work = self._works.recall(key, _Work)
-        if begin:
-            # A daemon: nobody waits for a comparison after Ctrl-C.
-            threading.Thread(target=self._make, args=(work, make), daemon=True).start()
+            work = self._begin(places, make)
+        try:
+            return work.result.result(_PATIENCE)
+        except TimeoutError:
+            return work.progress
+
+    def _begin_anew(self, places: _Places, make: Callable[[_Places], RunComparison]) -> _Work:
+        work = _Work()
+
+        def run() -> None:
+            with self._one_at_a_time:
+                self._now = work
+                try:
+                    work.result.set_result(make(places))
+                except Exception as error:  # whoever asked gets it
+                    work.result.set_exception(error)
+
+        # A daemon: nobody waits for a comparison after Ctrl-C.
+        threading.Thread(target=run, daemon=True).start()
         return work
 
-    def _make(self, work: _Work, make: Callable[[_Work], RunComparison]) -> None:
-        work.progress = "Waiting for another comparison to finish."
-        with self._one_at_a_time:
-            try:
-                work.result.set_result(make(work))
-            except Exception as error:  # whoever asked gets it
-                work.result.set_exception(error)
-
-    def _compare(self, places: list[_Place], work: _Work) -> RunComparison:
-        # The reasons are asked for when the numbers are there.
-        return self._compared.recall(tuple(places), lambda: self._compare_anew(places, work))
-
-    def _compare_anew(self, places: list[_Place], work: _Work) -> RunComparison:
-        runs, options = {}, ScoringOptions()
-        for at, (name, path, *state) in enumerate(places, 1):
-            say = partial(work.say, f"Run {at} of {len(places)}", "judged", "simulation")
-            say(0, 0)
-
-            def load(path: Path = path, say: OnProgress = say) -> RecordedOutcomes:
-                return load_run(open_recording(path, options, say), options, 1, say)
-
-            runs[name] = self._loaded.recall((path, *state), load)
+    def _compare(self, places: _Places) -> RunComparison:
+        runs = {}
+        for at, (name, *state) in enumerate(places, 1):
+            self._now.run = f"Run {at} of {len(places)}"
+            self._now.say("judged", "simulation", 0)
+            runs[name] = self._load(*state)
         return compare_outcomes(runs)
 
-    def _look_into(self, places: list[_Place], work: _Work) -> RunComparison:
+    def _load_anew(self, path: Path, config: FileState, log: FileState) -> RecordedOutcomes:
+        """Read a run whose files are in this state."""
+        say, options = partial(self._now.say, "judged", "simulation"), ScoringOptions()
+        return load_run(open_recording(path, options, say), options, 1, say)
+
+    def _look_into(self, places: _Places) -> RunComparison:
         names = [each.name for each in places]
 
         def on_progress(name: str) -> OnProgress:
-            say = partial(work.say, f"Run {names.index(name) + 1} of {len(names)}", "explained")
-            return partial(say, "failure")
+            self._now.run = f"Run {names.index(name) + 1} of {len(names)}"
+            return partial(self._now.say, "explained", "failure")
 
-        return look_into(self._compare(places, work), on_progress)
-
-
-def _await(work: _Work) -> RunComparison | None:
-    try:
-        return work.result.result(_PATIENCE)
-    except TimeoutError:
-        return None
+        return look_into(self._numbers(places), on_progress)
 
 
-def _places(library: Library, query: Query) -> list[_Place]:
+def _places(library: Library, query: Query) -> _Places:
     names = list(dict.fromkeys(query.getlist("run")))
     if len(names) < 2:
         raise ConfigurationError(
             f"{len(names)} run cannot be compared; name two or more: ?run=NAME&run=NAME"
         )
     paths = {name: library.path_of(name) for name in names}
-    return [
-        _Place(name, path, FileState.now(path / CONFIG), FileState.now(path / LOG))
-        if path.is_dir()
-        else _Place(name, path, FileState.now(path), FileState.now(path))
-        for name, path in paths.items()
-    ]
+    files = {n: (p / CONFIG, p / LOG) if p.is_dir() else (p, p) for n, p in paths.items()}
+    return tuple(_Place(n, paths[n], *map(FileState.now, files[n])) for n in names)
 
 
 def _notes(library: Library, name: str) -> Mapping[TaskKey, str]:

@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote
 
 from maseval.app.benchmarks import all_support
 from maseval.app.results.finding import UnknownRunError, run_path
-from maseval.app.viewing import check_viewer
+from maseval.interface import extras
 from maseval.runs import default_root
 from maseval.runs.config_file import is_run_folder
 
@@ -44,7 +44,7 @@ def view(
         port: The port; 0 is any that is free.
         edit: Whether the page may change tags, notes and remarks.
     """
-    check_viewer()
+    _check_libraries()
     from maseval.app.viewing.reader import BenchmarkReader
     from maseval.view import create_app
     from maseval.view.safety import LOCAL_NAMES
@@ -79,7 +79,7 @@ def export_site(
         folder: A folder of runs, or one run or results file; by default ``runs``.
         on_progress: Called with how far it is, in words.
     """
-    check_viewer()
+    _check_libraries()
     from maseval.app.viewing.reader import BenchmarkReader
     from maseval.view.api import own_answers
     from maseval.view.library import Library
@@ -94,7 +94,7 @@ def export_site(
 
 
 def features(*, edit: bool = False) -> Sequence[Any]:
-    """Return what the commands add to the viewer, each a ``maseval.view.Feature``."""
+    """Return what the commands add to the viewer, each a ``maseval.view.Answers``."""
     from maseval.app.viewing.features import branches, comparisons, remarks, timelines
     from maseval.view.search import searches
 
@@ -106,6 +106,11 @@ def features(*, edit: bool = False) -> Sequence[Any]:
         searches(),
         *(part for each in all_support() for part in each.viewer_features()),
     ]
+
+
+def _check_libraries() -> None:
+    for module in ("starlette", "uvicorn"):
+        extras.load(module, extra="view")
 
 
 def _begin(folder: str | os.PathLike[str] | None) -> tuple[Path, str]:

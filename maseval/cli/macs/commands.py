@@ -37,6 +37,12 @@ if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.macs.scoring import ResultsDocument
 
 
+def _prepare(context: typer.Context, given: dict[str, Any]) -> "PreparedMACSRun":
+    from maseval.benchmark.macs.app.run import PreparedMACSRun  # help must not load it
+
+    return PreparedMACSRun.of_macs(MACSRunOptions(**given))
+
+
 @with_examples(
     (
         "maseval macs run --domain travel --trials 3 --budget 20usd "
@@ -53,7 +59,7 @@ if TYPE_CHECKING:  # help must not load what makes these
         "your own agents: a subclass of MACSBenchmark with setup_agents",
     ),
 )
-@command_with(MACSRunOptions, file=True)
+@command_with(MACSRunOptions, prepare=_prepare)
 def run(given: dict[str, Any], context: typer.Context, as_json: AsJson = False) -> None:
     """Run tasks, and save every finished simulation in a run folder.
 
@@ -62,13 +68,7 @@ def run(given: dict[str, Any], context: typer.Context, as_json: AsJson = False) 
 
     The run is for maseval show, report and compare, like any other.
     """
-    run_and_finish(_prepare, given, context, as_json=as_json)
-
-
-def _prepare(**given: Any) -> "PreparedMACSRun":
-    from maseval.benchmark.macs.app.run import PreparedMACSRun  # help must not load it
-
-    return PreparedMACSRun.of_macs(MACSRunOptions(**given))
+    run_and_finish(context, as_json=as_json)
 
 
 _NAMES = {

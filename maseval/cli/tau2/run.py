@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from maseval import commands
+from maseval.app.results.results import RunResult
 from maseval.app.running.options import EXECUTION
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.cli.command_line import FAILED, with_examples
@@ -21,9 +21,21 @@ from maseval.cli.console import (
     shorten_line,
     stdout,
 )
-from maseval.cli.display import RunOfSet, run_and_finish
+from maseval.cli.display import run_and_finish
 from maseval.cli.options import AsJson, command_with, flag
 from maseval.core.words import count_of
+
+if TYPE_CHECKING:  # help must not load what makes these
+    from maseval.benchmark.tau2.app.running.plan import RunPlan
+    from maseval.benchmark.tau2.app.running.run import PreparedRun
+
+
+def _prepare(context: typer.Context, given: dict[str, Any]) -> "PreparedRun":
+    from maseval.benchmark.tau2.app.running.run import PreparedRun  # help must not load it
+
+    # tau2-bench takes all ids after one --task-ids; else what stands without an option is a domain.
+    given["task_id" if given["task_id"] else "domain"] += context.args
+    return PreparedRun.of(RunOptions(**{**given, "timeout": given["timeout"] or None}))
 
 
 @with_examples(
@@ -56,7 +68,7 @@ from maseval.core.words import count_of
     ),
     settings={"allow_extra_args": True},
 )
-@command_with(RunOptions, file=True)
+@command_with(RunOptions, prepare=_prepare)
 def run(
     given: dict[str, Any],
     context: typer.Context,
@@ -77,32 +89,22 @@ def run(
     Exit code 1 if a rehearsal with gold lost a task, or if nothing got a verdict; 3 if verdicts
     are missing. The options of tau2-bench (--num-trials, --agent-llm, ...) work as well.
     """
-    # tau2-bench takes all ids after one --task-ids; else what stands without an option is a domain.
-    given["task_id" if given["task_id"] else "domain"] += context.args
-    given["timeout"] = given["timeout"] or None
     if dry_run:
-        plan = commands.tau2.plan(**given)
-        if one := RunOfSet.current(context):
-            one.prepared = plan
-        else:
-            show_plan(plan, stdout(), as_json=as_json)
+        from maseval.benchmark.tau2.app.running.plan import plan_run  # help must not load it
+
+        show_plan(plan_run(_prepare(context, given)), stdout(), as_json=as_json)
         return
-    result = run_and_finish(_prepare, given, context, as_json=as_json)
-    overall = result.summary.overall
-    # Gold knows every solution and is the same each time: a loss is never chance.
-    if given["rehearse"] == "gold" and overall.passed < overall.verdicts and not allow_losses:
+    if lost_to_gold(context, run_and_finish(context, as_json=as_json)):
         raise typer.Exit(FAILED)
 
 
-def _prepare(**given: Any) -> "PreparedRun":
-    from maseval.benchmark.tau2.app.running.run import PreparedRun  # help must not load it
+def lost_to_gold(context: typer.Context, result: RunResult) -> bool:
+    """Return True if a rehearsal with gold lost a task, and that is not allowed."""
+    # Gold knows every solution and is the same each time: a loss is never chance.
+    lost = result.summary.overall.passed < result.summary.overall.verdicts
+    given = context.params
+    return lost and given.get("rehearse") == "gold" and not given.get("allow_losses")
 
-    return PreparedRun.of(RunOptions(**given))
-
-
-if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.benchmark.tau2.app.running.plan import RunPlan
-    from maseval.benchmark.tau2.app.running.run import PreparedRun
 
 _FEW = 5
 _BEGINNING = 300

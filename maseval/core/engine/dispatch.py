@@ -162,12 +162,9 @@ class Process:
         self.stage = Stage.EQUIPPING
         self.pending = self._call("begin", modules, equipment)
 
-    def collect(
-        self, assignments: Sequence[Assignment], patience: float, with_messages: bool
-    ) -> None:
-        """Send orders, and ask for what is finished within so many seconds, and for news."""
-        orders = pack_orders(assignments)
-        self.pending = self._call("collect", *orders, patience, with_messages)
+    def collect(self, assignments: Sequence[Assignment], patience: float) -> None:
+        """Send orders, and ask for what is finished within so many seconds."""
+        self.pending = self._call("collect", *pack_orders(assignments), patience)
 
     def submit(self, assignments: Sequence[Assignment]) -> None:
         self._call("submit", *pack_orders(assignments))
@@ -215,7 +212,7 @@ def hand_out(processes: Sequence[Process], backlog: Backlog) -> dict[Process, li
     return given
 
 
-def send(given: Mapping[Process, Sequence[Assignment]], *, with_messages: bool) -> None:
+def send(given: Mapping[Process, Sequence[Assignment]]) -> None:
     """Send assignments to processes, with the call that asks what it has finished if possible.
 
     All for one process go together, so that each of them begins before any continues.
@@ -223,7 +220,7 @@ def send(given: Mapping[Process, Sequence[Assignment]], *, with_messages: bool) 
     patience = max(_SHORTEST_WAIT, len(given) / _MOST_REPLIES)
     for process, assignments in given.items():
         if process.pending is None:
-            process.collect(assignments, patience, with_messages)
+            process.collect(assignments, patience)
         elif assignments:
             process.submit(assignments)
         for assignment in assignments:

@@ -8,7 +8,7 @@ import platform
 import queue
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import (
@@ -272,34 +272,16 @@ class Job(NamedTuple):
 
 @runtime_checkable
 class Engine(Protocol):
-    """The place where repetitions run; one engine may serve many runs, one after the other."""
+    """The place where repetitions run; one engine may serve many runs, one after the other.
+
+    One on several machines may have ``in_flight`` and ``finished_by_node``: the number of
+    repetitions by machine, now and in the current or last run. One whose processes begin with all
+    that this one has in memory, if they are forked before there are threads, may have
+    ``forked_for(sizes)``: a context for runs, each of so many repetitions at once.
+    """
 
     def workers(self, job: Job) -> Workers:
         """Return the workers of one run; raises if it cannot be run here."""
-
-
-@runtime_checkable
-class SeveralNodes(Protocol):
-    """An engine on several machines, whose load can be shown while it runs."""
-
-    @property
-    def in_flight(self) -> Mapping[str, int]:
-        """The number of repetitions on each machine now; read from any thread."""
-
-    @property
-    def finished_by_node(self) -> Mapping[str, int]:
-        """The number of repetitions of the current or last run that each machine finished."""
-
-
-@runtime_checkable
-class ForkingEngine(Protocol):
-    """An engine whose processes begin with all that this one has in memory, if started in time."""
-
-    def forked_for(self, sizes: Iterable[int]) -> AbstractContextManager[None]:
-        """Fork the processes of runs now, each of so many repetitions at once.
-
-        Once there are threads, processes start anew instead.
-        """
 
 
 class ThreadEngine:

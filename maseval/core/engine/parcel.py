@@ -13,9 +13,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from maseval.core import model, providers, scorer
+from maseval.core import model, providers
 from maseval.core.call_policy import CallPolicy, default_policy, set_default_policy
-from maseval.core.context import Heard
+from maseval.core.context import Said
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.providers import Providers
@@ -135,7 +135,6 @@ def _add(shared: JsonObject, own: JsonObject) -> None:
 _KINDS: dict[str, Providers[Any]] = {
     "model": model.MODELS,
     "embedder": providers.EMBEDDERS,
-    "scorer": scorer.SCORERS,
 }
 
 
@@ -143,8 +142,8 @@ _KINDS: dict[str, Providers[Any]] = {
 class ProcessSettings:
     """Settings of a whole process, to be repeated in others.
 
-    The default policy of calls, and the factories of models, embedders and scorers that it
-    registered, by kind and prefix.
+    The default policy of calls, and the factories of models and embedders that it registered,
+    by kind and prefix.
     """
 
     policy: CallPolicy
@@ -230,8 +229,8 @@ class WorkerReply(NamedTuple):
     deliveries: Sequence[WorkResult]
     unread: Sequence[tuple[Sequence[int], str]] = ()
     """The numbers of orders that could not be read, by call, each with the reason."""
-    heard: Mapping[int, Heard] = {}
-    """News of conversations in progress, by the numbers of their orders."""
+    said: Mapping[int, Said] = {}
+    """The last messages of conversations in progress, by the numbers of their orders."""
     complaints: int = 0
     """The number of complaints of providers to the worker since its last reply."""
 

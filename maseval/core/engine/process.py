@@ -128,15 +128,9 @@ def _release_closed_terminal() -> None:
                 os.close(nowhere)
 
 
-class _Installed:
-    """One handler in place; two of the same function are still two."""
-
-    def __init__(self, handler: SignalHandler) -> None:
-        self.handler = handler
-
-
-# For each signal its handlers in order of installation, below them the one that was there before.
-_handlers: dict[signal.Signals, list[_Installed]] = {}
+# For each signal its handlers in order of installation, below them the one that was there before;
+# each in a list of its own, as the same function may be there twice.
+_handlers: dict[signal.Signals, list[list[SignalHandler]]] = {}
 
 
 @contextmanager
@@ -145,16 +139,15 @@ def _handle_signal(number: signal.Signals, handler: SignalHandler) -> Iterator[N
     if original is None:  # installed from C: it could not be put back
         yield
         return
-    stack = _handlers.setdefault(number, [_Installed(original)])
-    mine = _Installed(handler)
+    stack, mine = _handlers.setdefault(number, [[original]]), [handler]
     stack.append(mine)
     try:
         signal.signal(number, handler)
         yield
     finally:
         if stack[-1] is mine:
-            signal.signal(number, stack[-2].handler)
-        stack.remove(mine)
+            signal.signal(number, stack[-2][0])
+        stack[:] = [each for each in stack if each is not mine]
         if len(stack) == 1:
             del _handlers[number]
 

@@ -238,28 +238,18 @@ class _Applier:
     """Applies a function to batches, one at a time, in a process of its own."""
 
     def __init__(self, function: Function | bytes) -> None:
-        self._function = _unpacked(function) if isinstance(function, bytes) else function
+        self._function = function
         self._turn = threading.Lock()
 
     def apply(self, values: bytes) -> _Reply:
         with self._turn:
             try:
-                return _Reply(pack(self._function(unpack(values))))
+                function = self._function
+                if isinstance(function, bytes):
+                    function = self._function = unpack(function)
+                return _Reply(pack(function(unpack(values))))
             except Exception as error:  # for the caller to decide
                 return _Reply(None, f"{type(error).__name__}: {error}")
-
-
-def _unpacked(function: bytes) -> Function:
-    try:
-        unpacked: Function = unpack(function)
-    except Exception as error:  # every batch ends with it
-        failure = error
-
-        def raise_failure(values: Sequence[Any]) -> Any:
-            raise failure
-
-        return raise_failure
-    return unpacked
 
 
 @dataclass
@@ -396,7 +386,7 @@ class ProcessEngine(RemoteEngine):
 
     @contextmanager
     def forked_for(self, sizes: Iterable[int]) -> Iterator[None]:
-        """Fork the processes of runs now; see ``ForkingEngine``."""
+        """Fork the processes of runs now; see ``Engine``."""
         if may_fork():
             code_hash()  # which all of them would find by themselves
             processes = sum(min(self.processes, size) for size in sizes)

@@ -245,9 +245,9 @@ class RemoteWorkers:
                     self._receive(process, delivery)
                 for numbers, why in answer.unread:
                     self._sort_out(process, numbers, why)
-                for number, heard in answer.heard.items():
+                for number, said in answer.said.items():
                     if assignment := process.assignments.get(number):
-                        self._job.setting.conversations.note(assignment.repetition.key, heard)
+                        self._job.setting.conversations.note(assignment.repetition.key, said)
 
     def _receive(self, process: Process, delivery: WorkResult) -> None:
         assignment = process.assignments.pop(delivery.number, None)
@@ -306,8 +306,7 @@ class RemoteWorkers:
     # Assignments.
 
     def _dispatch(self) -> None:
-        given = hand_out(self._processes, self._backlog)
-        send(given, with_messages=self._job.setting.conversations.followed)
+        send(hand_out(self._processes, self._backlog))
         quarantined = sum(one.quarantine for one in self._processes)
         for _ in range(min(self._backlog.suspects, self._count - quarantined)):
             self._start_process(quarantine=True)

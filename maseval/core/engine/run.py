@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Protocol
 
 from maseval.core.callbacks.base import BenchmarkCallback, CallbackHandler
-from maseval.core.engine.engines import Engine, Finished, Job, WorkerEvent, Workers
+from maseval.core.engine.engines import Engine, Finished, Job, Workers
 from maseval.core.engine.process import HeldInterrupts
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
 from maseval.core.exceptions import (
@@ -99,21 +99,15 @@ class RunInProgress:
     def _job(self) -> Job:
         tasks = self._owner.tasks.to_list()
 
-        def run(repetition: Repetition) -> RepetitionResult:
-            # Each sees the caller's context variables, and none that another repetition set.
-            return self._context.copy().run(repetition.run)
-
-        def note(event: WorkerEvent) -> None:
-            self._announce("on_worker_event", event=event)
-
         return Job(
             setting=self._setting,
             size=self._owner.num_workers,
             repetitions=sum(len(self._repetitions_of(task)) for task in tasks),
             timed=any(task.protocol.timeout_seconds is not None for task in tasks),
             domains=frozenset(str(task.metadata.get("domain") or "") for task in tasks) - {""},
-            run=run,
-            note=note,
+            # Each sees the caller's context variables, and none that another repetition set.
+            run=lambda repetition: self._context.copy().run(repetition.run),
+            note=lambda event: self._announce("on_worker_event", event=event),
         )
 
     def _plan(self) -> Iterator[Repetition]:
@@ -144,7 +138,8 @@ class RunInProgress:
                     more = self._start_next()
                 if not self._running:
                     return
-                timeout = self._seconds_to_next_deadline()
+                due = min(self._due.values(), default=None)
+                timeout = None if due is None else max(0.0, due - time.monotonic())
                 with interrupts.let_through():
                     self._workers.wait(timeout)
                 ended = self._take_ended()
@@ -185,11 +180,6 @@ class RunInProgress:
         if repetition.timeout is not None:
             self._due[repetition] = time.monotonic() + repetition.timeout
         self._workers.submit(repetition)
-
-    def _seconds_to_next_deadline(self) -> float | None:
-        if not self._due:
-            return None
-        return max(0.0, min(self._due.values()) - time.monotonic())
 
     def _take_ended(self) -> Iterator[Finished]:
         yield from self._take_finished()
@@ -244,14 +234,13 @@ class RunInProgress:
 
 
 def _ends_run(owner: RunOwner, status: TaskExecutionStatus) -> bool:
-    match status:
-        case TaskExecutionStatus.SUCCESS | TaskExecutionStatus.TASK_TIMEOUT:
-            return False
-        case TaskExecutionStatus.SETUP_FAILED:
-            return owner.fail_on_setup_error
-        case TaskExecutionStatus.EVALUATION_FAILED:
-            return owner.fail_on_evaluation_error
-    return owner.fail_on_task_error
+    flags = {
+        TaskExecutionStatus.SUCCESS: False,
+        TaskExecutionStatus.TASK_TIMEOUT: False,
+        TaskExecutionStatus.SETUP_FAILED: owner.fail_on_setup_error,
+        TaskExecutionStatus.EVALUATION_FAILED: owner.fail_on_evaluation_error,
+    }
+    return flags.get(status, owner.fail_on_task_error)
 
 
 def next_attempt(repetition: Repetition, outcome: RepetitionResult) -> Repetition | None:

@@ -1,12 +1,10 @@
 """One worker process, which holds many simulations, each in a thread.
 
 All that comes and goes is bytes of our own, and no method raises: what carries the calls knows how
-many there were, and nothing else of a run. Live messages, for people who watch the run, go along
-with what a process replies anyway, as JSON and only as much as fits. No result depends on them, and
-what is wrong with one does no harm to others.
+many there were, and nothing else of a run. The last message of each simulation, for people who
+watch the run, goes along with what a process replies anyway. No result depends on it.
 """
 
-import json
 import os
 import platform
 import sys
@@ -17,7 +15,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, NamedTuple, TextIO
 
-from maseval.core.context import Heard, Said
+from maseval.core.context import Said
 from maseval.core.engine.engines import Threads
 from maseval.core.engine.parcel import (
     WorkerReply,
@@ -31,7 +29,6 @@ from maseval.core.engine.participants import BenchmarkHooks
 from maseval.core.engine.repetition import Repetition, RunSetting
 from maseval.core.engine.worker_setup import CodeFacts, ModuleSource, OwnSecrets, install
 from maseval.core.exceptions import MASEvalError
-from maseval.core.storage import strict_json
 from maseval.core.storage.redaction import Secrets
 from maseval.core.throttle import complaints
 
@@ -39,41 +36,30 @@ from maseval.core.throttle import complaints
 _EVERY, _REST = 1.0, 50
 # More than is shown: the driver removes its own secrets before it cuts a text.
 _LONGEST = 2_000
-# Of one message, and of all in one reply, in characters of JSON.
-_LONGEST_MESSAGE, _MOST_AT_ONCE = 50_000, 1_000_000
 
 
-class LiveMessages:
-    """News of each repetition's conversation, about once a second and only if there are any."""
+class LastWords:
+    """The last message of each repetition, about once a second and only if it is new."""
 
     def __init__(self, benchmark: BenchmarkHooks, secrets: Secrets) -> None:
         self._benchmark = benchmark
         self._secrets = secrets
         self._next = 0.0
         self._steps: dict[int, int] = {}
-        self._sent: dict[int, int] = {}
 
-    def news(self, running: Mapping[Repetition, int], with_messages: bool) -> dict[int, Heard]:
+    def news(self, running: Mapping[Repetition, int]) -> dict[int, Said]:
         """Return what is new since the last call, by the numbers of the repetitions."""
         if time.monotonic() < self._next:
             return {}
         began = time.thread_time()
         self._steps = {number: self._steps.get(number, 0) for number in running.values()}
-        self._sent = {number: self._sent.get(number, 0) for number in running.values()}
-        found, room = {}, _MOST_AT_ONCE if with_messages else 0
-        # Those of which least is known come first, as there may not be room for all.
-        for repetition, number in sorted(running.items(), key=lambda pair: self._sent[pair[1]]):
-            said = self._last(repetition, number)
-            heard = self._fresh(repetition, number, room) if room > 0 else Heard(None)
-            room -= sum(map(len, heard.messages))
-            if said is not None or heard.messages:
-                found[number] = heard._replace(said=said)
+        last = {number: self._last(repetition, number) for repetition, number in running.items()}
         self._next = time.monotonic() + max(_EVERY, _REST * (time.thread_time() - began))
-        return found
+        return {number: said for number, said in last.items() if said is not None}
 
     def _last(self, repetition: Repetition, number: int) -> Said | None:
         try:
-            said = self._benchmark.last_said(str(repetition.task.id), repetition.repeat_idx)
+            said = self._benchmark.last_said(*repetition.key)
             if said is None or said.messages == self._steps[number]:
                 return None
             self._steps[number] = steps = int(said.messages)
@@ -81,34 +67,6 @@ class LiveMessages:
             return Said(str(said.role), text, steps)
         except Exception:  # a benchmark's own, read while its agents write
             return None
-
-    def _fresh(self, repetition: Repetition, number: int, room: int) -> Heard:
-        """Return the messages that were not sent yet, until there is no more room."""
-        after, texts = self._sent[number], list[str]()
-        try:
-            said = self._benchmark.messages_so_far(str(repetition.task.id), repetition.repeat_idx)
-            if len(said) < after:  # a memory that was emptied
-                after = 0
-            for message in said[after:]:
-                if room <= 0:
-                    break
-                texts.append(self._to_json(message))
-                room -= len(texts[-1])
-        except Exception:  # as above; what was read is as it should be
-            pass
-        self._sent[number] = after + len(texts)
-        return Heard(None, after, texts)
-
-    def _to_json(self, message: Mapping[str, object]) -> str:
-        text = strict_json.dumps(self._secrets.removed_from(dict(message)))
-        if len(text) <= _LONGEST_MESSAGE:
-            return text
-        parts = json.loads(text)
-        kept = {name: part for name, part in parts.items() if len(str(part)) <= _LONGEST}
-        words = parts.get("content")
-        whole = words if isinstance(words, str) else text
-        rest = f" … ({len(whole):,} characters; the others are shown when the simulation has ended)"
-        return strict_json.dumps({**kept, "content": whole[:_LONGEST] + rest})
 
 
 # Replies may be kept in a store of the carrier, which is not large.
@@ -154,7 +112,7 @@ class Worker:
         self._setting: RunSetting
         self._threads: Threads
         self._secrets: OwnSecrets
-        self._live_messages: LiveMessages
+        self._last_words: LastWords
 
     def describe(self) -> tuple[Place, CodeFacts]:
         """Return the place of this process and the code it runs, before anything is sent to it."""
@@ -179,7 +137,7 @@ class Worker:
         unpack(given.settings).apply()
         self._complaints = complaints.count  # a fork begins with that of its parent
         self._setting = unpack(given.setting)
-        self._live_messages = LiveMessages(self._setting.benchmark, every)
+        self._last_words = LastWords(self._setting.benchmark, every)
         self._threads = Threads(Repetition.run, given.size)
         self._open.enter_context(self._threads.open())
         return dict(self._setting.benchmark.data_checksums(given.domains))
@@ -201,9 +159,7 @@ class Worker:
                 self._threads.submit(repetition)
             self._threads.begin()
 
-    def collect(
-        self, numbers: Sequence[int], orders: bytes, patience: float, with_messages: bool
-    ) -> bytes:
+    def collect(self, numbers: Sequence[int], orders: bytes, patience: float) -> bytes:
         """Start the orders, and reply once something is finished or after ``patience`` seconds."""
         if numbers:
             self.submit(numbers, orders)
@@ -215,7 +171,7 @@ class Worker:
         while 0 < len(self._outbox) < len(self._numbers) and time.monotonic() < until:
             self._threads.wait(max(0.0, until - time.monotonic()))
             self._take_finished()
-        return self._next_reply(with_messages)
+        return self._next_reply()
 
     def _take_finished(self) -> None:
         with self._lock:
@@ -236,13 +192,13 @@ class Worker:
         """Take note that the run is stopping: nothing should wait for long any more."""
         self._stopping = True
 
-    def _next_reply(self, with_messages: bool) -> bytes:
+    def _next_reply(self) -> bytes:
         count = min(len(self._outbox), self._most_in_reply)
         with self._lock:
             running, unread, self._unread = dict(self._numbers), self._unread, []
             before, self._complaints = self._complaints, complaints.count
-        heard = self._live_messages.news(running, with_messages)
-        news = WorkerReply(self._outbox[:count], unread, heard, self._complaints - before)
+        said = self._last_words.news(running)
+        news = WorkerReply(self._outbox[:count], unread, said, self._complaints - before)
         reply = self._pack(news)
         while count > 1 and len(reply) > _LARGEST_REPLY:
             count //= 2

@@ -145,15 +145,17 @@ def code_hash() -> str:
 
 def check_code(node: str, theirs: CodeFacts, ours: CodeFacts) -> None:
     """Raise unless the machine runs what is run here."""
-    if theirs.python != ours.python:
-        way = "start the cluster with the same minor version"
-        raise _mismatch(node, "Python", theirs.python, ours.python, way)
-    if theirs.maseval != ours.maseval:
-        way = "install the same version on every machine"
-        raise _mismatch(node, "maseval", theirs.maseval, ours.maseval, way)
-    if theirs.code != ours.code:
-        way = "install the same code on every machine"
-        raise _mismatch(node, f"the code of maseval {ours.maseval}", theirs.code, ours.code, way)
+    checks = (
+        ("Python", theirs.python, ours.python, "start the cluster with the same minor version"),
+        ("maseval", theirs.maseval, ours.maseval, "install the same version on every machine"),
+        (
+            f"the code of maseval {ours.maseval}",
+            *(theirs.code, ours.code, "install the same code on every machine"),
+        ),
+    )
+    for what, their, our, way in checks:
+        if their != our:
+            raise _mismatch(node, what, their, our, way)
 
 
 def check_data(node: str, theirs: Mapping[str, str], ours: Mapping[str, str]) -> None:
@@ -176,16 +178,13 @@ _ADDRESSES = ("_BASE_URL", "_API_BASE", "_ENDPOINT", "_API_VERSION")
 def needed_by_workers(more: Iterable[str] = ()) -> dict[str, str]:
     """Return the variables whose names say that they are secrets or addresses, and those named."""
     wanted = frozenset(more)
-    return {name: value for name, value in os.environ.items() if _travels(name, value, wanted)}
 
+    def travels(name: str, value: str) -> bool:
+        # Ray's own token opens the cluster of this machine, not that of another.
+        is_key = not name.startswith("RAY_") and is_secret(name, value)
+        return name in wanted or name.endswith(_ADDRESSES) or is_key
 
-def _travels(name: str, value: str, wanted: frozenset[str]) -> bool:
-    return name in wanted or name.endswith(_ADDRESSES) or _is_key(name, value)
-
-
-def _is_key(name: str, value: str) -> bool:
-    # Ray's own token opens the cluster of this machine, not that of another.
-    return not name.startswith("RAY_") and is_secret(name, value)
+    return {name: value for name, value in os.environ.items() if travels(name, value)}
 
 
 class OwnSecrets:

@@ -139,7 +139,3 @@ def _load(name: str, device: str, trusted: bool) -> Loaded:
     except (OSError, ValueError) as error:
         raise ModelNotFoundError(str(error), provider="huggingface", model_id=name) from error
     return model.to(device).eval(), tokenizer
-
-
-from_id = HuggingFaceModelScorer
-"""Makes the scorer for the id ``hf/<name>``; its options are those of the class."""

@@ -9,7 +9,7 @@ import { topBar } from "./frame.js";
 import { ask, pageAddress, pathTo } from "./server.js";
 import { chunks } from "./stored_search.js";
 
-const HIT_KINDS = ["any", "text", "tool", "argument", "label", "error"];
+const HIT_KINDS = ["any", "text", "tool", "argument", "error"];
 
 const ASK_AGAIN = 2000;
 

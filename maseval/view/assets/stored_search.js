@@ -1,13 +1,12 @@
 // Search in the files of a site. A file for each run says which words occur in which task, so that only
 // conversations that may have what is looked for are read.
 
-import { rowsOf } from "../data.js";
 import { readOnce, storedPacket } from "./files.js";
 
 const PER_PAGE = 25;
 const AT_ONCE = 8;
 const AROUND = 90;
-const LOOKED_IN = { any: ["text", "result", "tool", "argument", "label", "error"], text: ["text", "result"] };
+const LOOKED_IN = { any: ["text", "result", "tool", "argument", "error"], text: ["text", "result"] };
 
 /** The words and phrases in quotes that are searched for. */
 export function chunks(words) {
@@ -21,7 +20,7 @@ function excerptOf(text, wanted) {
 }
 
 /** Every text of a simulation: of which message, if of one, what kind of text, and the text. */
-function* passages({ messages = [], error }, labels) {
+function* passages({ messages = [], error }) {
   for (const { index, text, failed, calls = [] } of messages) {
     const results = (wrong) => calls.filter(({ result }) => result && Boolean(result.failed) === wrong).map(({ result }) => result.text);
     yield [index, failed ? "error" : "text", text ?? ""];
@@ -31,14 +30,13 @@ function* passages({ messages = [], error }, labels) {
     yield [index, "error", results(true).join("\n")];
   }
   yield [null, "error", error?.message ?? ""];
-  yield [null, "label", labels.join("\n")];
 }
 
 /** The places of the tasks in which all of these may occur. */
-function placesWith(wanted, { words, places }, { tasks, simulations }) {
+function placesWith(wanted, { words, places }, { tasks }) {
   let left = tasks.map((_, place) => place);
   for (const part of wanted.flatMap((chunk) => chunk.match(/[\p{L}\p{N}_]+/gu))) {
-    const found = new Set(simulations.filter(({ labels }) => labels.join("\n").toLowerCase().includes(part)).map(({ task }) => task));
+    const found = new Set();
     // A word without places is one that most tasks have.
     words.forEach((word, at) => word.includes(part) && (places[at].length ? places[at] : left).forEach((place) => found.add(place)));
     left = left.filter((place) => found.has(place));
@@ -49,9 +47,8 @@ function placesWith(wanted, { words, places }, { tasks, simulations }) {
 /** What a task's simulations have of it. */
 function hitsIn({ common, names, trials }, index, place, wanted, kind) {
   const task = index.tasks[place];
-  const labelsOf = new Map(index.simulations.filter((row) => row.task === place).map(({ trial, labels }) => [trial, labels]));
   return trials.flatMap((own, at) =>
-    [...passages({ ...common, ...own }, labelsOf.get(names[at]) ?? [])]
+    [...passages({ ...common, ...own })]
       .filter(([, where, text]) => (LOOKED_IN[kind] ?? [kind]).includes(where) && wanted.every((chunk) => text.toLowerCase().includes(chunk)))
       .map(([message, where, text]) => ({ domain: task.domain, task: task.id, trial: names[at], message, where, excerpt: excerptOf(text, wanted) })),
   );
@@ -59,9 +56,8 @@ function hitsIn({ common, names, trials }, index, place, wanted, kind) {
 
 /** The hits in a run, a few tasks at a time. */
 async function* hitsOfRun({ name, folder }, wanted, kind) {
-  const found = await readOnce(`${folder}/index`);
-  if (found.error) return;
-  const index = { ...found, simulations: rowsOf(found.simulations) };
+  const index = await readOnce(`${folder}/index`);
+  if (index.error) return;
   const places = placesWith(wanted, await readOnce(`${folder}/words`), index);
   for (let from = 0; from < places.length; from += AT_ONCE) {
     const some = places.slice(from, from + AT_ONCE);

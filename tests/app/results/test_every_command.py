@@ -145,7 +145,7 @@ SAME_CODE = {
     "macs score": "judges conversations, and records no run",
 }
 NO_NUMBER = {
-    *("new", "tag", "replay-server", "chaos-server"),
+    *("new", "tag", "replay-server"),
     *("tau2 mcp", "explain", "users", "tau2 audit", "tau2 errata", "tau2 verify"),
     *("tau2 tasks", "tau2 data", "macs data"),
 }

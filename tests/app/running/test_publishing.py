@@ -2,8 +2,6 @@ import json
 import os
 from pathlib import Path
 
-import pytest
-
 from examples.booking import BookingBenchmark, load_tasks
 from maseval import AgentAdapter, MessageHistory
 from maseval.app.running.progress import RunProgress, publish_progress
@@ -118,13 +116,10 @@ class TalkingRooms(BookingBenchmark):
         return [agent], {agent.name: agent}
 
 
-@pytest.mark.parametrize("engine", ["threads", "processes"])
-def test_a_conversation_grows_in_the_folder_wherever_it_takes_place(engine, tmp_path, monkeypatch):
+def test_a_conversation_grows_in_the_folder(tmp_path, monkeypatch):
     monkeypatch.setenv(FOLDER, str(tmp_path / "run"))
     options = {"benchmark": TalkingRooms, "tasks": load_tasks, "num_tasks": 2, "concurrency": 2}
-    if engine == "processes":
-        options["processes"] = 1
-    result = run(**options, engine=engine, output=tmp_path / "run")
+    result = run(**options, output=tmp_path / "run")
 
     assert result.complete and not (tmp_path / "run" / TALKS).exists()
 

@@ -10,7 +10,6 @@ import pytest
 from maseval.core.engine import engines
 from maseval.core.engine.engines import (
     CallingThread,
-    SeveralNodes,
     ThreadEngine,
     Threads,
     WorkerEvent,
@@ -98,7 +97,6 @@ def test_threads_need_none_for_one_repetition_at_a_time(monkeypatch):
     Shop(num_workers=2).run(numbered(1), engine=Looking())
 
     assert used == [CallingThread, Threads]
-    assert not isinstance(ThreadEngine(), SeveralNodes)
 
 
 @pytest.fixture
@@ -120,12 +118,6 @@ def left(workers_alive):
     return workers_alive()
 
 
-def test_no_thread_outlives_its_run(workers_alive):
-    Shop(num_workers=8).run(numbered(30))
-
-    assert left(workers_alive) == 0
-
-
 def test_there_are_never_more_threads_than_work(workers_alive):
     seen = []
 
@@ -144,13 +136,6 @@ def test_all_threads_are_there_before_the_first_works(workers_alive):
     Shop(lambda query: seen.append(workers_alive()), num_workers=20).run(numbered(40))
 
     assert min(seen) == 20
-
-
-def test_one_worker_without_deadlines_is_the_calling_thread():
-    seen = []
-    Shop(lambda query: seen.append(threading.current_thread())).run(numbered(2))
-
-    assert seen == [threading.current_thread()] * 2
 
 
 # A thread needs room for its stack; soon there is none left.

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 import maseval
-from maseval import BenchmarkCallback
 from maseval.core.callbacks import TornRecordWarning, read_reports
 from maseval.core.engine.process import (
     HeldInterrupts,
@@ -24,7 +23,6 @@ from maseval.core.engine.process import (
     spread_waiting_threads,
     switch_interval,
 )
-from maseval.core.exceptions import ConfigurationError
 from tests.core.worlds import Diary, Shop, numbered, tasks
 from tests.waiting import hang_ups_heeded
 
@@ -110,17 +108,6 @@ def test_a_longer_switch_interval_of_the_process_stays():
     with switch_interval(0.02):
         assert sys.getswitchinterval() == pytest.approx(0.2)
     assert sys.getswitchinterval() == pytest.approx(0.2)
-
-
-def test_a_run_refused_by_a_callback_leaves_the_process_as_it_was():
-    class Refusing(BenchmarkCallback):
-        def on_run_start(self, benchmark):
-            raise ConfigurationError("not like this")
-
-    with pytest.raises(ConfigurationError):
-        Shop(callbacks=[Refusing()], num_workers=500).run(numbered(1))
-
-    assert sys.getswitchinterval() == pytest.approx(0.005)
 
 
 def test_garbage_is_collected_less_often_inside_and_as_before_outside():

@@ -9,14 +9,13 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.provider_errors import ModelNotFoundError
 from maseval.interface import extras
 from maseval.interface.inference import HuggingFaceModelScorer
-from maseval.interface.inference.huggingface_scorer import from_id
 from tests.interface.libraries import needing
 
 WORDS = ["the", "cat", "sat", "on", "a", "mat", "dog", "ran", "yes", "no", "A", "B", "C", "D"]
 
 
 def test_nothing_is_loaded_before_the_first_question():
-    scorer = from_id("some/model", device="cpu", seed=3)
+    scorer = HuggingFaceModelScorer("some/model", device="cpu", seed=3)
 
     assert scorer.model_id == "some/model" and scorer.seed == 3
     config = scorer.gather_config()

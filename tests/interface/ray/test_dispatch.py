@@ -110,7 +110,7 @@ def test_all_orders_for_a_process_go_in_one_call_so_that_each_begins_before_any_
     assignments = [Assignment(number, repetition(number)) for number in range(1_000)]
     del calls[:]
 
-    send({process: assignments}, with_messages=False)
+    send({process: assignments})
 
     [(method, (numbers, orders, *_))] = calls
     assert method == "collect"

@@ -18,9 +18,8 @@ from maseval.benchmark.tau2.formats.message import (
     SpokenMessage,
     Tau2Message,
     Tau2ToolCall,
-    assistant_message,
+    spoken_message,
     tool_calls_of,
-    user_message,
 )
 
 _CALL = re.compile(r"\w+\s*\(.*\)")
@@ -36,11 +35,10 @@ def parse_action(action: str, requestor: Requestor) -> SpokenMessage:
     """
     if not action.strip():
         raise ValueError("Action cannot be empty")
-    make = assistant_message if requestor == "assistant" else user_message
     call = _call_in_json(action) or _call_in_python(action.strip(), requestor)
     if call is None:
-        return make(action, cost=0.0)
-    return make(None, tool_calls=[call], cost=0.0)
+        return spoken_message(requestor, action, cost=0.0)
+    return spoken_message(requestor, None, tool_calls=[call], cost=0.0)
 
 
 def _call_in_json(text: str) -> Tau2ToolCall | None:
@@ -65,16 +63,12 @@ def _call_in_python(text: str, requestor: Requestor) -> Tau2ToolCall | None:
             call = ast.parse(text, mode="eval").body
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
             return None
-        arguments = {_name_of(each): _value(each.value) for each in call.keywords}
+        if any(each.arg is None for each in call.keywords):  # a mapping has no name
+            return None
+        arguments = {str(each.arg): _value(each.value) for each in call.keywords}
     except _UNREADABLE:
         return None
     return {"id": "", "name": call.func.id, "arguments": arguments, "requestor": requestor}
-
-
-def _name_of(keyword: ast.keyword) -> str:
-    if keyword.arg is None:
-        raise ValueError("a mapping of arguments has no name")
-    return keyword.arg
 
 
 def _value(node: ast.expr) -> object:
@@ -98,24 +92,20 @@ def _value(node: ast.expr) -> object:
 
 def format_call(name: str, arguments: Mapping[str, object]) -> str:
     """Return a tool call in one line, its arguments sorted by name."""
-    shown = (f"{key}={_format_value(value)}" for key, value in sorted(arguments.items()))
+    shown = []
+    for key, value in sorted(arguments.items()):
+        quoted = "'" + value.replace("'", "\\'") + "'" if isinstance(value, str) else value
+        shown.append(f"{key}={quoted}")
     return f"{name}({', '.join(shown)})"
-
-
-def _format_value(value: object) -> str:
-    if not isinstance(value, str):
-        return str(value)
-    quoted = value.replace("'", "\\'")
-    return f"'{quoted}'"
 
 
 def format_messages(messages: Iterable[Tau2Message]) -> str:
     """Return what a side sees: one line for each message, with its role."""
-    return "\n".join(f"{message['role']}: {_words_of(message)}" for message in messages)
-
-
-def _words_of(message: Tau2Message) -> str:
-    calls = tool_calls_of(message)
-    if calls is None:
-        return str(message.get("content"))
-    return ", ".join(format_call(call["name"], call["arguments"]) for call in calls)
+    lines = []
+    for message in messages:
+        calls = tool_calls_of(message)
+        words = str(message.get("content"))
+        if calls is not None:
+            words = ", ".join(format_call(call["name"], call["arguments"]) for call in calls)
+        lines.append(f"{message['role']}: {words}")
+    return "\n".join(lines)

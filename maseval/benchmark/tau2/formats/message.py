@@ -8,8 +8,8 @@ Research).
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
-from typing import Annotated, Any, Literal, NotRequired, Unpack, cast
+from functools import lru_cache, partial
+from typing import Annotated, Any, Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
 
@@ -291,36 +291,30 @@ def message_text_of_1_0_1(message: Tau2Message) -> str:
     return "\n".join(lines)
 
 
-class Extras(TypedDict, total=False):
-    """The parts of a message besides its text."""
-
-    tool_calls: list[Tau2ToolCall] | None
-    cost: float | None
-    usage: dict[str, object] | None
-    raw_data: dict[str, object] | None
-
-
-def assistant_message(content: str | None, **more: Unpack[Extras]) -> SpokenMessage:
-    """Return a message of the agent, with every key that v0.2.0 writes."""
-    return _spoken_message("assistant", content, more)
-
-
-def user_message(content: str | None, **more: Unpack[Extras]) -> SpokenMessage:
-    """Return a message of the user, with every key that v0.2.0 writes."""
-    return _spoken_message("user", content, more)
-
-
-def _spoken_message(role: Requestor, content: str | None, more: Extras) -> SpokenMessage:
+def spoken_message(
+    role: Requestor,
+    content: str | None,
+    *,
+    tool_calls: list[Tau2ToolCall] | None = None,
+    cost: float | None = None,
+    usage: dict[str, object] | None = None,
+    raw_data: dict[str, object] | None = None,
+) -> SpokenMessage:
+    """Return a message of a side, with every key that v0.2.0 writes."""
     return {
         "role": role,
         "content": content,
-        "tool_calls": more.get("tool_calls"),
+        "tool_calls": tool_calls,
         "turn_idx": None,
         "timestamp": None,
-        "cost": more.get("cost"),
-        "usage": more.get("usage"),
-        "raw_data": more.get("raw_data"),
+        "cost": cost,
+        "usage": usage,
+        "raw_data": raw_data,
     }
+
+
+assistant_message = partial(spoken_message, "assistant")
+user_message = partial(spoken_message, "user")
 
 
 def to_chat(messages: Iterable[Tau2Message]) -> list[Message]:
@@ -333,16 +327,15 @@ def to_history(messages: Iterable[Tau2Message]) -> list[Message]:
 
     Every text is the same object as in ``messages``, so a history stores none a second time.
     """
-    return [_to_history(message) for message in messages]
-
-
-def _to_history(message: Tau2Message) -> Message:
-    chat = _to_chat(message)
-    if message["role"] == "user" and message.get("tool_calls") is not None:
-        chat["tool_calls"] = [_call_to_chat(call) for call in message["tool_calls"] or ()]
-    if message["role"] == "tool" and message.get("requestor") == "user":
-        return cast(Message, {**chat, "requestor": "user"})
-    return chat
+    history = []
+    for message in messages:
+        chat: Any = _to_chat(message)
+        if message["role"] == "user" and message.get("tool_calls") is not None:
+            chat["tool_calls"] = [_call_to_chat(call) for call in message["tool_calls"] or ()]
+        if message["role"] == "tool" and message.get("requestor") == "user":
+            chat["requestor"] = "user"
+        history.append(chat)
+    return history
 
 
 def _to_chat(message: Tau2Message) -> Message:
@@ -371,12 +364,13 @@ def _from_chat(message: Mapping[str, Any]) -> Mapping[str, object]:
     if not message.get("tool_calls"):
         return message
     side = message.get("requestor") or message["role"]
-    return {**message, "tool_calls": [_flatten_call(call, side) for call in message["tool_calls"]]}
-
-
-def _flatten_call(call: Mapping[str, Any], side: Requestor) -> Mapping[str, object]:
-    is_theirs = "function" not in call and not isinstance(call.get("arguments"), str)
-    return call if is_theirs else _call_from_chat(call, call.get("requestor", side))
+    calls = [
+        call
+        if "function" not in call and not isinstance(call.get("arguments"), str)
+        else _call_from_chat(call, call.get("requestor", side))
+        for call in message["tool_calls"]
+    ]
+    return {**message, "tool_calls": calls}
 
 
 def _call_from_chat(call: Mapping[str, Any], requestor: Requestor) -> Tau2ToolCall:
@@ -414,16 +408,8 @@ def check_sendable(messages: Iterable[Tau2Message]) -> None:
         raise BlankRequestError(f"{words}. got {message_text_of_1_0_1(message)}")
 
 
-class ReplyFacts(TypedDict):
-    """The cost of a reply, and the thoughts behind it; None for what is not reported."""
-
-    cost: float | None
-    usage: dict[str, object] | None
-    raw_data: dict[str, object] | None
-
-
-def reply_facts(response: ChatResponse) -> ReplyFacts:
-    """Return what the record of a message has besides the words."""
+def reply_facts(response: ChatResponse) -> dict[str, Any]:
+    """Return the cost of a reply, its usage and the thoughts behind it; None if not reported."""
     usage: dict[str, object] = {**(response.usage or {})}
     cost = usage.get("cost")
     return {

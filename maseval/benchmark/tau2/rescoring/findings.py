@@ -67,12 +67,18 @@ def _about_some(
     kind: str,
     several: Sequence[RescoredSimulation],
     words: str,
-    detail: Callable[[RescoredSimulation], object],
+    detail: Callable[[RescoredSimulation], object] | None = None,
+    remedy: str | None = None,
 ) -> Iterator[Finding]:
-    """Yield a finding about some simulations, if there are any, with the detail of the first."""
+    """Yield a finding about some simulations, if there are any.
+
+    With a ``detail`` it is about what is in them, and says what is special about the first.
+    """
     if several:
-        share, first = _share_of(several, found), several[0]
-        yield record_finding(kind, f"in {share} {words} (the first: {first.slot}: {detail(first)})")
+        text = f"{_share_of(several, found)} {words}"
+        if detail is not None:
+            text = f"in {text} (the first: {several[0].slot}: {detail(several[0])})"
+        yield record_finding(kind, text, remedy)
 
 
 def _some_of(names: Iterable[str]) -> str:
@@ -191,13 +197,9 @@ def edited_rewards(found: RescoredRecord) -> Iterator[Finding]:
 def changed_tools(found: RescoredRecord) -> Iterator[Finding]:
     """Yield a finding if tools answered that the domain does not have."""
     using = [each for each in found.simulations if each.unknown_tool]
-    if using:
-        names = dict.fromkeys(str(each.unknown_tool) for each in using)
-        yield record_finding(
-            "changed tools",
-            f"{_share_of(using, found)} got answers from tools that the domain does not have: "
-            f"{_some_of(names)}",
-        )
+    names = _some_of(dict.fromkeys(str(each.unknown_tool) for each in using))
+    words = f"got answers from tools that the domain does not have: {names}"
+    yield from _about_some(found, "changed tools", using, words)
 
 
 def unlike_answers(found: RescoredRecord) -> Iterator[Finding]:
@@ -221,8 +223,7 @@ def unlike_answers(found: RescoredRecord) -> Iterator[Finding]:
 
 
 def _describe_fault(each: RescoredSimulation) -> str:
-    assert each.fault is not None
-    return f"message {each.fault.message_index}: {each.fault.meaning}"
+    return f"message {each.fault.message_index}: {each.fault.meaning}" if each.fault else ""
 
 
 def other_rules(found: RescoredRecord) -> Iterator[Finding]:
@@ -291,34 +292,30 @@ def unknown_endings(found: RescoredRecord) -> Iterator[Finding]:
     foreign = [each for each in found.simulations if each.foreign_ending]
     stopped = [each for each in foreign if each.identity.stopped]
     others = [each for each in foreign if not each.identity.stopped]
-    if stopped:
-        yield record_finding(
-            "relabelled simulations",
-            f"{_share_of(stopped, found)} say they ended with {_endings_of(stopped)}, but their "
-            "last message is the user's stop; they count as failures",
-        )
     relabelled = [each for each in found.simulations if each.is_relabelled]
-    if relabelled:
-        statuses = _some_of({each.shown.status: None for each in relabelled if each.shown})
-        yield record_finding(
-            "relabelled simulations",
-            f"{_share_of(relabelled, found)} are recorded as {statuses}, but their last message is "
-            "the user's stop; they count by what was said",
-        )
-    if impossible := [each for each in found.simulations if each.impossible_ending]:
-        yield record_finding(
-            "impossible ends",
-            f"{_share_of(impossible, found)} say that the user ended them, but their last message "
-            f"is not the user's stop ({_some_of(str(each.slot) for each in impossible)}); they "
-            "count as failures",
-        )
-    if others:
-        yield record_finding(
-            "unknown ends",
-            f"{_share_of(others, found)} ended with {_endings_of(others)}, which "
-            f"{title_of(found.version)} does not have; they count as failures",
-            _other_version(found, others),
-        )
+    impossible = [each for each in found.simulations if each.impossible_ending]
+    statuses = _some_of({each.shown.status: None for each in relabelled if each.shown})
+    words = (
+        f"say they ended with {_endings_of(stopped)}, but their last message is the user's stop; "
+        "they count as failures"
+    )
+    yield from _about_some(found, "relabelled simulations", stopped, words)
+    words = (
+        f"are recorded as {statuses}, but their last message is the user's stop; they count by "
+        "what was said"
+    )
+    yield from _about_some(found, "relabelled simulations", relabelled, words)
+    words = (
+        "say that the user ended them, but their last message is not the user's stop "
+        f"({_some_of(str(each.slot) for each in impossible)}); they count as failures"
+    )
+    yield from _about_some(found, "impossible ends", impossible, words)
+    words = (
+        f"ended with {_endings_of(others)}, which {title_of(found.version)} does not have; they "
+        "count as failures"
+    )
+    remedy = _other_version(found, others)
+    yield from _about_some(found, "unknown ends", others, words, remedy=remedy)
 
 
 def _other_version(found: RescoredRecord, several: Sequence[RescoredSimulation]) -> str | None:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import AnyVersion, Release, release_named
@@ -15,8 +15,12 @@ from maseval.benchmark.tau2.rescoring.record import (
     SimulationRecord,
     open_record,
 )
-from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, RescoringResult
-from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK
+from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
+from maseval.benchmark.tau2.rescoring.verdict import (
+    FOREIGN_TASK,
+    NewVerdict,
+    RescoredSimulation,
+)
 from maseval.benchmark.tau2.scoring.judge import RememberingJudge
 from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.benchmark.tau2.world.state.records import canonical_json
@@ -24,6 +28,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Simulation
 from maseval.core.recorded import entries, mapping
 from maseval.core.scoring_options import ScoringOptions
+from maseval.core.words import count_of
 
 REPLAY, TASK = "replay", "task"
 """What a verdict can fail by, beside the checks that count."""
@@ -37,61 +42,52 @@ _CRITERIA = {
 }
 
 
-@dataclass(frozen=True)
-class ReleaseVerdict:
+class ReleaseVerdict(NamedTuple):
     """A simulation under a release; ``task`` is as the release has it, None if it has none."""
 
     release: Release
     domain: Domain
     task: Mapping[str, Any] | None
-    again: RescoringResult
+    simulation: RescoredSimulation
+    verdict: NewVerdict
 
     @classmethod
     def of(cls, item: RecordItem, recount: RescoredRecord) -> "ReleaseVerdict":
         """Judge a simulation under the release that it comes with."""
         again = recount.judge(item)
         task = again.task or recount.known_tasks(item.domain).raw(again.simulation.slot.task_id)
-        return cls(release_named(item.version), item.domain, task, again)
+        release = release_named(item.version)
+        return cls(release, item.domain, task, again.simulation, again.verdict)
 
     @property
-    def passed(self) -> bool:
-        return self.again.simulation.passed
-
-    @property
-    def open(self) -> bool:
-        return self.again.simulation.open
-
-    @property
-    def asks_judge(self) -> bool:
-        """True if the release asks a judge about it, whatever else it finds."""
-        return self.again.simulation.asks_judge
+    def passed(self) -> bool | None:
+        """True if it passes, None if only a judge can tell."""
+        return None if self.simulation.open else self.simulation.passed
 
     @property
     def judge_is_moot(self) -> bool:
         """True if there was no judge, and none could have turned the failure."""
-        return self.asks_judge and self.again.verdict.so_far is not None and not self.open
+        asked = self.simulation.asks_judge and self.verdict.so_far is not None
+        return asked and not self.simulation.open
 
     @property
     def parts(self) -> Mapping[str, float]:
         """The reward of each check that counts, without a judge's if there was none."""
-        verdict = self.again.verdict.reward_info or self.again.verdict.so_far
+        verdict = self.verdict.reward_info or self.verdict.so_far
         return {} if verdict is None else verdict["reward_breakdown"] or {}
 
     @property
     def failed_by(self) -> set[str]:
         """The checks it fails, or that it cannot be replayed or has no task."""
         found = {kind for kind, reward in self.parts.items() if reward < 1}
-        found |= {REPLAY} if self.unreplayable else set()
-        return found | ({TASK} if self.again.simulation.problem == FOREIGN_TASK else set())
-
-    @property
-    def unreplayable(self) -> bool:
-        return self.again.simulation.fault is not None or self.again.verdict.raised is not None
+        if self.simulation.fault is not None or self.verdict.raised is not None:
+            found.add(REPLAY)
+        return found | ({TASK} if self.simulation.problem == FOREIGN_TASK else set())
 
     @property
     def unreplayable_call(self) -> str | None:
         """The tool whose recorded answer the replay does not give."""
-        fault, raised = self.again.simulation.fault, self.again.verdict.raised
+        fault, raised = self.simulation.fault, self.verdict.raised
         call: Mapping[str, object] | None = None if fault is None else fault.call
         if raised is not None and isinstance(raised.__cause__, ReplayError):
             call = raised.__cause__.call
@@ -108,38 +104,38 @@ class Reason:
     def __str__(self) -> str:
         return f"{self.kind} ({self.text})" if self.text else self.kind
 
-    def to_dict(self) -> dict[str, str]:
-        return {"kind": self.kind, "text": self.text}
-
 
 def reasons(before: ReleaseVerdict, after: ReleaseVerdict) -> tuple[Reason, ...]:
     """Return the reasons why two verdicts differ, the most telling first."""
-    gone, new = before.failed_by - after.failed_by, after.failed_by - before.failed_by
     found = []
-    if after.open and not before.open:
+    if after.passed is None and before.passed is not None:
         wanted = len(entries(_criteria(after).get("nl_assertions")))
-        found.append(Reason("judge needed", f"{wanted} assertion{'' if wanted == 1 else 's'}"))
-    if before.open and not after.open:
+        found.append(Reason("judge needed", count_of(wanted, "assertion")))
+    if before.passed is None and after.passed is not None:
         found.append(Reason("judge no longer needed"))
-    if before.passed or before.open:
-        found += [_why(kind, before, after, appeared=True) for kind in sorted(new)]
-    else:
-        found += [_why(kind, before, after, appeared=False) for kind in sorted(gone)]
+    appeared = before.passed is not False
+    one, other = (after, before) if appeared else (before, after)
+    for kind in sorted(one.failed_by - other.failed_by):
+        found.append(_why(kind, before, after, appeared=appeared))
     return tuple(dict.fromkeys(found)) or (Reason("other rules"),)
 
 
 def _why(kind: str, before: ReleaseVerdict, after: ReleaseVerdict, *, appeared: bool) -> Reason:
     if kind == TASK:
-        return Reason("task added" if not appeared else "task removed")
+        return Reason("task removed" if appeared else "task added")
     if kind == REPLAY:
-        return _replay(before, after) if not appeared else _replay(after, before)
+        return _replay(after, before) if appeared else _replay(before, after)
     if kind == JUDGE:
         return Reason("judge says no" if appeared else "judge says yes")
     if not appeared and kind not in after.parts:
         return Reason(f"{kind} no longer counts")
     if appeared and kind not in before.parts:
         return Reason(f"{kind} counts now")
-    return _other_criteria(kind, before, after)
+    named, field = _CRITERIA[kind]
+    old, new = (entries(_criteria(each).get(field)) for each in (before, after))
+    if list(map(_content, old)) == list(map(_content, new)):
+        return Reason("other replay", kind)
+    return Reason(named, difference(old, new))
 
 
 def _replay(failing: ReleaseVerdict, other: ReleaseVerdict) -> Reason:
@@ -151,14 +147,6 @@ def _replay(failing: ReleaseVerdict, other: ReleaseVerdict) -> Reason:
     if other.release.rules.replay.mutating_only and tool_types(other.domain).get(name) != "write":
         return Reason("only writes replayed", f"another answer of {name}")
     return Reason("lenient replay", f"another answer of {name} is accepted")
-
-
-def _other_criteria(kind: str, before: ReleaseVerdict, after: ReleaseVerdict) -> Reason:
-    named, field = _CRITERIA[kind]
-    old, new = (entries(_criteria(each).get(field)) for each in (before, after))
-    if list(map(_content, old)) == list(map(_content, new)):
-        return Reason("other replay", kind)
-    return Reason(named, difference(old, new))
 
 
 def _criteria(standing: ReleaseVerdict) -> Mapping[str, Any]:
@@ -175,13 +163,12 @@ def difference(old: Sequence[object], new: Sequence[object]) -> str:
         lost.remove(name)
         added.remove(name)
     parts = {"without ": lost, "with ": added, "other arguments of ": changed}
-    told = [words + _count_names(names) for words, names in parts.items() if names]
+    told = []
+    for words, names in parts.items():
+        counts = ((name, names.count(name)) for name in dict.fromkeys(names))
+        each = ", ".join(name if number == 1 else f"{number} {name}" for name, number in counts)
+        told += [words + each] if names else []
     return "; ".join(told) or "another order"
-
-
-def _count_names(names: Sequence[str]) -> str:
-    counts = ((name, names.count(name)) for name in dict.fromkeys(names))
-    return ", ".join(name if number == 1 else f"{number} {name}" for name, number in counts)
 
 
 def _content(each: object) -> str:
@@ -220,10 +207,9 @@ class VerdictChange:
 
     @classmethod
     def compare(cls, before: ReleaseVerdict, after: ReleaseVerdict) -> "VerdictChange":
-        old, new = (None if each.open else each.passed for each in (before, after))
-        why = reasons(before, after) if old != new else ()
-        slot = after.again.simulation.slot
-        return cls(slot, old, new, after.asks_judge, after.judge_is_moot, why)
+        why = reasons(before, after) if before.passed != after.passed else ()
+        asks, moot = after.simulation.asks_judge, after.judge_is_moot
+        return cls(after.simulation.slot, before.passed, after.passed, asks, moot, why)
 
     @property
     def direction(self) -> Direction:
@@ -240,7 +226,7 @@ class VerdictChange:
             "before": self.before,
             "after": self.after,
             "asks_judge": self.asks_judge,
-            "reasons": [reason.to_dict() for reason in self.reasons],
+            "reasons": [asdict(reason) for reason in self.reasons],
         }
 
 
@@ -363,7 +349,7 @@ def score_under(
         first, *later = map(ReleaseVerdict.of, items, found.recounts.values())
         for changes, standing in zip(found.every.values(), later, strict=True):
             changes.append(VerdictChange.compare(first, standing))
-        found.ended_early += first.again.simulation.ending not in _CHOSEN
+        found.ended_early += first.simulation.ending not in _CHOSEN
         if on_progress is not None:
             on_progress(number)
     return found

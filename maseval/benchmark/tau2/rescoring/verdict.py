@@ -26,9 +26,6 @@ from maseval.data.store import AnyPath
 _SLACK = timedelta(seconds=1)
 _SHORT, _LONGEST_TOKEN = 40, 8
 
-Oddity = tuple[str, str]
-"""The kind of an oddity, which many simulations may share, and what is special about this one."""
-
 
 @dataclass(frozen=True)
 class SimulationIdentity:
@@ -82,8 +79,11 @@ def _marks(
             yield name, hashlib.blake2b(text, digest_size=16).hexdigest()
 
 
-def oddities(simulation: Mapping[str, Any]) -> Iterator[Oddity]:
-    """Yield what is odd in one simulation by itself, without a replay."""
+def oddities(simulation: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what is odd in one simulation by itself, without a replay.
+
+    Each has a kind, which many simulations may share, and what is special about this one.
+    """
     messages: Sequence[Tau2Message] = simulation["messages"]
     if (words := _disorder(simulation, messages)) is not None:
         yield "times out of order", words
@@ -108,16 +108,15 @@ def _disorder(simulation: Mapping[str, Any], messages: Sequence[Mapping[str, Any
     start, end = simulation.get("start_time"), simulation.get("end_time")
     if start and end and end < start:
         return f"it ends at {end} and starts at {start}"
-    if end and times and _is_later(times[-1][1], end):
-        return f"its last message, at {times[-1][1]}, is after its end at {end}"
+    if end and times:
+        last = times[-1][1]
+        try:
+            late = datetime.fromisoformat(last) - datetime.fromisoformat(end) > _SLACK
+        except (ValueError, TypeError):  # not times, or only one of them in a time zone
+            late = last > end
+        if late:
+            return f"its last message, at {last}, is after its end at {end}"
     return None
-
-
-def _is_later(time: str, end: str) -> bool:
-    try:
-        return datetime.fromisoformat(time) - datetime.fromisoformat(end) > _SLACK
-    except (ValueError, TypeError):  # not times, or only one of them in a time zone
-        return time > end
 
 
 def _overlong(messages: Sequence[Mapping[str, Any]]) -> str | None:
@@ -335,32 +334,23 @@ def compare_verdicts(item: RecordItem, new: NewVerdict) -> dict[str, Any]:
     recorded, found = mapping(item.recorded), new.reward_info
     reward = number(recorded.get("reward"))
     fault = None if found is None or not replay_problem(found) else replay_fault(found)
+    # The original writes zero for a model whose price it does not know.
+    costs = [number(item.simulation.get(f"{side}_cost")) or None for side in ("agent", "user")]
     return {
         "recorded": reward,
         "reward": None if found is None else found["reward"],
         "problem": new.problem,
         "fault": fault,
-        "differences": ()
-        if reward is None
-        else (*_differences(new, recorded), *_shown_differences(item.shown, found)),
+        "differences": () if reward is None else tuple(_differences(new, recorded, item.shown)),
         "contradiction": contradiction(recorded) or _shown_contradiction(item, reward),
         "differing": () if found is None or fault else tuple(_differing(found, recorded)),
         "unknown_tool": unknown_tool(item),
-        "cost": _cost(item.simulation),
+        "cost": total_cost(costs),
         "version": item.version,
         "asks_judge": new.asks_judge,
         "unread_reply": new.unread_reply,
         "shown": item.shown,
     }
-
-
-def _shown_differences(shown: PrintedVerdict | None, found: RewardInfo | None) -> Iterator[str]:
-    """Yield the difference between what a report shows and the new verdict."""
-    if shown is None or found is None or shown.kind not in ("pass", "fail"):
-        return
-    outcome = "pass" if is_successful(found["reward"]) else "fail"
-    if outcome != shown.kind:
-        yield f"outcome: recorded {shown.kind!r}, recomputed {outcome!r}"
 
 
 def _shown_contradiction(item: RecordItem, reward: float | None) -> str | None:
@@ -375,7 +365,10 @@ def _shown_contradiction(item: RecordItem, reward: float | None) -> str | None:
     return None
 
 
-def _differences(new: NewVerdict, recorded: Mapping[str, object]) -> Iterator[str]:
+def _differences(
+    new: NewVerdict, recorded: Mapping[str, object], shown: PrintedVerdict | None
+) -> Iterator[str]:
+    """Yield where a record, and what its report shows, differ from the new verdict."""
     if new.raised is not None:
         yield f"raises {type(new.raised).__name__}: {new.raised}"
     if new.reward_info is None:
@@ -389,6 +382,9 @@ def _differences(new: NewVerdict, recorded: Mapping[str, object]) -> Iterator[st
     for key in VERDICT:
         if not _same(verdict.get(key), recorded.get(key)):
             yield f"{key}: recorded {recorded.get(key)!r}, recomputed {verdict.get(key)!r}"
+    outcome = "pass" if is_successful(new.reward_info["reward"]) else "fail"
+    if shown is not None and shown.kind in ("pass", "fail") and outcome != shown.kind:
+        yield f"outcome: recorded {shown.kind!r}, recomputed {outcome!r}"
 
 
 def _same(one: object, other: object) -> bool:
@@ -444,8 +440,3 @@ def unknown_tool(item: RecordItem) -> str | None:
         if name and not message.get("error") and not any(kit.has_tool(name) for kit in kits):
             return name
     return None
-
-
-def _cost(simulation: Mapping[str, object]) -> float | None:
-    # The original writes zero for a model whose price it does not know.
-    return total_cost(number(simulation.get(f"{side}_cost")) or None for side in ("agent", "user"))

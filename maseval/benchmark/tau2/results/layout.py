@@ -20,14 +20,13 @@ from contextlib import contextmanager
 from itertools import zip_longest
 from json.decoder import JSONDecodeError
 from pathlib import Path
-from typing import Any, Literal, Protocol, Self, TypeGuard, TypeVar
+from typing import IO, Any, Literal, Self, TypeGuard, TypeVar, cast
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
 from maseval.benchmark.tau2.formats.simulation import RawTask, RewardInfo, RunInfo, SimulationForm
 from maseval.core.exceptions import MASEvalError, ResultFileError
 from maseval.core.outcome import MOST_SIMULATIONS
-from maseval.core.recorded import mapping
 
 CHUNK = 1 << 20
 LONGEST_VALUE = 64 << 20
@@ -52,10 +51,6 @@ class JsonStreamError(MASEvalError, ValueError):
         self.offset = offset
 
 
-class Readable(Protocol):
-    def read(self, size: int, /) -> bytes: ...
-
-
 class JsonStream:
     """Walks through a JSON text; values are built only where they are asked for.
 
@@ -63,7 +58,9 @@ class JsonStream:
     must be taken, by ``value``, ``skip``, ``members`` or ``elements``, before the next key.
     """
 
-    def __init__(self, file: Readable, *, chunk: int = CHUNK, longest: int = LONGEST_VALUE) -> None:
+    def __init__(
+        self, file: IO[bytes], *, chunk: int = CHUNK, longest: int = LONGEST_VALUE
+    ) -> None:
         self._file = file
         self._longest = longest
         self._chunk = chunk
@@ -126,30 +123,29 @@ class JsonStream:
     def elements(self) -> Iterator[Any]:
         """Yield the elements of the array that comes next."""
         self._take("[")
-        if self._took("]"):
-            return
-        while True:
+        ended = self._took("]")
+        while not ended:
             yield self.value()
-            if self._took("]"):
-                return
-            self._take(",")
+            ended = self._ends("]")
 
     def members(self) -> Iterator[str]:
         """Yield the keys of the object that comes next; the caller takes each value."""
         self._take("{")
-        if not self._took("}"):
-            yield from self._more_members()
-
-    def _more_members(self) -> Iterator[str]:
-        while True:
+        ended = self._took("}")
+        while not ended:
             if self.peek() not in ('"', ""):
                 raise self._format_error("expected a key in double quotes", self._at)
             key = self.value()
             self._take(":")
             yield str(key)
-            if self._took("}"):
-                return
-            self._take(",")
+            ended = self._ends("}")
+
+    def _ends(self, bracket: str) -> bool:
+        """Take the bracket and return True, or take the comma before what follows."""
+        if self._took(bracket):
+            return True
+        self._take(",")
+        return False
 
     def finish(self) -> None:
         """Check that nothing follows."""
@@ -225,7 +221,8 @@ class JsonFile(JsonStream):
     def __init__(self, path: Path) -> None:
         self._raw = path.open("rb")
         packed = self._raw.peek(len(_GZIP)).startswith(_GZIP)
-        super().__init__(gzip.GzipFile(fileobj=self._raw) if packed else self._raw)
+        file = gzip.GzipFile(fileobj=self._raw) if packed else self._raw
+        super().__init__(cast("IO[bytes]", file))
 
     def __enter__(self) -> Self:
         return self
@@ -312,18 +309,10 @@ RESULTS_NAME = "results.json"
 SIMULATIONS_NAME = "simulations"
 NOT_SUPPORTED = "a full-duplex (voice) simulation is not supported and is not scored"
 
-_VOICE_USER = "voice_streaming_user_simulator"
 Layout = Literal["results", "lines", "directory"]
 _RESULTS_KEYS = frozenset({"simulations", "tasks", "info"})
 _SIMULATION_KEYS = frozenset({"simulations", "simulation_index"})
 _LINE_KEYS = frozenset({"simulation", "traces", "repeat_idx", "messages"})
-
-
-def is_voice(info: Mapping[str, Any]) -> bool:
-    """Return True if a run's ``info`` describes a full-duplex (voice) run."""
-    user = mapping(info, "user_info")
-    native = info.get("audio_native_config") is not None
-    return native or user.get("implementation") == _VOICE_USER
 
 
 def simulation_files(path: Path, index: object) -> list[Path]:
@@ -350,16 +339,10 @@ def layout_of(path: Path) -> Layout | None:
 
     As in v1.0.x, a file with a folder named ``simulations`` beside it has them in that folder.
     """
-    layout = _layout_of_content(path)
-    beside = path.parent / SIMULATIONS_NAME
-    return "directory" if layout == "results" and beside.is_dir() else layout
-
-
-def _layout_of_content(path: Path) -> Layout | None:
     with open_json(path) as stream:
         for name in member_names(stream):
             if name in _RESULTS_KEYS:
-                return "results"
+                return "directory" if (path.parent / SIMULATIONS_NAME).is_dir() else "results"
             if name in _LINE_KEYS:
                 return "lines"
     return None
@@ -406,8 +389,3 @@ def listed_simulations(stream: JsonFile, path: Path) -> Iterator[object]:
     stream.finish()
     if not found:
         raise ResultsFormatError(f"{path}, simulations: missing")
-
-
-def simulations_in_lines(stream: JsonFile) -> Iterator[object]:
-    while stream.peek():
-        yield stream.value()

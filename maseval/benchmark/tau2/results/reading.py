@@ -11,7 +11,7 @@ Four forms are recognised by their content, packed with gzip or not:
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -36,13 +36,11 @@ from maseval.benchmark.tau2.results.layout import (
     abbreviate,
     check_form,
     is_trial,
-    is_voice,
     layout_of,
     listed_simulations,
     member_names,
     open_json,
     simulation_files,
-    simulations_in_lines,
 )
 from maseval.benchmark.tau2.results.reports import (
     Omitted,
@@ -62,6 +60,9 @@ logger = logging.getLogger(__name__)
 OnMalformed = Callable[[ResultsFormatError], object]
 
 _SOLO_AGENT = "llm_agent_solo"
+_VOICE_USER = "voice_streaming_user_simulator"
+_SIDES = "agent", "user"
+_END = object()
 
 
 def recorded_domain(info: Mapping[str, object]) -> str | None:
@@ -202,10 +203,9 @@ class ResultsFile:
         count = 0
         try:
             with JsonFile(self.path) as stream:
+                lines = iter(lambda: stream.value() if stream.peek() else _END, _END)
                 whole = self.layout == "results"
-                for value in (
-                    listed_simulations(stream, self.path) if whole else simulations_in_lines(stream)
-                ):
+                for value in listed_simulations(stream, self.path) if whole else lines:
                     yield value
                     count += 1
         except JsonStreamError as error:
@@ -234,14 +234,15 @@ class ResultsFile:
     def _setting(self) -> tuple[str | None, bool, bool]:
         """The domain, whether the agent worked alone, and whether they talked, as the file says."""
         try:
-            info = self._member("info")
+            info = mapping(self._member("info"))
         except ResultsFormatError as error:  # reported again after all before it is read
             logger.warning("%s; the simulations come without their domain", error)
+            info = {}
+        if (domain := recorded_domain(info)) is None:
             return None, False, False
-        if (domain := recorded_domain(mapping(info))) is None:
-            return None, False, False
-        solo = mapping(info, "agent_info").get("implementation") == _SOLO_AGENT
-        return domain, solo, is_voice(mapping(info))
+        agent, user = (mapping(info, f"{side}_info").get("implementation") for side in _SIDES)
+        voice = info.get("audio_native_config") is not None or user == _VOICE_USER
+        return domain, agent == _SOLO_AGENT, voice
 
     @cached_property
     def form(self) -> str:
@@ -250,14 +251,14 @@ class ResultsFile:
             return "1.0.1"
         try:
             first = next(self._values(), None)
-            later = "simulation_index" in self._keys() if first is None else "mode" in _keys(first)
+            if first is not None:
+                later = "mode" in mapping(first)
+            else:
+                with open_json(self.path) as stream:
+                    later = "simulation_index" in set(member_names(stream))
         except ResultsFormatError:  # reported again when the simulations are read
             return "0.2.0"
         return "1.0.1" if later else "0.2.0"
-
-    def _keys(self) -> set[str]:
-        with open_json(self.path) as stream:
-            return set(member_names(stream))
 
     def _from_line(self, index: int, value: Any) -> RecordedSimulation | None:
         match value:
@@ -325,24 +326,12 @@ class ResultsFile:
             known = mapping(value)
             error.details.update({key: known.get(key) for key in ("task_id", "trial")})
             raise
-        beside = (
-            None if verdict is None else check_form(REWARD_INFO, verdict, f"{where}, reward_info")
-        )
-        return RecordedSimulation(
-            index,
-            simulation,
-            domain,
-            solo,
-            simulation.get("reward_info") if beside is None else beside,
-            exception,
-            version,
-        )
+        recorded = simulation.get("reward_info")
+        if verdict is not None:
+            recorded = check_form(REWARD_INFO, verdict, f"{where}, reward_info")
+        return RecordedSimulation(index, simulation, domain, solo, recorded, exception, version)
 
 
 def read_results(path: str | os.PathLike[str]) -> ResultsFile:
     """Open a results file; only its kind is determined yet."""
     return ResultsFile(path)
-
-
-def _keys(value: object) -> Iterable[str]:
-    return value if isinstance(value, dict) else ()

@@ -345,6 +345,7 @@ _STAYS = re.compile(
     r"|rather)"
     r"\b[^.]{0,40}\b(?:with (?:you|me)|right here|here with|yourself)\b"
 )
+_WITH = ("with you", "with me", "right here", "here with", "yourself")
 _EARLIER = re.compile(r"\b(?:spoke|spoken|talked|told|said|assured)\b")
 _PARTS = re.compile(r"\b(?:and|so|then|please|just|if)\b")
 
@@ -354,7 +355,9 @@ def wishes_for_a_human(text: str) -> bool | None:
 
     The last word on it counts.
     """
-    wish = None
+    lower, wish = text.lower(), None
+    if not _HUMAN.search(lower) and not any(mark in lower for mark in _WITH):
+        return None
     for clause in _clauses(text):
         for part in _PARTS.split(clause.text):
             spoken = _HUMAN.search(part)

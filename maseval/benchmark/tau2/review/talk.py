@@ -22,22 +22,23 @@ from maseval.benchmark.tau2.formats.message import (
     spoken_text,
     tool_calls_of,
 )
+from maseval.benchmark.tau2.review.words import sentences
 
-_PLAIN = str.maketrans(
-    {
-        **dict.fromkeys("\u00a0\u2007\u2008\u2009\u200a\u202f\u3000", " "),
-        **dict.fromkeys("\u2010\u2011\u2212", "-"),
-        **dict.fromkeys("\u2018\u2019", "'"),
-        **dict.fromkeys("\u201c\u201d", '"'),
-        **dict.fromkeys("\u200b\ufeff\ufe0f", ""),
-        **dict.fromkeys("\u20ac\u00a3", "$"),
-        **{"\u2026": "... ", "\u2192": "->"},
-    }
-)
-_MARKS = re.compile(r"\*\*|__|`|(?<![\w*])\*(?=[$\w])|(?<=[\w.!?)$])\*(?![\w*$])")
+_PLAIN = {
+    **dict.fromkeys("\u00a0\u2007\u2008\u2009\u200a\u202f\u3000", " "),
+    **dict.fromkeys("\u2010\u2011\u2212", "-"),
+    **dict.fromkeys("\u2018\u2019", "'"),
+    **dict.fromkeys("\u201c\u201d", '"'),
+    **dict.fromkeys("\u200b\ufeff\ufe0f", ""),
+    **dict.fromkeys("\u20ac\u00a3", "$"),
+    **{"\u2026": "... ", "\u2192": "->"},
+}
 # Each begins with what is rare in a text, and is quick for that.
+_NOT_PLAIN = re.compile(f"[{''.join(_PLAIN)}]")
+_STARS = re.compile(r"\*(?<![\w*]\*)(?=[$\w])|\*(?<=[\w.!?)$]\*)(?![\w*$])")
 _COMMAS = re.compile(r",(?<=\d,)(?=\d{3}(?!\d))")
-_GROUPS = re.compile(r"[ '](?<=\d.)(?=\d{3}\.\d\d(?!\d))|\.(?<=\d.)(?=\d{3},\d\d(?!\d))")
+_GROUPS = re.compile(r"(\d)(?:[ '](?=\d{3}\.\d\d(?!\d))|\.(?=\d{3},\d\d(?!\d)))")
+_HAS_CENTS = re.compile(r"[.,]\d\d(?!\d)")
 _CENTS = re.compile(r",(?<=\d,)(?=\d\d(?: ?(?:\$|USD|EUR|dollars))(?!\w))")
 _SIGN_BEHIND = re.compile(r"\$(?!\d)")
 _OTHER_SIGNS = ("USD", "usd", "ollars", "bucks", "US$", "US $", "EUR", "GBP")
@@ -63,71 +64,17 @@ _BEHIND_MONEY = re.compile(
     r" (?:(?:in )?total\b(?! \w{0,9}(?:bag|item|pass))|(?:refund|back)\b)", re.I
 )
 _LONGEST_WORDS = 30
-_DIGITS = re.compile(r"\d\d|\$|\d (?:[Uu]|[Dd]o|[Bb])")
+_DIGITS = re.compile(r"\d(?:\d|\$| (?:[Uu]|[Dd]o|[Bb]))|\$")
 _WORD = re.compile(r"[^\W\d_]+")
 # The most frequent words of English that are rare in other languages written in Latin letters.
-_ENGLISH = frozenset(
-    {
-        *("the", "to", "you", "i", "is", "it", "my", "and", "of", "for", "that", "would", "like"),
-        *("your", "have", "please", "can", "with", "this", "not", "on", "do", "be", "yes", "are"),
-        *("thank", "thanks", "me", "we", "was", "what", "want", "which", "need", "will", "at"),
-        *(
-            "from",
-            "there",
-            "any",
-            "order",
-            "flight",
-            "no",
-            "ok",
-            "y",
-            "k",
-            "go",
-            "hi",
-            "hey",
-            "pls",
-        ),
-        *(
-            "cancel",
-            "book",
-            "change",
-            "refund",
-            "return",
-            "exchange",
-            "card",
-            "bag",
-            "bags",
-            "user",
-        ),
-        *(
-            "id",
-            "email",
-            "reservation",
-            "item",
-            "items",
-            "item",
-            "bye",
-            "thx",
-            "done",
-            "all",
-            "now",
-        ),
-        *(
-            "here",
-            "in",
-            "back",
-            "good",
-            "everything",
-            "but",
-            "has",
-            "by",
-            "if",
-            "one",
-            "just",
-            "please",
-        ),
-        *("economy", "business", "booked", "insurance", "help", "phone", "data", "line", "bill"),
-    }
+_ENGLISH_WORDS = (
+    "the to you i is it my and of for that would like your have please can with this not on do"
+    " be yes are thank thanks me we was what want which need will at from there any order flight"
+    " no ok y k go hi hey pls cancel book change refund return exchange card bag bags user id"
+    " email reservation item items bye thx done all now here in back good everything but has by"
+    " if one just economy business booked insurance help phone data line bill"
 )
+_ENGLISH = frozenset(_ENGLISH_WORDS.split())
 # Leaves the same words of a text in ASCII as the pattern finds, in a fifth of its time.
 _LETTERS = "".join(chr(n) if chr(n).isalpha() else " " for n in range(128))
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
@@ -144,9 +91,12 @@ def normalise(text: str) -> str:
     if "\\n" in text:  # of an agent that writes JSON
         text = text.replace("\\n", "\n")
     if not text.isascii():
-        text = text.translate(_PLAIN)
-    if "*" in text or "`" in text or "__" in text:
-        text = _MARKS.sub("", text)
+        text = _NOT_PLAIN.sub(lambda found: _PLAIN[found[0]], text)
+    if "`" in text or "__" in text:
+        text = text.replace("`", "").replace("__", "")
+    if "*" in text:
+        text = text.replace("**", "")
+        text = _STARS.sub("", text) if "*" in text else text
     return (_write_amounts(text) if _DIGITS.search(text) else text).strip()
 
 
@@ -154,8 +104,8 @@ def _write_amounts(text: str) -> str:
     """Write every amount of money in one way: "USD 1,234.50" and "1 234.50$" as "$1234.50"."""
     if "," in text:
         text = _COMMAS.sub("", text)
-    if "," in text or "." in text:
-        text = _CENTS.sub(".", _GROUPS.sub("", text))
+    if ("," in text or "." in text) and _HAS_CENTS.search(text):
+        text = _CENTS.sub(".", _GROUPS.sub(r"\1", text))
     if any(each in text for each in _OTHER_SIGNS) or _SIGN_BEHIND.search(text):
         text = _SIGNED.sub(lambda found: f"${found[1] or found[2]}", text)
     return _UNSIGNED.sub(_sign, text)
@@ -173,10 +123,11 @@ def _sign(found: re.Match[str]) -> str:
 
 
 class Utterance(NamedTuple):
-    """A text of one side, and the index of its message."""
+    """A text of one side, the index of its message, and the text in lower case."""
 
     message_index: int
     text: str
+    lower: str
 
 
 class CallMade(NamedTuple):
@@ -211,13 +162,26 @@ class Talk:
     @cached_property
     def agent_words(self) -> str:
         """All that the agent says, in lower case: whether a word occurs at all is seen at once."""
-        return "\n".join(each.text for each in self.agent).lower()
+        return "\n".join(each.lower for each in self.agent)
+
+    def agent_sentences(self, *marks: str) -> Iterator[tuple[Utterance, str]]:
+        """Yield the sentences of the agent that have one of some texts in lower case."""
+        if not any(mark in self.agent_words for mark in marks):
+            return
+        for said in self.agent:
+            lower = said.lower
+            present = [mark for mark in marks if mark in lower]
+            for sentence in sentences(said.text) if present else ():
+                words = sentence.lower()
+                if any(mark in words for mark in present):
+                    yield said, sentence
 
     def _said_by(self, role: str) -> list[Utterance]:
         texts = (
             (at, spoken_text(each)) for at, each in enumerate(self.messages) if each["role"] == role
         )
-        return [Utterance(at, normalise(text)) for at, text in texts if text]
+        read = ((at, normalise(text)) for at, text in texts if text)
+        return [Utterance(at, text, text.lower()) for at, text in read]
 
     @cached_property
     def calls(self) -> list[CallMade]:
@@ -328,6 +292,18 @@ class CallMoment:
         return self.call["arguments"]
 
     @property
+    def tool(self) -> str:
+        return self.call["name"]
+
+    def seen_as(self, kind: type["Seen"]) -> "Seen":
+        """Return the same call with what a domain's rules know about it."""
+        if kind not in self.notes:
+            seen = self.notes[kind] = object.__new__(kind)
+            vars(seen).update(vars(self))
+        found: Seen = self.notes[kind]
+        return found
+
+    @property
     def failed(self) -> bool:
         """True if the tool refused the call."""
         return self.answer.startswith("Error")
@@ -382,6 +358,7 @@ class CallMoment:
                 yield questions[-1], reply
 
 
+Seen = TypeVar("Seen", bound=CallMoment)
 Found = TypeVar("Found")
 
 

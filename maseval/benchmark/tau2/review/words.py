@@ -12,7 +12,6 @@ from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 
 # Several rules read the same texts of a conversation, one after the other.
 _REMEMBERED = 1024
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _TOKEN = re.compile(r"[#\w][\w.@'+-]*[\w]")
 _NUMBER = re.compile(r"(?<![\w.-])\d{8,12}(?![\w-])")
 OWNERS = ("user_id", "customer_id")
@@ -136,7 +135,9 @@ def refusal(text: str) -> bool:
 @lru_cache(maxsize=_REMEMBERED)
 def sentences(text: str) -> tuple[str, ...]:
     """Return the sentences and lines of a text."""
-    return tuple(each for each in _SENTENCE.split(text) if each)
+    for end in (". ", "! ", "? "):
+        text = text.replace(end, f"{end[0]}\n")
+    return tuple(each for line in text.split("\n") if (each := line.strip()))
 
 
 def speaks_of_a_transfer(text: str) -> bool:

@@ -113,7 +113,11 @@ class RunPlan:
 @takes(RunOptions)
 def plan(options: RunOptions) -> RunPlan:
     """Plan what ``run`` would do with the same options; asks no model and writes nothing."""
-    prepared = PreparedRun.of(options)
+    return plan_run(PreparedRun.of(options))
+
+
+def plan_run(prepared: PreparedRun) -> RunPlan:
+    """Plan a run that is prepared."""
     # The code of an own agent may do anything, so that another agent stands in for it.
     setup, is_own = prepared.setup, isinstance(prepared.setup.agent, OwnAgent)
     if is_own:
@@ -130,7 +134,7 @@ def plan(options: RunOptions) -> RunPlan:
             prepared.config, clean=lambda c: secrets.removed_from(redact(c))
         ).values,
         tasks={domain: [str(task.id) for task in each] for domain, each in prepared.tasks.items()},
-        trials=options.trials,
+        trials=prepared.options.trials,
         left=left.total(),
         models=[
             _plan_model(

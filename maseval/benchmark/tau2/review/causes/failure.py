@@ -92,7 +92,7 @@ class Conversation:
         reply, asked = self.last_words, self.talk.agent[-1:]
         if not reply or OUT_OF_SCOPE in reply or not asked:
             return None
-        at, text = asked[0]
+        at, text = asked[0].message_index, asked[0].text
         if any(made.message_index >= at for made in self.talk.calls):
             return None
         left = list(calls)

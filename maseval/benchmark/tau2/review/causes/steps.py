@@ -408,7 +408,9 @@ def missing_write(failure: Failure) -> Finding | None:
         return _default(failure, kind, text, last.message_index)
     said = failure.refusal_of(call)
     if said is not None:
-        text = f"the agent declines {_short(call)}, which was wanted, in message {said[0]}"
+        text = (
+            f"the agent declines {_short(call)}, which was wanted, in message {said.message_index}"
+        )
         return _default(failure, kind, text, said.message_index)
     return _default(failure, kind, f"{_short(call)} was not made", None)
 

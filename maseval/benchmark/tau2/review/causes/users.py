@@ -64,8 +64,9 @@ def _silent_turns(conversation: Conversation) -> Iterator[Finding]:
 
 def _other_faults(conversation: Conversation) -> Iterator[Finding]:
     """Yield what is found by reading words."""
-    for at, text in conversation.talk.user:
-        said = next((each for each in words.sentences(text) if _AGENT.search(each)), None)
+    for turn in conversation.talk.user:
+        at = turn.message_index
+        said = next((each for each in words.sentences(turn.text) if _AGENT.search(each)), None)
         if said is not None:
             yield _fault("spoke as the agent", f"the user speaks as the agent: {said!r}", at)
     for value, at in conversation.invented_values():

@@ -146,7 +146,7 @@ INSURANCE = re.compile(r"\bins(?:ur|\b)", re.IGNORECASE)
 BAG = re.compile(r"\b(?:bag|luggage|suitcase)", re.IGNORECASE)
 # In a proposal: "Travel insurance: No".
 LISTED_INSURANCE = re.compile(r"insurance[*_\s]*:[*_\s]*(yes|no)\b", re.IGNORECASE)
-OWN_FLIGHT = re.compile(r"\bHAT\d{3}\b")
+OWN_FLIGHT = re.compile(r"HAT(?<!\wHAT)\d{3}\b")
 FLIGHT = re.compile(r"\b[A-Z]{2,3}\d{3}\b")
 # A day of the airline's year: birthdays are in others.
 DATE = re.compile(
@@ -292,7 +292,6 @@ ELSEWHERE = re.compile(
     r"(?:manufacturer|apple|samsung|service cent(?:re|er)|repair shop))",
     re.I,
 )
-TELECOM_REPORTS = re.compile(r"\b(?:I|[Ww]e)(?:'ve| have) |\bbeen |\b(?:is|are) now ")
 
 
 def claim(verbs: str, thing: str, unless: str = "$^") -> re.Pattern[str]:

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, Kind, Rule, talk_rule
 from maseval.benchmark.tau2.review.talk import Talk, Utterance
-from maseval.benchmark.tau2.review.words import sentences
 
 _MOST = 300  # letters of a sentence that says one thing
 
@@ -101,25 +100,32 @@ def claims_are_true(domain: str, place: str, read: Read) -> tuple[Rule, Rule]:
 
 # One of these stands in every such claim, which is quickly seen.
 _OF_PRICES = ("cheapest", "lowest", "least exp", "affordable", "best price")
-_OF_STOCK = ("sold out", "booked", "stock", "vailab", "seat", "full")
+_OF_STOCK = (
+    "sold out",
+    "booked",
+    "stock",
+    "vailable",
+    "vailability",
+    "no seat",
+    "no more",
+    "no free",
+    "no open",
+    " seats",
+    "full",
+)
 
 
 def _claims(
     talk: Talk, read: Read, words: re.Pattern[str], marks: tuple[str, ...]
 ) -> Iterator[tuple[Utterance, str, list[tuple[Offers, Offer]]]]:
     """Yield the sentences of the agent with some words about one offer, and that offer."""
-    if not any(mark in talk.agent_words for mark in marks):
-        return
     shown = _Shown(talk, read)
-    for said in talk.agent:
-        lower = said.text.lower()
-        for sentence in sentences(said.text) if any(mark in lower for mark in marks) else ():
-            if len(sentence) > _MOST or not any(mark in sentence.lower() for mark in marks):
-                continue
-            if words.search(sentence) and not phrases.SUPPOSES.search(sentence):
-                groups = shown.about(said, sentence)
-                if groups:
-                    yield said, sentence, groups
+    for said, sentence in talk.agent_sentences(*marks):
+        if len(sentence) > _MOST or not words.search(sentence):
+            continue
+        groups = [] if phrases.SUPPOSES.search(sentence) else shown.about(said, sentence)
+        if groups:
+            yield said, sentence, groups
 
 
 def _cheaper(group: Offers, offer: Offer, told: str) -> str:

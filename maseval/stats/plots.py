@@ -1,17 +1,23 @@
-"""Plots of scores: pass^k against k, cost against score, differences, and effects of a grid."""
+"""Plots as SVG text, drawn without a library, for a page or a file, in light and dark.
 
-from collections.abc import Mapping, Sequence
+Of scores: pass^k against k, cost against score, differences, and effects of a grid. Of single
+trials: a map of all trials of all tasks, and failures counted by label.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from typing import NamedTuple
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import in_points, money, percent
+from maseval.core.outcome import Outcome, TaskKey
+from maseval.core.words import count_of
+from maseval.stats import svg
 from maseval.stats.comparison import Comparison
 from maseval.stats.effects import Effects
 from maseval.stats.intervals import TOO_FEW, Interval
-from maseval.stats.plots import svg
-from maseval.stats.plots.svg import Figure, Scale
 from maseval.stats.summary import Estimate, Summary
-from maseval.stats.trials import Measure
+from maseval.stats.svg import Scale, figure
 
 _WIDTH, _HEIGHT = 680, 412
 _LEFT, _TOP, _BOTTOM = 64, 52, 336
@@ -28,37 +34,33 @@ _ROWS_LEFT, _WIDER_LEFT, _ROWS_RIGHT, _ROWS_TOP, _ROW = 190, 270, 520, 76, 26
 _LETTER = 6.8
 
 
-def pass_curves(runs: Mapping[str, Summary], measure: Measure = "pass^k") -> str:
+def pass_curves(runs: Mapping[str, Summary]) -> str:
     """Draw one line with its confidence band for each run, over all its tasks."""
-    curves = {name: _points(summary, measure) for name, summary in runs.items()}
-    curves = {name: points for name, points in curves.items() if points}
+    curves = {name: points for name, run in runs.items() if (points := _points(run))}
     if not curves:
-        raise ConfigurationError(f"no run has a value of {measure}; give runs with trials")
+        raise ConfigurationError("no run has a value of pass^k; give runs with trials")
     last = max(points[-1].k for points in curves.values())
     across = Scale((0.75, last + 0.25), (_LEFT, _CURVES_RIGHT))
-    parts = [*svg.percent_axis(_UP, _LEFT, _CURVES_RIGHT), *_k_axis(across, last)]
+    every = range(1, last + 1, max(1, round(last / 12)))
+    parts = _axes(across, {k: str(k) for k in every}, "k")
     scales = _scales_of_runs(curves, across)
     for number, points in enumerate(curves.values()):
         parts += _band(points, number, scales[number])
     for number, (name, points) in enumerate(curves.items()):
         parts += _curve(name, points, number, scales[number])
     parts += _curve_names(curves, across)
-    what = "all of k trials pass" if measure == "pass^k" else "at least one of k trials passes"
-    note = f"Chance that {what}. {_band_meaning(curves)}"
+    note = f"Chance that all of k trials pass. {_band_meaning(curves)}"
     parts.append(svg.text(24, _FOOTNOTE, note, size=11))
     description = ". ".join(
         f"{name}: {', '.join(f'{point.name} {_format_estimate(point)}' for point in points)}"
         for name, points in curves.items()
     )
-    return str(Figure(_WIDTH, _HEIGHT, f"{measure} against k", description, parts))
+    return figure(_WIDTH, _HEIGHT, "pass^k against k", description, parts)
 
 
-def _points(summary: Summary, measure: Measure) -> list[Estimate]:
-    return [
-        each
-        for each in summary.overall.estimates
-        if each.measure == measure and each.value is not None
-    ]
+def _points(run: Summary) -> list[Estimate]:
+    known = [each for each in run.overall.estimates if each.value is not None]
+    return [each for each in known if each.measure == "pass^k"]
 
 
 def _scales_of_runs(curves: Mapping[str, list[Estimate]], across: Scale) -> list[Scale]:
@@ -74,12 +76,13 @@ def _height(point: Estimate) -> float:
     return _UP(point.value or 0.0)
 
 
-def _k_axis(across: Scale, last: int) -> list[str]:
-    step = max(1, round(last / 12))
+def _axes(across: Scale, marks: Mapping[float, str], title: str) -> list[str]:
+    """Return the percentages to the left, and these words along the bottom."""
     labels = [
-        svg.text(across(k), _BOTTOM + 20, str(k), anchor="middle") for k in range(1, last + 1, step)
+        svg.text(across(at), _BOTTOM + 20, words, anchor="middle") for at, words in marks.items()
     ]
-    return [*labels, svg.text((_LEFT + _CURVES_RIGHT) / 2, _BOTTOM + 38, "k", anchor="middle")]
+    middle = svg.text((_LEFT + _CURVES_RIGHT) / 2, _BOTTOM + 38, title, anchor="middle")
+    return [*svg.percent_axis(_UP, _LEFT, _CURVES_RIGHT), *labels, middle]
 
 
 def _band(points: list[Estimate], number: int, across: Scale) -> list[str]:
@@ -153,7 +156,8 @@ def cost_and_score(runs: Mapping[str, Summary], k: int = 1) -> str:
         )
     dearest = max(cost for cost, _ in points.values())
     across = Scale((0.0, dearest * 1.25 or 1.0), (_LEFT, _CURVES_RIGHT))
-    parts = [*svg.percent_axis(_UP, _LEFT, _CURVES_RIGHT), *_cost_axis(across)]
+    ticks = {each: money(each) for each in svg.ticks(*across.values)}
+    parts = _axes(across, ticks, "mean cost of a simulation")
     # Runs that cost about the same stand side by side, or their bars would hide one another.
     wanted = [across(cost) for cost, _ in points.values()]
     places = svg.spread_apart(wanted, _COSTS_APART, _LEFT + 6, _CURVES_RIGHT - 6)
@@ -168,22 +172,13 @@ def cost_and_score(runs: Mapping[str, Summary], k: int = 1) -> str:
         f"{name}: {money(cost)} a simulation, {estimate.name} {_format_estimate(estimate)}"
         for name, (cost, estimate) in points.items()
     )
-    return str(Figure(_WIDTH, _HEIGHT, f"Cost against pass^{k}", description, parts))
+    return figure(_WIDTH, _HEIGHT, f"Cost against pass^{k}", description, parts)
 
 
 def _cost_point(run: Summary, k: int) -> tuple[float, Estimate] | None:
     cost = run.overall.mean_cost
-    points = [each for each in _points(run, "pass^k") if each.k == k]
+    points = [each for each in _points(run) if each.k == k]
     return (cost, points[0]) if points and cost is not None else None
-
-
-def _cost_axis(across: Scale) -> list[str]:
-    labels = [
-        svg.text(across(value), _BOTTOM + 20, money(value), anchor="middle")
-        for value in svg.ticks(*across.values)
-    ]
-    middle = sum(across.places) / 2
-    return [*labels, svg.text(middle, _BOTTOM + 38, "mean cost of a simulation", anchor="middle")]
 
 
 def _score_bar(name: str, x: float, estimate: Estimate, number: int) -> list[str]:
@@ -276,7 +271,7 @@ def _draw_rows(title: str, words: str, rows: Sequence[_Row], left: int = _ROWS_L
     for number, row in enumerate(rows):
         parts += _draw_row(row, _ROWS_TOP + number * _ROW + _ROW / 2, across)
     described = [f"{row.name}: {row.words} percentage points" for row in rows]
-    return str(Figure(_WIDTH, bottom + 34, title, ". ".join(described), parts))
+    return figure(_WIDTH, bottom + 34, title, ". ".join(described), parts)
 
 
 def _zero_axis(across: Scale, bottom: float) -> list[str]:
@@ -302,4 +297,125 @@ def _draw_row(row: _Row, y: float, across: Scale) -> list[str]:
         *whisker,
         svg.marker(across(row.value), y, 0, f"{row.name}: {row.words}"),
         svg.text(_ROWS_RIGHT + 12, y + 4, beside, size=11),
+    ]
+
+
+_MAP_LEFT, _MAP_TOP = 24, 52
+_CELL, _GAP = 9.0, 2.0
+_STEP = _CELL + _GAP
+_ACROSS = int((_WIDTH - 2 * _MAP_LEFT) // _STEP)
+
+_BARS_LEFT, _BARS_RIGHT, _BARS_TOP = 280, 590, 48
+_NO_FAILURE = "No simulation failed."
+
+
+def trial_map(outcomes: Iterable[Outcome], title: str = "Trials of each task") -> str:
+    """Draw a column for each task, a cell for each trial; tasks that pass most often come first."""
+    tasks: dict[TaskKey, list[Outcome]] = {}
+    for outcome in outcomes:
+        tasks.setdefault(outcome.key, []).append(outcome)
+    if not tasks:
+        raise ConfigurationError("no outcome to draw; give at least one")
+    parts, y = _legend(), _MAP_TOP + 24.0
+    tallies = []
+    for group in dict.fromkeys(key.domain for key in tasks):
+        mine = [trials for key, trials in tasks.items() if key.domain == group]
+        mine.sort(key=lambda trials: -sum(bool(each.passed) for each in trials) / len(trials))
+        tallies.append(_tally(group, mine))
+        parts.append(svg.text(_MAP_LEFT, y + 10, tallies[-1], "ink", size=12))
+        y += 20
+        for start in range(0, len(mine), _ACROSS):
+            band = mine[start : start + _ACROSS]
+            parts += [_column(trials, _MAP_LEFT + i * _STEP, y) for i, trials in enumerate(band)]
+            y += max(len(trials) for trials in band) * _STEP + 9
+        y += 8
+    return figure(_WIDTH, y + 4, title, ". ".join(tallies), parts)
+
+
+def _column(trials: Sequence[Outcome], x: float, y: float) -> str:
+    ordered = sorted(trials, key=lambda trial: trial.trial)
+    signs = {None: "·", True: "✓", False: "✗"}
+    states = "".join(signs[trial.passed] for trial in ordered)
+    cells = ""
+    for row, trial in enumerate(ordered):
+        # For pages that link a cell to its simulation.
+        name = "/".join(filter(None, (trial.domain, trial.task_id, str(trial.trial))))
+        attribute = f' data-simulation="{escape(name)}"'
+        cells += _cell(x, y + row * _STEP, trial.passed, attribute)
+    return f"<g>{svg.hint(f'{ordered[0].key}: {states}')}{cells}</g>"
+
+
+def _cell(x: float, y: float, passed: bool | None, attribute: str = "") -> str:
+    # Full, hollow or a dot: distinguishable without colour.
+    if passed:
+        place = f'x="{x:g}" y="{y:g}" width="{_CELL:g}" height="{_CELL:g}"'
+        return f'<rect class="good"{attribute} {place} rx="1"/>'
+    if passed is None:
+        return f'<circle class="quiet" cx="{x + _CELL / 2:g}" cy="{y + _CELL / 2:g}" r="1.5"/>'
+    inner = _CELL - 1.4
+    return (
+        f'<rect class="bad line"{attribute} x="{x + 0.7:g}" y="{y + 0.7:g}" width="{inner:g}" '
+        f'height="{inner:g}" rx="1" stroke-width="1.4"/>'
+    )
+
+
+def _legend() -> list[str]:
+    parts, x, y = [], float(_MAP_LEFT), _MAP_TOP + 2.5
+    for passed, words in ((True, "passed"), (False, "did not pass"), (None, "no verdict")):
+        parts += [_cell(x, _MAP_TOP - 6, passed), svg.text(x + 14, y, words, size=11)]
+        x += 14 + 7 * len(words) + 12
+    parts.append(svg.text(_WIDTH - _MAP_LEFT, y, "one column per task", anchor="end", size=11))
+    return parts
+
+
+def _tally(group: str, tasks: Sequence[Sequence[Outcome]]) -> str:
+    counted = [[t.passed for t in trials if t.passed is not None] for trials in tasks]
+    always = sum(bool(each) and all(each) for each in counted)
+    never = sum(bool(each) and not any(each) for each in counted)
+    none = sum(not each for each in counted)
+    rest = f", {none} missing" if none else ""
+    mixed = len(tasks) - always - never - none
+    name = f"{group}: " if group else ""
+    return (
+        f"{name}{count_of(len(tasks), 'task')}, {always} always pass, {mixed} sometimes, "
+        f"{never} never{rest}"
+    )
+
+
+def label_bars(counts: Mapping[str, int]) -> str:
+    """Draw a bar for each label that occurs, the most frequent first, with its number and share.
+
+    A label such as ``agent: forbidden write`` has the colour of what stands before the colon.
+    """
+    occurring = {label: count for label, count in counts.items() if count}
+    if any(count < 0 for count in occurring.values()):
+        raise ConfigurationError(f"counts of labels are 0 or more, not {dict(counts)}")
+    total, title = sum(occurring.values()), "Failed simulations by label"
+    if not total:
+        words = svg.text(24, _BARS_TOP + 16, _NO_FAILURE, "ink")
+        return figure(_WIDTH, _BARS_TOP + 36, title, _NO_FAILURE, [words])
+    ordered = sorted(occurring.items(), key=lambda item: -item[1])
+    kinds = list(dict.fromkeys(_label_kind(label) for label, _ in ordered))
+    across = Scale((0, ordered[0][1]), (_BARS_LEFT, _BARS_RIGHT))
+    parts = []
+    for row, (label, count) in enumerate(ordered):
+        series = svg.series(kinds.index(_label_kind(label)))
+        parts += _bar(label, count, total, _BARS_TOP + row * _ROW, across, series)
+    description = ", ".join(f"{label}: {count}" for label, count in ordered)
+    height = _BARS_TOP + len(ordered) * _ROW + 14
+    return figure(_WIDTH, height, f"{title} ({total})", description, parts)
+
+
+def _label_kind(label: str) -> str:
+    return label.partition(":")[0].strip()
+
+
+def _bar(label: str, count: int, total: int, y: float, across: Scale, series: str) -> list[str]:
+    end = across(count)
+    hint = svg.hint(f"{label}: {count} of {total}")
+    return [
+        svg.text(_BARS_LEFT - 10, y + 13.5, svg.shorten(label, 40), "ink", anchor="end"),
+        f'<rect class="{series}" data-label="{escape(label)}" x="{_BARS_LEFT}" y="{y:g}" '
+        f'width="{end - _BARS_LEFT:.1f}" height="{_ROW - 8}" rx="2">{hint}</rect>',
+        svg.text(end + 7, y + 13.5, f"{count}  ({percent(count / total, 0)})"),
     ]
