@@ -17,8 +17,8 @@ from maseval.benchmark.tau2.app.running.options import SubmitOptions
 from maseval.benchmark.tau2.data_loader import data_fingerprint, load_raw_tasks
 from maseval.benchmark.tau2.domains.releases import V1_0_1
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
+from maseval.benchmark.tau2.metrics import RunMetrics, compute_run_metrics
 from maseval.benchmark.tau2.results.reports import Omitted, infrastructure_error, simulation_of
-from maseval.benchmark.tau2.run_metrics import RunMetrics, compute_run_metrics
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Simulation
 from maseval.core.report import Report
