@@ -398,7 +398,7 @@ def _role(name: str) -> str:
 
 
 def _facts_of_benchmarks(benchmarks: Iterable[Shape]) -> Iterator[Fact]:
-    """Yield all reports of a run share one object, which is looked at once."""
+    """Yield what reports share; those of one run have one object, which is looked at once."""
     shared = {id(each): each for each in benchmarks}
     for benchmark in shared.values():
         for name, part in benchmark.items():
