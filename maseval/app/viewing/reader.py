@@ -12,6 +12,7 @@ from maseval.app.results.examined import (
     REASONS,
     VERDICT,
     ExaminedRun,
+    RunFindings,
     examine_run,
 )
 from maseval.app.results.explained import complete_report
@@ -59,7 +60,8 @@ class BenchmarkReader(RunReader):
         findings: dict[Simulation, Sequence[Finding]] = {}
         if labelled and not unexplained:
             findings = {(one := each.simulation): self._findings(run, one) for each in known}
-        summary = page_summary(run, lines, unexplained, findings, found)
+        known_run = RunFindings(run, lines, None, unexplained, findings)
+        summary = page_summary(known_run, found)
         return Overview(summary, support.task_findings(run), facts_of(run.config.values))
 
     def _findings(self, run: Recording, one: Simulation) -> Sequence[Finding]:
