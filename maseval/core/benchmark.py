@@ -113,7 +113,7 @@ class Benchmark(ABC):
         self._has_run = False
         self._stopping = False
         self._conversations = Conversations()
-        bar = progress_callback(progress_bar)
+        bar = progress_callback(progress_bar) if progress_bar else None
         if bar and not any(isinstance(one, ProgressBarCallback) for one in self.callbacks):
             self.callbacks.append(bar)
 

@@ -6,10 +6,9 @@ that line, and resuming the run writes the file again.
 
 import hashlib
 import os
-from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from maseval.core.exceptions import MASEvalError
 from maseval.core.storage import strict_json
@@ -68,30 +67,25 @@ def read_config(folder: Path) -> StoredConfig:
         if in_log is None:
             raise RunFolderError(error.refusal) from error
         problem = f"{error}; the configuration is read from the first line of the log"
-        return _of_log(in_log, problem, lost=True)
+        of_log = RunConfig.of(in_log["config"])
+        return StoredConfig(str(in_log["at"]), of_log, problem, lost=True)
     if in_log is None or in_log["sha256"] == found.config.sha256:
         return found
-    of_log = _of_log(in_log)
-    differences = "; ".join(found.config.differences(of_log.config)) or "only in its notes"
+    of_log = RunConfig.of(in_log["config"])
+    differences = "; ".join(found.config.differences(of_log)) or "only in its notes"
     problem = (
         f"{path} is not the one that the log began with ({excerpt(differences)}); the log's "
         "counts. Restore the file from a copy, or remove it: resuming the run writes it again"
     )
-    return of_log._replace(problem=problem)
+    return StoredConfig(str(in_log["at"]), of_log, problem)
 
 
 class _LostConfigError(MASEvalError):
     """The file is missing, damaged or edited."""
 
-    def __init__(self, problem: str, refusal: str) -> None:
+    def __init__(self, problem: str, way_out: str, refusal: str | None = None) -> None:
         super().__init__(problem)
-        self.refusal = refusal
-
-
-def _of_log(
-    record: Mapping[str, Any], problem: str | None = None, lost: bool = False
-) -> StoredConfig:
-    return StoredConfig(str(record["at"]), RunConfig.of(record["config"]), problem, lost)
+        self.refusal = refusal or f"{problem}; {way_out}"
 
 
 def _read_file(path: Path) -> StoredConfig:
@@ -102,32 +96,28 @@ def _read_file(path: Path) -> StoredConfig:
         known = stored["format"] == FORMAT
         intact = stored["sha256"] == config.sha256
     except (FileNotFoundError, NotADirectoryError):
-        raise _LostConfigError(
-            f"{path} is missing",
+        refusal = (
             f"{path.parent} is not a run folder: it has no {CONFIG}; "
-            "`maseval runs` and list_runs() list the existing runs",
-        ) from None
+            "`maseval runs` and list_runs() list the existing runs"
+        )
+        raise _LostConfigError(f"{path} is missing", "", refusal) from None
     except RunFolderError as error:
-        raise _LostConfigError(str(error).partition(";")[0], str(error)) from None
+        raise _LostConfigError(str(error).partition(";")[0], "", str(error)) from None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        problem = f"{path} is damaged ({type(error).__name__}: {excerpt(error)})"
-        way_out = "restore it from a copy, or choose another folder"
-        raise _LostConfigError(problem, f"{problem}; {way_out}") from error
+        raise _LostConfigError(
+            f"{path} is damaged ({type(error).__name__}: {excerpt(error)})",
+            "restore it from a copy, or choose another folder",
+        ) from error
     if not known:
         raise RunFolderError(
             f"{path} has format {stored['format']!r}, and this version of maseval reads {FORMAT}"
         )
     if not intact:
-        problem = f"{path} was edited: its hash does not match its content"
-        way_out = "restore it, because the results belong to the original configuration"
-        raise _LostConfigError(problem, f"{problem}; {way_out}")
+        raise _LostConfigError(
+            f"{path} was edited: its hash does not match its content",
+            "restore it, because the results belong to the original configuration",
+        )
     return StoredConfig(created, config)
-
-
-def current_config(folder: Path) -> RunConfig:
-    """Return the configuration with everything added since the run was started."""
-    first = read_config(folder).config
-    return contents_of(folder / LOG).config or first
 
 
 def check_usable(folder: Path, wanted: RunConfig, *, changed: bool = False) -> None:
@@ -140,7 +130,8 @@ def check_usable(folder: Path, wanted: RunConfig, *, changed: bool = False) -> N
         if stored.problem and not stored.lost:
             raise RunFolderError(stored.problem)
         check_regular(folder / LOCK)
-        check_same_run(folder, current_config(folder), wanted, changed=changed)
+        current = contents_of(folder / LOG).config or stored.config
+        check_same_run(folder, current, wanted, changed=changed)
         return
     try:
         names = {path.name for path in folder.iterdir()}

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from maseval.core.outcome import Score
 from maseval.core.recorded import mapping
@@ -18,7 +18,6 @@ from maseval.runs.exceptions import RunFolderError, check_regular
 from maseval.runs.lock import Holder, holder_of
 from maseval.runs.log import (
     DamagedRecord,
-    SessionEnd,
     contents_of,
     damage_in_words,
     is_session_end,
@@ -93,7 +92,9 @@ def run_state(path: str | os.PathLike[str]) -> RunState:
     holder = holder_of(path / LOCK)
     sound = not damaged and not stored.problem
     doubt = recall_check(path / LOG)
-    ended: RunCondition = "complete" if counts.is_complete else "incomplete"
+    whole = counts["done"] == counts["planned"]
+    judged = counts.get("verdicts") in (None, counts["planned"])
+    ended: RunCondition = "complete" if whole and judged else "incomplete"
     return RunState(
         path,
         "running" if holder else ended if sound else "damaged",
@@ -106,29 +107,12 @@ def run_state(path: str | os.PathLike[str]) -> RunState:
         unconfirmed="; ".join(doubt["reasons"]) or None if doubt else None,
         recomputed=doubt["recomputed"] if doubt else None,
         checked=doubt is not None,
-        **counts._asdict(),
+        **counts,
     )
 
 
-class _Counts(NamedTuple):
-    """The progress of a run as its log tells it; the names are those of ``RunState``."""
-
-    done: int
-    failed: int
-    planned: int
-    config: dict[str, Any]
-    cost: float | None = None
-    tokens: int | None = None
-    pass_1: Score | None = None
-    verdicts: int | None = None
-
-    @property
-    def is_complete(self) -> bool:
-        return self.planned == self.done and self.verdicts in (None, self.planned)
-
-
-def _counts(log: Path, config: RunConfig) -> tuple[_Counts, Sequence[DamagedRecord]]:
-    """Return the counts that the log ends with, if it was not touched since.
+def _counts(log: Path, config: RunConfig) -> tuple[dict[str, Any], Sequence[DamagedRecord]]:
+    """Return the counts that the log ends with, as parts of a ``RunState``, if it is untouched.
 
     Else those of its lines, which are all read, and which of them are damaged.
     """
@@ -136,29 +120,22 @@ def _counts(log: Path, config: RunConfig) -> tuple[_Counts, Sequence[DamagedReco
     untouched = seal is None or seal.fits(log)
     heads = None if untouched and is_session_end(closing) else contents_of(log)
     if is_session_end(closing) and (heads is None or not heads.damaged):
-        done, planned, verdicts = closing["done"], closing["planned"], closing.get("verdicts")
+        names = ("done", "failed", "planned", "tokens", "verdicts", "cost", "pass_1")
+        counts: dict[str, Any] = {name: closing.get(name) for name in names}
         # Versions that wrote no number of verdicts counted what had none as failed.
-        known = verdicts is not None or done == planned
-        counts = _Counts(
-            *(done, closing["failed"], planned),
-            closing["config"] or config.values,
-            *(_known_cost(closing, config), closing.get("tokens")),
-            closing.get("pass_1") if known else None,
-            verdicts,
-        )
-        return counts, ()
+        if counts["verdicts"] is None and counts["done"] != counts["planned"]:
+            counts["pass_1"] = None
+        # Earlier versions wrote zero where the price was not known.
+        free = mapping(config.values, "prices").get("unknown") == []
+        if not counts["cost"] and not free and counts["tokens"]:
+            counts["cost"] = None
+        return {**counts, "config": closing["config"] or config.values}, ()
     heads = heads or contents_of(log)
     config = heads.config or config
     ended = [heads.places[one].status for one in config.planned if one in heads.places]
     failed = sum(status in NO_VERDICT_STATUSES for status in ended)
-    return _Counts(len(ended) - failed, failed, len(config.planned), config.values), heads.damaged
-
-
-def _known_cost(closing: SessionEnd, config: RunConfig) -> float | None:
-    """Return the cost; earlier versions wrote zero where the price was not known."""
-    free = mapping(config.values, "prices").get("unknown") == []
-    cost = closing.get("cost")
-    return cost if cost or free or not closing.get("tokens") else None
+    numbers = {"done": len(ended) - failed, "failed": failed, "planned": len(config.planned)}
+    return {**numbers, "config": config.values}, heads.damaged
 
 
 def _run_folders(root: Path) -> Iterator[Path]:

@@ -35,22 +35,18 @@ LIVE = "live.json"
 _MOST_BYTES = 16 << 20
 
 
-class LastMessage(TypedDict):
-    """The last message of a conversation, cut to what fits in a line or two."""
-
-    role: str
-    text: str
-
-
 class InFlight(TypedDict):
-    """A simulation that is running; ``step`` and ``last`` are None if the benchmark has none."""
+    """A simulation that is running; ``step`` and ``last`` are None if the benchmark has none.
+
+    ``last`` is the role and the text of the last message, cut to what fits in a line or two.
+    """
 
     domain: str
     task: str
     trial: int
     since: str
     step: int | None
-    last: LastMessage | None
+    last: Mapping[str, str] | None
 
 
 class LiveRun(TypedDict):

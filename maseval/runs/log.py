@@ -328,7 +328,7 @@ def config_record(config: RunConfig, at: str) -> dict[str, object]:
     return {"kind": "extended", "at": at, "config": config.values, "sha256": config.sha256}
 
 
-def first_record(log: Path) -> dict[str, object] | None:
+def first_record(log: Path) -> dict[str, Any] | None:
     """Return the first line if it is the configuration of the run's start.
 
     Logs of earlier releases have no such line.

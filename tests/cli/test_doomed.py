@@ -61,7 +61,7 @@ def test_the_model_of_an_agent_of_ones_own_is_asked_too(dead_address, tmp_path):
         (Reply(OpenAIProtocol.error("no such key"), status=401), "refused the credentials"),
         (Reply(OpenAIProtocol.error("unknown", code="model_not_found"), 404), "does not have"),
         (Reply(OpenAIProtocol.error("no tool parser is set"), 400), "no tool parser is set"),
-        (Reply("<html>Welcome to nginx</html>"), "cannot be read"),
+        (Reply("<html>Welcome to nginx</html>"), "Welcome to nginx"),
     ],
 )
 def test_a_server_that_refuses_the_first_call_gets_no_second_simulation(reply, words, tmp_path):
@@ -89,17 +89,6 @@ def test_two_answers_that_cannot_be_read_do_not_end_a_run_before_it_begins(tmp_p
         )
 
     assert "cannot be used" not in said(ran) and (tmp_path / "r").exists()
-
-
-def test_an_answer_that_can_never_be_read_is_quoted():
-    pytest.importorskip("openai")
-    with serving() as server:
-        server.will(*[Reply("<html>Welcome to nginx</html>")] * 4)
-        refused = maseval(
-            *(*LIBRARY, *SCRIPTED, "--agent-model", "mine", "--base-url", f"{server.url}/v1")
-        )
-
-    assert "Welcome to nginx" in said(refused)
 
 
 def test_each_model_is_asked_once_before_the_first_simulation_unless_that_is_not_wanted():
@@ -215,24 +204,6 @@ def test_a_run_in_which_all_fails_in_the_same_way_stops_early_with_the_cause():
     )
     assert last_json(rest.stdout)["ran"] == 5
     assert len(RunFolder.read("r").recorded) == 10
-
-
-def test_failures_after_a_success_stop_nothing(tmp_path):
-    (tmp_path / "fickle.py").write_text(
-        "made = []\n"
-        "def agent(brief):\n"
-        "    made.append(brief)\n"
-        "    if len(made) > 1:\n        raise ValueError('no more')\n"
-        "    return lambda query: 'Yes.'\n"
-    )
-
-    done = maseval(
-        *(*LIBRARY, *SCRIPTED, "--agent", f"{tmp_path}/fickle.py:agent", "--concurrency", 1),
-        *("--json", "--max-steps", 6),
-    )
-
-    told = last_json(done.stdout)
-    assert told["ran"] == 12 and told["stopped"] is None, done.stderr
 
 
 def test_a_run_waits_for_a_provider_as_long_as_it_is_told_to():

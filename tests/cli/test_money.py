@@ -37,17 +37,6 @@ def test_a_budget_that_cannot_be_watched_is_refused_before_the_first_call(agent,
     assert not (tmp_path / "runs").exists()
 
 
-def test_a_model_of_ones_own_server_has_no_price_whatever_it_is_called(tmp_path):
-    pytest.importorskip("openai")
-    own = ("--agent-model", "openai/gpt-4.1", "--base-url", "http://127.0.0.1:9/v1")
-
-    refused = maseval(*LIBRARY, *own, "--user", "scripted", "--budget", "20usd")
-
-    assert refused.exit_code == 2
-    assert "the price of 'openai/gpt-4.1' is not known" in " ".join(refused.stderr.split())
-    assert not (tmp_path / "runs").exists()
-
-
 def test_an_address_in_the_environment_is_a_server_of_ones_own_too(monkeypatch):
     pytest.importorskip("openai")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")

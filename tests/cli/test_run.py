@@ -69,16 +69,6 @@ def test_a_run_is_resumed_grown_refused_or_forked(tmp_path):
     assert forked.exit_code == 0 and len(RunFolder.read(tmp_path / "r-2").recorded) == 12
 
 
-def test_only_the_named_tasks_are_run(tmp_path):
-    ids = [task.task_id for task in tau2.tasks("library")][:2]
-
-    result = maseval(
-        *LIBRARY, "--agent", "gold", "--task-id", ids[0], "--task-id", f"library/{ids[1]}", "--json"
-    )
-
-    assert last_json(result.stdout)["overall"]["tasks"] == 2
-
-
 def test_the_options_of_tau2_bench_are_understood(tmp_path):
     ids = [task.task_id for task in tau2.tasks("library")][:2]
     script = tmp_path / "replies.json"

@@ -390,26 +390,6 @@ def test_nobody_is_waited_for_without_end(monkeypatch):
 
 
 @with_mcp
-def test_a_model_plays_the_customer(tmp_path):
-    script = tmp_path / "customer.json"
-    script.write_text(json.dumps(["I lost my card.", "Thank you. ###STOP###"]))
-
-    async def play(client):
-        return await read_only(client), await say(client, "I see.")
-
-    (opening, closing), result = played(play, user="llm", user_model=f"scripted/{script}")
-
-    assert opening.endswith("The customer says:\nI lost my card.")
-    assert closing == "The conversation is over: the customer has left."
-    assert texts_in("run")[1:] == [
-        ("user", "I lost my card."),
-        ("assistant", "I see."),
-        ("user", "Thank you. ###STOP###"),
-    ]
-    assert result.summary.tokens > 0
-
-
-@with_mcp
 def test_the_agent_is_told_when_the_customer_broke_and_all_begins_again(tmp_path):
     script = tmp_path / "customer.json"
     script.write_text(json.dumps(["I lost my card."]))

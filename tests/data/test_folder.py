@@ -3,7 +3,6 @@ import os
 import resource
 import subprocess
 import sys
-import threading
 import time
 
 import pytest
@@ -72,11 +71,6 @@ def test_an_empty_folder_is_filled_and_then_needs_no_source(folder, mirror):
     mirror.asked.clear()
     filled(folder, tag(mirror))
     assert mirror.asked == []
-
-
-def test_force_fetches_what_is_there_already(folder, mirror):
-    filled(folder, tag(mirror))
-    mirror.asked.clear()
     filled(folder, tag(mirror), force=True)
     assert mirror.asked == [DB_PATH, POLICY_PATH]
 
@@ -128,27 +122,6 @@ def test_an_edited_file_of_the_same_size_and_time_is_noticed(folder, mirror):
     assert folder.lacking(FILES) == [DB_FILE]
 
 
-def test_no_other_process_is_believed_about_a_file(folder, mirror):
-    filled(folder, tag(mirror))
-    edit_unnoticed(folder.path(DB_FILE))
-    program = CHECK.format(root=str(folder.root), file=DB_FILE)
-
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-
-    assert found.stdout.split() == [DB_FILE.name], found.stderr
-
-
-CHECK = """
-from pathlib import Path
-from maseval.data.files import DataFile, Manifest
-from maseval.data.folder import DataFolder
-
-file = {file}
-folder = DataFolder(Path({root!r}), Manifest("shop", "v1", {{file.name: file}}))
-print(*(each.name for each in folder.lacking([file])))
-"""
-
-
 def test_hashes_that_are_forgotten_are_computed_again(folder, mirror, settled, monkeypatch):
     filled(folder, tag(mirror))
     assert folder.lacking(FILES) == []
@@ -157,15 +130,6 @@ def test_hashes_that_are_forgotten_are_computed_again(folder, mirror, settled, m
     assert folder.lacking(FILES) == []
     forget_hashes()
     assert folder.lacking(FILES) == FILES
-
-
-def test_a_source_that_delivers_wrong_content_is_passed_over(folder, mirror, tmp_path, capsys):
-    wrong = tmp_path / "wrong" / DB_FILE.name
-    wrong.parent.mkdir(parents=True)
-    wrong.write_bytes(b"wrong")
-    fill(folder, FILES, [LocalSource(tmp_path / "wrong"), tag(mirror)], FetchProgress(1))
-    assert files_in(folder) == COMPLETE
-    assert "domains/shop/db.json is not the file of the benchmark" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -304,24 +268,6 @@ def test_several_processes_fill_one_folder_and_each_file_is_downloaded_once(
     assert [process.wait(300) for process in processes] == [0, 0, 0]
     assert files_in(folder) == COMPLETE
     assert sorted(mirror.asked) == [DB_PATH, POLICY_PATH]
-
-
-def test_who_has_to_wait_for_another_is_told_so(folder, mirror, capsys):
-    noted = threading.Event()
-
-    class Noting(FetchProgress):
-        def note(self, text):
-            super().note(text)
-            noted.set()
-
-    with folder.lock(FetchProgress(0)):
-        other = threading.Thread(target=fill, args=(folder, FILES, [tag(mirror)], Noting(1)))
-        other.start()
-        assert noted.wait(60)
-        assert mirror.asked == []
-    other.join(60)
-    assert files_in(folder) == COMPLETE
-    assert "waiting for another process" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("verbose", "lines"), [(0, 0), (1, 1), (2, 3)])

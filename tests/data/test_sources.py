@@ -154,12 +154,6 @@ def test_odd_characters_of_a_name_are_escaped_in_its_address(file_server):
     assert fetched(repository(file_server.url, version="v1.0.1"), [file]) == {file.name: DB}
 
 
-def test_files_may_lie_at_the_top_of_the_original_s_repository(file_server):
-    file = data_file("src/shop.py", DB)
-    file_server.answers = {"/v1/src/shop.py": content(DB)}
-    assert fetched(repository(file_server.url, inside=""), [file]) == {file.name: DB}
-
-
 # A folder or an archive
 
 

@@ -11,23 +11,6 @@ def test_the_page_lists_the_columns_as_they_are_declared():
     assert f"\n{columns_as_text()}\n" in PAGE.read_text(encoding="utf-8")
 
 
-def test_no_table_has_two_columns_of_a_name():
-    for table in TABLES.values():
-        names = [column.name for column in table.columns]
-        assert len(names) == len(set(names)), table.name
-
-
-def test_every_table_begins_with_what_its_rows_are_joined_by():
-    keys = ("run", "domain", "task_id", "trial")
-
-    assert TABLES["runs"].columns[0].name == "run"
-    assert [column.name for column in TABLES["scores"].columns[:4]] == [
-        *("run", "domain", "counted", "k")
-    ]
-    for table in [each for each in TABLES.values() if each.name not in ("runs", "scores")]:
-        assert tuple(column.name for column in table.columns[:4]) == keys
-
-
 def columns_as_text() -> str:
     lines = []
     keys = TABLES["simulations"].columns[:4]

@@ -52,22 +52,11 @@ def test_every_row_has_the_declared_columns_with_the_declared_types(table, run, 
 
     rows = list(frame)
 
-    assert rows
+    assert rows and all(set(row) == set(rows[0]) for row in frame._read())
     for row in rows:
         assert list(row) == [column.name for column in frame.columns]
         for column in frame.columns:
             assert row[column.name] is None or type(row[column.name]) is types[column.type]
-
-
-@pytest.mark.parametrize("table", TABLES)
-def test_what_makes_the_rows_gives_no_more_than_is_declared(table, run, saved, team):
-    frame = FRAMES[table](run, saved, team)
-
-    assert all(set(row) == {column.name for column in frame.columns} for row in frame._read())
-
-
-def test_a_list_of_runs_is_taken_as_the_runs_in_it(runs):
-    assert list(frames.simulations(runs)) == list(frames.simulations(*runs))
 
 
 def test_a_row_for_each_simulation_in_the_order_of_the_plan(run, reports):
@@ -84,8 +73,12 @@ def test_a_row_for_each_simulation_in_the_order_of_the_plan(run, reports):
 
 
 def test_the_numbers_of_a_run_are_those_that_show_gives(run):
-    (row,) = frames.runs(run)
+    change_tags(run, add=["good", "cheap"])
+    change_note(run, "The one to keep.")
 
+    (row,) = frames.runs([run])
+
+    assert (row["tags"], row["note"]) == ("good, cheap", "The one to keep.")
     overall = show(run).summary.overall
     assert (row["passed"], row["simulations"]) == (overall.passed, overall.recorded)
     assert row["pass_1"] == overall.pass_1["value"]
@@ -288,16 +281,6 @@ def test_an_agent_of_ones_own_is_named_by_its_function(tmp_path):
     )
 
     assert [row["agent"] for row in frames.runs(ran.folder)] == ["test_tables.py:refusing"]
-
-
-def test_tags_and_the_note_of_a_run_are_there(tmp_path):
-    run = library_run(trials=1, output=tmp_path / "tagged").folder
-    change_tags(run, add=["good", "cheap"])
-    change_note(run, "The one to keep.")
-
-    (row,) = frames.runs(run)
-
-    assert (row["tags"], row["note"]) == ("good, cheap", "The one to keep.")
 
 
 @pytest.mark.data

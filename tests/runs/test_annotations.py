@@ -7,13 +7,17 @@ import pytest
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.runs import (
+    Remark,
     RunFolder,
     RunFolderError,
     RunLockedError,
+    Simulation,
     change_note,
     change_tags,
+    keep_remark,
     list_runs,
     read_annotations,
+    read_remarks,
     run_state,
 )
 from maseval.runs.annotations import (
@@ -46,36 +50,36 @@ def test_a_results_file_has_them_beside_it(tmp_path):
     file.write_text("{}")
 
     change_tags(file, ["published"])
+    keep_remark(file, Remark(Simulation("", "a", 0), "odd"))
 
     assert read_annotations(file).tags == ("published",)
+    assert [each.text for each in read_remarks(file)] == ["odd"]
     assert annotations_path(file) == tmp_path / "theirs.json.annotations"
+    assert (tmp_path / "theirs.json.remarks").exists()
     assert file.read_text() == "{}"
 
 
 def test_people_who_edit_at_the_same_time_lose_nothing(tmp_path):
     path = finished_run(tmp_path / "run", "a")
-    start = threading.Barrier(9)
+    names = {f"{name}{number}" for name in "abcdefgh" for number in range(5)}
+    start = threading.Barrier(8)
 
-    def tagging(name):
+    def write(name):
         start.wait()
-        for number in range(5):
-            change_tags(path, [f"{name}{number}"])
+        for each in sorted(each for each in names if each[0] == name):
+            change_tags(path, [each])
+            change_note(path, f"note of {name}")
+            keep_remark(path, Remark(Simulation("", "a", 0), each))
 
-    def noting():
-        start.wait()
-        for number in range(5):
-            change_note(path, f"note {number}")
-
-    threads = [threading.Thread(target=tagging, args=(name,)) for name in "abcdefgh"]
-    threads.append(threading.Thread(target=noting))
+    threads = [threading.Thread(target=write, args=(name,)) for name in "abcdefgh"]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
 
     found = read_annotations(path)
-    assert set(found.tags) == {f"{name}{number}" for name in "abcdefgh" for number in range(5)}
-    assert found.note == "note 4"
+    assert set(found.tags) == names == {each.text for each in read_remarks(path)}
+    assert found.note.startswith("note of ")
 
 
 def test_where_there_are_no_locks_editors_wait_for_each_other_as_well(tmp_path, monkeypatch):

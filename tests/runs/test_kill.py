@@ -30,12 +30,6 @@ def command(path, *arguments):
     return [sys.executable, "-m", "tests.runs.program", str(path), *map(str, arguments)]
 
 
-def started(path, *arguments, **options):
-    return subprocess.Popen(
-        command(path, *arguments), cwd=ROOT, stdout=subprocess.PIPE, text=True, **options
-    )
-
-
 def ended(path, *arguments, **options):
     return subprocess.run(
         command(path, *arguments), cwd=ROOT, capture_output=True, text=True, **options
@@ -139,19 +133,6 @@ def test_a_killed_run_goes_on(tmp_path, uninterrupted):
     assert state.state == "incomplete" and 0 < state.done < state.planned
     assert rig(tmp_path / "run", 0).finish().returncode == 0
     assert victim.results() == uninterrupted
-
-
-def test_the_second_process_on_a_folder_learns_who_is_there(tmp_path):
-    first = started(tmp_path / "run", len(IDS), TRIALS, 60)
-    try:
-        first.stdout.readline()
-        second = ended(tmp_path / "run", len(IDS), TRIALS)
-    finally:
-        first.kill()
-        first.communicate()
-
-    assert second.returncode == 3
-    assert "RunLockedError" in second.stdout and f"process {first.pid} on" in second.stdout
 
 
 def test_a_full_disk_stops_the_run_with_a_clear_message_and_it_can_go_on(tmp_path, uninterrupted):

@@ -27,12 +27,9 @@ def test_each_run_says_how_far_it_is(tmp_path):
     assert (done.state, done.done, done.failed, done.planned) == ("complete", 2, 0, 2)
     assert (half.state, half.done, half.failed, half.planned) == ("incomplete", 1, 1, 3)
     assert done.config["model"] == "m" and done.started <= done.updated
-
-
-def test_a_run_folder_lists_itself(tmp_path):
-    run = finished_run(tmp_path / "run", "a")
-
-    assert [state.path for state in list_runs(run)] == [run]
+    assert [state.path for state in list_runs(done.path)] == [done.path]
+    os.utime(done.path / "log.jsonl", (1, 1))
+    assert [state.name for state in list_runs(tmp_path)] == ["half", "done"], "the latest first"
 
 
 def test_a_run_that_goes_on_names_its_process(tmp_path):
@@ -62,15 +59,6 @@ def test_an_extended_run_is_listed_with_its_new_plan(tmp_path):
     state = run_state(path)
     assert (state.state, state.done, state.planned) == ("incomplete", 1, 4)
     assert state.config["trials"] == 2
-
-
-def test_a_damaged_run_is_listed_with_its_problem(tmp_path):
-    path = finished_run(tmp_path / "run", "a")
-    (path / "config.json").write_text("{")
-
-    [state] = list_runs(tmp_path)
-
-    assert state.state == "damaged" and "config.json is damaged" in state.problem
 
 
 def test_a_copied_run_is_checked_and_listed_as_it_is(tmp_path):
@@ -124,14 +112,6 @@ def test_a_file_that_may_not_be_read_is_a_problem_of_its_run_alone(tmp_path, mon
     assert all(
         "Permission denied" in (states[name].problem or "") for name in states.keys() - {"run"}
     )
-
-
-def test_the_latest_run_comes_first(tmp_path):
-    for name in ("old", "new"):
-        finished_run(tmp_path / name, "a")
-    os.utime(tmp_path / "old" / "log.jsonl", (1, 1))
-
-    assert [state.name for state in list_runs(tmp_path)] == ["new", "old"]
 
 
 def test_the_usual_place_can_be_set(tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from maseval.runs.exceptions import RunLockedError
-from maseval.runs.lock import FolderLock, Holder, holder_of
+from maseval.runs.lock import FolderLock, holder_of
 
 HOLD = """
 import signal, sys
@@ -147,11 +147,3 @@ def test_who_has_locks_respects_who_has_none(tmp_path, no_locks):
         with pytest.raises(RunLockedError, match="is being written to"):
             FolderLock(tmp_path / "lock")
     lock.release()
-
-
-def test_this_process_is_alive_and_one_on_another_host_is_taken_to_be():
-    here = Holder.this_process()
-
-    assert here.is_alive
-    assert Holder(2**22 + 1, "elsewhere", "", "").is_alive
-    assert not Holder(2**22 + 1, here.host, "", "").is_alive

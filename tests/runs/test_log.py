@@ -31,26 +31,12 @@ def test_the_heads_of_reports_name_every_simulation(tmp_path_factory, simulation
     assert found.torn and not found.damaged
 
 
-def test_of_two_reports_on_one_simulation_the_last_counts(tmp_path):
-    records = [report_record(report("a", final_answer=answer), None) for answer in ("no", "yes")]
-    path = written(tmp_path / "log.jsonl", *records)
-
-    [(simulation, place)] = contents_of(path).places.items()
-
-    assert simulation == Simulation("", "a", 0)
-    assert report_at(path, place.offset, {}) == report("a", final_answer="yes")
-
-
 @pytest.mark.parametrize("tail", [b"", b'{"crc', b"\n"])
 def test_the_last_record_is_given_only_if_it_is_whole(tmp_path, tail):
+    assert last_record(tmp_path / "log.jsonl") == {}
     path = written(tmp_path / "log.jsonl", {"kind": "closed"}, tail=tail)
 
     assert (last_record(path).get("kind") == "closed") is (tail == b"")
-
-
-def test_a_log_that_is_not_there_is_empty(tmp_path):
-    assert not contents_of(tmp_path / "log.jsonl").places
-    assert last_record(tmp_path / "log.jsonl") == {}
 
 
 def test_a_report_that_readers_would_refuse_is_not_recorded(tmp_path):

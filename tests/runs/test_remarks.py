@@ -1,7 +1,6 @@
 """Remarks of readers: kept beside the results, never in them."""
 
 import json
-import threading
 from dataclasses import replace
 
 import pytest
@@ -45,16 +44,6 @@ def test_remarks_are_kept_beside_the_log_and_change_nothing_that_is_checked(run)
     assert (second.opinion, second.outcome, second.simulation) == ("disagree", "fail", ONE)
     assert all((run / name).read_bytes() == content for name, content in before.items())
     assert run_state(run).state == "complete" and not RunFolder.read(run).damaged
-
-
-def test_a_results_file_has_them_beside_it(tmp_path):
-    file = tmp_path / "theirs.json"
-    file.write_text("{}")
-
-    keep_remark(file, Remark(ONE, "odd"))
-
-    assert (tmp_path / "theirs.json.remarks").exists()
-    assert [each.text for each in read_remarks(file)] == ["odd"] and file.read_text() == "{}"
 
 
 def test_a_remark_is_replaced_and_removed_and_a_blank_one_is_none(run):
@@ -146,21 +135,3 @@ def test_they_are_shown_exported_and_bundled(run, tmp_path):
     assert "remarks.json" in bundled.manifest["files"]
     assert read_remarks(opened.path) == read_remarks(run)
     assert json.loads((opened.path / "remarks.json").read_text())
-
-
-def test_readers_who_write_at_the_same_time_lose_nothing(run):
-    start = threading.Barrier(8)
-
-    def write(name):
-        start.wait()
-        for number in range(5):
-            keep_remark(run, Remark(ONE, f"{name}{number}"))
-
-    threads = [threading.Thread(target=write, args=(name,)) for name in "abcdefgh"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    texts = {each.text for each in read_remarks(run)}
-    assert texts == {f"{name}{number}" for name in "abcdefgh" for number in range(5)}

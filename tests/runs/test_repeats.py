@@ -24,8 +24,10 @@ def through_json(value):
 
 
 def test_the_environment_holds_what_others_refer_to():
-    written = without_repeats(traces())
+    given_traces = traces()
+    written = without_repeats(given_traces)
 
+    assert given_traces == traces(), "what is given is left alone"
     assert list(written) == ["agents", "environment", "tools"]
     assert written["environment"] == traces()["environment"]
     assert json.dumps(written).count(LONG) == 1
@@ -41,13 +43,6 @@ def test_what_is_read_is_what_was_given_and_shared_again():
     message = read["environment"]["simulation"]["messages"][0]
     assert read["agents"]["a"]["messages"][0] is message
     assert read["tools"]["look"]["invocations"][0]["outputs"] is message["content"]
-
-
-def test_what_is_given_is_left_alone():
-    given_traces = traces()
-    without_repeats(given_traces)
-
-    assert given_traces == traces()
 
 
 def test_what_is_nested_too_deeply_to_be_read_again_is_cut():

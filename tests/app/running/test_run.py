@@ -10,12 +10,8 @@ from examples.booking import BookingBenchmark, load_tasks
 from maseval import (
     AdaptiveTaskQueue,
     AgentAdapter,
-    Benchmark,
     BenchmarkCallback,
-    Environment,
-    Evaluator,
     ScriptedModelAdapter,
-    Task,
 )
 from maseval.commands import compare, new, run, show
 from maseval.core.exceptions import ConfigurationError, DuplicateTaskError
@@ -359,22 +355,3 @@ def test_a_benchmark_that_stops_at_errors_stops_with_a_reason_and_can_resume():
         == "stopped at the first error, as the benchmark demands: RuntimeError: a wall"
     )
     assert result.ran == 3 and not result.complete
-
-
-class Unmade(Benchmark):
-    def setup_environment(self, agent_data, task):
-        return Environment({})
-
-    def setup_agents(self, agent_data, environment, task, user):
-        raise RuntimeError("no agent today")
-
-    def setup_evaluators(self, environment, task, agents, user):
-        return [Evaluator(task, environment, user)]
-
-
-def test_a_benchmark_that_always_fails_in_the_same_way_is_stopped():
-    tasks = [Task(query="x", id=str(number)) for number in range(30)]
-
-    result = run(benchmark=Unmade, tasks=tasks, concurrency=1, output="r")
-
-    assert result.ran == 5 and "all failed in the same way" in result.stopped

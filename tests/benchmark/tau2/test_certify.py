@@ -95,15 +95,6 @@ def test_other_simulations_do_not_verify(todo, run):
     }
 
 
-def test_a_reward_that_was_made_up_is_found(todo, run):
-    run[2]["reward_info"]["reward"] = 1.0
-
-    found = certify(run, domain=todo)
-
-    assert not found.is_clean and kinds(found) == ["edited rewards"]
-    assert found.content["numbers"]["mock"]["passed"] == 2
-
-
 def test_an_answer_that_no_tool_gives_is_found(todo, run):
     run[0]["messages"][1]["content"] = "{}"
     run[0]["reward_info"] = None
@@ -126,27 +117,6 @@ def test_equal_words_are_two_trials_and_one_id_is_a_caution(todo, run):
     found = certify([*run, again], domain=todo)
     assert found.is_sound and not found.is_clean and kinds(found) == ["repeated id"]
     assert found.content["numbers"]["mock"]["passed"] == 3
-
-
-@pytest.mark.parametrize(
-    ("change", "kind"),
-    [
-        (lambda s: s["messages"][1].update(timestamp="2024-01-01"), "times out of order"),
-        (lambda s: s.update(end_time="2024-01-01"), "times out of order"),
-        (lambda s: s["messages"][1].update(turn_idx=7), "turns not in sequence"),
-        (lambda s: s["messages"][-1].update(content="Bye."), "impossible ends"),
-    ],
-)
-def test_what_cannot_have_happened_is_found(todo, run, change, kind):
-    change(run[0])
-
-    assert kind in kinds(certify(run, domain=todo))
-
-
-def test_a_task_that_the_benchmark_does_not_have_is_found(todo, run):
-    run[0]["task_id"] = "another"
-
-    assert "foreign tasks" in kinds(certify(run, domain=todo))
 
 
 def test_a_simulation_without_its_domain_is_an_error_that_says_so(run):
@@ -201,15 +171,6 @@ def test_a_results_file_with_another_task_or_policy_is_found(todo, run, tmp_path
 
     assert certify(sound, domain=todo).is_clean
     assert kinds(certify(other, domain=todo)) == ["other policy", "other task version"]
-
-
-def test_records_of_a_file_are_certified_one_by_one(todo, run, tmp_path):
-    path = results_file(tmp_path / "a.json", run, [task(CREATE)], "Be kind.")
-
-    found = certify(list(read_results(path).records()), domain=todo)
-
-    assert found.is_clean and found.content["source"] is None
-    assert found.content["agreement"]["equal"] == 3
 
 
 def test_a_domain_without_solo_mode_has_one_policy(todo, run, tmp_path):

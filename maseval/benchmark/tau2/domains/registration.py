@@ -9,7 +9,6 @@ are wanted, and one that fails spoils nothing but itself.
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -103,17 +102,13 @@ class InvalidDomainError(MASEvalError, ValueError):
 FindDomain = Callable[[str], "Domain | None"]
 
 
-def _installed_entry_points() -> "Iterable[EntryPoint]":
-    return find_entry_points(GROUP)
-
-
 class DomainRegistry:
     """Domains by name; ``installed`` says which entry points there are."""
 
     def __init__(
         self,
         built_in: "Mapping[str, Domain]",
-        installed: "Callable[[], Iterable[EntryPoint]]" = _installed_entry_points,
+        installed: "Callable[[], Iterable[EntryPoint]]" = lambda: find_entry_points(GROUP),
     ) -> None:
         self._built_in = built_in
         self._added: dict[str, Domain] = {}
@@ -230,19 +225,9 @@ _registry = DomainRegistry(DOMAINS)
 
 def domain_named(domain: "str | Domain") -> "Domain":
     """The domain of that name; a domain object stands for itself."""
-    if isinstance(domain, str):
-        return _registry.find(domain)
-    if isinstance(domain, _domain_type()):
+    if not isinstance(domain, str) and hasattr(domain, "toolkit"):  # it need not be imported here
         return domain
     return _registry.find(domain)  # type: ignore[arg-type]  # which says that it is unknown
-
-
-@cache
-def _domain_type() -> "type[Domain]":
-    """Return the class, imported once: this is asked for with every verdict."""
-    from maseval.benchmark.tau2.domains.domain import Domain
-
-    return Domain
 
 
 def domain_names() -> list[str]:

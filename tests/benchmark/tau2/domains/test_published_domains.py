@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.domains.airline.models import AirlineDB, Flight
 from maseval.benchmark.tau2.domains.airline.routes import flights_between
-from maseval.benchmark.tau2.domains.retail.release_tools import LenientRetailTools
+from maseval.benchmark.tau2.domains.retail import LenientRetailTools
 from maseval.benchmark.tau2.domains.telecom.user_models import APNSettings, NetworkModePreference
 from maseval.benchmark.tau2.world.state.records import SharedRecordError, is_shared
 from maseval.benchmark.tau2.world.world import World

@@ -7,7 +7,6 @@ import pytest
 from maseval.benchmark.tau2.rescoring import score_under
 from maseval.benchmark.tau2.rescoring.releases import difference
 from maseval.commands import tau2
-from maseval.core.exceptions import ConfigurationError
 from maseval.core.scoring_options import ScoringOptions
 from tests.cli.commandline import last_json, maseval
 
@@ -110,11 +109,6 @@ def test_what_a_judge_decides_is_neither_up_nor_down(changed):
     assert [each.unjudged for each in found.recounts.values()] == [1, 1]
     totals = found.totals[NEW]
     assert (totals.up, totals.down, totals.asks_judge) == (0, 0, 1)
-
-
-def test_one_release_alone_is_refused():
-    with pytest.raises(ConfigurationError, match="two releases or more"):
-        score_under([], ["0.2.0", "v0.2.0"], domain="library")
 
 
 def test_the_command_line_says_what_changes_and_why_in_each_file_and_in_all(changed):

@@ -100,6 +100,19 @@ def test_ids_of_actions_name_a_task_only_where_they_are_its_own(tau2_data):
     assert telecom.checked_task("no such task", common) is None
 
 
+@pytest.mark.data
+def test_which_task_of_the_benchmark_a_recorded_one_is(tau2_data):
+    """``alone`` is of the full split, with the instructions of a task of the base split."""
+    retail, telecom = KnownTasks(domain_named("retail")), KnownTasks(domain_named("telecom"))
+    alone = "[mobile_data_issue]data_saver_mode_on[PERSONA:Easy]"
+    one, other, own = retail.raw("0"), retail.raw("1"), telecom.raw(alone)
+
+    assert retail.embedded_task({**one, "id": other["id"]}) == one["id"]
+    assert retail.embedded_task(one) is None and retail.embedded_task(None) is None
+    assert telecom.embedded_task(own) is None
+    assert telecom.checked_task(alone, checks(own)) is None
+
+
 def test_what_differs_in_a_task_is_named():
     ours = load_raw_tasks("library")[0]
     other_words = {**ours, "user_scenario": {"instructions": "Ask for something else."}}

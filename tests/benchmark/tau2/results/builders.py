@@ -31,15 +31,15 @@ def simulation(id: str = "s1", task_id: str = "0", **more: Any) -> dict[str, Any
     }
 
 
-def info(domain: str = "airline", agent: str = "llm_agent") -> dict[str, Any]:
+def info() -> dict[str, Any]:
     return {
         "git_commit": "f8de30c",
         "num_trials": 1,
         "max_steps": 200,
         "max_errors": 10,
         "user_info": {"implementation": "user_simulator", "llm": "m", "llm_args": {}},
-        "agent_info": {"implementation": agent, "llm": "m", "llm_args": {}},
-        "environment_info": {"domain_name": domain, "policy": "Be kind."},
+        "agent_info": {"implementation": "llm_agent", "llm": "m", "llm_args": {}},
+        "environment_info": {"domain_name": "airline", "policy": "Be kind."},
         "seed": 300,
     }
 

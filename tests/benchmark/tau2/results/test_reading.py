@@ -17,7 +17,7 @@ from maseval.benchmark.tau2.results import ResultsFormatError, read_results
 from maseval.benchmark.tau2.scoring.score import score_simulation
 from maseval.benchmark.tau2.texts.original import trial_seed
 from maseval.core.exceptions import MASEvalError
-from tests.benchmark.tau2.results.builders import info, lines, results, simulation, task, written
+from tests.benchmark.tau2.results.builders import lines, results, simulation, task, written
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(["info", "tasks", "simulations"])))
@@ -50,14 +50,6 @@ def test_what_later_versions_add_is_kept(tmp_path):
 
     assert list(file) == [later]
     assert file.info["speech"] == {"voice": "x"}
-
-
-def test_the_agents_implementation_tells_whether_it_was_alone(tmp_path):
-    whole = results(simulation(), info=info("telecom", agent="llm_agent_solo"))
-
-    (recorded,) = read_results(written(tmp_path / "r.json", whole)).records()
-
-    assert recorded.solo
 
 
 def test_lines_bring_domain_and_verdict_with_them(tmp_path):
@@ -214,12 +206,14 @@ def test_what_is_no_results_file_is_told_with_its_name(tmp_path, content, told):
         list(read_results(path))
 
 
-def test_the_domain_is_found_though_the_rest_of_info_is_missing(tmp_path):
-    whole = results(simulation(), info={"environment_info": {"domain_name": "retail"}})
+def test_domain_and_mode_are_found_though_the_rest_of_info_is_missing(tmp_path):
+    about: dict[str, Any] = {"environment_info": {"domain_name": "retail"}}
+    for agent, solo in (({}, False), ({"implementation": "llm_agent_solo"}, True)):
+        whole = results(simulation(), info={**about, "agent_info": agent})
 
-    (recorded,) = read_results(written(tmp_path / "r.json", whole)).records()
+        (recorded,) = read_results(written(tmp_path / "r.json", whole)).records()
 
-    assert (recorded.domain, recorded.solo) == ("retail", False)
+        assert (recorded.domain, recorded.solo) == ("retail", solo)
 
 
 @pytest.mark.parametrize(

@@ -40,11 +40,6 @@ def test_a_value_is_read_whole_wherever_it_is_cut(document, chunk, layout):
     assert stream.offset == len(text.encode())
 
 
-@given(document=st.lists(documents, max_size=5), chunk=chunks, layout=layouts)
-def test_the_elements_of_an_array_come_one_by_one(document, chunk, layout):
-    assert list(stream_of(json.dumps(document, **layout), chunk).elements()) == document
-
-
 @given(document=st.dictionaries(texts, documents, max_size=5), chunk=chunks, layout=layouts)
 def test_the_members_of_an_object_come_one_by_one(document, chunk, layout):
     stream = stream_of(json.dumps(document, **layout), chunk)
@@ -142,14 +137,6 @@ def test_damage_is_found_before_the_rest_of_the_text_is_read():
     assert file.tell() < 1000
 
 
-def test_what_follows_the_value_is_an_error():
-    stream = stream_of("[1] 2")
-    assert stream.value() == [1]
-
-    with pytest.raises(JsonStreamError, match="extra data at byte 4"):
-        stream.finish()
-
-
 def test_bytes_that_are_no_text_are_named():
     with pytest.raises(JsonStreamError, match="not UTF-8"):
         JsonStream(io.BytesIO(b'["\xff\xfe"]')).value()
@@ -160,15 +147,6 @@ def test_a_byte_order_mark_is_passed_over():
 
     assert stream.value() == [1]
     assert stream.offset == 6
-
-
-@pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_a_file_may_be_packed(tmp_path, pack):
-    path = tmp_path / "whatever"
-    path.write_bytes(pack(b'{"a": [1, 2]}'))
-
-    with JsonFile(path) as stream:
-        assert stream.value() == {"a": [1, 2]}
 
 
 def test_a_packed_file_that_is_cut_off_or_damaged_is_named(tmp_path):

@@ -5,8 +5,7 @@ anything is paid for or written, the recorded beginning is replayed, and an agen
 is made once, to find out whether it can take over an earlier conversation.
 """
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from maseval.app.running.options import takes
 from maseval.app.running.own_code import title_of
 from maseval.benchmark.tau2.agent_brief import AgentBrief, FunctionAgentAdapter, make_agents
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
-from maseval.benchmark.tau2.app.results.sources import SimulationSource, open_source, simulation_id
+from maseval.benchmark.tau2.app.results.sources import open_source, simulation_id, simulations_in
 from maseval.benchmark.tau2.app.running.options import SAME, BranchOptions, RunOptions
 from maseval.benchmark.tau2.app.running.run import PreparedRun
 from maseval.benchmark.tau2.app.running.run_benchmark import RecordedStart
@@ -43,139 +42,113 @@ from maseval.benchmark.tau2.results import read_results
 from maseval.benchmark.tau2.results.reports import Tau2Report
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Simulation
-from maseval.runs import RunFolder
 from maseval.stats.intervals import Interval, mean_interval
 
 
 @dataclass(frozen=True)
-class OriginConversation:
-    """A recorded simulation, its release, and the settings of its run as options of a run.
-
-    ``ended`` is False if it broke off, as by a failing provider.
-    """
-
-    simulation: Simulation
-    messages: Sequence[Tau2Message]
-    ended: bool
-    version: str
-    solo: bool
-    settings: Mapping[str, object]
-
-
-@dataclass(frozen=True)
 class Origin:
-    """A recorded simulation up to message ``at``."""
+    """A recorded simulation up to message ``at``, its release, and the set-up of its run."""
 
     run: str
-    recorded: OriginConversation
+    simulation: Simulation
     at: int
     past: Sequence[Tau2Message]
+    version: str
+    solo: bool
+    setup: RecordedSetup
 
     def to_config(self) -> dict[str, object]:
         """Return the origin for the configuration of the run that continues it."""
-        one = self.recorded.simulation
         return {
             "run": self.run,
-            "task": str(one.task),
-            "trial": one.trial,
+            "task": str(self.simulation.task),
+            "trial": self.simulation.trial,
             "at": self.at,
             "messages": len(self.past),
             "sha256": checksum(self.past),
         }
 
 
-def find_origin(
-    run: str | os.PathLike[str],
-    task: str,
-    trial: int | None,
-    at: int,
-    *,
-    domain: str | None = None,
-    data_version: str | None = None,
-) -> Origin:
-    """Find a simulation of a run or of a results file, up to message ``at``."""
-    source = open_source(run)
-    if source.folder is None:
-        name, recorded = source.path.name, _find_in_file(source, task, trial, domain, data_version)
-    else:
-        name, recorded = name_of(source.folder), _find_in_run(source.folder, task, trial)
-    if not recorded.messages:
-        raise ConfigurationError(f"{recorded.simulation} has no messages to continue")
-    past = beginning_until(recorded.messages, at, ended=recorded.ended)
-    return Origin(name, recorded, at, past)
-
-
-def _find_in_run(folder: RunFolder, task: str, trial: int | None) -> OriginConversation:
-    trials = trials_named(task, folder.planned, folder.recorded, folder.path)
-    chosen = trials[0] if trial is None else trial_numbered(trial, trials)
-    report, setup = Tau2Report(folder.report(chosen)), RecordedSetup.of(folder.config.values)
+def _find_origin(options: BranchOptions) -> Origin:
+    """Find the simulation in a run or a results file."""
+    source = open_source(options.run)
+    if isinstance(source, Path):
+        return _find_in_file(source, options)
+    chosen = _chosen_trial(options, source.planned, source.recorded, source.path)
+    report = Tau2Report(source.report(chosen))
     simulation = report.simulation.raw
     if not simulation:
         raise ConfigurationError(
-            f"{chosen} has no recorded conversation; `maseval show {folder.path}` shows why"
+            f"{chosen} has no recorded conversation; `maseval show {source.path}` shows why"
         )
     recording = read_recording(simulation)
-    return OriginConversation(
+    # One that broke off, as by a failing provider, may be continued from its last message.
+    ended = recording.termination_reason is not None
+    return Origin(
+        name_of(source),
         chosen,
-        recording.messages,
-        recording.termination_reason is not None,
+        options.at,
+        _beginning(chosen, recording.messages, options.at, ended=ended),
         report.release.name,
         report.solo,
-        _run_settings(setup),
+        RecordedSetup.of(source.config.values),
     )
 
 
-def _find_in_file(
-    source: SimulationSource,
-    task: str,
-    trial: int | None,
-    domain: str | None,
-    data_version: str | None,
-) -> OriginConversation:
-    every = [simulation_id(item) for item in source.simulations(domain, data_version).items]
-    trials = trials_named(task, every, every, source.path)
-    chosen = trials[0] if trial is None else trial_numbered(trial, trials)
-    items = source.simulations(domain, data_version).items
+def _find_in_file(source: Path, options: BranchOptions) -> Origin:
+    version = options.data_version or None
+    every = [*map(simulation_id, simulations_in(source, options.of_domain, version).items)]
+    chosen = _chosen_trial(options, every, every, source)
+    items = simulations_in(source, options.of_domain, version).items
     item = next(each for each in items if simulation_id(each) == chosen)
     if item.problem is not None:
         raise ConfigurationError(f"{chosen} cannot be continued: it is {item.problem}")
     messages = read_recording(item.simulation, messages_required=False).messages
-    settings = _file_settings(RecordedSetup.of_file(read_results(source.path)))
-    version = release_named(item.version).name
-    return OriginConversation(chosen, messages, True, version, item.solo, settings)
+    return Origin(
+        source.name,
+        chosen,
+        options.at,
+        _beginning(chosen, messages, options.at, ended=True),
+        release_named(item.version).name,
+        item.solo,
+        RecordedSetup.of_file(read_results(source)),
+    )
 
 
-def _run_settings(setup: RecordedSetup) -> dict[str, object]:
-    """Return the settings of a run folder as options of the run that continues it."""
+def _chosen_trial(
+    options: BranchOptions,
+    planned: Iterable[Simulation],
+    recorded: Collection[Simulation],
+    where: Path,
+) -> Simulation:
+    trials = trials_named(options.task, planned, recorded, where)
+    return trials[0] if options.trial is None else trial_numbered(options.trial, trials)
+
+
+def _beginning(
+    simulation: Simulation, messages: Sequence[Tau2Message], at: int, *, ended: bool
+) -> Sequence[Tau2Message]:
+    if not messages:
+        raise ConfigurationError(f"{simulation} has no messages to continue")
+    return beginning_until(messages, at, ended=ended)
+
+
+def _recorded_options(setup: RecordedSetup) -> dict[str, object]:
+    """Return the set-up of a recorded run as options of the run that continues it."""
     agent, user = setup.agent, setup.user
-    options = dict(setup.limits)
-    if setup.mode is not None:
-        options["mode"] = setup.mode
+    options = {**setup.limits, "judge_model": setup.judge}
     if setup.texts in ("original", "ours"):
         options["texts"] = setup.texts
-    if setup.judge:
-        options["judge_model"] = setup.judge
-    if agent.player is not None:
+    if agent.player in PLAYERS:
         noise = {} if agent.error_rate is None else {"error_rate": agent.error_rate}
         options |= {"agent": agent.player, "agent_args": noise}
     elif agent.function is not None:
         options["agent_function"] = agent.function
     elif agent.model:
-        prompt = {} if agent.prompt is None else {"agent_prompt": agent.prompt}
-        options |= agent.model_options("agent") | prompt
+        options |= agent.model_options("agent") | {"agent_prompt": agent.prompt}
     if user.model:
         return options | user.model_options("user")
-    return options | ({"user": user.player} if user.player else {})
-
-
-def _file_settings(setup: RecordedSetup) -> dict[str, object]:
-    """Return the settings of a results file as options; it names no texts and no judge."""
-    options = dict(setup.limits)
-    if setup.agent.player in PLAYERS:
-        options["agent"] = setup.agent.player
-    elif setup.agent.model:
-        options |= setup.agent.model_options("agent")
-    return options | (setup.user.model_options("user") if setup.user.model else {})
+    return options | ({"user": user.player} if user.player == "scripted" else {})
 
 
 @dataclass(frozen=True)
@@ -218,14 +191,7 @@ def branch(options: BranchOptions) -> BranchResult:
     Up to that message everything is as recorded: the world, what both sides have seen, the steps
     and the seeds. ``run`` is a run or a results file of tau2-bench.
     """
-    origin = find_origin(
-        options.run,
-        options.task,
-        options.trial,
-        options.at,
-        domain=options.of_domain,
-        data_version=options.data_version or None,
-    )
+    origin = _find_origin(options)
     prepared = _prepare(options, origin)
     prepared.check()
     environment = replay_beginning(prepared, origin.past, lenient=options.lenient)
@@ -237,19 +203,18 @@ def branch(options: BranchOptions) -> BranchResult:
 
 
 def _prepare(options: BranchOptions, origin: Origin) -> PreparedRun:
-    prepared = PreparedRun.of(_run_options(options, origin.recorded))
+    prepared = PreparedRun.of(_run_options(options, origin))
     path = prepared.path
     if options.output is None:
         path = path.with_name(f"{path.name}-from-m{origin.at}")
     lenient = {"lenient": True} if options.lenient else {}
-    start = RecordedStart(origin.past, origin.recorded.simulation.trial, options.lenient)
-    noted = {**origin.to_config(), **lenient}
-    return replace(prepared, path=path, start=start, origin=noted)
+    start = RecordedStart(origin.past, origin.simulation.trial, options.lenient)
+    return replace(prepared, path=path, start=start, origin={**origin.to_config(), **lenient})
 
 
-def _run_options(options: BranchOptions, recorded: OriginConversation) -> RunOptions:
+def _run_options(options: BranchOptions, origin: Origin) -> RunOptions:
     """Return the options of the run: what was not given is as in the original."""
-    known = recorded.settings
+    known = _recorded_options(origin.setup)
     given: dict[str, Any] = {each.name: getattr(options, each.name) for each in fields(RunOptions)}
     given |= _select(known, "max_steps", "max_errors", "seed")
     given |= _agent_options(options, known)
@@ -261,11 +226,11 @@ def _run_options(options: BranchOptions, recorded: OriginConversation) -> RunOpt
     for name in ("texts", "judge_model"):
         given[name] = given[name] or known.get(name)
     given |= {
-        "mode": _mode(options, recorded),
-        "domain": recorded.simulation.domain,
-        "data_version": recorded.version,
-        "task_id": (recorded.simulation.task_id,),
-        "split": split_of(recorded),
+        "mode": _mode(options, origin),
+        "domain": origin.simulation.domain,
+        "data_version": origin.version,
+        "task_id": (origin.simulation.task_id,),
+        "split": _split_of(origin),
         "trials": options.repeats,
     }
     return RunOptions(**given)
@@ -275,11 +240,11 @@ def _select(known: Mapping[str, object], *names: str) -> dict[str, object]:
     return {name: known[name] for name in names if name in known}
 
 
-def _mode(options: BranchOptions, recorded: OriginConversation) -> object:
-    original = recorded.settings.get("mode", "solo" if recorded.solo else "normal")
+def _mode(options: BranchOptions, origin: Origin) -> str:
+    original = "solo" if origin.solo else origin.setup.mode or "normal"
     mode = original if options.mode == SAME else options.mode
-    if (mode == "solo") is not recorded.solo:
-        held = "without a user (solo)" if recorded.solo else "with a user"
+    if (mode == "solo") is not origin.solo:
+        held = "without a user (solo)" if origin.solo else "with a user"
         raise ConfigurationError(
             f"mode is {mode!r}, but the conversation was held {held}; leave --mode out"
         )
@@ -317,15 +282,15 @@ def _read_prompt(path: Path) -> str:
     return text
 
 
-def split_of(recorded: OriginConversation) -> str:
+def _split_of(origin: Origin) -> str:
     """Return the split that has the task: telecom's sampled tasks are in its full set."""
-    domain, task_id, _ = recorded.simulation
+    domain, task_id, _ = origin.simulation
     for split in dict.fromkeys(["base", *domain_named(domain).task_files]):
-        tasks = load_raw_tasks(domain, split, version=recorded.version)
+        tasks = load_raw_tasks(domain, split, version=origin.version)
         if any(str(task["id"]) == task_id for task in tasks):
             return split
     raise ConfigurationError(
-        f"{domain} has no task {task_id!r} in tau2-bench {recorded.version}, so the conversation "
+        f"{domain} has no task {task_id!r} in tau2-bench {origin.version}, so the conversation "
         "cannot be continued; --data-version names another release"
     )
 
