@@ -191,7 +191,6 @@ def score_conversations(
 
 
 def read_conversation(path: Path) -> ConversationFile:
-    """Return a conversation from its file."""
     try:
         found: object = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
