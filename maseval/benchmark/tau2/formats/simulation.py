@@ -84,8 +84,6 @@ def replay_problem(verdict: RewardInfo) -> ReplayProblem | None:
 
 
 class UserInstructions(TypedDict, total=False):
-    """The user's instructions, in parts."""
-
     domain: str
     reason_for_call: str
     known_info: str | None
@@ -94,8 +92,6 @@ class UserInstructions(TypedDict, total=False):
 
 
 class UserScenario(TypedDict, total=False):
-    """The user's persona and instructions."""
-
     persona: str | None
     instructions: str | UserInstructions | None
 
@@ -156,22 +152,16 @@ class SideInfo(TypedDict):
 
 
 class UserInfo(SideInfo):
-    """The implementation, model and guidelines of the user."""
-
     global_simulation_guidelines: NotRequired[str | None]
 
 
 class EnvironmentInfo(TypedDict):
-    """The domain and its policy."""
-
     domain_name: str
     policy: str
     tool_defs: NotRequired[object]
 
 
 class RunInfo(TypedDict):
-    """The configuration of a run."""
-
     git_commit: str
     num_trials: int
     max_steps: int

@@ -186,7 +186,6 @@ def other_releases(domain: Domain, judged_by: str) -> tuple[Sequence[str], Seque
 
 
 def has_tasks(domain: Domain, version: str, tasks: Mapping[str, RawTaskLike]) -> bool:
-    """Return True if a release has these tasks."""
     known = KnownTasks(RELEASES[version].domain(domain), version=version)
     return all(
         (ours := known.raw(task_id)) is not None and task_content(task) == task_content(ours)
