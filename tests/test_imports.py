@@ -87,7 +87,7 @@ RANKS = {
         world
         domains
         world.state
-        texts run_metrics
+        texts
         versions
         data
         formats agent_brief

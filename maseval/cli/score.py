@@ -40,12 +40,7 @@ from maseval.core.figures import in_percent, percent
 from maseval.core.scoring_options import ScoringKeywords
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.benchmark.tau2.app.results.score import (
-        Disagreement,
-        FileScore,
-        FileUnder,
-        ScoresUnder,
-    )
+    from maseval.benchmark.tau2.app.results.score import FileScore, FileUnder, ScoresUnder
     from maseval.benchmark.tau2.rescoring import ReleaseTotals
     from maseval.benchmark.tau2.scoring.judge import RememberingJudge
 
@@ -182,8 +177,11 @@ def _score_parts(score: "FileScore") -> Parts:
         yield from _pass_parts(score)
         version, source = score.found.version, score.found.record.version_from
         yield f"  judged by tau2-bench {version} ({source})"
-    for one in score.disagreements[:_SHOWN]:
-        yield f"  [red]differs[/red] {_disagreement(one)}"
+    for each in score.disagreements[:_SHOWN]:
+        first, *others = each["differences"]
+        where = f"task {inert(each['task_id'])}, trial {each['trial']}"
+        more = f" (and {len(others)} more)" if others else ""
+        yield f"  [red]differs[/red] {where}: {inert(shorten_line(first, 120))}{more}"
     if len(score.disagreements) > _SHOWN:
         yield f"  and {len(score.disagreements) - _SHOWN} more; --json lists all"
 
@@ -224,12 +222,6 @@ def _passes(score: "FileScore", word: str) -> str:
         interval = f", 95% CI {in_percent(first.low, 0)}\u2013{in_percent(first.high, 0)}"
     of = f"{score.verdicts} with a verdict" if score.shortfall else str(score.planned)
     return f"{word} {score.passes} of {of} ({percent(share, 0)}{interval})"
-
-
-def _disagreement(one: "Disagreement") -> str:
-    first = shorten_line(one.differences[0], 120)
-    more = f" (and {len(one.differences) - 1} more)" if len(one.differences) > 1 else ""
-    return f"task {inert(one.task_id)}, trial {one.trial}: {inert(first)}{more}"
 
 
 def _file_under_parts(file: "FileUnder") -> Parts:

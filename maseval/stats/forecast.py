@@ -72,6 +72,149 @@ class TaskSet(Result):
         """Return the tasks for levels that are compared in so many cells, whose luck evens out."""
         return replace(self, luck=self.luck / cells, cells=cells)
 
+    def variance(self, trials: float) -> float:
+        """Return the variance of the difference on these tasks."""
+        theirs = self.trials or trials
+        return self.luck * (1 / trials + 1 / theirs) / self.tasks
+
+    def detectable(self, trials: float, differing: float | None = None) -> float | None:
+        """Return what is found on these tasks, or on others where the systems differ by task."""
+        if self.tasks < fewest_tasks(LEVEL):
+            return None
+        error = math.sqrt(self.variance(trials) + (differing or 0.0) / self.tasks)
+        return min(1.0, self._reach(differing) * error)
+
+    def _reach(self, differing: float | None) -> float:
+        return reach(LEVEL, None if differing is None else self.tasks)
+
+    def half_width(self, trials: float) -> float:
+        return two_sided_z(LEVEL) * math.sqrt(self.luck / trials / self.tasks)
+
+    def half_width_like(self, trials: float, tasks: int | None = None) -> float:
+        """Return the half-width for tasks of two kinds that scatter as these are known to."""
+        rate, number = self.rate, tasks or self.tasks
+        spread = self.between + self.luck / trials
+        out = math.sqrt(min(1.0, spread / (rate * (1 - rate)))) if 0 < rate < 1 else 0.0
+        counts = {rate - out * rate: (1 - rate) * number}
+        better = rate + out * (1 - rate)
+        counts[better] = counts.get(better, 0.0) + rate * number
+        return weighted_interval(counts, LEVEL).half_width
+
+    def simulations(self, trials: int) -> int:
+        return round(self.tasks * self.cells) * trials * (1 if self.trials else 2)
+
+    def row(self, trials: int, difference: float | None) -> "TrialsForecast":
+        number = self.simulations(trials)
+        return TrialsForecast(
+            trials,
+            number,
+            self.detectable(trials),
+            self.detectable(trials, self.differing),
+            self.half_width(trials),
+            self.half_width_like(trials),
+            None if self.cost is None else number * self.cost,
+            None if self.seconds is None else number * self.seconds,
+            None
+            if difference is None or self.trials is None
+            else self.share_run(trials, difference, self.trials),
+        )
+
+    def share_run(self, trials: int, difference: float, baseline: int) -> float:
+        """Return the share that is run on average, with a look after each trial of all tasks."""
+        if trials == 1:
+            return 1.0
+        every = tuple(range(1, min(trials, _MOST_EXPECTED) + 1))
+        looks = tuple(dict.fromkeys(math.ceil(trials * each / len(every)) for each in every))
+        plan = SequentialPlan("better", looks, baseline)
+        bands = []
+        for look, z in zip(looks[:-1], plan.boundaries, strict=False):
+            information = 1 / self.variance(look)
+            edge = z / math.sqrt(information)
+            bands.append(Band(information, -edge, edge))
+        run, going_on, before = 0.0, 1.0, 0
+        for look, left in zip(looks, [*exits(bands, difference)[0], None], strict=True):
+            run += going_on * (look - before)
+            before = look
+            going_on -= 0.0 if left is None else left.below + left.above
+        return run / trials
+
+    def on_difference(self, difference: float) -> list[str]:
+        """Return what it takes to show it, for both claims."""
+        wanted = f"a difference of {in_percent(difference)} points"
+        if difference > 1 - self.rate:
+            gain = f"at a rate of {percent(self.rate)} no system can be that much better"
+            return [f"{wanted}: {gain}"]
+        if few := too_few_tasks(self.tasks, LEVEL):
+            return [f"{wanted}: {few}"]
+        return [
+            f"{wanted}, on these tasks: {self._trials_for(difference)}",
+            f"{wanted}, on tasks like these: {self._trials_for(difference, self.differing)}",
+        ]
+
+    def _trials_for(self, difference: float, differing: float | None = None) -> str:
+        allowed = (difference / self._reach(differing)) ** 2 * self.tasks
+        luck = self.luck / self.trials if self.trials else 0.0
+        if (differing or 0.0) + luck >= allowed:
+            return self._why_not(differing or 0.0, allowed)
+        runs = 1 if self.trials else 2
+        left = allowed - luck - (differing or 0.0)
+        trials = math.ceil(runs * self.luck / left - 1e-9)
+        if trials > MOST_TRIALS:
+            return f"cannot be shown with these tasks: it would take {trials:,} trials of each"
+        words = f"{count_of(trials, 'trial')} per task, {self._price(self.simulations(trials))}"
+        if differing is not None or trials == 1 or self.trials is None:
+            return words
+        share = percent(self.share_run(trials, difference, self.trials), 0)
+        return f"{words}; with interim looks {share} of that on average"
+
+    def _why_not(self, differing: float, allowed: float) -> str:
+        if differing >= allowed:
+            tasks = math.ceil(differing / allowed * self.tasks)
+            return (
+                "cannot be shown with these tasks by any number of trials, as the systems differ "
+                f"too much from task to task; it takes more than {count_of(tasks, 'task')}"
+            )
+        return (
+            f"cannot be shown against this baseline of {count_of(self.trials or 0, 'trial')} "
+            "per task, however many trials the new run has: give the baseline more, too"
+        )
+
+    def _price(self, simulations: int) -> str:
+        cost, seconds = self.cost, self.seconds
+        parts = [
+            count_of(simulations, "simulation"),
+            None if cost is None else money(simulations * cost),
+            None if seconds is None else f"{simulations * seconds / 3600:,.1f} h",
+        ]
+        return ", ".join(filter(None, parts))
+
+    def on_precision(self, precision: float) -> list[str]:
+        """Return what it takes to know pass^1 to within a half-width, for both claims."""
+        wanted = f"\u00b1{in_percent(precision)} points"
+        here = math.ceil(self.luck / self.tasks * (two_sided_z(LEVEL) / precision) ** 2)
+        answers = [f"{wanted}, on these tasks: {self._precise(here)}"]
+        like = f"{wanted}, on tasks like these"
+        trials = smallest_above(0, MOST_TRIALS, lambda n: self.half_width_like(n) <= precision)
+        if trials is not None:
+            return [*answers, f"{like}: {self._precise(trials)}"]
+        tasks = smallest_above(
+            self.tasks, MOST_TASKS, lambda n: self.half_width_like(math.inf, n) <= precision
+        )
+        least = in_percent(self.half_width_like(math.inf))
+        many = f"at least {count_of(tasks, 'task')}" if tasks else f"more than {MOST_TASKS:,} tasks"
+        why = (
+            f"not reachable with {count_of(self.tasks, 'task')}: even unlimited trials leave "
+            f"\u00b1{least}; it takes {many}"
+        )
+        return [*answers, f"{like}: {why}"]
+
+    def _precise(self, trials: int) -> str:
+        if trials > MOST_TRIALS:
+            return f"not reachable: it would take {trials:,} trials of each task"
+        trials = max(1, trials)
+        price = self._price(trials * round(self.tasks * self.cells))
+        return f"{count_of(trials, 'trial')} per task of one run, {price}"
+
 
 def stated_tasks(tasks: int, rate: float, spread: float | None = None) -> TaskSet:
     """Describe tasks of which only the pass rate is known, and how far single tasks scatter."""
@@ -169,7 +312,6 @@ def forecast(
     *,
     difference: float | None = None,
     precision: float | None = None,
-    level: float = LEVEL,
 ) -> Forecast:
     """Say what 1 to 8 trials of each task would show and cost.
 
@@ -181,165 +323,15 @@ def forecast(
             raise ConfigurationError(
                 f"{name} is {value} ({in_percent(value)} points); give one between 0 and 1 (100)"
             )
-    design = _Design(about, level)
-    rows = [design.row(trials, difference) for trials in range(1, _MOST_ROWS + 1)]
+    rows = [about.row(trials, difference) for trials in range(1, _MOST_ROWS + 1)]
     answers = []
     if difference is not None:
-        answers += design.on_difference(difference)
+        answers += about.on_difference(difference)
     if precision is not None:
-        answers += design.on_precision(precision)
+        answers += about.on_precision(precision)
     both = "both runs" if about.cells == 1 else "the cells of both levels"
     runs = "the new run alone; the baseline exists" if about.trials else both
     notes = [*about.notes, f"simulations, cost and time are those of {runs}"]
     if not about.differing:
         notes.append("on tasks like these: best case, if the systems differ equally on every task")
     return Forecast(about, rows, answers, notes)
-
-
-@dataclass(frozen=True)
-class _Design:
-    about: TaskSet
-    level: float
-
-    def variance(self, trials: float) -> float:
-        """Return the variance of the difference on these tasks."""
-        theirs = self.about.trials or trials
-        return self.about.luck * (1 / trials + 1 / theirs) / self.about.tasks
-
-    def detectable(self, trials: float, differing: float | None = None) -> float | None:
-        """Return what is found on these tasks, or on others where the systems differ by task."""
-        if self.about.tasks < fewest_tasks(self.level):
-            return None
-        error = math.sqrt(self.variance(trials) + (differing or 0.0) / self.about.tasks)
-        return min(1.0, self._reach(differing) * error)
-
-    def _reach(self, differing: float | None) -> float:
-        return reach(self.level, None if differing is None else self.about.tasks)
-
-    def half_width(self, trials: float) -> float:
-        return two_sided_z(self.level) * math.sqrt(self.about.luck / trials / self.about.tasks)
-
-    def half_width_like(self, trials: float, tasks: int | None = None) -> float:
-        """Return the half-width for tasks of two kinds that scatter as these are known to."""
-        rate, number = self.about.rate, tasks or self.about.tasks
-        spread = self.about.between + self.about.luck / trials
-        out = math.sqrt(min(1.0, spread / (rate * (1 - rate)))) if 0 < rate < 1 else 0.0
-        counts = {rate - out * rate: (1 - rate) * number}
-        better = rate + out * (1 - rate)
-        counts[better] = counts.get(better, 0.0) + rate * number
-        return weighted_interval(counts, self.level).half_width
-
-    def simulations(self, trials: int) -> int:
-        return round(self.about.tasks * self.about.cells) * trials * (1 if self.about.trials else 2)
-
-    def row(self, trials: int, difference: float | None) -> TrialsForecast:
-        number, about = self.simulations(trials), self.about
-        return TrialsForecast(
-            trials,
-            number,
-            self.detectable(trials),
-            self.detectable(trials, about.differing),
-            self.half_width(trials),
-            self.half_width_like(trials),
-            None if about.cost is None else number * about.cost,
-            None if about.seconds is None else number * about.seconds,
-            None
-            if difference is None or about.trials is None
-            else self.share_run(trials, difference, about.trials),
-        )
-
-    def share_run(self, trials: int, difference: float, baseline: int) -> float:
-        """Return the share that is run on average, with a look after each trial of all tasks."""
-        if trials == 1:
-            return 1.0
-        every = tuple(range(1, min(trials, _MOST_EXPECTED) + 1))
-        looks = tuple(dict.fromkeys(math.ceil(trials * each / len(every)) for each in every))
-        plan = SequentialPlan("better", looks, baseline, level=self.level)
-        bands = []
-        for look, z in zip(looks[:-1], plan.boundaries, strict=False):
-            information = 1 / self.variance(look)
-            edge = z / math.sqrt(information)
-            bands.append(Band(information, -edge, edge))
-        run, going_on, before = 0.0, 1.0, 0
-        for look, left in zip(looks, [*exits(bands, difference)[0], None], strict=True):
-            run += going_on * (look - before)
-            before = look
-            going_on -= 0.0 if left is None else left.below + left.above
-        return run / trials
-
-    def on_difference(self, difference: float) -> list[str]:
-        """Return what it takes to show it, for both claims."""
-        wanted = f"a difference of {in_percent(difference)} points"
-        if difference > 1 - self.about.rate:
-            gain = f"at a rate of {percent(self.about.rate)} no system can be that much better"
-            return [f"{wanted}: {gain}"]
-        if few := too_few_tasks(self.about.tasks, self.level):
-            return [f"{wanted}: {few}"]
-        return [
-            f"{wanted}, on these tasks: {self._trials_for(difference)}",
-            f"{wanted}, on tasks like these: {self._trials_for(difference, self.about.differing)}",
-        ]
-
-    def _trials_for(self, difference: float, differing: float | None = None) -> str:
-        allowed = (difference / self._reach(differing)) ** 2 * self.about.tasks
-        luck = self.about.luck / self.about.trials if self.about.trials else 0.0
-        if (differing or 0.0) + luck >= allowed:
-            return self._why_not(differing or 0.0, allowed)
-        runs = 1 if self.about.trials else 2
-        left = allowed - luck - (differing or 0.0)
-        trials = math.ceil(runs * self.about.luck / left - 1e-9)
-        if trials > MOST_TRIALS:
-            return f"cannot be shown with these tasks: it would take {trials:,} trials of each"
-        words = f"{count_of(trials, 'trial')} per task, {self._price(self.simulations(trials))}"
-        if differing is not None or trials == 1 or self.about.trials is None:
-            return words
-        share = percent(self.share_run(trials, difference, self.about.trials), 0)
-        return f"{words}; with interim looks {share} of that on average"
-
-    def _why_not(self, differing: float, allowed: float) -> str:
-        if differing >= allowed:
-            tasks = math.ceil(differing / allowed * self.about.tasks)
-            return (
-                "cannot be shown with these tasks by any number of trials, as the systems differ "
-                f"too much from task to task; it takes more than {count_of(tasks, 'task')}"
-            )
-        return (
-            f"cannot be shown against this baseline of {count_of(self.about.trials or 0, 'trial')} "
-            "per task, however many trials the new run has: give the baseline more, too"
-        )
-
-    def _price(self, simulations: int) -> str:
-        cost, seconds = self.about.cost, self.about.seconds
-        parts = [
-            count_of(simulations, "simulation"),
-            None if cost is None else money(simulations * cost),
-            None if seconds is None else f"{simulations * seconds / 3600:,.1f} h",
-        ]
-        return ", ".join(filter(None, parts))
-
-    def on_precision(self, precision: float) -> list[str]:
-        """Return what it takes to know pass^1 to within a half-width, for both claims."""
-        about, wanted = self.about, f"\u00b1{in_percent(precision)} points"
-        here = math.ceil(about.luck / about.tasks * (two_sided_z(self.level) / precision) ** 2)
-        answers = [f"{wanted}, on these tasks: {self._precise(here)}"]
-        like = f"{wanted}, on tasks like these"
-        trials = smallest_above(0, MOST_TRIALS, lambda n: self.half_width_like(n) <= precision)
-        if trials is not None:
-            return [*answers, f"{like}: {self._precise(trials)}"]
-        tasks = smallest_above(
-            about.tasks, MOST_TASKS, lambda n: self.half_width_like(math.inf, n) <= precision
-        )
-        least = in_percent(self.half_width_like(math.inf))
-        many = f"at least {count_of(tasks, 'task')}" if tasks else f"more than {MOST_TASKS:,} tasks"
-        why = (
-            f"not reachable with {count_of(about.tasks, 'task')}: even unlimited trials leave "
-            f"\u00b1{least}; it takes {many}"
-        )
-        return [*answers, f"{like}: {why}"]
-
-    def _precise(self, trials: int) -> str:
-        if trials > MOST_TRIALS:
-            return f"not reachable: it would take {trials:,} trials of each task"
-        trials = max(1, trials)
-        price = self._price(trials * round(self.about.tasks * self.about.cells))
-        return f"{count_of(trials, 'trial')} per task of one run, {price}"

@@ -17,8 +17,7 @@ from maseval.stats.comparison import Comparison
 from maseval.stats.effects import Effects
 from maseval.stats.intervals import TOO_FEW, Interval
 from maseval.stats.summary import Estimate, Summary
-from maseval.stats.svg import Figure, Scale
-from maseval.stats.trials import Measure
+from maseval.stats.svg import Scale, figure
 
 _WIDTH, _HEIGHT = 680, 412
 _LEFT, _TOP, _BOTTOM = 64, 52, 336
@@ -35,12 +34,11 @@ _ROWS_LEFT, _WIDER_LEFT, _ROWS_RIGHT, _ROWS_TOP, _ROW = 190, 270, 520, 76, 26
 _LETTER = 6.8
 
 
-def pass_curves(runs: Mapping[str, Summary], measure: Measure = "pass^k") -> str:
+def pass_curves(runs: Mapping[str, Summary]) -> str:
     """Draw one line with its confidence band for each run, over all its tasks."""
-    curves = {name: _points(summary, measure) for name, summary in runs.items()}
-    curves = {name: points for name, points in curves.items() if points}
+    curves = {name: points for name, run in runs.items() if (points := _points(run))}
     if not curves:
-        raise ConfigurationError(f"no run has a value of {measure}; give runs with trials")
+        raise ConfigurationError("no run has a value of pass^k; give runs with trials")
     last = max(points[-1].k for points in curves.values())
     across = Scale((0.75, last + 0.25), (_LEFT, _CURVES_RIGHT))
     every = range(1, last + 1, max(1, round(last / 12)))
@@ -51,22 +49,18 @@ def pass_curves(runs: Mapping[str, Summary], measure: Measure = "pass^k") -> str
     for number, (name, points) in enumerate(curves.items()):
         parts += _curve(name, points, number, scales[number])
     parts += _curve_names(curves, across)
-    what = "all of k trials pass" if measure == "pass^k" else "at least one of k trials passes"
-    note = f"Chance that {what}. {_band_meaning(curves)}"
+    note = f"Chance that all of k trials pass. {_band_meaning(curves)}"
     parts.append(svg.text(24, _FOOTNOTE, note, size=11))
     description = ". ".join(
         f"{name}: {', '.join(f'{point.name} {_format_estimate(point)}' for point in points)}"
         for name, points in curves.items()
     )
-    return str(Figure(_WIDTH, _HEIGHT, f"{measure} against k", description, parts))
+    return figure(_WIDTH, _HEIGHT, "pass^k against k", description, parts)
 
 
-def _points(summary: Summary, measure: Measure) -> list[Estimate]:
-    return [
-        each
-        for each in summary.overall.estimates
-        if each.measure == measure and each.value is not None
-    ]
+def _points(run: Summary) -> list[Estimate]:
+    known = [each for each in run.overall.estimates if each.value is not None]
+    return [each for each in known if each.measure == "pass^k"]
 
 
 def _scales_of_runs(curves: Mapping[str, list[Estimate]], across: Scale) -> list[Scale]:
@@ -178,12 +172,12 @@ def cost_and_score(runs: Mapping[str, Summary], k: int = 1) -> str:
         f"{name}: {money(cost)} a simulation, {estimate.name} {_format_estimate(estimate)}"
         for name, (cost, estimate) in points.items()
     )
-    return str(Figure(_WIDTH, _HEIGHT, f"Cost against pass^{k}", description, parts))
+    return figure(_WIDTH, _HEIGHT, f"Cost against pass^{k}", description, parts)
 
 
 def _cost_point(run: Summary, k: int) -> tuple[float, Estimate] | None:
     cost = run.overall.mean_cost
-    points = [each for each in _points(run, "pass^k") if each.k == k]
+    points = [each for each in _points(run) if each.k == k]
     return (cost, points[0]) if points and cost is not None else None
 
 
@@ -277,7 +271,7 @@ def _draw_rows(title: str, words: str, rows: Sequence[_Row], left: int = _ROWS_L
     for number, row in enumerate(rows):
         parts += _draw_row(row, _ROWS_TOP + number * _ROW + _ROW / 2, across)
     described = [f"{row.name}: {row.words} percentage points" for row in rows]
-    return str(Figure(_WIDTH, bottom + 34, title, ". ".join(described), parts))
+    return figure(_WIDTH, bottom + 34, title, ". ".join(described), parts)
 
 
 def _zero_axis(across: Scale, bottom: float) -> list[str]:
@@ -312,6 +306,7 @@ _STEP = _CELL + _GAP
 _ACROSS = int((_WIDTH - 2 * _MAP_LEFT) // _STEP)
 
 _BARS_LEFT, _BARS_RIGHT, _BARS_TOP = 280, 590, 48
+_NO_FAILURE = "No simulation failed."
 
 
 def trial_map(outcomes: Iterable[Outcome], title: str = "Trials of each task") -> str:
@@ -334,7 +329,7 @@ def trial_map(outcomes: Iterable[Outcome], title: str = "Trials of each task") -
             parts += [_column(trials, _MAP_LEFT + i * _STEP, y) for i, trials in enumerate(band)]
             y += max(len(trials) for trials in band) * _STEP + 9
         y += 8
-    return str(Figure(_WIDTH, y + 4, title, ". ".join(tallies), parts))
+    return figure(_WIDTH, y + 4, title, ". ".join(tallies), parts)
 
 
 def _column(trials: Sequence[Outcome], x: float, y: float) -> str:
@@ -387,7 +382,7 @@ def _tally(group: str, tasks: Sequence[Sequence[Outcome]]) -> str:
     )
 
 
-def label_bars(counts: Mapping[str, int], title: str = "Failed simulations by label") -> str:
+def label_bars(counts: Mapping[str, int]) -> str:
     """Draw a bar for each label that occurs, the most frequent first, with its number and share.
 
     A label such as ``agent: forbidden write`` has the colour of what stands before the colon.
@@ -395,10 +390,10 @@ def label_bars(counts: Mapping[str, int], title: str = "Failed simulations by la
     occurring = {label: count for label, count in counts.items() if count}
     if any(count < 0 for count in occurring.values()):
         raise ConfigurationError(f"counts of labels are 0 or more, not {dict(counts)}")
-    total = sum(occurring.values())
+    total, title = sum(occurring.values()), "Failed simulations by label"
     if not total:
-        words = svg.text(24, _BARS_TOP + 16, "No simulation failed.", "ink")
-        return str(Figure(_WIDTH, _BARS_TOP + 36, title, "No simulation failed.", [words]))
+        words = svg.text(24, _BARS_TOP + 16, _NO_FAILURE, "ink")
+        return figure(_WIDTH, _BARS_TOP + 36, title, _NO_FAILURE, [words])
     ordered = sorted(occurring.items(), key=lambda item: -item[1])
     kinds = list(dict.fromkeys(_label_kind(label) for label, _ in ordered))
     across = Scale((0, ordered[0][1]), (_BARS_LEFT, _BARS_RIGHT))
@@ -408,7 +403,7 @@ def label_bars(counts: Mapping[str, int], title: str = "Failed simulations by la
         parts += _bar(label, count, total, _BARS_TOP + row * _ROW, across, series)
     description = ", ".join(f"{label}: {count}" for label, count in ordered)
     height = _BARS_TOP + len(ordered) * _ROW + 14
-    return str(Figure(_WIDTH, height, f"{title} ({total})", description, parts))
+    return figure(_WIDTH, height, f"{title} ({total})", description, parts)
 
 
 def _label_kind(label: str) -> str:

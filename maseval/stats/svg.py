@@ -36,27 +36,18 @@ SERIES = 6
 DASHES = ("", "7 4", "2 3", "9 3 2 3", "12 4", "4 2")
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A drawing; ``parts`` are SVG elements, ``description`` is for people who cannot see it."""
-
-    width: float
-    height: float
-    title: str
-    description: str
-    parts: Sequence[str]
-
-    def __str__(self) -> str:
-        body = "\n".join(self.parts)
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="maseval-plot" role="img" '
-            f'viewBox="0 0 {self.width:g} {self.height:g}" width="{self.width:g}" '
-            f'height="{self.height:g}" font-family="{escape(FONT)}" font-size="12">\n'
-            f"<title>{escape(self.title)}</title>\n<desc>{escape(self.description)}</desc>\n"
-            f"<style>{_style()}</style>\n"
-            f'<rect class="ground" width="100%" height="100%" rx="6"/>\n'
-            f"{text(24, 28, self.title, 'ink', size=15, bold=True)}\n{body}\n</svg>\n"
-        )
+def figure(width: float, height: float, title: str, description: str, parts: Iterable[str]) -> str:
+    """Return a drawing of SVG elements; ``description`` is for people who cannot see it."""
+    body = "\n".join(parts)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="maseval-plot" role="img" '
+        f'viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
+        f'height="{height:g}" font-family="{escape(FONT)}" font-size="12">\n'
+        f"<title>{escape(title)}</title>\n<desc>{escape(description)}</desc>\n"
+        f"<style>{_style()}</style>\n"
+        f'<rect class="ground" width="100%" height="100%" rx="6"/>\n'
+        f"{text(24, 28, title, 'ink', size=15, bold=True)}\n{body}\n</svg>\n"
+    )
 
 
 @dataclass(frozen=True)
@@ -181,20 +172,18 @@ def shorten(words: str, length: int) -> str:
 
 
 def _style() -> str:
-    # The plain colour comes first, for programs that do not know custom properties.
-    rules = [_scheme(0, ".maseval-plot")]
-    rules.append(f"@media(prefers-color-scheme:dark){{{_scheme(1, '.maseval-plot')}}}")
-    rules += [
-        _scheme(shade, f':root[data-theme="{theme}"] .maseval-plot')
-        for shade, theme in enumerate(("light", "dark"))
+    rules = [
+        ".maseval-plot{max-width:100%;height:auto;color-scheme:light dark}",
+        *(
+            f':root[data-theme="{theme}"] .maseval-plot{{color-scheme:{theme}}}'
+            for theme in ("light", "dark")
+        ),
     ]
-    rules.append(".maseval-plot{max-width:100%;height:auto}")
-    for name, (light, _) in _COLOURS.items():
-        rules.append(f".maseval-plot .{name}{{fill:{light};fill:var(--{name})}}")
-        rules.append(f".maseval-plot .{name}.line{{fill:none;stroke:{light};stroke:var(--{name})}}")
+    for name, (light, dark) in _COLOURS.items():
+        # The plain colour comes first, for programs that do not know custom properties.
+        chosen = f"var(--plot-{name},light-dark({light},{dark}))"
+        rules += [
+            f".maseval-plot .{name}{{fill:{light};fill:{chosen}}}",
+            f".maseval-plot .{name}.line{{fill:none;stroke:{light};stroke:{chosen}}}",
+        ]
     return "".join(rules)
-
-
-def _scheme(shade: int, selector: str) -> str:
-    names = (f"--{name}:var(--plot-{name},{pair[shade]})" for name, pair in _COLOURS.items())
-    return f"{selector}{{{';'.join(names)}}}"

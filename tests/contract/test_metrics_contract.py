@@ -6,8 +6,12 @@ from typing import Any
 
 import pytest
 
-from maseval.benchmark.tau2.metrics import compute_metrics, pass_hat_k
-from maseval.benchmark.tau2.run_metrics import by_convention, compute_run_metrics
+from maseval.benchmark.tau2.metrics import (
+    by_convention,
+    compute_metrics,
+    compute_run_metrics,
+    pass_hat_k,
+)
 from maseval.core.outcome import is_successful
 from tests.contract.replay import records
 

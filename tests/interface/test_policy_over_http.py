@@ -41,42 +41,6 @@ def model_of(server, model_id=None, **limits):
     )
 
 
-def test_a_stormy_provider_is_waited_out(server):
-    server.will(
-        refusal(429),
-        refusal(429, **{"Retry-After": "0.2"}),
-        refusal(500),
-        Reply({}, drop=True),
-        Reply("no JSON"),
-        HELLO,
-    )
-    model = model_of(server)
-
-    assert model.generate("hi") == "Hello"
-    assert [entry.get("error_type") for entry in model.logs] == [
-        "RateLimitError",
-        "RateLimitError",
-        "OverloadedError",
-        "ProviderConnectionError",
-        "MalformedResponseError",
-        None,
-    ]
-    assert model.logs[2]["waited_seconds"] >= 0.2
-    assert len(server.requests) == 6
-    assert all(request.body == server.requests[0].body for request in server.requests)
-    assert model.gather_usage().total_tokens == 120
-
-
-def test_a_request_that_takes_too_long_is_made_again(server):
-    # A busy machine may be late with the others too.
-    server.will(Reply(HELLO, delay=600), *[HELLO] * 50)
-    model = model_of(server, max_attempts=50)
-
-    assert model.generate("hi", {"timeout": 2}) == "Hello"
-    assert model.logs[0]["error_type"] == "ProviderTimeoutError"
-    assert model.logs[-1]["status"] == "success"
-
-
 @pytest.mark.parametrize(
     ("status", "message", "kind"),
     [

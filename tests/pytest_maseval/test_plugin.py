@@ -16,12 +16,11 @@ import pytest_maseval.evaluation  # noqa: F401
 pytest_plugins = "pytester"
 
 PAGE = Path(__file__).parents[2] / "docs" / "pytest.md"
+TASKS = "domain='library', tasks=['first_waiver', 'renewal_somebody_waits'], "
 SUITE = """
     import pytest
 
-    TASKS = ["first_waiver", "renewal_somebody_waits"]
-
-    @pytest.mark.maseval(domain="library", tasks=TASKS, {options})
+    @pytest.mark.maseval({options})
     def test_agent(maseval):
         {body}
 """
@@ -33,16 +32,20 @@ def light(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:langsmith_plugin")
 
 
-def outcome_of(
-    pytester: pytest.Pytester, body: str, *arguments: str, options: str = "at_least=0.8"
-) -> pytest.RunResult:
-    pytester.makepyfile(SUITE.format(body=body, options=options))
+def outcome(pytester: pytest.Pytester, suite: str, *arguments: str) -> pytest.RunResult:
+    pytester.makepyfile(suite)
     return pytester.runpytest_inprocess("-p", "no:cacheprovider", *arguments)
+
+
+def outcome_of(
+    pytester: pytest.Pytester, body: str, *arguments: str, options: str = TASKS + "at_least=0.8"
+) -> pytest.RunResult:
+    return outcome(pytester, SUITE.format(body=body, options=options), *arguments)
 
 
 def test_an_agent_that_passes_everything_meets_the_rate_of_one(pytester: pytest.Pytester) -> None:
     body = "assert maseval.check('gold').pass_1 == 1"
-    result = outcome_of(pytester, body, options="at_least=1")
+    result = outcome_of(pytester, body, options=TASKS + "at_least=1")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["*pass^1 100.0%*at least 100.0%: reached"])
 
@@ -52,8 +55,7 @@ def test_what_cannot_be_decided_fails_with_what_would_decide_it(
     pytester: pytest.Pytester, tasks: int, trials: int, at_least: float
 ) -> None:
     options = f"domain='library', num_tasks={tasks}, trials={trials}, at_least={at_least}"
-    pytester.makepyfile(
-        f"""
+    suite = f"""
         import pytest
 
         @pytest.mark.maseval({options})
@@ -64,8 +66,7 @@ def test_what_cannot_be_decided_fails_with_what_would_decide_it(
         def test_of_an_author_who_says_otherwise(maseval):
             maseval.check("noop")
         """
-    )
-    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result = outcome(pytester, suite)
     result.assert_outcomes(failed=1, passed=1)
     result.stdout.fnmatch_lines(
         ["*pass^1 0.0%*: not decided; *would decide it*", "allow_undecided=True *"]
@@ -73,22 +74,15 @@ def test_what_cannot_be_decided_fails_with_what_would_decide_it(
 
 
 def test_an_agent_shown_to_miss_the_rate_fails_its_test(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
-        """
-        import pytest
-
-        @pytest.mark.maseval(domain="library", at_least=0.9)
-        def test_agent(maseval):
-            maseval.check("noop")
-        """
-    )
-    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    options = "domain='library', at_least=0.9"
+    result = outcome_of(pytester, "maseval.check('noop')", options=options)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*pass^1 0.0%*at least 90.0%: missed", "maseval show *"])
 
 
 def test_one_bad_trial_does_not_fail_a_test(pytester: pytest.Pytester) -> None:
     options = "at_least=0.6, agent_args={'error_rate': 0.5}, seed=3, trials=3, allow_undecided=True"
+    options = TASKS + options
     result = outcome_of(pytester, "print(maseval.check('noisy').pass_1)", "-s", options=options)
     result.assert_outcomes(passed=1)
     result.stdout.no_fnmatch_line("1.0")
@@ -96,8 +90,7 @@ def test_one_bad_trial_does_not_fail_a_test(pytester: pytest.Pytester) -> None:
 
 
 def test_an_agent_may_be_a_function_of_the_test_module(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
-        """
+    suite = """
         import pytest
 
         def silent(brief):
@@ -107,14 +100,12 @@ def test_an_agent_may_be_a_function_of_the_test_module(pytester: pytest.Pytester
         def test_agent(maseval):
             assert maseval.run(silent).pass_1 == 0
         """
-    )
-    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result = outcome(pytester, suite)
     result.assert_outcomes(passed=1)
 
 
 def test_what_cannot_be_evaluated_is_not_called_a_bad_agent(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
-        """
+    suite = """
         import pytest
         from maseval.core.provider_errors import OverloadedError
 
@@ -125,8 +116,7 @@ def test_what_cannot_be_evaluated_is_not_called_a_bad_agent(pytester: pytest.Pyt
         def test_agent(maseval):
             maseval.check(broken)
         """
-    )
-    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result = outcome(pytester, suite)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         ["the agent could not be evaluated: 1 of 1 *no route to the model*"]
@@ -134,8 +124,7 @@ def test_what_cannot_be_evaluated_is_not_called_a_bad_agent(pytester: pytest.Pyt
 
 
 def test_the_marks_of_a_class_and_of_its_test_are_put_together(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
-        """
+    suite = """
         import pytest
 
         @pytest.mark.maseval(domain="library", tasks=["first_waiver"], trials=3)
@@ -144,8 +133,7 @@ def test_the_marks_of_a_class_and_of_its_test_are_put_together(pytester: pytest.
             def test_agent(self, maseval):
                 assert maseval.run("gold").result.summary.overall.recorded == 2
         """
-    )
-    pytester.runpytest_inprocess("-p", "no:cacheprovider").assert_outcomes(passed=1)
+    outcome(pytester, suite).assert_outcomes(passed=1)
 
 
 @pytest.mark.parametrize(
@@ -164,16 +152,7 @@ def test_the_marks_of_a_class_and_of_its_test_are_put_together(pytester: pytest.
 def test_a_wrong_mark_says_what_is_wrong(
     pytester: pytest.Pytester, mark: str, message: str
 ) -> None:
-    pytester.makepyfile(
-        f"""
-        import pytest
-
-        @pytest.mark.maseval({mark})
-        def test_agent(maseval):
-            maseval.check("gold")
-        """
-    )
-    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--maseval-runs", "kept")
+    result = outcome_of(pytester, "maseval.check('gold')", "--maseval-runs", "kept", options=mark)
     assert result.ret == 1
     result.stdout.fnmatch_lines([message])
     assert not Path(pytester.path, "kept").exists()
@@ -181,29 +160,26 @@ def test_a_wrong_mark_says_what_is_wrong(
 
 def test_a_call_may_ask_for_something_else_than_its_mark(pytester: pytest.Pytester) -> None:
     body = "maseval.check('noop', tasks='first_waiver', at_least=0)"
-    result = outcome_of(pytester, body, options="at_least=1, trials=20")
+    result = outcome_of(pytester, body, options=TASKS + "at_least=1, trials=20")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["*0 of 20 simulations, tasks: 1"])
 
 
 def test_a_marked_test_that_evaluates_nothing_fails(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
-        """
+    suite = """
         import pytest
 
         @pytest.mark.maseval(domain="library", at_least=0.9)
         def test_agent():
             pass
         """
-    )
-    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result = outcome(pytester, suite)
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*let it take the fixture*"])
 
 
 def test_tests_whose_names_look_alike_keep_runs_of_their_own(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
-        """
+    suite = """
         import pytest
 
         @pytest.mark.parametrize("how", ["a/b", "a-b", "x" * 99])
@@ -213,15 +189,13 @@ def test_tests_whose_names_look_alike_keep_runs_of_their_own(pytester: pytest.Py
         def test_agent(maseval, how, why, who):
             assert maseval.run("gold").result.ran == 1
         """
-    )
-    options = ("-p", "no:cacheprovider", "--maseval-runs", "kept")
-    pytester.runpytest_inprocess(*options).assert_outcomes(passed=3)
+    outcome(pytester, suite, "--maseval-runs", "kept").assert_outcomes(passed=3)
 
 
 def test_kept_runs_are_resumed(pytester: pytest.Pytester) -> None:
     body = "print('ran', maseval.check('gold').result.ran)"
     first, again = (
-        outcome_of(pytester, body, "-s", "--maseval-runs", "kept", options="at_least=1")
+        outcome_of(pytester, body, "-s", "--maseval-runs", "kept", options=TASKS + "at_least=1")
         for _ in range(2)
     )
     first.stdout.fnmatch_lines(["*ran 2*"])
@@ -230,7 +204,7 @@ def test_kept_runs_are_resumed(pytester: pytest.Pytester) -> None:
 
 
 def test_evaluations_of_parallel_workers_are_all_listed(pytester: pytest.Pytester) -> None:
-    result = outcome_of(pytester, "maseval.check('gold')", "-n", "1", options="at_least=1")
+    result = outcome_of(pytester, "maseval.check('gold')", "-n", "1", options=TASKS + "at_least=1")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["*pass^1 100.0%*"])
 

@@ -103,17 +103,6 @@ def test_a_stream_of_tool_calls(player):
     assert usage is None
 
 
-def test_the_librarys_own_way_of_putting_a_stream_together(player):
-    with (
-        client(player) as asking,
-        asking.chat.completions.stream(model="m", messages=said("go"), tools=TOOLS) as stream,
-    ):
-        message = stream.get_final_completion().choices[0].message
-
-    assert message.content == "One moment."
-    assert [call.function.name for call in message.tool_calls] == ["look", "go"]
-
-
 def test_an_event_loop(player):
     async def ask_all():
         async with async_client(player) as asking:
@@ -158,12 +147,3 @@ def test_a_rate_limit_of_the_provider_is_waited_for_by_the_client(tmp_path, upst
 
     assert heard.choices[0].message.content == "ok" and server.recorded == 1
     assert len(upstream.bodies) == 2
-
-
-def test_another_api_says_what_is_served(player):
-    import openai
-
-    with client(player) as asking, pytest.raises(openai.NotFoundError, match="chat completions"):
-        asking.responses.create(model="m", input="hello")
-    with client(player) as asking, pytest.raises(openai.NotFoundError, match="chat completions"):
-        asking.embeddings.create(model="m", input="hello")

@@ -197,29 +197,6 @@ def test_pages_of_the_web_may_not_spend_somebodys_money(server, origin, status):
     assert ask(server.url, asking("hi"), Origin=origin).status == status
 
 
-def test_fifty_clients_at_once():
-    together = threading.Barrier(50)
-
-    def slow(request, headers):
-        together.wait(60)
-        return echo(request, headers)
-
-    heard = []
-    with ChatServer(slow) as server:
-        threads = [
-            threading.Thread(
-                target=lambda n=n: heard.append(ask(server.url, asking(str(n))).content)
-            )
-            for n in range(50)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-
-    assert sorted(map(int, heard)) == list(range(50))
-
-
 def test_a_client_that_hangs_up_disturbs_nobody(server, capsys):
     for sent in (
         b"POST /v1/chat",
@@ -301,15 +278,3 @@ def test_closing_does_not_wait_for_an_answer_that_takes_long():
 
     assert len(failed) == 1 and answered == []
     wait.set()
-
-
-def test_serving_in_a_thread_of_ones_own_ends_when_another_closes_it():
-    server = ChatServer(echo)
-    serving = threading.Thread(target=server.serve)
-    serving.start()
-    assert ask(server.url, asking("hi")).content == "hi"
-
-    server.close()
-    serving.join(60)
-
-    assert not serving.is_alive()

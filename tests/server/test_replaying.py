@@ -7,7 +7,6 @@ from collections import Counter
 import pytest
 
 from maseval.core.answer_cache import answer_cache
-from maseval.core.exceptions import ConfigurationError
 from maseval.server import ReplayServer
 from maseval.server.replaying import canonical
 from tests.server.provider import ask, asking, saying
@@ -97,28 +96,9 @@ def test_a_damaged_answer_is_not_played(recorded):
         assert ask(server.url, asking("a")).error["code"] == "not_recorded"
 
 
-def test_every_request_is_reported(recorded):
-    told = []
-
-    with ReplayServer(recorded((asking("a"), saying("1"))), on_request=told.append) as server:
-        ask(server.url, asking("a"))
-        ask(server.url, asking("b"))
-
-    assert [each[:3] for each in told] == [("played", "m", 1), ("missed", "m", 1)]
-    assert "record it" in told[1].words
-
-
 def test_a_request_that_is_no_json_is_refused(recorded):
     with ReplayServer(recorded()) as server:
         assert ask(server.url, asking("a", seed=float("nan"))).status == 400
-
-
-@pytest.mark.parametrize("options", [{"record": True}, {"upstream": "http://localhost:1/v1"}])
-def test_recording_and_an_upstream_come_together(tmp_path, options):
-    with pytest.raises(ConfigurationError, match="give both or neither"):
-        ReplayServer(tmp_path / "answers", **options)
-
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,9 @@
 import pytest
 
 from maseval.stats.intervals import mean_interval
-from maseval.stats.summary import estimate
+from maseval.stats.summary import estimate, summarise
 from maseval.stats.trials import Trials
+from tests.stats.made_up import run
 
 TASKS = [Trials(4, 4), Trials(4, 2), Trials(4, 0), Trials(4, 3)]
 
@@ -34,7 +35,10 @@ def test_one_task_has_the_interval_of_its_trials():
     span = mean_interval([1.0] * 4 + [0.0])
 
     assert (found.value, found.low, found.high) == (0.8, span.low, span.high)
+    assert found.rerun is not None
     assert found.interval.method == "exact, trials of one task"
+    words = summarise(run([3])).interval_in_words
+    assert words == "95% CI, exact, trials of one task."
 
 
 @pytest.mark.parametrize("measure", ["pass^k", "pass@k"])
@@ -50,15 +54,3 @@ def test_there_is_no_value_where_some_task_has_fewer_than_k_trials():
     assert estimate([Trials(4, 4), Trials(2, 2)], k=2).value == 1.0
     assert estimate([Trials(4, 4), Trials(2, 2)], k=3).value is None
     assert estimate([]).value is None
-
-
-def test_a_task_without_trials_is_left_out_of_the_value_and_stays_in_the_bounds():
-    found = estimate([Trials(2, 1), Trials(0, 0)], planned=[2, 2])
-
-    assert (found.value, found.bounds) == (0.5, (0.25, 0.75))
-
-
-def test_bounds_are_what_the_missing_trials_can_still_make_of_the_value():
-    assert estimate([Trials(3, 2)], planned=[4]).bounds == (0.5, 0.75)
-    assert estimate([Trials(3, 2)], k=2, planned=[4]).bounds == pytest.approx((1 / 6, 1 / 2))
-    assert estimate([Trials(3, 2)], planned=[3]).bounds is None

@@ -14,7 +14,7 @@ from maseval.stats.forecast import (
     observed_tasks,
     stated_tasks,
 )
-from maseval.stats.planning import Pairs, reach
+from maseval.stats.planning import Pairs
 from maseval.stats.trials import Trials
 from tests.stats.made_up import rng
 
@@ -120,9 +120,3 @@ def test_two_runs_tell_how_much_systems_differ_by_task():
 def test_what_cannot_be_is_refused_with_the_value(wrong, words):
     with pytest.raises(ConfigurationError, match=words):
         wrong()
-
-
-def test_the_reach_is_shared_with_finished_comparisons():
-    about = TaskSet(100, 0.5, 0.2, 0.05)
-
-    assert forecast(about).rows[0].detectable == pytest.approx(reach(0.95) * math.sqrt(0.4 / 100))

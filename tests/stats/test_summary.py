@@ -59,15 +59,6 @@ def test_groups_come_first_and_all_tasks_last():
     assert [group.group for group in summarise(run([1, 2])).groups] == ["shop"]
 
 
-def test_one_task_has_an_interval_over_its_trials():
-    found = summarise(run([3]))
-    first = found.overall.estimate("pass^k", 1)
-
-    assert (first.value, first.interval.method) == (0.75, "exact, trials of one task")
-    assert first.rerun is not None
-    assert found.interval_in_words == "95% CI, exact, trials of one task."
-
-
 @pytest.mark.parametrize(("trials", "k"), [(1, 1), (3, 2), (4, 3), (4, 4)])
 def test_less_than_twice_k_trials_have_no_interval_for_a_rerun(trials, k):
     found = summarise(run([1, 0, 1], trials=trials)).overall.estimate("pass^k", k)

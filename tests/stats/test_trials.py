@@ -6,7 +6,7 @@ from itertools import combinations
 import pytest
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import Outcome, TaskKey
+from maseval.core.outcome import Outcome
 from maseval.stats.trials import (
     Trials,
     by_task,
@@ -57,13 +57,6 @@ def test_every_task_counts_once_however_many_trials_it_has():
 
     assert mean_over_tasks(tasks, "pass^k", 1) == 0.625
     assert mean_over_tasks(tasks[1:], "pass@k", 2) == 1 - 15 / 28
-
-
-def test_an_excluded_trial_does_not_count_and_its_task_stays():
-    outcomes = [Outcome("", "1", 0, None, reason="user: empty turns"), Outcome("", "1", 1, True)]
-
-    assert by_task(outcomes) == {TaskKey("", "1"): Trials(1, 1)}
-    assert by_task(outcomes[:1]) == {TaskKey("", "1"): Trials(0, 0)}
 
 
 def test_the_same_trial_twice_is_refused():

@@ -8,6 +8,7 @@ every command and page finds them out once.
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
@@ -16,7 +17,9 @@ from itertools import repeat
 from typing import Any, Literal, NamedTuple, cast
 
 from maseval.app.benchmarks import OnProgress, support_for
-from maseval.app.results.explained import VerdictExplanation, count_causes, misfit
+from maseval.app.results.explained import VerdictExplanation, cause_in, misfit
+from maseval.app.results.results import RunSummary, run_summary
+from maseval.app.results.users import users_note
 from maseval.app.results.variants import VariantScore, variant_scores
 from maseval.core.exceptions import MASEvalError
 from maseval.core.finding import Finding, read_findings
@@ -34,6 +37,7 @@ from maseval.runs.verdict_check import (
     VerdictChecker,
     doubt_in,
 )
+from maseval.stats.summary import Summary
 
 FindingPart = Literal["line", "verdict", "findings", "explanation", "title", "calls", "timeline"]
 LINE: tuple[FindingPart, ...] = ("line",)
@@ -344,7 +348,8 @@ class RunFindings:
     @property
     def causes(self) -> dict[str, int]:
         """The number of failures by who failed and how, the most frequent first."""
-        return count_causes(self.findings.values())
+        causes = filter(None, map(cause_in, self.findings.values()))
+        return dict(Counter(each.name for each in causes).most_common())
 
     @property
     def passes(self) -> set[Simulation]:
@@ -356,6 +361,17 @@ class RunFindings:
         """The official number, and those beside it that the findings give."""
         variants = support_for(self.folder).variants(self.folder) if self.findings else ()
         return variant_scores(self.lines, self.findings, variants, self.folder.planned)
+
+    @property
+    def users(self) -> str | None:
+        """A sentence on how the simulated users did; None if none was checked."""
+        model = support_for(self.folder).user_model(self.folder.config.values)
+        return users_note(self.lines, self.findings, model)
+
+    def summarise(self, found: Summary | None = None) -> RunSummary:
+        """Return the numbers of the run; ``found`` saves summarising it again."""
+        conventions = support_for(self.folder).conventions(self.folder, self.lines)
+        return run_summary(self.lines, self.folder.planned, conventions, self.folder.config, found)
 
 
 def examine_run(

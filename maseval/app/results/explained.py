@@ -1,6 +1,5 @@
 """Findings in words: as sections for the terminal and for pages, and as names to filter by."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -66,12 +65,6 @@ _TITLES: Mapping[Source, str] = {
 def cause_in(findings: Iterable[Finding]) -> Finding | None:
     """Return the finding that says who failed; None if there is none."""
     return next((each for each in findings if each.source == "cause"), None)
-
-
-def count_causes(found: Iterable[Iterable[Finding]]) -> dict[str, int]:
-    """Count the simulations that failed by who failed and how, the most frequent first."""
-    causes = filter(None, map(cause_in, found))
-    return dict(Counter(each.name for each in causes).most_common())
 
 
 def names_of(findings: Iterable[Finding]) -> list[str]:

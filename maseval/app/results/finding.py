@@ -6,8 +6,7 @@ A task with a long id has short names: a part of the id, or the number in the li
 import difflib
 import os
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from maseval.app.benchmarks import OnProgress, read_results, warn_once
@@ -119,24 +118,18 @@ def open_recording(
     return read_results(found, lambda each: each.recording(found, scoring, on_progress))
 
 
-def task_named(name: str, simulations: Iterable[Simulation]) -> TaskKey:
-    """Return the one task that ``name`` means: an id, a number in the list, or a part of an id."""
-    tasks = [one.task for one in simulations]
-    found = tasks_called(name, tasks)
-    if len(found) == 1:
-        return found[0]
-    words = why_not_one(name, found, tasks)
-    raise ConfigurationError(words if found else f"the run has no task {name!r}; {words}")
-
-
 def trials_named(
     name: str, planned: Iterable[Simulation], recorded: Iterable[Simulation], path: Path
 ) -> list[Simulation]:
-    """Return all recorded trials of a task, in order."""
-    task = task_named(name, planned)
-    found = [one for one in recorded if one.task == task]
+    """Return all recorded trials, in order, of the one task that ``name`` means."""
+    tasks = [one.task for one in planned]
+    meant = tasks_called(name, tasks)
+    if len(meant) != 1:
+        words = why_not_one(name, meant, tasks)
+        raise ConfigurationError(words if meant else f"the run has no task {name!r}; {words}")
+    found = [one for one in recorded if one.task == meant[0]]
     if not found:
-        raise ConfigurationError(f"no trial of {task} is finished in {path}")
+        raise ConfigurationError(f"no trial of {meant[0]} is finished in {path}")
     return sorted(found, key=lambda one: one.trial)
 
 
@@ -164,8 +157,15 @@ def tasks_called(name: str, tasks: Iterable[TaskKey]) -> list[TaskKey]:
     domain, slash, rest = name.partition("/")
     if slash and any(task.domain == domain for task in every):
         every, name = [task for task in every if task.domain == domain], rest
-    rules = (_exactly, _by_number) if name.isdecimal() else (_exactly, _beginning, _containing)
-    return next((found for rule in rules if (found := rule(name, every))), [])
+    if found := [task for task in every if task.task_id == name]:
+        return found
+    if name.isdecimal():
+        return _by_number(int(name), every)
+    wanted, ids = name.casefold(), {task: task.task_id.casefold() for task in every}
+    if not wanted:
+        return []
+    first = [task for task in every if ids[task].startswith(wanted)]
+    return first or [task for task in every if wanted in ids[task]]
 
 
 def list_names(names: Iterable[str], tasks: Iterable[TaskKey]) -> list[str]:
@@ -189,32 +189,11 @@ def _numbers_in(text: str) -> Iterator[int]:
         yield from range(int(first), int(last or first) + 1)
 
 
-def _exactly(name: str, tasks: Sequence[TaskKey]) -> list[TaskKey]:
-    return [task for task in tasks if task.task_id == name]
-
-
-def _by_number(name: str, tasks: Sequence[TaskKey]) -> list[TaskKey]:
-    met: Counter[str] = Counter()
-    found = []
+def _by_number(number: int, tasks: Sequence[TaskKey]) -> list[TaskKey]:
+    domains: dict[str, list[TaskKey]] = {}
     for task in tasks:
-        if met[task.domain] == int(name):
-            found.append(task)
-        met[task.domain] += 1
-    return found
-
-
-def _by_text(
-    fits: Callable[[str, str], bool],
-) -> Callable[[str, Sequence[TaskKey]], list[TaskKey]]:
-    def rule(name: str, tasks: Sequence[TaskKey]) -> list[TaskKey]:
-        wanted = name.casefold()
-        return [task for task in tasks if name and fits(task.task_id.casefold(), wanted)]
-
-    return rule
-
-
-_beginning = _by_text(str.startswith)
-_containing = _by_text(str.__contains__)
+        domains.setdefault(task.domain, []).append(task)
+    return [mine[number] for mine in domains.values() if number < len(mine)]
 
 
 def why_not_one(name: str, found: Sequence[TaskKey], tasks: Iterable[TaskKey]) -> str:
@@ -225,21 +204,16 @@ def why_not_one(name: str, found: Sequence[TaskKey], tasks: Iterable[TaskKey]) -
     if found:
         return f"{name!r} may be any of {len(found)} tasks: {_some(found)}; write more of the id"
     every = list(dict.fromkeys(tasks))
-    alike = _alike(name, every)
-    return f"did you mean {_some(alike)}?" if alike else f"there are {_some(every)}"
-
-
-def _alike(name: str, tasks: Sequence[TaskKey]) -> list[TaskKey]:
+    # An id like ``[topic]first|second[persona]`` is made of words.
+    parts = {
+        part: task
+        for task in reversed(every)
+        for part in (task.task_id.casefold(), *re.split(r"[\[\]|]", task.task_id.casefold()))
+    }
     wanted = name.rpartition("/")[2].casefold()
-    parts = {part: task for task in reversed(tasks) for part in _parts(task.task_id)}
     close = difflib.get_close_matches(wanted, parts, n=_SHOWN, cutoff=0.6)
-    return list(dict.fromkeys(parts[part] for part in close))
-
-
-def _parts(task_id: str) -> list[str]:
-    """Return an id, and the words that one like ``[topic]first|second[persona]`` is made of."""
-    whole = task_id.casefold()
-    return [whole, *whole.replace("[", "|").replace("]", "|").split("|")]
+    alike = list(dict.fromkeys(parts[part] for part in close))
+    return f"did you mean {_some(alike)}?" if alike else f"there are {_some(every)}"
 
 
 def _some(tasks: Sequence[TaskKey]) -> str:

@@ -18,7 +18,6 @@ from maseval.app.benchmarks import (
     ExportedPath,
     OnProgress,
     all_support,
-    support_for,
     support_that_answers,
 )
 from maseval.app.results.examined import FINDINGS, examine_run
@@ -307,17 +306,12 @@ def users(
         folder = open_recording(file, options)
         support = support_that_answers(folder, "findings")
         found.looked_for = found.looked_for or support.user_faults()
-        return _users(folder, on_progress)
+        run = examine_run(folder, FINDINGS, on_progress)
+        played = played_users(run.lines, run.findings, support.user_model(folder.config.values))
+        return UsersOfRun(folder.path, played, notes_on(folder))
 
     found.add_files(files, read)
     return found
-
-
-def _users(folder: Recording, on_progress: OnProgress | None) -> UsersOfRun:
-    found = examine_run(folder, FINDINGS, on_progress)
-    model = support_for(folder).user_model(folder.config.values)
-    played = played_users(found.lines, found.findings, model)
-    return UsersOfRun(folder.path, played, notes_on(folder))
 
 
 def score(files: Files, **options: Any) -> Any:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack, cast
+from typing import Any, Unpack, cast
 
 from maseval.app.benchmarks import OnProgress, support_for
 from maseval.app.comparing.compare import compare
@@ -20,20 +20,16 @@ from maseval.app.results.recording import (
     resume_note,
     warnings_on,
 )
-from maseval.app.results.results import run_summary
-from maseval.app.results.users import users_note
-from maseval.app.results.variants import variant_notes, variant_rows, variant_scores
+from maseval.app.results.variants import variant_notes, variant_rows
 from maseval.core.callbacks import read_reports
 from maseval.core.engine.process import rare_garbage_collection
 from maseval.core.exceptions import NotRunError
-from maseval.core.finding import Finding
 from maseval.core.outcome import Outcome, RecordedReport, Simulation, TaskKey
 from maseval.core.recorded import entries
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.words import count_of, text_or_none
 from maseval.report import write_report
-from maseval.report.page import TimelineOf
 from maseval.runs.annotations import remarks_by_simulation
 from maseval.runs.config import mark_of
 from maseval.runs.recording import ReadOnce, Recording, unrecorded_trials
@@ -74,16 +70,18 @@ def report(
         for each in recordings:
             warn_of_damage(each)
         opened = [ReadOnce(each) for each in recordings]
-        sources = [_diagnose(each, explain, on_progress) for each in opened]
+        reasons = REASONS if explain else ()
+        found = [examine_run(each, reasons, on_progress, timelines=True) for each in opened]
+        runs: dict[str | None, RunFindings] = {None: found[0]}
         summary, plots, compared = None, list[str](), None
         if others:
-            found = compare(names, options=options, explain=explain)
-            compared = document_of(found)
-            sources = [each._replace(name=n) for each, n in zip(sources, found.runs, strict=True)]
+            comparison = compare(names, options=options, explain=explain)
+            compared = document_of(comparison)
+            runs = dict(zip(comparison.runs, found, strict=True))
         else:
-            summary, plots = _summarise(sources[0])
+            summary, plots = _summarise(found[0])
         return write_report(
-            (each for one in sources for each in _page_reports(one)),
+            (each for name, one in runs.items() for each in _page_reports(one, name)),
             output or beside(opened[0], "comparison.html" if others else "report.html"),
             title=title or _title(opened),
             summary=summary,
@@ -91,16 +89,19 @@ def report(
             findings={
                 k: v for each in opened for k, v in support_for(each).task_findings(each).items()
             },
-            facts=_facts(sources),
+            facts=_facts(runs),
             compared=compared,
-            timeline=_timelines(sources),
+            # The report on the page names its run.
+            timeline=lambda shown: runs[text_or_none(shown.get("run"))].timelines.get(
+                Simulation.of(cast(Report, shown))
+            ),
             policies=_policies(opened),
-            unrecorded={} if others else _unrecorded(sources[0].found),
+            unrecorded={} if others else _unrecorded(found[0]),
         )
 
 
 def _unrecorded(found: RunFindings) -> Mapping[TaskKey, Sequence[str]]:
-    failed = (TaskKey(*line.simulation[:2]) for line in found.lines if line.passed is False)
+    failed = (line.key for line in found.lines if line.passed is False)
     return unrecorded_trials(found.folder, failed)
 
 
@@ -113,52 +114,28 @@ def _policies(opened: Sequence[Recording]) -> Mapping[str, Iterable[str]]:
     return found
 
 
-def _timelines(sources: Sequence["_Source"]) -> TimelineOf:
-    """Return what finds the timeline of a simulation, in the run that its report names."""
-    found = {one.name: one.found.timelines for one in sources}
-    return lambda shown: found[text_or_none(shown.get("run"))].get(
-        Simulation.of(cast(Report, shown))
-    )
-
-
 def _title(opened: Sequence[Recording]) -> str:
     names = list(map(name_of, opened))
     listed = ", ".join(names[:-1]) + " and " * (len(names) > 1) + names[-1]
     return listed if len(names) < 4 else count_of(len(names), "run")
 
 
-def _facts(sources: Sequence["_Source"]) -> Iterator[tuple[str, str]]:
+def _facts(runs: Mapping[str | None, RunFindings]) -> Iterator[tuple[str, str]]:
     """Yield the facts of each run, with its name if there are several."""
-    for one in sources:
-        whose = "" if one.name is None else f" of {one.name}"
-        yield from (
-            (name + whose, value) for name, value in facts_of(one.found.folder.config.values)
-        )
+    for name, one in runs.items():
+        whose = "" if name is None else f" of {name}"
+        yield from ((fact + whose, value) for fact, value in facts_of(one.folder.config.values))
 
 
-class _Source(NamedTuple):
-    """A run with all that was found out about it, and its name if there are several."""
-
-    found: RunFindings
-    name: str | None = None
-
-
-def _diagnose(folder: Recording, explain: bool, on_progress: OnProgress | None) -> _Source:
-    reasons = REASONS if explain else ()
-    return _Source(examine_run(folder, reasons, on_progress, timelines=True))
-
-
-def _summarise(source: _Source) -> tuple[dict[str, Any], list[str]]:
-    found = source.found
-    folder, lines = found.folder, found.lines
-    summary = page_summary(folder, lines, found.unexplained, found.findings)
+def _summarise(found: RunFindings) -> tuple[dict[str, Any], list[str]]:
+    folder, summary = found.folder, page_summary(found)
     check, (_, unreadable) = found.check, remarks_by_simulation(folder.path)
     doubt = doubt_about(folder, check)
     obstacle = None if check is None else check.obstacle
     notes = [*filter(None, [obstacle, unreadable]), *summary["notes"]]
     summary["notes"] = [each for each in notes if not doubt or each not in doubt["reasons"]]
     summary["doubt"] = doubt
-    return summary, drawings(folder, lines)
+    return summary, drawings(folder, found.lines)
 
 
 def drawings(
@@ -184,36 +161,29 @@ def drawings(
     return [*drawn, pass_curves(curves)]
 
 
-def page_summary(
-    run: Recording,
-    lines: Sequence[Outcome],
-    unexplained: str | None,
-    findings: Mapping[Simulation, Sequence[Finding]],
-    found: Summary | None = None,
-) -> dict[str, Any]:
+def page_summary(run: RunFindings, found: Summary | None = None) -> dict[str, Any]:
     """Return the numbers of a run with their notes, as a page shows them.
 
-    Without ``findings`` there are no numbers beside the official one.
+    Without findings there are no numbers beside the official one.
     """
-    support = support_for(run)
-    conventions = support.conventions(run, lines)
-    numbers = run_summary(lines, run.planned, conventions, run.config, found)
+    numbers = run.summarise(found)
     summary = numbers.for_report()
-    resume = resume_note(run, numbers.overall.missing)
-    known = [*warnings_on(run.config.values), *notes_on(run)]
-    notes = [*known, *summary["notes"], *filter(None, [resume])]
-    summary["notes"] = [*notes, *([f"Note: {unexplained}"] if unexplained else [])]
-    if findings:
-        scores = variant_scores(lines, findings, support.variants(run), run.planned)
-        users = users_note(lines, findings, support.user_model(run.config.values))
-        summary["beside"] = variant_rows(scores)
-        summary["meaning"] += [*variant_notes(scores), *filter(None, [users])]
+    notes = [
+        *warnings_on(run.folder.config.values),
+        *notes_on(run.folder),
+        *summary["notes"],
+        resume_note(run.folder, numbers.overall.missing),
+        run.unexplained and f"Note: {run.unexplained}",
+    ]
+    summary["notes"] = [*filter(None, notes)]
+    if run.findings:
+        summary["beside"] = variant_rows(run.scores)
+        summary["meaning"] += [*variant_notes(run.scores), *filter(None, [run.users])]
     return summary
 
 
-def _page_reports(source: _Source) -> Iterator[Mapping[str, object]]:
+def _page_reports(found: RunFindings, name: str | None) -> Iterator[Mapping[str, object]]:
     """Yield the reports, each with its task's title and the findings about it."""
-    found = source.found
     support = support_for(found.folder)
     titles: dict[TaskKey, str | None] = {}
     remarks, _ = remarks_by_simulation(found.folder.path)
@@ -226,8 +196,8 @@ def _page_reports(source: _Source) -> Iterator[Mapping[str, object]]:
         shown = complete_report(each, titles[key], findings, explanation)
         if one in remarks:
             shown["remarks"] = [remark.to_dict() for remark in remarks[one]]
-        if source.name is not None:
-            shown["run"] = source.name
+        if name is not None:
+            shown["run"] = name
         differing = found.check.differing.get(one) if found.check else None
         if doubt := differing.doubt if differing else doubt_in(each):
             shown["doubt"] = doubt.text

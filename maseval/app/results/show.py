@@ -1,11 +1,11 @@
 """``maseval show``: a run, or one of its simulations, for a reader."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Unpack
+from typing import Unpack
 
-from maseval.app.benchmarks import OnProgress, support_for
+from maseval.app.benchmarks import OnProgress
 from maseval.app.results.examined import (
     FINDINGS,
     LINE,
@@ -19,8 +19,7 @@ from maseval.app.results.examined import (
 from maseval.app.results.explained import Section, VerdictExplanation, cause_in, sections_of
 from maseval.app.results.finding import open_recording, trial_numbered, trials_named, warn_of_damage
 from maseval.app.results.recording import notes_on
-from maseval.app.results.results import RunSummary, run_summary
-from maseval.app.results.users import users_note
+from maseval.app.results.results import RunSummary
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding
 from maseval.core.outcome import Outcome, RecordedReport, Simulation
@@ -36,6 +35,8 @@ from maseval.runs.live import WorkerHistory
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import doubt_in
 from maseval.stats.summary import Ks, summarise_run
+
+_Filter = Callable[[Outcome, Sequence[Finding]], bool]
 
 
 @dataclass(frozen=True)
@@ -176,62 +177,56 @@ def show(
             f"label is {label!r}, but findings come from explaining; leave out "
             "--no-explain (explain=False)"
         )
-    wanted = _Wanted(failed, domain, label)
+    words = (label or "").casefold()
+
+    def wanted(line: Outcome, findings: Sequence[Finding]) -> bool:
+        return (
+            (not failed or line.kind != "pass")
+            and domain in (None, line.domain)
+            and (not words or any(e.source == words or words in e.name for e in findings))
+        )
+
+    domains = list(dict.fromkeys(one.domain for one in folder.planned))
     if task is None:
+        if domain is not None and domain not in domains:
+            listed = ", ".join(domains)
+            raise ConfigurationError(f"{folder.path} has no domain {domain!r}; it has {listed}")
         return _run_view(folder, wanted, explain, on_progress, "all" if all_k else None)
     warn_of_damage(folder)
     planned = [one for one in folder.planned if domain in (None, one.domain)]
     trials = trials_named(task, planned, folder.recorded, folder.path)
     if trial is None:
-        chosen = _first_wanted(folder, trials, wanted)
+        chosen = _first_wanted(folder, trials, wanted, label)
     else:
         chosen = trial_numbered(trial, trials)
     return _simulation_view(folder, chosen, trials, explain)
 
 
-class _Wanted(NamedTuple):
-    """The filters that choose among the simulations of a run."""
-
-    failed: bool
-    domain: str | None
-    label: str | None
-
-    def includes(self, line: Outcome, findings: Sequence[Finding]) -> bool:
-        label = (self.label or "").casefold()
-        return (
-            (not self.failed or line.kind != "pass")
-            and self.domain in (None, line.domain)
-            and (not label or any(e.source == label or label in e.name for e in findings))
-        )
-
-
-def _first_wanted(folder: Recording, trials: Sequence[Simulation], wanted: _Wanted) -> Simulation:
-    run, parts = ExaminedRun(folder), (*LINE, *(FINDINGS if wanted.label else ()))
+def _first_wanted(
+    folder: Recording, trials: Sequence[Simulation], wanted: _Filter, label: str | None
+) -> Simulation:
+    run, parts = ExaminedRun(folder), (*LINE, *(FINDINGS if label else ()))
     for each in trials:
         found = run.examine(each, parts)
-        if found.line is not None and wanted.includes(found.line, found.findings):
+        if found.line is not None and wanted(found.line, found.findings):
             return each
     task = trials[0].task
     raise ConfigurationError(f"none of the {len(trials)} trials of {task} matches")
 
 
 def _run_view(
-    folder: Recording, wanted: _Wanted, explain: bool, on_progress: OnProgress | None, ks: Ks
+    folder: Recording, wanted: _Filter, explain: bool, on_progress: OnProgress | None, ks: Ks
 ) -> RunView:
-    if wanted.domain is not None and wanted.domain not in {one.domain for one in folder.planned}:
-        domains = ", ".join(dict.fromkeys(one.domain for one in folder.planned))
-        raise ConfigurationError(f"{folder.path} has no domain {wanted.domain!r}; it has {domains}")
     found = examine_run(folder, FINDINGS if explain else (), on_progress)
     folder, lines, findings = found.folder, found.lines, found.findings
-    conventions = support_for(folder).conventions(folder, lines)
     summary = summarise_run(lines, folder.planned, folder.config.stops_at_failure, ks)
     return RunView(
         found,
-        run_summary(lines, folder.planned, conventions, folder.config, summary),
-        [line for line in lines if wanted.includes(line, findings.get(line.simulation, ()))],
+        found.summarise(summary),
+        [line for line in lines if wanted(line, findings.get(line.simulation, ()))],
         *annotations_or_problem(folder.path),
         WorkerHistory.of(folder.path),
-        users_note(lines, findings, support_for(folder).user_model(folder.config.values)),
+        found.users,
         _reading(folder, lines),
     )
 

@@ -47,6 +47,14 @@ class FaultCount:
     conversations: int
     share: Estimate
 
+    @classmethod
+    def of(cls, read: Sequence[PlayedUser], kind: str | None = None) -> "FaultCount":
+        """Count a kind of fault in conversations, or any; each task counts once in the share."""
+        faulty = [bool(each.kinds) if kind is None else kind in each.kinds for each in read]
+        tasks = count_trials(zip((each.simulation[:2] for each in read), faulty, strict=True))
+        passes = sum(each.passed for each, is_so in zip(read, faulty, strict=True) if is_so)
+        return cls(kind or "any", passes, sum(faulty), estimate([*tasks.values()]))
+
 
 @dataclass(frozen=True)
 class UserScore:
@@ -101,35 +109,13 @@ def user_scores(played: Iterable[PlayedUser]) -> list[UserScore]:
 
 def _score(model: str, mine: Sequence[PlayedUser]) -> UserScore:
     read = [each for each in mine if each.is_read]
-    faulty = [each for each in read if each.kinds]
-    counts = Counter(kind for each in read for kind in each.kinds)
+    every, passes = FaultCount.of(read), sum(each.passed for each in read)
+    kinds = Counter(kind for each in read for kind in each.kinds).most_common()
     return UserScore(
-        model,
-        len(mine),
-        len(read),
-        sum(each.passed for each in read),
-        len(faulty),
-        sum(each.passed for each in faulty),
-        _share(read, None),
-        [
-            FaultCount(
-                kind,
-                sum(each.passed for each in read if kind in each.kinds),
-                number,
-                _share(read, kind),
-            )
-            for kind, number in counts.most_common()
-        ],
+        *(model, len(mine), len(read), passes),
+        *(every.conversations, every.passes, every.share),
+        [FaultCount.of(read, kind) for kind, _ in kinds],
     )
-
-
-def _share(read: Sequence[PlayedUser], kind: str | None) -> Estimate:
-    """Estimate the share of conversations with a kind of fault, or with any."""
-    found = (
-        (each.simulation[:2], bool(each.kinds) if kind is None else kind in each.kinds)
-        for each in read
-    )
-    return estimate([*count_trials(found).values()])
 
 
 def users_note(lines: Iterable[Outcome], findings: Findings, model: str | None) -> str | None:

@@ -12,6 +12,7 @@ that neither is given without the other.
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from maseval.core.figures import percent
@@ -42,13 +43,11 @@ class Variant:
     whole_tasks: bool = False
 
 
-def _fail_breaches(outcome: Outcome, findings: Sequence[Finding]) -> Outcome:
-    broken = any(each.source == "policy" and each.counts for each in findings)
-    return outcome._replace(passed=False) if broken and outcome.passed else outcome
-
-
-def _fail_undecided(outcome: Outcome, findings: Sequence[Finding]) -> Outcome:
-    broken = any(each.source == "policy" and each.weight == "state" for each in findings)
+def _fail_breaches(
+    outcome: Outcome, findings: Sequence[Finding], undecided: bool = False
+) -> Outcome:
+    policy = [each for each in findings if each.source == "policy"]
+    broken = any(each.weight == "state" if undecided else each.counts for each in policy)
     return outcome._replace(passed=False) if broken and outcome.passed else outcome
 
 
@@ -72,7 +71,7 @@ IF_UNDECIDED = Variant(
     "without breaches found, if every undecided case were a breach",
     "the same, counting as a breach what the record does not decide",
     "policy",
-    _fail_undecided,
+    partial(_fail_breaches, undecided=True),
 )
 SOUND = Variant(
     "over sound tasks",
@@ -167,13 +166,7 @@ def variant_scores(
 
 def outcomes_by(variant: Variant, outcomes: Iterable[Outcome], findings: Findings) -> list[Outcome]:
     """Return the outcomes that count by a variant, as they count."""
-    applied = [
-        (
-            each,
-            variant.apply(each, findings.get(each.simulation, ())),
-        )
-        for each in outcomes
-    ]
+    applied = [(e, variant.apply(e, findings.get(e.simulation, ()))) for e in outcomes]
     left_out = {each.key for each, new in applied if new is None and variant.whole_tasks}
     return [new for _, new in applied if new is not None and new.key not in left_out]
 
@@ -238,15 +231,9 @@ def worth_showing(scores: Sequence[VariantScore]) -> list[VariantScore]:
 def worth_telling(scores: Sequence[VariantScore]) -> list[VariantScore]:
     """Return the variants to say a word about: those shown, and over all also those that agree."""
     shown = worth_showing(scores)
-    return [
-        each
-        for each in scores
-        if not each.is_official
-        and (
-            each in shown
-            or (each.domain == scores[-1].domain and each.counted != IF_UNDECIDED.name)
-        )
-    ]
+    others = [each for each in scores if not each.is_official]
+    whole = [each for each in _variants_of_all(scores) if each.counted != IF_UNDECIDED.name]
+    return [each for each in others if each in shown or each in whole]
 
 
 def variant_rows(scores: Sequence[VariantScore]) -> list[dict[str, Any]]:

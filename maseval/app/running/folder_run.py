@@ -44,7 +44,7 @@ from maseval.core.storage.redaction import Secrets
 from maseval.core.task import Task
 from maseval.core.task.queues import AgentData
 from maseval.runs import RunFolder, default_root, run_into, run_state
-from maseval.runs.config import CELL, RunConfig
+from maseval.runs.config import CELL, UNTIL, RunConfig
 from maseval.runs.config_file import is_run_folder
 from maseval.runs.exceptions import writing
 from maseval.runs.live import note_event, note_finished
@@ -164,13 +164,7 @@ class RunWatch(BenchmarkCallback):
         """Show and publish the progress; errors that only stop the run end here."""
         show = self.run.options.display or (lambda progress: nullcontext())
         held = self.engine if isinstance(self.engine, AbstractContextManager) else nullcontext()
-        live = publish_progress(
-            self.folder.path,
-            self.progress,
-            self.benchmark.last_said,
-            self.secrets,
-            self.benchmark.messages_so_far,
-        )
+        live = publish_progress(self.folder.path, self.progress, self.benchmark, self.secrets)
         interruptible = end_signals(self._interrupt)
         with interruptible, show(self.progress), live, held:
             try:
@@ -384,7 +378,7 @@ class FolderRun(ABC):
                         more(tasks, retry_failed=retry, among=among)
                 return not watch.is_stopping
 
-            until = Until.of(folder.config)
+            until = Until.of(folder.config) if UNTIL in folder.config.values else None
             with watch.running():
                 if until is None:
                     run_parts(None, options.retry_failed)

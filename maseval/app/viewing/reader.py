@@ -12,6 +12,7 @@ from maseval.app.results.examined import (
     REASONS,
     VERDICT,
     ExaminedRun,
+    RunFindings,
     examine_run,
 )
 from maseval.app.results.explained import complete_report
@@ -54,12 +55,13 @@ class BenchmarkReader(RunReader):
     def overview(
         self, run: Recording, known: Sequence[Entry], found: Summary, labelled: bool = False
     ) -> Overview:
-        support, lines = support_for(run), list(map(Entry.to_outcome, known))
+        support, lines = support_for(run), [each.row for each in known]
         unexplained = support.explanation_obstacle(run)
         findings: dict[Simulation, Sequence[Finding]] = {}
         if labelled and not unexplained:
             findings = {(one := each.simulation): self._findings(run, one) for each in known}
-        summary = page_summary(run, lines, unexplained, findings, found)
+        known_run = RunFindings(run, lines, None, unexplained, findings)
+        summary = page_summary(known_run, found)
         return Overview(summary, support.task_findings(run), facts_of(run.config.values))
 
     def _findings(self, run: Recording, one: Simulation) -> Sequence[Finding]:
@@ -73,7 +75,7 @@ class BenchmarkReader(RunReader):
     ) -> Sequence[str]:
         # A log has simulations in the order in which they ended.
         place = {one: number for number, one in enumerate(run.planned)}
-        lines = list(map(Entry.to_outcome, known)) if marks else []
+        lines = [each.row for each in known] if marks else []
         lines.sort(key=lambda line: place.get(line.simulation, len(place)))
         return drawings(run, lines, marks=marks, found=found)
 

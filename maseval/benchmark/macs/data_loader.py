@@ -21,24 +21,22 @@ from maseval.benchmark.macs.data.files import (
     MANIFEST,
     TEMPLATES_FILE,
     VALID_DOMAINS,
+    AgentConfig,
     MACSDataError,
+    Scenario,
+    agent_config_of,
     agents_file,
     check_domain,
     chosen_domains,
     decode_json,
     default_data_dir,
+    objects_in,
     original_files,
     read_file,
     scenarios_file,
-)
-from maseval.benchmark.macs.data.formats import (
-    AgentConfig,
-    Scenario,
-    agent_config_of,
-    scenarios_in,
     tasks_of,
 )
-from maseval.benchmark.macs.templates import load_templates
+from maseval.benchmark.macs.judging import load_templates
 from maseval.core.exceptions import ConfigurationError, TaskFormatError
 from maseval.core.task import Task, TaskQueue
 from maseval.core.tracing import JsonObject
@@ -120,7 +118,8 @@ def load_scenarios(domain: str, data_dir: AnyPath | None = None) -> list[Scenari
     """Return the scenarios of a domain as the original's file has them."""
     check_domain(domain)
     name = scenarios_file(domain)
-    return scenarios_in(decode_json(name, original_files([name], data_dir)[name]))
+    document = decode_json(name, original_files([name], data_dir)[name])
+    return [cast(Scenario, scenario) for scenario in objects_in(document, "scenarios")]
 
 
 def configure_model_ids(
@@ -137,9 +136,10 @@ def configure_model_ids(
     every = [tasks[position] for position in range(len(tasks))]  # iterating a queue means a run
     given = {"tool": tool_model_id, "user": user_model_id, "evaluator": evaluator_model_id}
     chosen = {role: model_id for role, model_id in given.items() if model_id is not None}
+    parts = {"tool": "environment_data", "user": "user_data", "evaluator": "evaluation_data"}
     for task in every:
         for role, model_id in chosen.items():
-            named = _model_data(task, role).get("model_id")
+            named = getattr(task, parts[role]).get("model_id")
             if named not in (None, model_id):
                 raise ConfigurationError(
                     f"Task {task.id} already has {role} `model_id` set to {named!r}, cannot "
@@ -147,7 +147,7 @@ def configure_model_ids(
                 )
     for task in every:
         for role, model_id in chosen.items():
-            _model_data(task, role)["model_id"] = model_id
+            getattr(task, parts[role])["model_id"] = model_id
     return tasks
 
 
@@ -156,16 +156,6 @@ def data_fingerprint(domain: str) -> dict[str, str]:
     check_domain(domain)
     names = (agents_file(domain), scenarios_file(domain), TEMPLATES_FILE)
     return {name: MANIFEST.files[name].sha256 for name in names}
-
-
-def _model_data(task: Task, role: str) -> JsonObject:
-    match role:
-        case "tool":
-            return task.environment_data
-        case "user":
-            return task.user_data
-        case _:
-            return task.evaluation_data
 
 
 def _read_restructured(domain: str, data_dir: AnyPath | None, kind: str) -> object:

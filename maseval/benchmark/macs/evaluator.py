@@ -3,8 +3,7 @@
 import hashlib
 from typing import Any, TypedDict
 
-from maseval.benchmark.macs.data.files import COMMIT
-from maseval.benchmark.macs.data.formats import Scenario
+from maseval.benchmark.macs.data.files import COMMIT, Scenario
 from maseval.benchmark.macs.judging import (
     JUDGE_PARAMS,
     MAX_TRY,
@@ -17,9 +16,9 @@ from maseval.benchmark.macs.judging import (
     coverage_of,
     judge_prompt,
     judge_side,
+    load_templates,
     score_of,
 )
-from maseval.benchmark.macs.templates import load_templates
 from maseval.benchmark.macs.trajectories import (
     MACSTraces,
     history_in,

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Required, TypedDict, cast
 
-from maseval.benchmark.macs.data.files import ATTRIBUTION
-from maseval.benchmark.macs.data.formats import Scenario
+from maseval.benchmark.macs.data.files import ATTRIBUTION, Scenario
 from maseval.benchmark.macs.data_loader import load_agent_config, load_scenarios
 from maseval.benchmark.macs.judging import (
     MAX_TRY,
@@ -17,13 +16,14 @@ from maseval.benchmark.macs.judging import (
     JudgedAssertion,
     JudgedSide,
     JudgeError,
+    Templates,
     assertions_of,
     judge_prompt,
     judge_side,
+    load_templates,
     score_of,
 )
 from maseval.benchmark.macs.metrics import RecordedGoals
-from maseval.benchmark.macs.templates import Templates, load_templates
 from maseval.benchmark.macs.trajectories import TrajectoryRow, history_in, invocations_in
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import ModelAdapter

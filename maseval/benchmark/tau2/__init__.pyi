@@ -40,6 +40,7 @@ from maseval.benchmark.tau2.evaluator import RewardType as RewardType
 from maseval.benchmark.tau2.evaluator import Tau2Evaluator as Tau2Evaluator
 from maseval.benchmark.tau2.formats.message import INITIAL_GREETING as INITIAL_GREETING
 from maseval.benchmark.tau2.formats.simulation import TerminationReason as TerminationReason
+from maseval.benchmark.tau2.metrics import by_convention as by_convention
 from maseval.benchmark.tau2.metrics import compute_benchmark_metrics as compute_benchmark_metrics
 from maseval.benchmark.tau2.metrics import compute_pass_at_k as compute_pass_at_k
 from maseval.benchmark.tau2.metrics import compute_pass_hat_k as compute_pass_hat_k
@@ -58,7 +59,6 @@ from maseval.benchmark.tau2.review.policy.rules import rule as rule
 from maseval.benchmark.tau2.review.policy.rules import talk_rule as talk_rule
 from maseval.benchmark.tau2.review.talk import CallMoment as CallMoment
 from maseval.benchmark.tau2.review.talk import Talk as Talk
-from maseval.benchmark.tau2.run_metrics import by_convention as by_convention
 from maseval.benchmark.tau2.scoring.score import score_simulation as score_simulation
 from maseval.benchmark.tau2.texts.loading import load_texts as load_texts
 from maseval.benchmark.tau2.user import Tau2User as Tau2User

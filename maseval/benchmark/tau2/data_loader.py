@@ -1,12 +1,13 @@
 """The data that a run needs: policies, databases and tasks of a domain.
 
 Source: tau2-bench v0.2.0, ``data/tau2/`` (MIT). Missing files are fetched first:
-``data.files`` knows which files are right, ``data.sources`` where they come from.
+``data.files`` knows which files are right. Task files and splits are read as they are.
 """
 
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, cast
 
@@ -14,32 +15,32 @@ from maseval.benchmark.tau2.data.files import (
     DEFAULT_VERSION,
     GITHUB_BASE,
     URLS,
-    MissingTasksError,
-    TaskFolder,
     Tau2DataError,
-    UnknownSplitError,
-    UnknownTaskError,
     default_data_dir,
-    domain_folder,
     download_file,
     download_json,
     fetch_files,
-    files_of,
+    guidelines,
     manifest_of,
     published_files,
-    split_names,
-    task_of_id,
-    tasks_by_id,
-    tasks_of_split,
+    read_json,
+    read_mapping,
     verified_root,
 )
 from maseval.benchmark.tau2.domains import DOMAINS, Domain, domain_named
-from maseval.benchmark.tau2.domains.releases import AnyVersion, Release, release_named, release_of
+from maseval.benchmark.tau2.domains.releases import AnyVersion, release_named, release_of
 from maseval.benchmark.tau2.formats.simulation import RawTask
 from maseval.benchmark.tau2.world.tasks import noted_reads_of
-from maseval.core.exceptions import ConfigurationError
+from maseval.core.exceptions import ConfigurationError, MASEvalError, TaskFormatError
 from maseval.core.task import Task, TaskProtocol, TaskQueue
-from maseval.data.files import CacheError, ChecksumError, DataUnavailableError
+from maseval.data.files import (
+    CacheError,
+    ChecksumError,
+    DataFile,
+    DataUnavailableError,
+    Manifest,
+)
+from maseval.data.folder import content_hash
 from maseval.data.store import AnyPath
 
 __all__ = [
@@ -91,6 +92,18 @@ def __getattr__(name: str) -> object:
     if name == "DEFAULT_DATA_DIR":
         return default_data_dir()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+class UnknownSplitError(MASEvalError, ValueError):
+    """The domain has no such set of tasks."""
+
+
+class UnknownTaskError(MASEvalError, LookupError, ValueError):
+    """The domain has no task of that id."""
+
+
+class MissingTasksError(UnknownTaskError):
+    """A split does not have all of the tasks that were asked for."""
 
 
 class DomainConfig(TypedDict):
@@ -155,12 +168,41 @@ def download_domain_data(
     )
 
 
+def files_of(domain: str | Domain, manifest: Manifest) -> list[DataFile]:
+    """Return the published files of a domain, or of a folder, with the customer's guidelines."""
+    own = published_files(domain if isinstance(domain, str) else domain.folder_name, manifest)
+    if not own:
+        name = domain if isinstance(domain, str) else domain.name
+        raise ConfigurationError(
+            f"domain {name!r} has no published files to fetch; give it a data_dir"
+        )
+    return [*own, *guidelines(manifest)]
+
+
+def domain_folder(domain: Domain, names: Iterable[str], data_dir: AnyPath | None) -> Path:
+    """Return the folder of the domain's files, once those called ``names`` are verified.
+
+    A domain that is not the original's brings its own folder, where nothing is checked.
+    """
+    if domain.data_dir is not None:
+        return domain.data_dir
+    inside = f"domains/{domain.folder_name}"
+    wanted = tuple(f"{inside}/{name}" for name in names)
+    below = tuple(f"{name}/" for name in wanted)
+    needed = [
+        file
+        for file in files_of(domain, manifest_of(domain.version))
+        if file.name in wanted or file.name.startswith(below)
+    ]
+    return verified_root(needed, data_dir, domain.version) / inside
+
+
 def load_domain_config(
     domain: str | Domain, data_dir: AnyPath | None = None, *, version: AnyVersion = None
 ) -> DomainConfig:
     """Return the policy's text and the path of the database."""
     chosen = release_of(domain, version).domain(domain)
-    folder = _folder(chosen, _world_files(chosen), data_dir)
+    folder = domain_folder(chosen, _world_files(chosen), data_dir)
     return {"policy": chosen.policy(folder), "db_path": folder / chosen.db_file}
 
 
@@ -214,8 +256,22 @@ def load_raw_tasks(
 
     With None for ``split``, all that the file of the base split has.
     """
-    chosen, folder = _task_source(release_of(domain, version), domain, data_dir)
-    return tasks_of_split(chosen, folder, split)
+    source, own = _task_source(domain, data_dir, version)
+    if source.splits_file is None:
+        name = _task_file(source, split or "base")
+        return _read_tasks(domain_folder(source, [name], own) / name)
+    name = source.task_files["base"]
+    folder = domain_folder(source, [name, source.splits_file], own)
+    tasks = _read_tasks(folder / name)
+    if split is None:
+        return tasks
+    splits, chosen = read_mapping(folder / source.splits_file), "base" if split == "all" else split
+    if chosen not in splits:
+        raise UnknownSplitError(
+            f"Invalid task split name: {chosen}. Valid splits are: {splits.keys()}"
+        )
+    wanted = frozenset(splits[chosen])
+    return [task for task in tasks if task["id"] in wanted]
 
 
 def load_raw_task(
@@ -226,8 +282,70 @@ def load_raw_task(
     version: AnyVersion = None,
 ) -> RawTask:
     """Return one task as the original's file has it, from whichever split has it."""
-    chosen, folder = _task_source(release_of(domain, version), domain, data_dir)
-    return task_of_id(chosen, folder, task_id)
+    source, own = _task_source(domain, data_dir, version)
+    for name in dict.fromkeys(source.task_files.values()):
+        path = domain_folder(source, [name], own) / name
+        text = _texts_by_id(path, task_hashes(path)).get(task_id)
+        if text is not None:
+            raw: RawTask = json.loads(text)
+            return raw
+    raise UnknownTaskError(
+        f"{source.name} has no task {task_id!r}; list them: maseval tau2 tasks -d {source.name}"
+    )
+
+
+def split_names(domain: Domain, data_dir: AnyPath | None = None) -> list[str]:
+    """Return the names of a domain's splits, in the order in which its files have them."""
+    if domain.splits_file is None:
+        return list(domain.task_files)
+    folder = domain_folder(domain, [domain.splits_file], data_dir)
+    return list(read_mapping(folder / domain.splits_file))
+
+
+def _task_source(
+    domain: str | Domain, data_dir: AnyPath | None, version: AnyVersion
+) -> tuple[Domain, AnyPath | None]:
+    """Return the domain whose tasks a release uses; a ``data_dir`` has those of its own version."""
+    release = release_of(domain, version)
+    source = release.tasks.domain(domain)
+    return source, data_dir if source is release.domain(domain) else None
+
+
+def _task_file(domain: Domain, split: str) -> str:
+    files = {**domain.task_files}
+    if "base" in files:
+        files.setdefault("all", files["base"])
+    if split not in files:
+        raise UnknownSplitError(
+            f"Invalid split {split!r}: {domain.name} has {', '.join(files)}"
+            + (", and no hard tasks in this version" if split == "hard" else "")
+        )
+    return files[split]
+
+
+TaskHashes = tuple[tuple[str, str], ...]
+
+
+def task_hashes(path: Path) -> TaskHashes:
+    """Return path and hash of the file of a set of tasks, or of every file in its folder."""
+    files = sorted(path.glob("*.json"), key=lambda file: file.name) if path.is_dir() else [path]
+    return tuple((str(file), content_hash(str(file))) for file in files)
+
+
+def _read_tasks(path: Path) -> list[RawTask]:
+    contents = [read_json(Path(file), sha256) for file, sha256 in task_hashes(path)]
+    if path.is_dir():
+        return contents
+    tasks = contents[0].get("tasks") if isinstance(contents[0], dict) else contents[0]
+    if not isinstance(tasks, list):
+        raise TaskFormatError(f"{path} must hold a list of tasks, or an object with one as 'tasks'")
+    return tasks
+
+
+@lru_cache(maxsize=8)
+def _texts_by_id(path: Path, hashes: TaskHashes) -> Mapping[str, str]:
+    """Return each task of a file as JSON text, from which every caller gets its own object."""
+    return {str(raw.get("id")): json.dumps(raw) for raw in _read_tasks(path)}
 
 
 def load_tasks(
@@ -252,8 +370,11 @@ def load_tasks(
         raise ConfigurationError(f"limit is {limit}; give a number of tasks, or None or 0 for all")
     raw_tasks = load_raw_tasks(domain, split, data_dir, version=version)
     if task_ids is not None:
-        name = release_of(domain, version).domain(domain).name
-        raw_tasks = tasks_by_id(raw_tasks, task_ids, f"{name} - {split}")
+        raw_tasks = [task for task in raw_tasks if task["id"] in task_ids]
+        if len(raw_tasks) != len(task_ids):  # also where an id is named twice, as in the original
+            task_set = f"{release_of(domain, version).domain(domain).name} - {split}"
+            missing = set(task_ids) - {task["id"] for task in raw_tasks}
+            raise MissingTasksError(f"Not all tasks were found for task set {task_set}: {missing}")
     chosen = raw_tasks[: limit or None]
     return build_tasks(
         chosen, domain, split, data_dir, timeout_seconds, max_retries, version=version
@@ -273,42 +394,23 @@ def build_tasks(
     """Return tasks of ``load_raw_tasks``, ready to be run."""
     release = release_of(domain, version)
     chosen = release.domain(domain)
-    world = _world(chosen, _folder(chosen, _world_files(chosen), data_dir), release)
+    folder = domain_folder(chosen, _world_files(chosen), data_dir)
     labels = {"domain": chosen.name, "split": split or "all"}
-    return TaskQueue(
-        _task(
-            raw,
-            world | _policy_of_task(chosen, raw, data_dir),
-            labels,
-            TaskProtocol(timeout_seconds, max_retries=max_retries),
-        )
-        for raw in raw_tasks
-    )
+    world: dict[str, object] = {
+        "domain": chosen.name,
+        "version": release.name,
+        "policy": chosen.policy(folder),
+        "db_path": str(folder / chosen.db_file),
+        "user_db_path": str(folder / chosen.user_db_file) if chosen.user_db_file else None,
+        "data_dir": str(folder.parent.parent) if chosen.data_dir is None else None,
+    }
 
+    def task_of(raw: RawTask) -> Task:
+        own = {"policy": chosen.task_policy(folder, False, raw)} if chosen.task_policy else {}
+        protocol = TaskProtocol(timeout_seconds, max_retries=max_retries)
+        return _task(raw, world | own, labels, protocol)
 
-def _policy_of_task(
-    domain: Domain, raw: Mapping[str, Any], data_dir: AnyPath | None
-) -> dict[str, object]:
-    if domain.task_policy is None:
-        return {}
-    folder = _folder(domain, _world_files(domain), data_dir)
-    return {"policy": domain.task_policy(folder, False, raw)}
-
-
-def _task_source(
-    release: Release, domain: str | Domain, data_dir: AnyPath | None
-) -> tuple[Domain, TaskFolder]:
-    """Return the domain whose tasks a release uses, and where they are.
-
-    A ``data_dir`` has the files of its own version.
-    """
-    source = release.tasks.domain(domain)
-    own = data_dir if source is release.domain(domain) else None
-    return source, lambda names: _folder(source, names, own)
-
-
-def _folder(domain: Domain, names: Sequence[str], data_dir: AnyPath | None) -> Path:
-    return domain_folder(domain, names, data_dir, domain.version)
+    return TaskQueue(map(task_of, raw_tasks))
 
 
 def configure_model_ids(
@@ -340,12 +442,27 @@ def _task(
     raw: RawTask, world: Mapping[str, object], labels: dict[str, str], protocol: TaskProtocol
 ) -> Task:
     protocol.tags.update(labels)
+    scenario, criteria = raw.get("user_scenario") or {}, raw.get("evaluation_criteria") or {}
+    told, only = scenario.get("instructions"), raw.get("user_tools")
+    actions: Any = criteria.get("actions") or ()
+    noted = noted_reads_of(actions)
     task = Task(
-        query=_query(raw),
+        query=(told.get("task_instructions") if isinstance(told, dict) else told) or "",
         protocol=protocol,
-        environment_data={**world, **_start(raw)},
-        user_data=_user_data(raw),
-        evaluation_data=_evaluation_data(raw),
+        environment_data={
+            **world,
+            "initial_state": raw.get("initial_state"),
+            **({"noted_reads": noted} if noted else {}),
+        },
+        user_data={
+            "persona": scenario.get("persona"),
+            "instructions": told,
+            **({} if only is None else {"user_tools": only}),
+        },
+        evaluation_data={
+            **{name: criteria.get(name) for name in _CRITERIA},
+            "reward_basis": criteria.get("reward_basis", ["DB", "COMMUNICATE"]),
+        },
         metadata={**labels, "description": raw.get("description"), "ticket": raw.get("ticket")},
     )
     if raw.get("id"):
@@ -353,50 +470,7 @@ def _task(
     return task
 
 
-def _query(raw: RawTask) -> str:
-    instructions = (raw.get("user_scenario") or {}).get("instructions")
-    if isinstance(instructions, dict):
-        instructions = instructions.get("task_instructions")
-    return instructions or ""
-
-
-def _start(raw: RawTask) -> dict[str, object]:
-    criteria = raw.get("evaluation_criteria") or {}
-    actions: Any = criteria.get("actions") or ()
-    noted = noted_reads_of(actions)
-    start: dict[str, object] = {"initial_state": raw.get("initial_state")}
-    return {**start, "noted_reads": noted} if noted else start
-
-
-def _user_data(raw: RawTask) -> dict[str, object]:
-    scenario, only = raw.get("user_scenario") or {}, raw.get("user_tools")
-    return {
-        "persona": scenario.get("persona"),
-        "instructions": scenario.get("instructions"),
-        **({} if only is None else {"user_tools": only}),
-    }
-
-
-def _evaluation_data(raw: RawTask) -> dict[str, object]:
-    criteria = raw.get("evaluation_criteria") or {}
-    return {
-        "actions": criteria.get("actions"),
-        "env_assertions": criteria.get("env_assertions"),
-        "communicate_info": criteria.get("communicate_info"),
-        "nl_assertions": criteria.get("nl_assertions"),
-        "reward_basis": criteria.get("reward_basis", ["DB", "COMMUNICATE"]),
-    }
-
-
-def _world(domain: Domain, folder: Path, release: Release) -> dict[str, object]:
-    return {
-        "domain": domain.name,
-        "version": release.name,
-        "policy": domain.policy(folder),
-        "db_path": str(folder / domain.db_file),
-        "user_db_path": str(folder / domain.user_db_file) if domain.user_db_file else None,
-        "data_dir": str(folder.parent.parent) if domain.data_dir is None else None,
-    }
+_CRITERIA = ("actions", "env_assertions", "communicate_info", "nl_assertions")
 
 
 def _world_files(domain: Domain) -> list[str]:

@@ -7,7 +7,6 @@ import copy
 import inspect
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from functools import cache, lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -66,7 +65,8 @@ class Tau2Environment(Environment):
         *,
         environment_data: dict[str, Any] | None = None,
     ) -> None:
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
+        """Held by everybody who adds to the trajectory."""
         self.step_limit: int | None = None
         self._overrides: Overrides | None = None
         clock = Clock.here()
@@ -116,7 +116,7 @@ class Tau2Environment(Environment):
     def twin(self) -> "Tau2Environment":
         """Return an environment that is in the same state, and independent from now on."""
         twin = copy.copy(self)
-        twin._lock = threading.RLock()
+        twin.lock = threading.RLock()
         twin.world, twin.trajectory = self.world.twin(), self.trajectory.twin()
         world = twin.world
         twin.state = {
@@ -183,7 +183,9 @@ class Tau2Environment(Environment):
         if self.user_toolkit is None or self.solo:
             return {}
         tools = self._recording_tools(self.user_toolkit, "user")
-        return {name: tools[name] for name in _offered_to_user(self.user_toolkit, only)}
+        if only is None:
+            return tools
+        return {name: tools[name] for name in tools if name in only} if {*only} <= {*tools} else {}
 
     def user_tools(self, only: Sequence[str] | None = None) -> dict[str, Callable[..., str]]:
         """Return what ``create_user_tools`` does; overridden ones record their calls as well."""
@@ -242,7 +244,7 @@ class Tau2Environment(Environment):
         call_id: str = "",
     ) -> str:
         """Make a call on one side's behalf, record call and answer, return the answer's text."""
-        with self._lock:
+        with self.lock:
             call: Tau2ToolCall = {
                 "id": call_id,
                 "name": name,
@@ -268,10 +270,6 @@ class Tau2Environment(Environment):
         if limit is not None and self.trajectory.steps >= limit:
             return OVER.format(limit)
         return ENDED if self.ended_by_user else None
-
-    def one_at_a_time(self) -> AbstractContextManager[object]:
-        """Return the lock that everybody holds who adds to the trajectory."""
-        return self._lock
 
     # The same calls as the original has them; nothing of these is recorded.
 
@@ -402,13 +400,6 @@ class Tau2Environment(Environment):
         if self.user_toolkit:
             config["user_toolkit_stats"] = self.user_toolkit.get_statistics()
         return config
-
-
-def _offered_to_user(kit: ToolKitBase[Any], only: Sequence[str] | None) -> list[str]:
-    offered = kit.offered_tools()
-    if only is None:
-        return list(offered)
-    return [name for name in offered if name in only] if offered.keys() >= set(only) else []
 
 
 def _by_name(method: Callable[..., object], args: Sequence[object]) -> dict[str, object]:

@@ -38,7 +38,6 @@ from maseval.benchmark.tau2.scoring.case import Case, KnownTask
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.scoring.score import EvaluationType, Verdict, score
 from maseval.benchmark.tau2.texts.original import SOLO
-from maseval.benchmark.tau2.world.setting import Setting
 from maseval.core.event_loop import settle
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import ChatResponse, Message
@@ -298,17 +297,11 @@ class Episode:
     @cached_property
     def case(self) -> Case:
         """The conversation as scoring reads it."""
-        environment, known = self.environment, self.episodes.known[1]
-        trajectory, rules = environment.trajectory, environment.release.rules
-        recording = read_recording(
-            {
-                "messages": trajectory.messages,
-                "termination_reason": trajectory.termination_reason,
-            }
-        )
-        solo, domain = environment.solo, environment.world.domain
-        setting = Setting(domain, environment.folder, known.spec, solo, rules)
-        return Case(recording, setting, known.raw, self.episodes.wording(environment.release))
+        environment, trajectory = self.environment, self.environment.trajectory
+        ended = {"termination_reason": trajectory.termination_reason}
+        recording = read_recording({"messages": trajectory.messages, **ended})
+        wording = self.episodes.wording(environment.release)
+        return Case.of_live(environment, self.episodes.known[1], recording, wording)
 
     @cached_property
     def verdict(self) -> Verdict:

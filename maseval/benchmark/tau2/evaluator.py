@@ -27,7 +27,6 @@ from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, NoJudgeError
 from maseval.benchmark.tau2.scoring.score import EvaluationType, Verdict, score
 from maseval.benchmark.tau2.texts.original import Wording
 from maseval.benchmark.tau2.wording import OURS
-from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType
 from maseval.benchmark.tau2.world.world import StateMatch
 from maseval.core.evaluator import Evaluator
@@ -113,7 +112,7 @@ class Tau2Evaluator(Evaluator):
             }
         )
         skipped = "Skipped: there is no model to judge them"
-        case = self._case(recording)
+        case = Case.of_live(self.environment, self._known, recording, self.wording)
         try:
             kind = EvaluationType.ALL_WITH_NL_ASSERTIONS if self.nl_model else EvaluationType.ALL
             verdict = score(case, kind, nl_model=self.nl_model)
@@ -152,12 +151,6 @@ class Tau2Evaluator(Evaluator):
             "termination_reason": recording.termination_reason,
             "reward_info": None,
         }
-
-    def _case(self, recording: RecordedConversation) -> Case:
-        world, folder = self.environment.world, self.environment.folder
-        rules = self.environment.release.rules
-        setting = Setting(world.domain, folder, self._known.spec, world.solo, rules)
-        return Case(recording, setting, self._known.raw, self.wording)
 
     def _checks(self, verdict: Verdict, skipped: str) -> dict[str, object]:
         info, problem = verdict.reward_info["info"] or {}, replay_problem(verdict.reward_info)

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from hashlib import sha256
 from typing import NamedTuple
 
-from maseval.benchmark.tau2.data.files import files_of, manifest_of
-from maseval.benchmark.tau2.data_loader import data_fingerprint, ensure_data_exists
+from maseval.benchmark.tau2.data.files import manifest_of
+from maseval.benchmark.tau2.data_loader import data_fingerprint, ensure_data_exists, files_of
 from maseval.benchmark.tau2.domains import DOMAINS, Domain, register_domain
 from maseval.benchmark.tau2.domains.releases import Release
 

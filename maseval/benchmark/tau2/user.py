@@ -7,7 +7,7 @@ After tau2-bench v0.2.0, src/tau2/user/user_simulator.py (MIT, Sierra Research).
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from maseval.benchmark.tau2.data_loader import load_guidelines
 from maseval.benchmark.tau2.formats.message import (
@@ -42,11 +42,7 @@ from maseval.core.words import count_of
 _MAX_TOOL_ROUNDS = 100
 
 
-class QuestionRecorder(Protocol):
-    """Records what an agent asks the user in the midst of its own turn."""
-
-    def ask(self, text: str, reply: Callable[[Sequence[Tau2Message]], SpokenMessage]) -> str:
-        """Return the user's answer to a question; its tool calls are carried out on the way."""
+Reply = Callable[[Sequence[Tau2Message]], SpokenMessage]
 
 
 class MessageUser(User):
@@ -73,7 +69,7 @@ class MessageUser(User):
         self.turns = 0
         self.stopped = False
         self.skips_blank_messages = False
-        self.listener: QuestionRecorder | None = None
+        self.listener: Callable[[str, Reply], str] | None = None
 
     @property
     def _stopped(self) -> bool:
@@ -156,7 +152,7 @@ class MessageUser(User):
                 component="user",
             )
         if self.listener is not None:
-            return self.listener.ask(message, self.reply)
+            return self.listener(message, self.reply)
         answer = self.reply([assistant_message(message)])
         for _ in range(_MAX_TOOL_ROUNDS):
             calls = answer.get("tool_calls")

@@ -95,26 +95,20 @@ class ParticipantRules(NamedTuple):
     sends_nulls: bool = False
 
 
-class MetricsRules(NamedTuple):
-    """Rules of the summary of a run.
-
-    ``detailed`` summaries leave infrastructure errors out, count actions, database matches and
-    endings as well, and take a run without any simulation; see ``run_metrics``.
-    """
-
-    detailed: bool = False
-
-
 class RuleSet(NamedTuple):
-    """All rules of one release."""
+    """All rules of one release.
+
+    Its summary of a run, if ``detailed_metrics``, leaves infrastructure errors out, counts actions,
+    database matches and endings as well, and takes a run without any simulation.
+    """
 
     version: str
     replay: ReplayRules
     evaluation: EvaluationRules
     loop: LoopRules
     participants: ParticipantRules
-    metrics: MetricsRules
     files: FileForm
+    detailed_metrics: bool = False
 
     def leniently(self, lenient: bool = True) -> "RuleSet":
         """Return the same rules with a replay that accepts different answers, or that does not."""
@@ -149,7 +143,6 @@ RULES_0_2_0 = RuleSet(
     evaluation=EvaluationRules(_FIRST_TYPES, _python_name, unscored_basis=("DB",)),
     loop=LoopRules(FIRST_ENDINGS, message_text, _empty),
     participants=ParticipantRules(disables_claude_thinking=True, sends_nulls=True),
-    metrics=MetricsRules(),
     files=FORM_0_2_0,
 )
 
@@ -175,8 +168,8 @@ RULES_1_0_1 = RuleSet(
         speech_alone=TerminationReason.AGENT_ERROR,
     ),
     participants=ParticipantRules(skips_blank_messages=True, refuses_blank_requests=True),
-    metrics=MetricsRules(detailed=True),
     files=FORM_1_0_1,
+    detailed_metrics=True,
 )
 
 # Its code is that of tau2-bench between v0.2.0 and v1.0.0.

@@ -41,7 +41,6 @@ from maseval.core.words import count_of, visible
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.tau2.app.results.audit import Audit, ErrataFound
-    from maseval.benchmark.tau2.domains.banking_knowledge.documents import Hit
     from maseval.benchmark.tau2.review.audit import TaskFinding
     from maseval.benchmark.tau2.review.errata import Erratum
 
@@ -53,16 +52,11 @@ if TYPE_CHECKING:  # help must not load what makes these
     ("maseval tau2 tasks retail/12", "a task: the user instructions, what is scored"),
     ("maseval tau2 tasks telecom tools", "what the agent and the user can do"),
     ("maseval tau2 tasks airline policy", "what the agent must obey"),
-    (
-        'maseval tau2 tasks banking_knowledge documents "out-of-network ATM"',
-        "search the knowledge base of banking_knowledge",
-    ),
 )
 def tasks(
     named: list[str] | None = argument(
         None,
-        "Domains, or your own: FILE.py:NAME; then a task, tools, policy, or documents and "
-        "what they should be about.",
+        "Domains, or your own: FILE.py:NAME; then a task, tools or policy.",
         metavar="DOMAIN... WHAT",
     ),
     domain: list[str] | None = ONLY_DOMAINS,
@@ -70,7 +64,7 @@ def tasks(
     data_version: TasksVersion = DATA_VERSION,
     ids: bool = flag("Print only domain/id, one per line.", "--ids"),
 ) -> None:
-    """List tasks, or show one of them, or a domain's tools, policy or documents."""
+    """List tasks, or show one of them, or a domain's tools or policy."""
     from maseval.benchmark.tau2.domains import domain_names  # help must not load it
 
     known = {*domain_names()}
@@ -79,7 +73,9 @@ def tasks(
     if words:
         if len(names) > 1:
             raise typer.BadParameter(f"{words[0]!r} is of one domain, and {len(names)} are named")
-        _show(words[0], words[1:], names[0] if names else None, data_version)
+        if len(words) > 1:
+            raise typer.BadParameter(f"{words[1]!r} is one argument too many after {words[0]!r}")
+        _show(words[0], names[0] if names else None, data_version)
         return
     chosen = {"domain": names} if names else {}
     found = commands.tau2.tasks(**chosen, split=split, data_version=data_version)
@@ -106,17 +102,12 @@ def tasks(
     stdout().print(f"{count_of(len(found), 'task')} of tau2-bench {data_version}")
 
 
-def _show(what: str, query: list[str], domain: str | None, data_version: str) -> None:
-    """Print a task, or a domain's tools, policy or documents."""
-    if query and what != "documents":
-        raise typer.BadParameter(f"{query[0]!r} is one argument too many after {what!r}")
-    sought = " ".join(query) or None
-    view = commands.tau2.show(what, domain, query=sought, data_version=data_version)
+def _show(what: str, domain: str | None, data_version: str) -> None:
+    """Print a task, or a domain's tools or policy."""
+    view = commands.tau2.show(what, domain, data_version=data_version)
     console = stdout()
     if view.policy is not None:
         typer.echo(visible(view.policy))
-    for number, hit in enumerate(view.documents or (), 1):
-        _print_document(console, number, hit, whole=sought is not None)
     for tool in view.tools or ():
         names = ", ".join(tool.parameters)
         console.print(f"[bold]{tool.name}[/bold]({names})  [dim]{tool.side}, {tool.kind}[/dim]")
@@ -126,16 +117,6 @@ def _show(what: str, query: list[str], domain: str | None, data_version: str) ->
         if view.reason:
             console.print(indent(f"[bold]{inert(view.reason)}[/bold]", 2))
         _print_parts(console, view.task)
-
-
-def _print_document(console: Console, number: int, hit: "Hit", *, whole: bool) -> None:
-    """A document of a knowledge base: its text if it was searched for, else its title."""
-    document = hit.document
-    console.print(
-        f"[bold]{number}. {inert(document.title)}[/bold]  [dim]{inert(document.id)}[/dim]"
-    )
-    if whole:
-        console.print(indent(f"{inert(document.content)}\n", 3))
 
 
 def _print_parts(console: Console, value: Mapping[str, object], margin: int = 2) -> None:

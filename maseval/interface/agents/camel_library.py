@@ -8,10 +8,9 @@ parser raises. CAMEL takes any ``ModelManager`` as an agent's models, so ours se
 """
 
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
 from functools import cache
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 from maseval.core.clock import Clock
 from maseval.core.exceptions import AgentError, MASEvalError
@@ -33,15 +32,8 @@ def camel_module(part: str) -> ModuleType:
     return extras.load(f"camel.{part}", extra="camel", package="camel-ai")
 
 
-class RequestObserver(Protocol):
-    """Makes each request in ``observe_request()``; ``check_answer`` sees its answer."""
-
-    def observe_request(self) -> AbstractContextManager[None]: ...
-    def check_answer(self, answer: object, /) -> object: ...
-
-
-def observe_models(models: Any, observer: RequestObserver) -> Any:
-    """Return the same models with an observer.
+def observe_models(models: Any, observer: Any) -> Any:
+    """Return the same models; an adapter observes each request and checks its answer.
 
     Nothing else is replaced: models, strategy and settings stay those of the ``ModelManager``.
     """
@@ -56,7 +48,7 @@ def is_out_of_attempts(error: Exception) -> bool:
 @cache
 def _observed_models_class(base: type) -> Callable[..., Any]:
     class ObservedModels(base):  # type: ignore[misc]
-        def __init__(self, models: Any, observer: RequestObserver) -> None:
+        def __init__(self, models: Any, observer: Any) -> None:
             self.observed, self.observer = models, observer
 
         def __getattr__(self, name: str) -> object:

@@ -107,29 +107,26 @@ class ModelCallLog:
                 else:
                     self.answers.append((model, usage))
 
-    def begin_run(
-        self,
-        run_id: object,
-        parent: object,
-        marks: Iterable[str],
-        messages: Iterable[object],
-        name: str | None = None,
-    ) -> None:
+    # What LangChain tells its callbacks, under its own names.
+
+    def on_chain_start(self, serialized: object, inputs: object, **more: Any) -> None:
         """Note that a graph or a node begins to run; the first one is the agent itself."""
-        above = self._runs.get(parent, _Run(marks=frozenset(marks)))
-        known = frozenset(getattr(message, "id", None) for message in messages)
-        run = _Run(above.owner, above.marks | set(marks), False, known)
+        about, parent = more.get("metadata") or {}, more.get("parent_run_id")
+        marks = frozenset(key for key in about if key.startswith(_MARK))
+        above = self._runs.get(parent, _Run(marks=marks))
+        known = frozenset(message.id for message in _messages_in(inputs))
+        run = _Run(above.owner, above.marks | marks, False, known)
         for mark in run.marks - above.marks:
             member = _log_of_graph(mark)
             if member is not None and member is not self:
                 run = run._replace(owner=member, of_owner=True)
         if parent in self._tool_calls and run.owner is None:
-            run = run._replace(member=name or "member")
-        self._runs[run_id] = run
+            run = run._replace(member=about.get("lc_agent_name") or "member")
+        self._runs[more["run_id"]] = run
 
-    def end_run(self, run_id: object, messages: Sequence[LangChainMessage]) -> None:
+    def on_chain_end(self, outputs: object, *, run_id: object, **more: object) -> None:
         """Note that a run has ended; that of a member belongs to the member's log."""
-        run = self._runs.get(run_id, _NO_RUN)
+        run, messages = self._runs.get(run_id, _NO_RUN), _messages_in(outputs)
         if run.member and messages:
             self.members.setdefault(run.member, ModelCallLog()).keep_messages(messages)
         if run.of_owner and run.owner is not None and not run.owner.in_own_turn:
@@ -139,20 +136,17 @@ class ModelCallLog:
             self._counted |= run.owner._counted
             run.owner.keep_messages(messages)
 
-    def keep_messages(self, messages: Sequence[LangChainMessage]) -> None:
-        """Keep the messages of a run that another graph made of this agent."""
-        known = {message.id for message in self.conversation}
-        self.conversation += [message for message in messages if message.id not in known]
-
-    def begin_model_call(self, run_id: object, parent: object, model: str) -> None:
-        owner = self._runs.get(parent, _NO_RUN).owner or self
-        self._models[run_id] = (owner, model)
+    def on_chat_model_start(self, serialized: object, messages: object, **more: Any) -> None:
+        model = str((more.get("metadata") or {}).get("ls_model_name") or "")
+        owner = self._runs.get(more.get("parent_run_id"), _NO_RUN).owner or self
+        self._models[more["run_id"]] = (owner, model)
         if owner is self or not owner.in_own_turn:
             owner.asked.append(model)
 
-    def end_model_call(self, run_id: object, messages: Iterable[Any]) -> None:
+    def on_llm_end(self, response: Any, *, run_id: object, **more: object) -> None:
         owner, model = self._models.pop(run_id, (self, ""))
-        for message in messages:
+        choices = [choice for several in response.generations for choice in several]
+        for message in [choice.message for choice in choices if hasattr(choice, "message")]:
             self.times[key_of(message)] = owner.times[key_of(message)] = now()
             if message.usage_metadata:
                 usage = _token_usage(message.usage_metadata)
@@ -161,8 +155,23 @@ class ModelCallLog:
                     owner.answers.append((model, usage))
             self.order.announce([call["id"] for call in message.tool_calls])
 
-    def begin_tool(self, run_id: object, parent: object, more: Mapping[str, Any]) -> str | None:
+    def on_tool_start(self, serialized: object, input_str: object, **more: Any) -> None:
+        self.order.wait(self.begin_tool(**more))
+
+    def on_tool_end(self, output: object, *, run_id: object, **more: object) -> None:
+        self._end_tool(run_id)
+
+    def on_tool_error(self, error: BaseException, *, run_id: object, **more: object) -> None:
+        self._end_tool(run_id, error)
+
+    def keep_messages(self, messages: Sequence[LangChainMessage]) -> None:
+        """Keep the messages of a run that another graph made of this agent."""
+        known = {message.id for message in self.conversation}
+        self.conversation += [message for message in messages if message.id not in known]
+
+    def begin_tool(self, **more: Any) -> str | None:
         """Note a tool call and who makes it: a graph with an adapter, or one that has a name."""
+        run_id, parent = more["run_id"], more.get("parent_run_id")
         call_id: str | None = more.get("tool_call_id")
         self._tool_calls[run_id] = call_id
         owner = None
@@ -175,7 +184,7 @@ class ModelCallLog:
         )
         return call_id
 
-    def end_tool(self, run_id: object, error: BaseException | None = None) -> None:
+    def _end_tool(self, run_id: object, error: BaseException | None = None) -> None:
         call_id = self._tool_calls.pop(run_id, None)
         self.order.finish(call_id)
         self._failures.pop(call_id, None)  # the graph may have retried
@@ -256,47 +265,21 @@ def _handler_classes() -> tuple[Callable[[ModelCallLog], object], Callable[[Mode
             super().__init__()
             self.log = log
 
-        def on_chain_start(
-            self, serialized: object, inputs: object, *, run_id: object, **more: Any
-        ) -> None:
-            about = more.get("metadata") or {}
-            marks = [key for key in about if key.startswith(_MARK)]
-            name, parent = about.get("lc_agent_name"), more.get("parent_run_id")
-            self.log.begin_run(run_id, parent, marks, _messages_in(inputs), name)
-
-        def on_chain_end(self, outputs: object, *, run_id: object, **more: object) -> None:
-            self.log.end_run(run_id, _messages_in(outputs))
-
-        def on_chat_model_start(
-            self, serialized: object, messages: object, *, run_id: object, **more: Any
-        ) -> None:
-            model = str((more.get("metadata") or {}).get("ls_model_name") or "")
-            self.log.begin_model_call(run_id, more.get("parent_run_id"), model)
-
-        def on_llm_end(self, response: Any, *, run_id: object, **more: object) -> None:
-            found = [choice for choices in response.generations for choice in choices]
-            messages = [choice.message for choice in found if hasattr(choice, "message")]
-            self.log.end_model_call(run_id, messages)
-
-        def on_tool_start(
-            self, serialized: object, input_str: object, *, run_id: object, **more: Any
-        ) -> None:
-            self.log.order.wait(self.log.begin_tool(run_id, more.get("parent_run_id"), more))
-
-        def on_tool_end(self, output: object, *, run_id: object, **more: object) -> None:
-            self.log.end_tool(run_id)
-
-        def on_tool_error(self, error: BaseException, *, run_id: object, **more: object) -> None:
-            self.log.end_tool(run_id, error)
+    for name in [name for name in vars(ModelCallLog) if name.startswith("on_")]:
+        setattr(CallLogHandler, name, _forward(name))
 
     class AsyncCallLogHandler(CallLogHandler):
-        async def on_tool_start(  # type: ignore[override]
-            self, serialized: object, input_str: object, *, run_id: object, **more: Any
-        ) -> None:
-            call_id = self.log.begin_tool(run_id, more.get("parent_run_id"), more)
-            await self.log.order.wait_async(call_id)
+        async def on_tool_start(self, *args: object, **more: Any) -> None:
+            await self.log.order.wait_async(self.log.begin_tool(**more))
 
     return CallLogHandler, AsyncCallLogHandler
+
+
+def _forward(name: str) -> Callable[..., None]:
+    def call(self: Any, *args: object, **more: object) -> None:
+        getattr(self.log, name)(*args, **more)
+
+    return call
 
 
 class CallOrder:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cache, partialmethod, wraps
 from itertools import groupby
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 from maseval.core import provider_errors as errors
 from maseval.core.agent import AgentObserver
@@ -49,13 +49,6 @@ def sdk_module() -> ModuleType:
     return extras.load(MODULE, extra=EXTRA, package=EXTRA)
 
 
-class SdkSession(Protocol):
-    """A session of the SDK, which keeps a conversation."""
-
-    async def get_items(self) -> list[InputItem]: ...
-    async def add_items(self, items: list[InputItem]) -> None: ...
-
-
 class OpenAIAgentsAdapter(FrameworkAgentAdapter):
     """An ``Agent`` of the SDK; after a handoff, the next turn goes to the other agent.
 
@@ -69,7 +62,6 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         name: The name in reports.
         callbacks: Notified when a turn starts and ends.
         max_turns: How often the model may be called in one turn; None for no limit.
-        session: Keeps the conversation; by default the adapter does.
         run_config: The SDK's ``RunConfig``; by default, tracing is off.
         context: What the SDK passes to tools, hooks and instructions.
         cost_calculator: Prices the tokens.
@@ -91,7 +83,6 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         name: str,
         callbacks: Iterable[AgentObserver] | None = None,
         max_turns: int | None = MAX_TURNS,
-        session: SdkSession | None = None,
         run_config: object = None,
         context: object = None,
         cost_calculator: CostCalculator | None = None,
@@ -100,7 +91,6 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         super().__init__(agent_instance, name, callbacks, cost_calculator, model_id)
         self.messages: MessageHistory = MessageHistory()
         self.max_turns = max_turns
-        self.session = session
         self.run_config = run_config
         self.context = context
         self.current_agent = self.agent
@@ -114,22 +104,11 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         self._run_context: Any = None  # counts the tokens of all turns
 
     def load_messages(self, messages: MessageHistory) -> None:
-        """Continue a conversation; a session that has one already is not given another."""
-        items = items_of(messages)
-        if self.session is not None:
-            run_async(self._begin_session(self.session, items))
-        self._memory, self.current_agent = items, self.agent
+        """Continue a conversation, under the agent's own instructions."""
+        self._memory, self.current_agent = items_of(messages), self.agent
         self.messages = MessageHistory()
         self._record_instructions()
         self.messages = MessageHistory([*self.messages, *name_tool_results(messages)])
-
-    async def _begin_session(self, session: SdkSession, items: list[InputItem]) -> None:
-        if await session.get_items():
-            raise ConfigurationError(
-                f"the session of agent {self.name!r} has messages already; give each adapter a "
-                "session of its own, or none"
-            )
-        await session.add_items(items)
 
     def _run_framework(self, query: str) -> str:
         return run_async(self._turn(query))
@@ -141,7 +120,7 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         if not self.messages:
             self._record_instructions()
         self.messages.add_message("user", query)
-        asked = query if self.session else [*self._memory, {"role": "user", "content": query}]
+        asked = [*self._memory, {"role": "user", "content": query}]
         times = _times_class()()
         try:
             result = await sdk.Runner.run(
@@ -150,7 +129,6 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
                 context=self._run_context,
                 max_turns=self.max_turns,
                 run_config=self._effective_run_config(),
-                session=self.session,
                 hooks=times,
             )
         except sdk.AgentsException as error:
@@ -211,7 +189,6 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         config = {
             "agents": [_description(agent) for agent in _reachable(self.agent)],
             "max_turns": self.max_turns,
-            "session": None if self.session is None else type(self.session).__name__,
             "has_run_config": self.run_config is not None,
         }
         return {**super().gather_config(), "openai_agents_config": redact(config)}

@@ -189,40 +189,30 @@ _BY_STATUS: dict[int, type[ProviderError]] = {
 }
 
 # A provider uses one status for many faults, distinguished only by a code or by the message.
-_BY_WORDS: tuple[tuple[re.Pattern[str], set[int], type[ProviderError]], ...] = (
+_BY_WORDS: tuple[tuple[str, set[int], type[ProviderError]], ...] = (
     (
-        re.compile(r"insufficient_quota|credit balance is too low", re.IGNORECASE),
+        r"insufficient_quota|credit balance is too low",
         {400, 403, 429},
         errors.QuotaExhaustedError,
     ),
     (
-        re.compile(
-            r"context[_ ](length|size|window)|maximum context|prompt is too long|too many "
-            r"(input )?tokens|token count .{0,99}exceeds|exceeds the .{0,99}context",
-            re.IGNORECASE,
-        ),
+        r"context[_ ](length|size|window)|maximum context|prompt is too long|too many "
+        r"(input )?tokens|token count .{0,99}exceeds|exceeds the .{0,99}context",
         {400, 413, 422, 500},
         errors.ContextOverflowError,
     ),
     (
-        re.compile(
-            r"content[_ ](filter|policy|management)|responsible ai|safety (system|setting|polic)",
-            re.IGNORECASE,
-        ),
+        r"content[_ ](filter|policy|management)|responsible ai|safety (system|setting|polic)",
         {400, 403, 422},
         errors.ContentFilterError,
     ),
     (
-        re.compile(
-            r"api[_ ]key[_ ](not[_ ]valid|invalid|expired)|invalid[_ ]api[_ ]key", re.IGNORECASE
-        ),
+        r"api[_ ]key[_ ](not[_ ]valid|invalid|expired)|invalid[_ ]api[_ ]key",
         {400},
         errors.AuthenticationError,
     ),
     (
-        re.compile(
-            r"model_not_found|invalid model|model .{0,99}(not exist|not found)", re.IGNORECASE
-        ),
+        r"model_not_found|invalid model|model .{0,99}(not exist|not found)",
         {400},
         errors.ModelNotFoundError,
     ),
@@ -250,7 +240,7 @@ def error_from_status(
 def kind_of(status: int, text: str) -> type[ProviderError]:
     """Return the class of error for a status and a provider's message."""
     for words, statuses, kind in _BY_WORDS:
-        if status in statuses and words.search(text):
+        if status in statuses and re.search(words, text, re.IGNORECASE):
             return kind
     if status < 400:  # neither an answer nor a refusal
         return errors.MalformedResponseError

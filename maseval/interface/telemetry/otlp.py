@@ -393,12 +393,25 @@ class Sender:
 logger = logging.getLogger(__name__)
 
 
-class _TraceCallback(BenchmarkCallback):
-    """Sends a trace for each finished repetition; the run never waits for it."""
+class OpenTelemetryCallback(BenchmarkCallback):
+    """Sends a trace for each finished repetition to an OTLP endpoint.
 
-    name: str
+    The run never waits for it. At its end at most ``END_SECONDS`` are spent on what is still to be
+    sent; if something was not, a warning is logged, and ``delivery`` has the numbers. The trace of
+    a repetition always has the same ids, so that sending it again adds nothing.
 
-    def __init__(self, make: Callable[[], OTLPReceiver]) -> None:
+    Args:
+        endpoint: The base URL of an OTLP/HTTP receiver; by default ``OTEL_EXPORTER_OTLP_ENDPOINT``,
+            or ``http://localhost:4318``.
+        content: Also send what was said, and what tools were given and returned.
+    """
+
+    name = "OpenTelemetry"
+
+    def __init__(self, endpoint: str | None = None, *, content: bool = False) -> None:
+        self._prepare(lambda: OTLPReceiver(endpoint, content=content))
+
+    def _prepare(self, make: Callable[[], OTLPReceiver]) -> None:
         self.delivery = Delivery()
         make()  # a wrong address and a missing library are reported before the run
         self._make = make
@@ -417,27 +430,8 @@ class _TraceCallback(BenchmarkCallback):
             logger.warning("%s: %s", self.name, self.delivery)
 
 
-class OpenTelemetryCallback(_TraceCallback):
-    """Sends a trace for each finished repetition to an OTLP endpoint.
-
-    The run never waits for it. At its end at most ``END_SECONDS`` are spent on what is still to be
-    sent; if something was not, a warning is logged, and ``delivery`` has the numbers. The trace of
-    a repetition always has the same ids, so that sending it again adds nothing.
-
-    Args:
-        endpoint: The base URL of an OTLP/HTTP receiver; by default ``OTEL_EXPORTER_OTLP_ENDPOINT``,
-            or ``http://localhost:4318``.
-        content: Also send what was said, and what tools were given and returned.
-    """
-
-    name = "OpenTelemetry"
-
-    def __init__(self, endpoint: str | None = None, *, content: bool = False) -> None:
-        super().__init__(lambda: OTLPReceiver(endpoint, content=content))
-
-
-class LangfuseCallback(_TraceCallback):
-    """Sends a trace for each finished repetition; see ``OpenTelemetryCallback``.
+class LangfuseCallback(OpenTelemetryCallback):
+    """Sends a trace for each finished repetition to Langfuse.
 
     Args:
         host: Its URL; by default ``LANGFUSE_HOST``, or Langfuse's cloud. The keys are
@@ -451,4 +445,4 @@ class LangfuseCallback(_TraceCallback):
     def __init__(
         self, host: str | None = None, *, session: str | None = None, content: bool = False
     ) -> None:
-        super().__init__(lambda: LangfuseReceiver(host, session=session, content=content))
+        self._prepare(lambda: LangfuseReceiver(host, session=session, content=content))

@@ -11,7 +11,7 @@ finished, so that the steps of a turn may seem to take no time.
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
@@ -129,8 +129,49 @@ class Stretch:
 
 
 def stretches(report: RecordedReport) -> list[Stretch]:
-    found = _of_conversation(report) if report.simulation.messages else _of_agents(report)
+    """Cut the recorded conversation where the speaker changes; without one, what agents said."""
+    start = bounds(report)[0]
+    if report.simulation.messages:
+        name = next(iter(report.traced_agents), "agent")
+        start = moment(report.simulation.start_time) or start
+        found = list(_cut(report.simulation.messages, _speaker, name, start))
+        # What a conversation is opened with is not the agent's own.
+        found = found[1:] if len(found) > 1 and found[0].name != USER else found
+    else:
+        found = [
+            stretch
+            for name, trace in report.traced_agents.items()
+            for stretch in _cut(trace.messages, _answerer, name, start)
+            if stretch.steps[0].message.role in ("assistant", "tool")
+        ]
     return sorted(found, key=lambda each: each.start)
+
+
+def _cut(
+    messages: Sequence[RecordedMessage],
+    speaker: Callable[[RecordedMessage], str | None],
+    name: str,
+    start: int,
+) -> Iterator[Stretch]:
+    """Yield what the user and the agent of that name said, by turns."""
+    heard = NOTHING
+    for who, group in groupby(messages, speaker):
+        steps: list[Step] = []
+        end = start
+        for message in group:
+            end = max(end, moment(message.timestamp) or end)
+            steps.append(Step(message, end))
+        yield Stretch(USER if who == USER else name, start, end, steps, heard)
+        start, heard = end, steps[-1].message
+
+
+def _speaker(message: RecordedMessage) -> str | None:
+    # A tool's answer belongs to the caller of the tool.
+    return message.requestor if message.role == "tool" else message.role
+
+
+def _answerer(message: RecordedMessage) -> str | None:
+    return "assistant" if message.role in ("assistant", "tool") else USER
 
 
 def bounds(report: RecordedReport) -> tuple[int, int]:
@@ -139,62 +180,6 @@ def bounds(report: RecordedReport) -> tuple[int, int]:
     if start is None:  # in a file of another program
         start = moment(report.simulation.start_time) or 0
     return start, start + lasting(report.seconds)
-
-
-def _of_conversation(report: RecordedReport) -> Iterator[Stretch]:
-    name = next(iter(report.traced_agents), "agent")
-    last = moment(report.simulation.start_time) or bounds(report)[0]
-    heard = NOTHING
-    groups = [(who, list(group)) for who, group in groupby(report.simulation.messages, _speaker)]
-    for position, (who, group) in enumerate(groups):
-        steps = _time_steps(group, last)
-        # What a conversation is opened with is not the agent's own.
-        is_greeting = position == 0 and who != USER and len(groups) > 1
-        if not is_greeting:
-            spoken = USER if who == USER else name
-            yield Stretch(spoken, last, steps[-1].end, steps, heard)
-        last, heard = steps[-1].end, group[-1]
-
-
-def _speaker(message: RecordedMessage) -> str | None:
-    # A tool's answer belongs to the caller of the tool.
-    return message.requestor if message.role == "tool" else message.role
-
-
-def _time_steps(messages: Sequence[RecordedMessage], start: int) -> list[Step]:
-    steps: list[Step] = []
-    for message in messages:
-        start = max(start, moment(message.timestamp) or start)
-        steps.append(Step(message, start))
-    return steps
-
-
-def _of_agents(report: RecordedReport) -> Iterator[Stretch]:
-    for name, trace in report.traced_agents.items():
-        start = bounds(report)[0]
-        for heard, answers in _exchanges(trace.messages):
-            start = max(start, moment(heard.timestamp) or start)
-            steps = _time_steps(answers, start)
-            yield Stretch(name, start, steps[-1].end, steps, heard)
-            start = steps[-1].end
-
-
-def _exchanges(
-    messages: Sequence[RecordedMessage],
-) -> Iterator[tuple[RecordedMessage, list[RecordedMessage]]]:
-    """Yield each message of a user that was answered, and all answers up to the next one."""
-    heard = NOTHING
-    answers: list[RecordedMessage] = []
-    for message in messages:
-        if message.role in ("assistant", "tool"):
-            answers.append(message)
-            continue
-        if answers:
-            yield heard, answers
-            answers = []
-        heard = message
-    if answers:
-        yield heard, answers
 
 
 # OpenTelemetry's semantic conventions for generative AI, in the version that the URL names.

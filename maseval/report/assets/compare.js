@@ -8,7 +8,7 @@
 
 import { inBlocks } from "./blocks.js";
 import { drawn } from "./charts.js";
-import { add, columnHead, folded, h, nameParts, scrollable } from "./dom.js";
+import { add, columnHead, dataRow, dataTable, folded, h, nameParts, onKeys, scrollable, toolButton } from "./dom.js";
 import { choice } from "./filters.js";
 import { resultsTable, runFacts } from "./overview.js";
 import { addressOfTrials, comparedName, passShare, showTrials, toDifference, trialsIn, trialsInAddress, trialsToOpen } from "./pair.js";
@@ -86,10 +86,8 @@ function resultsCard() {
 
 /** A table of the terminal; the rows in bold are sure. */
 function tableOf(title, { columns, rows, bold = [] }) {
-  const heads = columns.map(columnHead);
-  const row = ([name, ...values], at) =>
-    h("tr", { class: bold.includes(at) && "total" }, h("th", { scope: "row" }, name), values.map((value, column) => h("td", { class: "number", "data-name": columns[column + 1] }, value)));
-  return scrollable(title, h("table", { class: "results" }, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, rows.map(row))));
+  const row = ([name, ...values], at) => dataRow(name, values, columns, bold.includes(at) && "total");
+  return dataTable(title, columns, rows.map(row), "results");
 }
 
 let chosenCell;
@@ -117,9 +115,8 @@ function cellsTable({ factors, cells }) {
     cell.style.setProperty("--share", value || 0);
     return cell;
   };
-  const heads = [factors.join(" × "), ...columns].map((name) => h("th", { scope: "col" }, h("span", {}, name)));
   const lines = rows.map((first) => h("tr", {}, h("th", { scope: "row" }, first), columns.map((second) => draw(first, second))));
-  return scrollable("Cells", h("table", { class: "by-run grid-cells" }, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, lines)));
+  return dataTable("Cells", [factors.join(" × "), ...columns], lines, "by-run grid-cells");
 }
 
 /** What each factor does: as a picture, and as tables. */
@@ -165,12 +162,12 @@ function sureCard() {
   const heads = ranked.map((run) => h("th", { scope: "col", title: names[run] }, h("span", {}, numberedName(run))));
   const rows = ranked.map((run) => h("tr", {}, h("th", { scope: "row" }, numberedName(run)), ranked.map((other) => cell(run, other))));
   const size = isMany() ? "by-run upright sure" : "by-run sure";
-  const list = () => scrollable("Pairs", h("table", {}, h("thead", {}, h("tr", {}, ["runs", "difference", "p", "p, corrected", ""].map(columnHead))), h("tbody", {}, found.map(({ first, second, points, interval, p, adjusted, sure }) => h("tr", {}, h("th", { scope: "row" }, `${names[second]} − ${names[first]}`), [`${points} ${interval}`, p, adjusted, sure ? "sure" : ""].map((value) => h("td", { class: "number" }, value)))))));
+  const listed = found.map(({ first, second, points, interval, p, adjusted, sure }) => [`${names[second]} − ${names[first]}`, `${points} ${interval}`, p, adjusted, sure ? "sure" : ""]);
   return card(
     "Which differences are sure",
     h("p", { class: "totals" }, `${found[0].measure} of the run in the row minus that of the run in the column, in percentage points; grey: this may be chance`),
-    scrollable("Differences", h("table", { class: size }, h("thead", {}, h("tr", {}, columnHead(""), heads)), h("tbody", {}, rows))),
-    folded(`All ${counted(found.length, "pair")} with intervals and p-values`, list),
+    dataTable("Differences", ["", ...heads], rows, size),
+    folded(`All ${counted(found.length, "pair")} with intervals and p-values`, () => tableOf("Pairs", { columns: ["runs", "difference", "p", "p, corrected", ""], rows: listed })),
   );
 }
 
@@ -277,15 +274,14 @@ function step(by) {
 }
 
 function panelButtons() {
-  const button = (label, title, click) => h("button", { type: "button", "aria-label": title, title, click }, label);
   return h(
     "nav",
     { class: "panel-bar", "aria-label": "Comparison" },
-    button("↑", "Previous task (k)", () => step(-1)),
-    button("↓", "Next task (j)", () => step(1)),
+    toolButton("↑", "Previous task (k)", () => step(-1)),
+    toolButton("↓", "Next task (j)", () => step(1)),
     openTrials.trials.length > 1 && h("a", { class: "button", href: "#difference", click: (event) => (event.preventDefault(), toDifference()) }, "First difference"),
     h("span", { class: "spread" }),
-    button("✕", "Close (Esc)", closeTrials),
+    toolButton("✕", "Close (Esc)", closeTrials),
   );
 }
 
@@ -315,15 +311,6 @@ async function followTrials() {
   panel.dataset.ready = comparedName(task);
 }
 
-const COMPARE_KEYS = { j: () => step(1), k: () => step(-1), "/": () => document.getElementById("search").focus(), Escape: () => openTrials.task && closeTrials() };
-
-function keyInComparison(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(COMPARE_KEYS, event.key)) return;
-  if (event.target.closest?.("input, select, textarea")) return event.key === "Escape" && event.target.blur();
-  event.preventDefault();
-  COMPARE_KEYS[event.key]();
-}
-
 /** Shows the comparison of a source; `above` stands on top of the page. */
 export async function comparePage(container, source, title, above) {
   comparedFrom = source;
@@ -350,7 +337,7 @@ export async function comparePage(container, source, title, above) {
     h("footer", {}, [["j", "k"].map((key) => [h("kbd", {}, key), " "]), "next and previous task · ", h("kbd", {}, "/"), " search · ", h("kbd", {}, "Esc"), " close"]),
   ]);
   addEventListener("hashchange", followTrials);
-  addEventListener("keydown", keyInComparison);
+  onKeys({ j: () => step(1), k: () => step(-1), "/": () => document.getElementById("search").focus(), Escape: () => openTrials.task && closeTrials() });
   await followTrials();
   addReasons(later);
 }

@@ -88,6 +88,34 @@ export function columnHead(name) {
   return name ? h("th", { scope: "col" }, name) : h("td");
 }
 
+/** A table under its heads, each a name or a cell of its own; it may be wider than its place. */
+export function dataTable(title, heads, rows, kind) {
+  const head = heads.map((each) => (each instanceof HTMLTableCellElement ? each : columnHead(each)));
+  return scrollable(title, h("table", { class: kind }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows)));
+}
+
+/** A row of such a table: its name, and the numbers under the heads that follow. */
+export function dataRow(name, values, [, ...heads], kind) {
+  return h("tr", { class: kind }, h("th", { scope: "row" }, name), values.map((value, at) => h("td", { class: "number", "data-name": heads[at] }, value)));
+}
+
+/** A button whose name is a sign, or a word. */
+export function toolButton(label, title, click) {
+  return h("button", { type: "button", title, "aria-label": label.length < 2 && title, click }, label);
+}
+
+/** Has keys do something, unless somebody is writing. */
+export function onKeys(keys) {
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const writing = event.target.closest?.("input, select, textarea");
+    if (writing) return void (event.key === "Escape" && writing.blur());
+    if (!Object.hasOwn(keys, event.key)) return;
+    event.preventDefault();
+    keys[event.key]();
+  });
+}
+
 /** Parts of one thing, of which one is shown: names, and what draws each. */
 export function tabs(label, parts) {
   const shown = h("div", { role: "tabpanel", tabindex: "0" });

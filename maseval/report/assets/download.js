@@ -1,7 +1,7 @@
 // The simulations that the filters leave, as a file for a spreadsheet or a program.
 
 import { index, taskOf } from "./data.js";
-import { h } from "./dom.js";
+import { h, toolButton } from "./dom.js";
 
 const COLUMNS = ["domain", "task", "trial", "outcome", "reward", "ended", "labels", "cost", "tokens", "seconds"];
 
@@ -48,9 +48,8 @@ function save(text, type, name) {
 /** `shown` gives the simulations to save. */
 export function downloads(shown) {
   const name = index.title.replace(/[^\w.-]+/g, "-").slice(0, 80) || "report";
-  const button = (label, title, click) => h("button", { type: "button", title, click }, label);
   return [
-    button("CSV", "The simulations below as a CSV file", () => save(asCSV(shown()), "text/csv", `${name}.csv`)),
-    button("JSON", "The simulations below as a JSON file", () => save(asJSON(shown()), "application/json", `${name}.json`)),
+    toolButton("CSV", "The simulations below as a CSV file", () => save(asCSV(shown()), "text/csv", `${name}.csv`)),
+    toolButton("JSON", "The simulations below as a JSON file", () => save(asJSON(shown()), "application/json", `${name}.json`)),
   ];
 }

@@ -1,7 +1,7 @@
 // The fault at the message that decided a verdict: what the reference solution expected there beside what
 // was found. These are arguments of a call, fields of the end state, and what was never said.
 
-import { columnHead, folded, h, prose, scrollable } from "./dom.js";
+import { dataTable, folded, h, prose } from "./dom.js";
 import { indented } from "./text.js";
 
 const MOST_FAULTS = 8;
@@ -43,8 +43,7 @@ export function markedArguments(text, wrong) {
 function expectedAndFound(rows) {
   const line = ({ place, expected, found }) =>
     h("tr", {}, h("th", { scope: "row" }, h("code", {}, place)), h("td", { "data-name": "expected" }, prose(expected ?? "(absent)", { class: "code" })), h("td", { "data-name": "found" }, h("mark", {}, found ?? "(absent)")));
-  const head = ["", "expected", "found"].map(columnHead);
-  return scrollable("Expected and found", h("table", { class: "fields" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows.map(line))));
+  return dataTable("Expected and found", ["", "expected", "found"], rows.map(line), "fields");
 }
 
 /** What is wrong at a message: a table, and the wrong arguments of each of its calls. */

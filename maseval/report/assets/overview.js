@@ -2,7 +2,7 @@
 
 import { distributions, drawn, intervalBar, reasons, whyItFailed } from "./charts.js";
 import { index, labelling, readPlots, simulations } from "./data.js";
-import { add, columnHead, folded, h, pairs, scrollable } from "./dom.js";
+import { add, dataTable, folded, h, pairs, scrollable } from "./dom.js";
 import { readersNote } from "./remarks.js";
 import { term } from "./terms.js";
 import { between, count, counted, duration, money, percent, shortfall } from "./text.js";
@@ -24,7 +24,6 @@ const MANY_MEASURES = 6;
 
 /** A row for each of `rows`; `drawName` draws its name. */
 export function resultsTable({ counts, measures, rows }, drawName = ({ name }) => name ?? "", title = "Results") {
-  const head = ["", ...[...counts, ...measures].map((name) => term(name))].map(columnHead);
   const body = rows.map((row) =>
     h(
       "tr",
@@ -34,8 +33,7 @@ export function resultsTable({ counts, measures, rows }, drawName = ({ name }) =
       row.measures.map((found, at) => h("td", { class: typeof found === "string" ? "measure words" : "measure", "data-name": measures[at] }, measure(found))),
     ),
   );
-  const size = measures.length > MANY_MEASURES ? "results many" : "results";
-  return scrollable(title, h("table", { class: size }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)));
+  return dataTable(title, ["", ...[...counts, ...measures].map((name) => term(name))], body, measures.length > MANY_MEASURES ? "results many" : "results");
 }
 
 // Hashes and versions matter, but not to every reader.

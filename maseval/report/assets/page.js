@@ -2,7 +2,7 @@
 
 import { showMessage } from "./conversation.js";
 import { detailOf, linkTo, load, nameOf, OUTCOMES, simulations } from "./data.js";
-import { add, h } from "./dom.js";
+import { add, h, onKeys, toolButton } from "./dom.js";
 import { saveSimulation } from "./download.js";
 import { drawOverview } from "./overview.js";
 import { drawRemarks, refreshRemarks } from "./remarks.js";
@@ -56,28 +56,26 @@ function counterpart(simulation) {
   return others.find(({ run }) => run !== simulation.run) ?? others[0];
 }
 
-function besideButton(button) {
+function besideButton() {
   const { one, other } = reading;
-  if (other) return button("⇤ one trial", "Show one trial only", () => go(one));
+  if (other) return toolButton("⇤ one trial", "Show one trial only", () => go(one));
   const found = counterpart(one);
-  return found && button(`⇥ beside trial ${found.trial} (${OUTCOMES[found.outcome].word})`, "Show both side by side", () => go(one, found));
+  return found && toolButton(`⇥ beside trial ${found.trial} (${OUTCOMES[found.outcome].word})`, "Show both side by side", () => go(one, found));
 }
 
 function panelBar() {
-  // A sign has no name of its own.
-  const button = (label, title, click) => h("button", { type: "button", title, "aria-label": label.length < 2 && title, click }, label);
   return h(
     "nav",
     { class: "panel-bar", "aria-label": "Simulations" },
-    button("↑", "Previous simulation (k)", () => go(neighbour(-1))),
-    button("↓", "Next simulation (j)", () => go(neighbour(1))),
-    besideButton(button),
+    toolButton("↑", "Previous simulation (k)", () => go(neighbour(-1))),
+    toolButton("↓", "Next simulation (j)", () => go(neighbour(1))),
+    besideButton(),
     !reading.other && [
-      button("Save", "Save this simulation as a JSON file", async () => saveSimulation(nameOf(reading.one), await detailOf(reading.one))),
-      button("Print", "Print this simulation", () => print()),
+      toolButton("Save", "Save this simulation as a JSON file", async () => saveSimulation(nameOf(reading.one), await detailOf(reading.one))),
+      toolButton("Print", "Print this simulation", () => print()),
     ],
     h("span", { class: "spread" }),
-    button("✕", "Close (Esc)", close),
+    toolButton("✕", "Close (Esc)", close),
   );
 }
 
@@ -147,29 +145,14 @@ function addressChanged() {
   writeAddress();
 }
 
-const KEYS = {
-  j: () => go(neighbour(1)),
-  k: () => go(neighbour(-1)),
-  n: () => go(nextFailure()),
-  "/": () => document.getElementById("search").focus(),
-  Escape: () => reading.one && close(),
-};
-
-function pressed(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
-  const typing = event.target.closest?.("input, select, textarea");
-  if (typing && event.key === "Escape") return typing.blur();
-  if (typing) return;
-  const cell = event.target.closest?.(".tasks :is(.cell, .absent)");
-  if (cell && event.key.startsWith("Arrow")) {
-    event.preventDefault();
-    const next = moveInTable(event.key, cell);
-    if (next) makeReachable(next);
-    return next?.focus();
-  }
-  if (!Object.hasOwn(KEYS, event.key)) return;
+/** The arrow keys go from cell to cell. */
+function arrowPressed(event) {
+  const cell = event.key.startsWith("Arrow") && event.target.closest?.(".tasks :is(.cell, .absent)");
+  if (!cell || event.ctrlKey || event.metaKey || event.altKey) return;
   event.preventDefault();
-  KEYS[event.key]();
+  const next = moveInTable(event.key, cell);
+  if (next) makeReachable(next);
+  next?.focus();
 }
 
 function keyHelp() {
@@ -192,7 +175,8 @@ export async function start(source, { above, below, travel, mark: more, followTa
   add(overview, [above, absentNotice, top.parts, tasks.section, keyHelp()]);
   readFilters();
   addEventListener("hashchange", addressChanged);
-  addEventListener("keydown", pressed);
+  addEventListener("keydown", arrowPressed);
+  onKeys({ j: () => go(neighbour(1)), k: () => go(neighbour(-1)), n: () => go(nextFailure()), "/": () => document.getElementById("search").focus(), Escape: () => reading.one && close() });
   // On paper nothing can be unfolded.
   addEventListener("beforeprint", () => panel.querySelectorAll("details").forEach((each) => (each.open = true)));
   follow();

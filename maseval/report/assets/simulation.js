@@ -3,7 +3,7 @@
 
 import { conversationSection } from "./conversation.js";
 import { index, taskOf } from "./data.js";
-import { code, columnHead, folded, h, pairs, prose, scrollable } from "./dom.js";
+import { code, dataRow, dataTable, folded, h, pairs, prose } from "./dom.js";
 import { markdown } from "./markdown.js";
 import { meaningOf, term } from "./terms.js";
 import { count, duration, isJSON, money } from "./text.js";
@@ -38,14 +38,11 @@ function policySection({ policies, policy }) {
 
 const HEADS = ["", "input tokens", "cached input tokens", "output tokens", "cost"];
 
+const numberOf = (value) => (value == null ? "–" : count.format(value));
+
 function usageSection({ usage }) {
-  if (!usage) return null;
-  const number = (value, name) => h("td", { class: "number", "data-name": name }, value == null ? "–" : count.format(value));
-  const lines = usage.map(({ name, input, cached, output, cost }) =>
-    h("tr", {}, h("th", { scope: "row" }, name), number(input, HEADS[1]), number(cached, HEADS[2]), number(output, HEADS[3]), h("td", { class: "number", "data-name": HEADS[4] }, money(cost))),
-  );
-  const head = HEADS.map(columnHead);
-  return scrollable("Usage", h("table", { class: "used" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, lines)));
+  const lines = usage?.map(({ name, input, cached, output, cost }) => dataRow(name, [...[input, cached, output].map(numberOf), money(cost)], HEADS));
+  return usage && dataTable("Usage", HEADS, lines, "used");
 }
 
 const WORK = { requests: "model requests", calls: "tool calls", handovers: "took over", input_tokens: "input tokens", output_tokens: "output tokens", seconds: "seconds" };
@@ -54,10 +51,10 @@ const WORK = { requests: "model requests", calls: "tool calls", handovers: "took
 function teamSection({ team, messages }, link, { lost } = {}) {
   if (!team) return null;
   const decider = lost && messages?.findLast(({ index }) => index <= lost.message)?.speaker;
-  const head = ["agent", ...Object.values(WORK)].map((name) => h("th", { scope: "col" }, name));
-  const cells = (each) => Object.entries(WORK).map(([key, name]) => h("td", { class: "number", "data-name": name }, each[key] == null ? "–" : count.format(each[key])));
-  const lines = team.map((each) => h("tr", {}, h("th", { scope: "row" }, each.agent, each.agent === decider && [" ", h("span", { class: "tag bad" }, "decided")]), cells(each)));
-  return scrollable("Team", h("table", { class: "used" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, lines)));
+  const heads = ["agent", ...Object.values(WORK)];
+  const name = ({ agent }) => [agent, agent === decider && [" ", h("span", { class: "tag bad" }, "decided")]];
+  const lines = team.map((each) => dataRow(name(each), Object.keys(WORK).map((key) => numberOf(each[key])), heads));
+  return dataTable("Team", heads, lines, "used");
 }
 
 // Each makes one section from the details, or nothing. To show something more, add it here and

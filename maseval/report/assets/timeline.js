@@ -2,7 +2,7 @@
 // after it: what it changed, what differs from the start, and from the gold end state.
 
 import { drawMessage } from "./conversation.js";
-import { add, code, columnHead, folded, h, scrollable, svg } from "./dom.js";
+import { add, code, dataTable, folded, h, svg, toolButton } from "./dom.js";
 import { counted } from "./text.js";
 import { reading, writeAddress } from "./view.js";
 
@@ -17,7 +17,6 @@ addEventListener("hashchange", () => setTimeout(() => followAddress?.()));
 const shownValue = (value) => (value === undefined ? h("i", {}, "(none)") : code(typeof value === "string" ? value : JSON.stringify(value)));
 
 function differenceTable(title, differences, before) {
-  const head = ["Field", before, "Now"].map(columnHead);
   const lines = differences.map(({ side, place, was, is }) =>
     h(
       "tr",
@@ -27,7 +26,7 @@ function differenceTable(title, differences, before) {
       h("td", { "data-name": "Now" }, shownValue(is)),
     ),
   );
-  return scrollable(title, h("table", { class: "fields" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, lines)));
+  return dataTable(title, ["Field", before, "Now"], lines, "fields");
 }
 
 function differenceBlock(title, differences, before, nothing) {
@@ -105,7 +104,7 @@ function drawTravel({ timeline, messages = [] }, link, extras) {
     writeAddress();
   };
   slider.addEventListener("input", () => moveTo(Number(slider.value)));
-  const step = (label, title, by) => h("button", { type: "button", title, "aria-label": title, click: () => moveTo(here + by) }, label);
+  const step = (label, title, by) => toolButton(label, title, () => moveTo(here + by));
   const bar = h("div", { class: "travel-bar" }, step("◀", "Message before", -1), h("div", { class: "travel-slider" }, slider, changeMarks(timeline)), step("▶", "Message after", 1), where);
   add(section, [bar, h("div", { class: "travel-columns" }, said, world), beside.map(({ part }) => part)]);
   const placeOf = (message) => moments.findIndex(({ index, last }) => message != null && index <= message && message <= last);

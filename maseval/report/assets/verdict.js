@@ -3,7 +3,7 @@
 
 import { toMessage } from "./conversation.js";
 import { OUTCOMES } from "./data.js";
-import { code, columnHead, folded, h, pairs, prose, scrollable } from "./dom.js";
+import { code, dataTable, folded, h, pairs, prose } from "./dom.js";
 import { meaningOf, term } from "./terms.js";
 import { counted } from "./text.js";
 
@@ -144,7 +144,6 @@ function explained(line) {
 }
 
 function wrongFields(fields) {
-  const head = ["Field", "expected", "found", "cause"].map(columnHead);
   const cause = ({ message, call, remedy }) => [
     message != null && h("p", {}, toMessage(message), call && h("code", {}, call)),
     remedy && h("p", {}, "missing: ", h("code", {}, remedy)),
@@ -164,7 +163,7 @@ function wrongFields(fields) {
       !same(fields[at - 1], field) && h("td", { rowspan: alike }, cause(field)),
     );
   });
-  return scrollable("Fields of the end state", h("table", { class: "fields" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, lines)));
+  return dataTable("Fields of the end state", ["Field", "expected", "found", "cause"], lines, "fields");
 }
 
 export function explanationSection({ explanation }) {

@@ -4,7 +4,7 @@
 import { inBlocks } from "../blocks.js";
 import { intervalBar } from "../charts.js";
 import { columnClass, columnMenu } from "../columns.js";
-import { add, h, nameParts } from "../dom.js";
+import { add, h, nameParts, onKeys } from "../dom.js";
 import { choice } from "../filters.js";
 import { between, count, counted, money, percent, shortfall } from "../text.js";
 import { themeButton } from "../theme.js";
@@ -207,13 +207,6 @@ function listFilters() {
   );
 }
 
-function keyPressed(event) {
-  const typing = event.target.closest("input, select, textarea");
-  if (event.key !== "/" || typing || event.ctrlKey || event.metaKey || event.altKey) return;
-  event.preventDefault();
-  document.getElementById("search").focus();
-}
-
 function drawList({ root, runs }, notice) {
   const heads = RUN_COLUMNS.map(headCell);
   const head = h("tr", {}, h("th", { scope: "col" }, h("span", { class: "unseen-words" }, "Compare")), heads);
@@ -242,6 +235,6 @@ export async function runsPage(container) {
   const notice = lostNotice();
   add(container, drawList(found, notice));
   listen({}, { runs: ({ runs, gone }) => takeRuns(runs, gone) }, () => all().catch(() => {}), notice);
-  addEventListener("keydown", keyPressed);
+  onKeys({ "/": () => document.getElementById("search").focus() });
   showList();
 }

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from maseval.benchmark.macs.tool import MACSGenericTool
+from maseval.benchmark.macs.environment import MACSGenericTool
 from maseval.core.exceptions import AgentError, EnvironmentError, TaskTimeoutError
 from maseval.core.scripted import ScriptedModelAdapter
 from maseval.core.tool import tool_definition

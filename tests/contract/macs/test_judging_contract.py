@@ -11,11 +11,11 @@ from maseval.benchmark.macs.judging import (
     SIDES,
     assertions_of,
     judge_prompt,
+    load_templates,
     read_answer,
     score_of,
 )
 from maseval.benchmark.macs.scoring import results_document, results_text
-from maseval.benchmark.macs.templates import load_templates
 from maseval.benchmark.macs.trajectories import history_in, invocations_in
 from maseval.core.scripted import ScriptedModelAdapter
 from tests.contract.macs.vectors import cases_in

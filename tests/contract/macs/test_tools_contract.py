@@ -5,8 +5,7 @@ import json
 import pytest
 
 from maseval.benchmark.macs import VALID_DOMAINS, load_agent_config, load_tasks
-from maseval.benchmark.macs.environment import MACSEnvironment
-from maseval.benchmark.macs.tool import MACSGenericTool
+from maseval.benchmark.macs.environment import MACSEnvironment, MACSGenericTool
 from maseval.core import exceptions, simulator
 from maseval.core.scripted import ScriptedModelAdapter
 from tests.contract.macs.vectors import canonical, cases_in

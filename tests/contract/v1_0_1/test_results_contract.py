@@ -14,8 +14,8 @@ from maseval.benchmark.tau2 import (
     load_tasks,
 )
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
+from maseval.benchmark.tau2.metrics import by_convention, compute_run_metrics
 from maseval.benchmark.tau2.results import ResultsFormatError, export_results, read_results
-from maseval.benchmark.tau2.run_metrics import by_convention, compute_run_metrics
 from maseval.benchmark.tau2.scoring.score import score_simulation
 from maseval.benchmark.tau2.texts.original import trial_seed
 from maseval.core.model import ModelAdapter

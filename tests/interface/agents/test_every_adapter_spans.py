@@ -2,8 +2,6 @@
 
 from itertools import pairwise
 
-import pytest
-
 from maseval.benchmark.tau2 import load_tasks
 from maseval.interface.telemetry.simulation import simulation_span
 from tests.interface.agents.solving import solve
@@ -17,12 +15,8 @@ def every(span):
     return [span, *(found for child in span.children for found in every(child))]
 
 
-@pytest.fixture
-def root(tau2_agent):
-    return simulation_span(solve(tau2_agent).reports[0])
-
-
-def test_a_solved_task_has_the_same_spans_whatever_the_framework(root):
+def test_a_solved_task_has_the_same_spans_whatever_the_framework(tau2_agent):
+    root = simulation_span(solve(tau2_agent).reports[0])
     gold = [action["name"] for action in load_tasks("retail")[0].evaluation_data["actions"]]
     asked = [["chat gold-0", []]]
     called = [each for name in gold for each in (*asked, [f"execute_tool {name}", []])]
@@ -34,9 +28,6 @@ def test_a_solved_task_has_the_same_spans_whatever_the_framework(root):
             ["turn 2", [["invoke_agent user", []]]],
         ],
     ]
-
-
-def test_the_spans_have_the_same_attributes_whatever_the_framework(root):
     clerk = root.children[0].children[1]
     chat, tool = clerk.children[:2]
 
@@ -52,10 +43,6 @@ def test_the_spans_have_the_same_attributes_whatever_the_framework(root):
     assert set(tool.attributes) == {
         *("gen_ai.operation.name", "gen_ai.tool.name", "gen_ai.tool.type", "gen_ai.tool.call.id"),
     }
-
-
-def test_the_times_are_those_that_the_environment_recorded(root):
-    steps = root.children[0].children[1].children
-
-    assert all(one.end <= other.start for one, other in pairwise(steps))
+    # The times are those that the environment recorded.
+    assert all(one.end <= other.start for one, other in pairwise(clerk.children))
     assert all(span.start <= span.end <= root.end for span in every(root))

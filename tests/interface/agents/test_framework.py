@@ -47,26 +47,31 @@ def test_a_failing_provider_is_named(error, kind):
     assert found(error).provider == "some-framework" and found(error).model_id == "m"
 
 
-def test_it_is_found_behind_what_a_framework_made_of_it():
-    try:
-        try:
-            raise StatusError(429, {"Retry-After": "7"})
-        except StatusError as error:
-            raise RuntimeError("the agent could not go on") from error
-    except RuntimeError as wrapped:
-        failure = found(wrapped)
-
-    assert isinstance(failure, RateLimitError) and failure.retry_after == 7.0
+def chained(error, *, cause=None, context=None):
+    error.__cause__, error.__context__ = cause, context
+    return error
 
 
-def test_it_is_found_in_the_context_as_well():
-    try:
-        try:
-            raise StatusError(503)
-        except StatusError:
-            raise KeyError("while handling it")  # noqa: B904
-    except KeyError as error:
-        assert isinstance(found(error), OverloadedError)
+SLOW = StatusError(429)
+SLOW.headers, SLOW.response = {"retry-after": "7"}, None
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "wait"),
+    [
+        (
+            chained(RuntimeError("wrapped"), cause=StatusError(429, {"Retry-After": "7"})),
+            RateLimitError,
+            7.0,
+        ),
+        (chained(KeyError("while handling it"), context=StatusError(503)), OverloadedError, None),
+        (ExceptionGroup("both", [ValueError("no"), StatusError(500)]), OverloadedError, None),
+        (SLOW, RateLimitError, 7.0),
+    ],
+    ids=["cause", "context", "group", "headers of its own"],
+)
+def test_it_is_found_behind_what_a_framework_made_of_it(error, kind, wait):
+    assert (type(found(error)), found(error).retry_after) == (kind, wait)
 
 
 @pytest.mark.parametrize(
@@ -87,19 +92,6 @@ def test_a_chain_that_bites_its_tail_ends():
     first.__cause__, second.__cause__ = second, first
 
     assert found(first) is None
-
-
-def test_the_headers_may_be_the_errors_own():
-    error = StatusError(429)
-    error.headers, error.response = {"retry-after": "7"}, None
-
-    assert found(error).retry_after == 7.0
-
-
-def test_it_is_found_in_a_group_of_errors():
-    group = ExceptionGroup("both models failed", [ValueError("no"), StatusError(500)])
-
-    assert isinstance(found(group), OverloadedError)
 
 
 def raised_by(module, error):

@@ -6,12 +6,11 @@ import pytest
 
 from maseval.core.messages import tool_call
 from maseval.core.model import resolve_model
-from maseval.core.provider_errors import MalformedRequestError
 from maseval.core.seeding import SeedingError
 from maseval.core.usage import StaticPricingCalculator
 from maseval.interface.inference import provider
 from maseval.interface.inference.anthropic import AnthropicModelAdapter
-from maseval.testing.provider_server import AnthropicProtocol, Reply, message
+from maseval.testing.provider_server import AnthropicProtocol, message
 from tests.interface.libraries import needing
 
 pytestmark = needing("anthropic")
@@ -171,13 +170,6 @@ def test_parameters_the_library_does_not_know_reach_the_server(model, server):
     model.chat(HI, {"temperature": 0.0, "top_k": 3})
 
     assert (server.requests[0].body["temperature"], server.requests[0].body["top_k"]) == (0.0, 3)
-
-
-def test_a_parameter_that_the_model_refuses_is_a_malformed_request(model, server):
-    server.will(Reply(AnthropicProtocol.error("temperature: not for this model"), 400))
-
-    with pytest.raises(MalformedRequestError, match="temperature: not for this model"):
-        model.chat(HI, temperature=0)
 
 
 def test_a_seed_is_an_error_of_the_class():

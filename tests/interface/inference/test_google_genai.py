@@ -95,18 +95,6 @@ def test_ids_stay_unique_in_a_long_conversation(model, server):
     assert call["id"] == "call_1_look"
 
 
-def test_signatures_are_sent_back_with_their_calls(model, server):
-    signature = base64.b64encode(b"signed").decode()
-    part = {"functionCall": {"name": "look", "args": {}}, "thoughtSignature": signature}
-    server.will(candidate([part]), GoogleProtocol.text("ok"))
-
-    answer = model.chat(HI, tools=TOOLS)
-    model.chat([*HI, answer.to_message()], tools=TOOLS)
-
-    sent = server.requests[1].body["contents"][1]["parts"][0]
-    assert sent["thoughtSignature"] == signature
-
-
 @pytest.mark.parametrize(
     ("choice", "sent"),
     [
@@ -184,15 +172,6 @@ def test_an_unknown_parameter_is_a_malformed_request(model, server):
         model.chat(HI, warmth=3)
 
     assert server.requests == []
-
-
-def test_the_environment_names_the_key(server, monkeypatch):
-    monkeypatch.delenv("GOOGLE_API_KEY", raising=False)
-    monkeypatch.setenv("GEMINI_API_KEY", "from-the-environment")
-    server.will(GoogleProtocol.text("hello"))
-
-    assert resolve_model("google/gemini", base_url=server.url).generate("hi") == "hello"
-    assert server.requests[0].headers["x-goog-api-key"] == "from-the-environment"
 
 
 def test_a_wish_for_json_takes_googles_form(model, server):

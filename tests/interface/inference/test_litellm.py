@@ -43,36 +43,6 @@ def test_litellm_tells_the_cost_of_a_model_it_knows(server, litellm):
     assert (sent["seed"], sent["tool_choice"], sent["tools"]) == (1, "auto", [TOOL])
 
 
-@pytest.mark.parametrize(
-    "choice", ["auto", "none", "required", {"type": "function", "function": {"name": "look"}}]
-)
-def test_tools_and_choice_are_sent_as_they_are(server, choice):
-    server.will(OpenAIProtocol.text("ok"))
-
-    resolve_model("litellm/openai/m", base_url=server.url).chat(
-        HI, tools=[TOOL], tool_choice=choice
-    )
-
-    assert server.requests[0].body["tools"] == [TOOL]
-    assert server.requests[0].body["tool_choice"] == choice
-
-
-def test_every_kind_of_token_is_counted(server):
-    body = OpenAIProtocol.text("ok")
-    body["usage"] |= {
-        "prompt_tokens_details": {"cached_tokens": 60},
-        "completion_tokens_details": {"reasoning_tokens": 8},
-    }
-    server.will(body)
-    model = resolve_model("litellm/openai/m", base_url=server.url)
-
-    model.chat(HI)
-
-    usage = model.gather_usage()
-    assert (usage.input_tokens, usage.output_tokens, usage.total_tokens) == (100, 20, 120)
-    assert (usage.cached_input_tokens, usage.reasoning_tokens) == (60, 8)
-
-
 def test_other_providers_are_reached_by_their_names(server, caplog):
     provider.warn_seed_unused.cache_clear()
     caplog.set_level(logging.WARNING, "maseval")

@@ -3,9 +3,9 @@
 import json
 import logging
 import os
+import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
+from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
@@ -33,7 +33,10 @@ from tests.interface.libraries import QUIET_LITELLM, needing
 
 pytestmark = QUIET_LITELLM
 
+
 CANARY = "canary-0123456789-do-not-sing"
+
+
 TOOLS = [
     {
         "type": "function",
@@ -180,24 +183,24 @@ def test_later_parameters_win_over_earlier_ones(provider, server):
     assert body.get("top_p", body.get("topP")) == 0.2
 
 
-@pytest.mark.parametrize(
-    ("status", "kind"),
-    [
-        (400, errors.MalformedRequestError),
-        (401, errors.AuthenticationError),
-        (403, errors.AuthenticationError),
-        (404, errors.ModelNotFoundError),
-        (422, errors.MalformedRequestError),
-        (429, errors.RateLimitError),
-        (500, errors.OverloadedError),
-        (503, errors.OverloadedError),
-        (529, errors.OverloadedError),
-    ],
-)
-def test_a_status_becomes_a_named_error_at_the_first_request(provider, server, status, kind):
+STATUSES = {
+    400: errors.MalformedRequestError,
+    401: errors.AuthenticationError,
+    403: errors.AuthenticationError,
+    404: errors.ModelNotFoundError,
+    422: errors.MalformedRequestError,
+    429: errors.RateLimitError,
+    500: errors.OverloadedError,
+    503: errors.OverloadedError,
+    529: errors.OverloadedError,
+}
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_a_status_becomes_a_named_error_at_the_first_request(provider, server, status):
     server.will(Reply(provider.protocol.error("it went wrong", status), status))
 
-    error = failure(provider.adapter(server), kind)
+    error = failure(provider.adapter(server), STATUSES[status])
 
     assert len(server.requests) == 1  # nobody but the run loop tries again
     assert error.status == status or (provider.name, status) == ("litellm", 422)  # it says 400
@@ -206,41 +209,38 @@ def test_a_status_becomes_a_named_error_at_the_first_request(provider, server, s
     assert f"[HTTP {error.status}]" in str(error)
 
 
-def test_a_rate_limit_tells_how_many_seconds_to_wait(provider, server):
-    server.will(*[Reply(provider.protocol.error("slow", 429), 429, {"Retry-After": "7"})] * 3)
-    adapter = provider.adapter(server)
-
-    assert [failure(adapter, errors.RateLimitError).retry_after for _ in range(3)] == [7, 7, 7]
+def refused(protocol, text, status, *code):
+    return Reply(protocol.error(text, status, *code), status)
 
 
-def test_a_rate_limit_may_name_the_moment(provider, server):
-    moment = format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)
-    server.will(Reply(provider.protocol.error("slow", 429), 429, {"Retry-After": moment}))
+FAILURES = {
+    "late": (lambda p: Reply(p.text("late"), delay=20), errors.ProviderTimeoutError),
+    "dropped": (lambda p: Reply("", drop=True), errors.ProviderConnectionError),
+    "cut": (lambda p: Reply('{"choices": ['), errors.MalformedResponseError),
+    "no body": (lambda p: Reply(""), errors.MalformedResponseError),
+    "a page": (lambda p: Reply("<html>Welcome</html>"), errors.MalformedResponseError),
+    "nothing in it": (lambda p: p.empty(), errors.MalformedResponseError),
+    "withheld": (lambda p: p.content_filter(), errors.ContentFilterError),
+    "a refused prompt": (
+        lambda p: refused(p, *reversed(p.filter_error)),
+        errors.ContentFilterError,
+    ),
+    "too long": (lambda p: refused(p, *reversed(p.overflow_error)), errors.ContextOverflowError),
+    "an empty purse": (
+        lambda p: refused(p, "insufficient_quota: check your plan", 429, "insufficient_quota"),
+        errors.QuotaExhaustedError,
+    ),
+}
 
-    error = failure(provider.adapter(server), errors.RateLimitError)
 
-    assert 80 < error.retry_after <= 90
+@pytest.mark.parametrize("how", FAILURES)
+def test_a_failure_is_called_by_its_name_at_the_first_request(provider, server, how):
+    reply, kind = FAILURES[how]
+    server.will(reply(provider.protocol))
 
-
-def test_a_rate_limit_may_count_in_milliseconds(provider, server):
-    headers = {"Retry-After": "9", "Retry-After-Ms": "250"}
-    server.will(Reply(provider.protocol.error("slow", 429), 429, headers))
-
-    assert failure(provider.adapter(server), errors.RateLimitError).retry_after == 0.25
-
-
-def test_a_slow_answer_is_a_time_out(provider, server):
-    server.will(Reply(provider.protocol.text("late"), delay=20))
-
-    failure(provider.adapter(server, timeout=0.2), errors.ProviderTimeoutError)
+    failure(provider.adapter(server, **({"timeout": 0.2} if how == "late" else {})), kind)
 
     assert len(server.requests) == 1
-
-
-def test_a_dropped_connection_is_named(provider, server):
-    server.will(Reply("", drop=True))
-
-    failure(provider.adapter(server), errors.ProviderConnectionError)
 
 
 def test_an_address_where_nobody_listens_is_named(provider, server):
@@ -251,46 +251,10 @@ def test_an_address_where_nobody_listens_is_named(provider, server):
     failure(adapter, errors.UnreachableError)
 
 
-@pytest.mark.parametrize(
-    "body", ['{"choices": [', "", "<html>Welcome to the hotel</html>"], ids=["cut", "none", "page"]
-)
-def test_an_answer_that_is_no_json_is_malformed(provider, server, body):
-    server.will(Reply(body))
+def test_a_rate_limit_says_how_long_to_wait(provider, server):
+    server.will(Reply(provider.protocol.error("slow", 429), 429, {"Retry-After": "7"}))
 
-    failure(provider.adapter(server), errors.MalformedResponseError)
-
-
-def test_an_answer_with_nothing_in_it_is_malformed(provider, server):
-    server.will(provider.protocol.empty())
-
-    failure(provider.adapter(server), errors.MalformedResponseError)
-
-
-def test_a_withheld_answer_is_a_content_filter(provider, server):
-    server.will(provider.protocol.content_filter())
-
-    failure(provider.adapter(server), errors.ContentFilterError)
-
-
-def test_a_refused_prompt_is_a_content_filter(provider, server):
-    status, text = provider.protocol.filter_error
-    server.will(Reply(provider.protocol.error(text, status), status))
-
-    failure(provider.adapter(server), errors.ContentFilterError)
-
-
-def test_a_conversation_too_long_is_named(provider, server):
-    status, text = provider.protocol.overflow_error
-    server.will(Reply(provider.protocol.error(text, status), status))
-
-    failure(provider.adapter(server), errors.ContextOverflowError)
-
-
-def test_an_empty_purse_is_no_rate_limit(provider, server):
-    body = provider.protocol.error("insufficient_quota: check your plan", 429, "insufficient_quota")
-    server.will(Reply(body, 429))
-
-    assert failure(provider.adapter(server), errors.QuotaExhaustedError).fatal_for_run
+    assert failure(provider.adapter(server), errors.RateLimitError).retry_after == 7
 
 
 def test_a_storm_is_waited_out_by_the_policy_alone(provider, server):
@@ -312,14 +276,8 @@ def test_a_storm_is_waited_out_by_the_policy_alone(provider, server):
 
     assert [call["function"]["name"] for call in answer.tool_calls] == ["get_order", "list_orders"]
     assert [entry.get("error_type") for entry in adapter.logs] == [
-        "RateLimitError",
-        "OverloadedError",
-        "OverloadedError",
-        "ProviderTimeoutError",
-        "ProviderConnectionError",
-        "MalformedResponseError",
-        "MalformedResponseError",
-        None,
+        *("RateLimitError", "OverloadedError", "OverloadedError", "ProviderTimeoutError"),
+        *("ProviderConnectionError", "MalformedResponseError", "MalformedResponseError", None),
     ]
     assert adapter.logs[1]["waited_seconds"] >= 0.1
     assert len(server.requests) == 8
@@ -364,40 +322,30 @@ def test_the_key_shows_up_nowhere(provider, server, caplog):
     assert CANARY in repr([request.headers for request in server.requests])
 
 
-def test_a_server_of_ones_own_needs_no_key(provider, server, monkeypatch):
+ADDRESSES = {"google": "GOOGLE_GEMINI_BASE_URL", "litellm": "OPENAI_API_BASE"}
+
+
+VARIABLES = {"google": "GEMINI_API_KEY or GOOGLE_API_KEY", "litellm": "OPENAI_API_KEY"}
+
+
+def variable_of(provider, table, ending):
+    return table.get(provider.name, f"{provider.library.upper()}_{ending}")
+
+
+@pytest.mark.parametrize("named", ["given", "by its variable"])
+def test_a_server_of_ones_own_needs_no_key(provider, server, monkeypatch, named):
     for variable in [name for name in os.environ if name.endswith("_API_KEY")]:
         monkeypatch.delenv(variable)
     server.will(provider.protocol.text("ok"))
+    if named == "given":
+        adapter = provider.adapter(server, api_key=None)
+    else:
+        variable = variable_of(provider, ADDRESSES, "BASE_URL")
+        monkeypatch.setenv(variable, server.url + provider.path)
+        adapter = provider.factory(provider.model)
 
-    assert provider.adapter(server, api_key=None).generate("hi") == "ok"
-
-
-ADDRESSES = {
-    "openai": "OPENAI_BASE_URL",
-    "openai-responses": "OPENAI_BASE_URL",
-    "anthropic": "ANTHROPIC_BASE_URL",
-    "google": "GOOGLE_GEMINI_BASE_URL",
-    "litellm": "OPENAI_API_BASE",
-}
-
-
-def test_the_environment_names_the_server_and_again_no_key_is_needed(provider, server, monkeypatch):
-    for variable in [name for name in os.environ if name.endswith("_API_KEY")]:
-        monkeypatch.delenv(variable)
-    monkeypatch.setenv(ADDRESSES[provider.name], server.url + provider.path)
-    server.will(provider.protocol.text("ok"))
-
-    assert provider.factory(provider.model).generate("hi") == "ok"
+    assert adapter.generate("hi") == "ok"
     assert len(server.requests) == 1
-
-
-VARIABLES = {
-    "openai": "OPENAI_API_KEY",
-    "openai-responses": "OPENAI_API_KEY",
-    "anthropic": "ANTHROPIC_API_KEY",
-    "google": "GEMINI_API_KEY or GOOGLE_API_KEY",
-    "litellm": "OPENAI_API_KEY",
-}
 
 
 def test_a_missing_key_is_named_before_any_request(provider, monkeypatch, tmp_path):
@@ -408,7 +356,7 @@ def test_a_missing_key_is_named_before_any_request(provider, monkeypatch, tmp_pa
     with pytest.raises(errors.AuthenticationError) as caught:
         provider.factory(provider.model)
 
-    assert VARIABLES[provider.name] in str(caught.value)
+    assert variable_of(provider, VARIABLES, "API_KEY") in str(caught.value)
     assert "api_key=" in str(caught.value)
     assert caught.value.fatal_for_run and not caught.value.transient
 
@@ -471,3 +419,49 @@ def test_a_request_that_is_refused_in_words_too_is_not_asked_for_ever(provider, 
         provider.adapter(server).generate("Which?", response_model=City)
 
     assert len(server.requests) == 2
+
+
+PAGES = Path(__file__).parents[3] / "docs" / "models"
+
+
+EXAMPLE = re.compile(r"^```py\n(.*?)^```$", re.M | re.S)
+
+
+def example(page):
+    (found,) = EXAMPLE.findall((PAGES / f"{page}.md").read_text(encoding="utf-8"))
+    return found
+
+
+@QUIET_LITELLM
+@pytest.mark.parametrize(
+    ("page", "protocol", "variable", "path"),
+    [
+        pytest.param("openai", OpenAIProtocol, "OPENAI_BASE_URL", "/v1", marks=needing("openai")),
+        pytest.param(
+            *("openai-responses", ResponsesProtocol, "OPENAI_BASE_URL", "/v1"),
+            marks=needing("openai"),
+        ),
+        pytest.param(
+            "anthropic", AnthropicProtocol, "ANTHROPIC_BASE_URL", "", marks=needing("anthropic")
+        ),
+        pytest.param(
+            "google", GoogleProtocol, "GOOGLE_GEMINI_BASE_URL", "", marks=needing("google.genai")
+        ),
+        pytest.param(
+            "litellm", OpenAIProtocol, "DEEPSEEK_API_BASE", "/v1", marks=needing("litellm")
+        ),
+    ],
+)
+def test_the_example_of_a_page_runs(page, protocol, variable, path, server, monkeypatch, capsys):
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    monkeypatch.setenv(variable, server.url + path)
+    for key in ("OPENAI", "ANTHROPIC", "GEMINI", "DEEPSEEK"):
+        monkeypatch.setenv(f"{key}_API_KEY", "key-1234")
+    server.will(protocol.text("Hello!"))
+
+    exec(example(page), {})
+
+    said, number = capsys.readouterr().out.splitlines()
+    assert said == "Hello!"
+    assert float(number) > 0
+    assert len(server.requests) == 1

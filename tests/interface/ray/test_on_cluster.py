@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import threading
 import time
 
@@ -14,24 +13,13 @@ from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.context import Said
 from maseval.core.engine.engines import ThreadEngine
 from maseval.core.engine.worker_setup import NodeMismatchError
-from maseval.core.exceptions import ConfigurationError, RunStoppedError
+from maseval.core.exceptions import RunStoppedError
 from maseval.core.provider_errors import AuthenticationError
 from maseval.interface.ray.engine import RayEngine
-from tests.core.worlds import Diary, Shop, Worker, numbered, statuses, tasks
+from tests.core.worlds import Shop, Worker, numbered, statuses, tasks
 from tests.interface.ray.conftest import NODES
 from tests.runs.worlds import desk
 from tests.waiting import wait_until
-
-
-class Events(Diary):
-    """A diary of workers as well."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.workers = []
-
-    def on_worker_event(self, benchmark, event):
-        self.workers.append(event)
 
 
 def results(reports):
@@ -49,28 +37,6 @@ def test_one_thread_sixteen_threads_and_three_nodes_give_equal_results(engine):
     assert run(16, ThreadEngine()) == alone
     assert run(12, engine) == alone
     assert len(alone[0]) == 80
-
-
-def die(query):
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def test_a_task_that_kills_its_process_is_given_up_and_takes_nobody_with_it(engine):
-    diary = Events()
-    benchmark = Shop({"t007": die}, callbacks=[diary], num_workers=9)
-
-    reports = benchmark.run(numbered(30), engine=engine)
-
-    ended = statuses(reports)
-    assert ended.pop("t007") == "worker_died"
-    assert len(reports) == 30 and set(ended.values()) == {"success"}
-    [error] = [report["error"] for report in reports if report["error"]]
-    assert error["error_type"] == "WorkerDiedError"
-    assert "the process in which it took place died 3 times" in error["error_message"]
-    kinds = [event.kind for event in diary.workers]
-    assert kinds.count("died") == 3 and kinds.count("given_up") == 1
-    assert sorted(diary.of("repeat end")) == [(task.id, 0) for task in numbered(30)]
-    assert len(diary.threads) == 1
 
 
 def sleep(query):
@@ -112,55 +78,6 @@ def test_the_exception_itself_arrives_and_ends_the_run_as_it_would_here(engine):
     assert caught.value.details == {"why": "tired"}
     with pytest.raises(RunStoppedError, match="no such key"):
         Shop(refuse, stop_when_hopeless=True).run(numbered(3), engine=engine)
-
-
-def test_a_benchmark_that_cannot_be_sent_is_refused_with_a_way_out(engine):
-    benchmark = Shop()
-    benchmark.lock = threading.Lock()
-
-    with pytest.raises(ConfigurationError, match=r"the benchmark cannot be sent .* for_worker\(\)"):
-        benchmark.run(numbered(1), engine=engine)
-
-
-class FromHere(Task):
-    """A task that can be packed, but not read anywhere else."""
-
-    def __reduce__(self):
-        return _only_here, (os.getpid(),)
-
-
-def _only_here(process):
-    if process != os.getpid():
-        raise ValueError("what is this?")
-    return FromHere(query="q", id="strange")
-
-
-def test_a_task_that_a_worker_cannot_read_fails_alone(engine):
-    given = [FromHere(query="q", id="strange"), *numbered(5)]
-
-    reports = Shop(num_workers=6).run(given, engine=engine)
-
-    ended = statuses(reports)
-    assert ended.pop("strange") == "setup_failed" and set(ended.values()) == {"success"}
-    [error] = [report["error"] for report in reports if report["error"]]
-    assert error["error_message"] == "ValueError: what is this?"
-
-
-def gold(query):
-    import gc
-
-    found = [one for one in gc.get_objects() if isinstance(one, Task) and "gold" in one.metadata]
-    return sorted(each.metadata["gold"] for each in found)
-
-
-def test_an_agent_finds_no_other_tasks_gold_in_its_process(engine):
-    given = [Task(query="q", id=f"t{n}", metadata={"gold": f"gold-{n}"}) for n in range(6)]
-
-    reports = Shop(gold, num_workers=1).run(given, engine=engine)
-
-    assert {report["task_id"]: report["final_answer"] for report in reports} == {
-        f"t{n}": [f"gold-{n}"] for n in range(6)
-    }
 
 
 def test_what_is_said_elsewhere_is_known_here_while_it_takes_place(engine, tmp_path):

@@ -1,15 +1,12 @@
 """tau2 with scripted agents: equal on every engine, with agents of one's own as well."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
 from maseval.commands import tau2
 from tests.benchmark.tau2.app.test_own_domains import SHOP, task
 from tests.damage import results_in
-from tests.interface.ray.test_on_this_machine import RAY, environment_for
 
 pytestmark = pytest.mark.data
 
@@ -98,20 +95,3 @@ def test_a_domain_of_ones_own_goes_to_the_workers(engine, tmp_path):
         return results_in(tmp_path / name)
 
     assert run("there", engine) == run("here", "threads") != []
-
-
-@pytest.mark.usefixtures("tau2_data")
-def test_two_processes_of_this_machine_judge_as_threads_do(tmp_path, ray_folder):
-    def run(name, *options):
-        words = ("-d", "retail", "-n", "3", "-k", "2", "--agent", "noisy", "-j", "4", "-o", name)
-        done = subprocess.run(
-            [sys.executable, "-m", "maseval.cli", "tau2", "run", *words, *options],
-            cwd=tmp_path,
-            env=environment_for(ray_folder),
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stderr
-        return results_in(tmp_path / name)
-
-    assert run("there", *RAY) == run("here") != []

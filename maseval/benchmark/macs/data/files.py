@@ -1,19 +1,143 @@
-"""The benchmark's manifest (names, sizes and SHA-256 at one commit), and reading its files.
+"""The benchmark's files: their manifest at one commit, their formats, and the tasks in them.
+
+They are data of somebody else: any key may be missing, so every format is partial. The original
+keeps whole tools inside every agent; a task gets each group of tools once, and an agent only the
+names of its groups.
 
 Source: multiagent-collab-scenario-benchmark (Amazon.com, Inc. or its affiliates); data CC BY 4.0,
 code MIT-0. The package carries none of these files.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TypedDict, cast
 
 from maseval.core.exceptions import ConfigurationError, TaskFormatError
+from maseval.core.recorded import Shape, entries, mapping
+from maseval.core.tracing import JsonObject
 from maseval.data.cache import cache_dir
 from maseval.data.download import FetchProgress
 from maseval.data.files import DataError, DataUnavailableError, Manifest, parse_listing
 from maseval.data.folder import fill
 from maseval.data.store import AnyPath, place_of
+
+ActionSchema = Mapping[str, object]
+"""A JSON schema that says ``data_type`` where the standard says ``type``."""
+
+
+class ActionSpec(TypedDict, total=False):
+    """One thing that can be done with a group of tools."""
+
+    name: str
+    description: str
+    input_schema: ActionSchema
+    output_schema: ActionSchema
+
+
+class ReachableAgent(TypedDict, total=False):
+    """Another agent, and when to call it."""
+
+    agent_id: str
+    scenario: str
+
+
+class AgentSpec(TypedDict, total=False):
+    """One agent; ``tools`` are names of groups."""
+
+    agent_id: str
+    agent_name: str
+    agent_instruction: str
+    tools: list[str]
+    reachable_agents: list[ReachableAgent]
+
+
+class AgentConfig(TypedDict, total=False):
+    """All agents of a domain, which of them talks to the user, and what the user is called."""
+
+    agents: list[AgentSpec]
+    primary_agent_id: str
+    human_id: str
+
+
+class Scenario(TypedDict, total=False):
+    """The wishes of a simulated user, their first message, and the assertions that are judged."""
+
+    scenario: str
+    input_problem: str
+    assertions: list[str]
+
+
+_TASK_KEYS = ("input_problem", "query", "assertions")
+
+
+def tasks_of(scenarios: object, agents: object, labels: Shape) -> list[JsonObject]:
+    """Return the tasks of a domain as dicts; ``labels`` are added to the metadata of each."""
+    described = mapping(agents)
+    surroundings = {
+        "tools": unique_groups(objects_in(agents, "agents")),
+        **{key: described[key] for key in ("primary_agent_id", "human_id") if key in described},
+    }
+    return [
+        _task(index, scenario, surroundings, labels)
+        for index, scenario in enumerate(objects_in(scenarios, "scenarios"))
+    ]
+
+
+def _task(index: int, scenario: Shape, surroundings: JsonObject, labels: Shape) -> JsonObject:
+    rest = {key: value for key, value in scenario.items() if key not in _TASK_KEYS}
+    return {
+        "id": f"task-{index + 1:06d}",
+        "query": scenario.get("input_problem") or scenario.get("query") or "",
+        "environment_data": dict(surroundings),
+        "evaluation_data": {"assertions": scenario.get("assertions") or []},
+        "user_data": {},
+        "metadata": {**rest, "scenario_index": index, **labels},
+    }
+
+
+def agent_config_of(agents: object) -> AgentConfig:
+    """Return every agent with the names of its groups; nothing for what is no object."""
+    if not isinstance(agents, Mapping):
+        return {}
+    named = [
+        {**agent, "tools": [name for group in _groups(agent) if (name := _name(group))]}
+        for agent in objects_in(agents, "agents")
+    ]
+    ids = {key: agents[key] for key in ("primary_agent_id", "human_id") if key in agents}
+    return cast(AgentConfig, {"agents": named, **ids})
+
+
+def unique_groups(agents: Iterable[Shape]) -> list[Shape]:
+    """Return each group of tools once, nameless ones first, then in order of first appearance."""
+    nameless: list[Shape] = []
+    named: dict[str, Shape] = {}
+    for group in (group for agent in agents for group in _groups(agent)):
+        name = _name(group)
+        if name is None:
+            nameless.append(group)
+        elif named.setdefault(name, group) != group:
+            raise ConfigurationError(
+                f"Conflicting tools for tool_name={name!r}: two agents describe it differently; "
+                "give one of the two another name"
+            )
+    return [*nameless, *named.values()]
+
+
+def objects_in(value: object, key: str) -> list[Shape]:
+    """Return the objects of a list, which may also be what an object has at ``key``."""
+    listed = value if isinstance(value, list) else mapping(value).get(key)
+    return [entry for entry in entries(listed) if isinstance(entry, Mapping)]
+
+
+def _groups(agent: Shape) -> list[Shape]:
+    return [group for group in entries(agent.get("tools")) if isinstance(group, Mapping)]
+
+
+def _name(group: Shape) -> str | None:
+    name = group.get("tool_name")
+    return str(name) if name else None
+
 
 VALID_DOMAINS = ("travel", "mortgage", "software")
 COMMIT = "cb82575c0846bb147423bebacc8597bc24196142"
@@ -90,21 +214,16 @@ def original_files(
     return {file.name: place.folder.path(file).read_bytes() for file in needed}
 
 
-def check_domain(domain: str) -> None:
+def check_domain(domain: str, words: str = "Invalid domain {!r}. Must be one of {}") -> None:
     if domain not in VALID_DOMAINS:
-        raise ConfigurationError(
-            f"Invalid domain {domain!r}. Must be one of {', '.join(VALID_DOMAINS)}"
-        )
+        raise ConfigurationError(words.format(domain, ", ".join(VALID_DOMAINS)))
 
 
 def chosen_domains(domain: str | None) -> Sequence[str]:
     """Return the domain, or all of them if none is named."""
     if domain is None:
         return VALID_DOMAINS
-    if domain not in VALID_DOMAINS:
-        raise ConfigurationError(
-            f"Unknown domain: {domain!r}; choose one of {', '.join(VALID_DOMAINS)}"
-        )
+    check_domain(domain, "Unknown domain: {!r}; choose one of {}")
     return (domain,)
 
 

@@ -13,10 +13,11 @@ environment's release decides.
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Literal, NamedTuple
 
 from maseval.benchmark.tau2.agent import NobodyListensError
-from maseval.benchmark.tau2.conversation.participants import ConversationListener, Participant
+from maseval.benchmark.tau2.conversation.participants import Participant
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.formats.message import (
     INITIAL_GREETING,
@@ -34,7 +35,7 @@ from maseval.benchmark.tau2.formats.message import (
     without_thought,
 )
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
-from maseval.benchmark.tau2.user import MessageUser
+from maseval.benchmark.tau2.user import MessageUser, Reply
 from maseval.benchmark.tau2.versions import RULES_0_2_0, LoopRules
 from maseval.core.clock import acting_agent
 from maseval.core.event_loop import settle
@@ -190,8 +191,8 @@ class Orchestrator:
         if not self.rules.says_goodbye:
             return
         for role, side in (("agent", self.agent), ("user", self.user)):
-            if isinstance(side, ConversationListener):
-                side.stop(self.incoming if to == role else None)
+            if (stop := getattr(side, "stop", None)) is not None:
+                stop(self.incoming if to == role else None)
 
     def _refuse_unanswered_call(self) -> None:
         stops = (TerminationReason.AGENT_STOP, TerminationReason.USER_STOP)
@@ -367,46 +368,40 @@ def _check_answer(message: Tau2Message, requestor: str | None) -> None:
         raise ConfigurationError(f"Got tool message from {answered}, expected {requestor}.")
 
 
-class TrajectoryQuestionRecorder:
-    """Records the questions that an agent asks the user in the midst of its own turn.
+def ask_user(environment: Tau2Environment, text: str, reply: Reply) -> str:
+    """Return the user's answer to what an agent asks in the midst of its own turn, or an error.
 
     An agent may ask through a tool. Questions and answers are part of the conversation: recorded
     in order, counted as steps and scored.
     """
-
-    def __init__(self, environment: Tau2Environment) -> None:
-        self._environment = environment
-
-    def ask(self, text: str, reply: Callable[[Sequence[Tau2Message]], SpokenMessage]) -> str:
-        """Return the user's answer, or an error text once the simulation is over."""
-        environment, trajectory = self._environment, self._environment.trajectory
-        with environment.one_at_a_time():
-            if environment.is_over:
-                return environment.is_over
-            trajectory.add(assistant_message(text, cost=0.0), acting_agent())
-            incoming: Sequence[Tau2Message] = trajectory.messages[-1:]
-            while True:
-                answer = reply(incoming)
-                if is_empty(answer):
-                    raise EmptyUserTurnError(environment.release.rules.loop.describe_empty(answer))
-                trajectory.add(answer)
-                calls = tool_calls_of(answer)
-                if calls is None:
-                    environment.ended_by_user = is_user_stop(answer)
-                    return answer["content"] or ""
-                trajectory.add_answers([environment.respond(call) for call in calls])
-                incoming = trajectory.messages[-len(calls) :]
+    trajectory = environment.trajectory
+    with environment.lock:
+        if environment.is_over:
+            return environment.is_over
+        trajectory.add(assistant_message(text, cost=0.0), acting_agent())
+        incoming: Sequence[Tau2Message] = trajectory.messages[-1:]
+        while True:
+            answer = reply(incoming)
+            if is_empty(answer):
+                raise EmptyUserTurnError(environment.release.rules.loop.describe_empty(answer))
+            trajectory.add(answer)
+            calls = tool_calls_of(answer)
+            if calls is None:
+                environment.ended_by_user = is_user_stop(answer)
+                return answer["content"] or ""
+            trajectory.add_answers([environment.respond(call) for call in calls])
+            incoming = trajectory.messages[-len(calls) :]
 
 
 @contextmanager
 def record_questions(user: User, environment: Tau2Environment) -> Iterator[Callable[[str], str]]:
     """Record what is asked of a user through ``respond``; yield the user's own ``respond``."""
-    recorder, own = TrajectoryQuestionRecorder(environment), user.respond
+    ask, own = partial(ask_user, environment), user.respond
     if isinstance(user, MessageUser):
-        user.listener = recorder
+        user.listener = ask
     else:
         # Its tool, whatever the framework, calls ``respond`` of this very object.
-        user.respond = lambda message: recorder.ask(  # type: ignore[method-assign]
+        user.respond = lambda message: ask(  # type: ignore[method-assign]
             message, lambda heard: user_message(settle(own(message)), cost=0.0)
         )
     try:

@@ -22,7 +22,11 @@ from maseval.core.user import User
 
 
 class Participant(Protocol):
-    """A side that answers, one message at a time."""
+    """A side that answers, one message at a time.
+
+    If it has ``stop(last)``, it is told when the simulation is over; ``last`` is what it was to
+    answer, if it was its turn, and else None.
+    """
 
     def begin(self, history: Sequence[Tau2Message]) -> None:
         """Start anew, with what this side has seen of the task's own history."""
@@ -45,14 +49,6 @@ class CanRecall(Protocol):
 
     def recall(self, incoming: Sequence[Tau2Message], message: SpokenMessage) -> None:
         """Take ``message`` for its own answer to ``incoming``."""
-
-
-@runtime_checkable
-class ConversationListener(Protocol):
-    """A side that wants to know when the simulation is over."""
-
-    def stop(self, last: Sequence[Tau2Message] | None) -> None:
-        """Take note of the end; ``last`` is what this side was to answer, if it was its turn."""
 
 
 class TextAgent:

@@ -1,23 +1,21 @@
-"""The data files of each version of the benchmark: a verified folder, and the tasks in it.
+"""The data files of each version of the benchmark, in a verified folder.
 
 Source: tau2-bench v0.2.0 and v1.0.1, and tau2-bench-verified, ``data/tau2/`` (MIT). The package
 carries none of these files, only their names, sizes and SHA-256 (``manifests/``). ``maseval.data``
 fetches them into the cache or into a folder of the user's own, and checks them. The files of v0.2.0
 can also be made from the wheel ``inspect-evals`` 0.26.0 (MIT), which carries them slightly edited:
-a recipe for each file undoes the edits, byte for byte. Any domain that is not the original's brings
-its own folder, where nothing is checked. Task files and splits are read as they are.
+a recipe for each file undoes the edits, byte for byte.
 """
 
 import io
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from maseval.benchmark.tau2.data import VERIFIED, VERSIONS, known_version, title_of
-from maseval.benchmark.tau2.formats.simulation import RawTask
-from maseval.core.exceptions import ConfigurationError, MASEvalError, TaskFormatError
+from maseval.core.exceptions import TaskFormatError
 from maseval.data import download
 from maseval.data.cache import cache_dir
 from maseval.data.download import FetchProgress
@@ -178,12 +176,20 @@ def _cached_path(cache: Path, version: str) -> Path:
     return cache / "tau2" / title_of(version)
 
 
+def read_json(path: Path, sha256: str) -> Any:
+    """Read a JSON file whose content has this hash."""
+    try:
+        return json.loads(read_content(path, sha256))
+    except ValueError as error:
+        raise TaskFormatError(f"{path} is not a JSON file: {error}") from error
+
+
 def read_mapping(path: Path, sha256: str | None = None) -> dict[str, Any]:
     """Read a JSON or TOML file whose top level is a mapping, and whose content has this hash."""
     sha256 = sha256 or content_hash(str(path))
     match path.suffix:
         case ".json":
-            content = _read_json(path, sha256)
+            content = read_json(path, sha256)
         case ".toml":
             import tomllib  # one domain has such a file
 
@@ -286,164 +292,3 @@ def _ensuring_call(data_dir: str, version: str, *options: str) -> str:
     plain = known_version(version)
     other = () if title_of(plain) == DEFAULT_VERSION else (f"version={plain!r}",)
     return f"ensure_data_exists({', '.join((repr(data_dir), *options, *other))})"
-
-
-TaskFolder = Callable[[Sequence[str]], Path]
-"""A function that verifies a domain's files of the given names, and returns their folder."""
-
-
-class UnknownSplitError(MASEvalError, ValueError):
-    """The domain has no such set of tasks."""
-
-
-class UnknownTaskError(MASEvalError, LookupError, ValueError):
-    """The domain has no task of that id."""
-
-
-class MissingTasksError(UnknownTaskError):
-    """A split does not have all of the tasks that were asked for."""
-
-
-class DomainFiles(Protocol):
-    """The part of a ``Domain`` that says where its files are; domains stand above this package."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def folder_name(self) -> str: ...
-    @property
-    def data_dir(self) -> Path | None: ...
-    @property
-    def version(self) -> str: ...
-    @property
-    def task_files(self) -> Mapping[str, str]: ...
-    @property
-    def splits_file(self) -> str | None: ...
-
-
-def files_of(domain: str | DomainFiles, manifest: Manifest = MANIFEST) -> list[DataFile]:
-    """Return the published files of a domain, or of a folder, with the customer's guidelines."""
-    own = published_files(domain if isinstance(domain, str) else domain.folder_name, manifest)
-    if not own:
-        name = domain if isinstance(domain, str) else domain.name
-        raise ConfigurationError(
-            f"domain {name!r} has no published files to fetch; give it a data_dir"
-        )
-    return [*own, *guidelines(manifest)]
-
-
-def domain_folder(
-    domain: DomainFiles,
-    names: Iterable[str],
-    data_dir: AnyPath | None,
-    version: str = DEFAULT_VERSION,
-) -> Path:
-    """Return the folder of the domain's files, once those called ``names`` are verified."""
-    if domain.data_dir is not None:
-        return domain.data_dir
-    inside = f"domains/{domain.folder_name}"
-    wanted = tuple(f"{inside}/{name}" for name in names)
-    below = tuple(f"{name}/" for name in wanted)
-    needed = [
-        file
-        for file in files_of(domain, manifest_of(version))
-        if file.name in wanted or file.name.startswith(below)
-    ]
-    return verified_root(needed, data_dir, version) / inside
-
-
-def tasks_of_split(domain: DomainFiles, folder: TaskFolder, split: str | None) -> list[RawTask]:
-    """Return the tasks of a split, in the order in which their file has them."""
-    if domain.splits_file is None:
-        name = _task_file(domain, split or "base")
-        return _read_tasks(folder([name]) / name)
-    name = domain.task_files["base"]
-    root = folder([name, domain.splits_file])
-    tasks = _read_tasks(root / name)
-    if split is None:
-        return tasks
-    wanted = _ids_of_split(root / domain.splits_file, "base" if split == "all" else split)
-    return [task for task in tasks if task["id"] in wanted]
-
-
-def tasks_by_id(tasks: Iterable[RawTask], ids: Sequence[str], task_set: str) -> list[RawTask]:
-    """Return those of the tasks that have one of these ids, in the order of the tasks."""
-    found = [task for task in tasks if task["id"] in ids]
-    if len(found) != len(ids):  # also where an id is named twice, as in the original
-        missing = set(ids) - {task["id"] for task in found}
-        raise MissingTasksError(f"Not all tasks were found for task set {task_set}: {missing}")
-    return found
-
-
-def task_of_id(domain: DomainFiles, folder: TaskFolder, task_id: str) -> RawTask:
-    """Return one task, from whichever of the domain's files has it."""
-    for name in dict.fromkeys(domain.task_files.values()):
-        path = folder([name]) / name
-        text = _texts_by_id(path, task_hashes(path)).get(task_id)
-        if text is not None:
-            raw: RawTask = json.loads(text)
-            return raw
-    raise UnknownTaskError(
-        f"{domain.name} has no task {task_id!r}; list them: maseval tau2 tasks -d {domain.name}"
-    )
-
-
-def split_names(domain: DomainFiles, data_dir: AnyPath | None = None) -> list[str]:
-    """Return the names of a domain's splits, in the order in which its files have them."""
-    if domain.splits_file is None:
-        return list(domain.task_files)
-    folder = domain_folder(domain, [domain.splits_file], data_dir, domain.version)
-    return list(read_mapping(folder / domain.splits_file))
-
-
-def _ids_of_split(path: Path, split: str) -> frozenset[str]:
-    splits = read_mapping(path)
-    if split not in splits:
-        raise UnknownSplitError(
-            f"Invalid task split name: {split}. Valid splits are: {splits.keys()}"
-        )
-    return frozenset(splits[split])
-
-
-def _task_file(domain: DomainFiles, split: str) -> str:
-    files = {**domain.task_files}
-    if "base" in files:
-        files.setdefault("all", files["base"])
-    if split not in files:
-        raise UnknownSplitError(
-            f"Invalid split {split!r}: {domain.name} has {', '.join(files)}"
-            + (", and no hard tasks in this version" if split == "hard" else "")
-        )
-    return files[split]
-
-
-TaskHashes = tuple[tuple[str, str], ...]
-
-
-def task_hashes(path: Path) -> TaskHashes:
-    """Return path and hash of the file of a set of tasks, or of every file in its folder."""
-    files = sorted(path.glob("*.json"), key=lambda file: file.name) if path.is_dir() else [path]
-    return tuple((str(file), content_hash(str(file))) for file in files)
-
-
-def _read_tasks(path: Path) -> list[RawTask]:
-    contents = [_read_json(Path(file), sha256) for file, sha256 in task_hashes(path)]
-    if path.is_dir():
-        return contents
-    tasks = contents[0].get("tasks") if isinstance(contents[0], dict) else contents[0]
-    if not isinstance(tasks, list):
-        raise TaskFormatError(f"{path} must hold a list of tasks, or an object with one as 'tasks'")
-    return tasks
-
-
-def _read_json(path: Path, sha256: str) -> Any:
-    try:
-        return json.loads(read_content(path, sha256))
-    except ValueError as error:
-        raise TaskFormatError(f"{path} is not a JSON file: {error}") from error
-
-
-@lru_cache(maxsize=8)
-def _texts_by_id(path: Path, hashes: TaskHashes) -> Mapping[str, str]:
-    """Return each task of a file as JSON text, from which every caller gets its own object."""
-    return {str(raw.get("id")): json.dumps(raw) for raw in _read_tasks(path)}

@@ -244,11 +244,6 @@ class ToolKitBase(Generic[DBT]):
         return {name: getattr(self, name) for name in self._tool_types}
 
     @classmethod
-    def offered_tools(cls) -> Mapping[str, ToolType]:
-        """Return the types of the tools that a model is shown, in their order."""
-        return cls._tool_types
-
-    @classmethod
     def has_tool(cls, tool_name: str) -> bool:
         """Return True if a model may call this name, be it offered or not."""
         return tool_name in cls._tool_types or tool_name in cls._discoverable

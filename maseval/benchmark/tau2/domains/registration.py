@@ -9,7 +9,6 @@ are wanted, and one that fails spoils nothing but itself.
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -23,10 +22,6 @@ if TYPE_CHECKING:  # whoever only asks for a name needs neither
     from maseval.benchmark.tau2.domains.domain import Domain
 
 
-def _as_it_is(domain: "Domain") -> "Domain":
-    return domain
-
-
 class DomainCatalogue(Mapping[str, "Domain"]):
     """Domains by name; listing them all loads them all.
 
@@ -35,7 +30,7 @@ class DomainCatalogue(Mapping[str, "Domain"]):
     """
 
     def __init__(
-        self, places: Mapping[str, str], adapt: "Callable[[Domain], Domain]" = _as_it_is
+        self, places: Mapping[str, str], adapt: "Callable[[Domain], Domain]" = lambda each: each
     ) -> None:
         self._places = places
         self._adapt = adapt
@@ -103,17 +98,13 @@ class InvalidDomainError(MASEvalError, ValueError):
 FindDomain = Callable[[str], "Domain | None"]
 
 
-def _installed_entry_points() -> "Iterable[EntryPoint]":
-    return find_entry_points(GROUP)
-
-
 class DomainRegistry:
     """Domains by name; ``installed`` says which entry points there are."""
 
     def __init__(
         self,
         built_in: "Mapping[str, Domain]",
-        installed: "Callable[[], Iterable[EntryPoint]]" = _installed_entry_points,
+        installed: "Callable[[], Iterable[EntryPoint]]" = lambda: find_entry_points(GROUP),
     ) -> None:
         self._built_in = built_in
         self._added: dict[str, Domain] = {}
@@ -173,7 +164,11 @@ class DomainRegistry:
                 try:
                     self.register(_load_domain(entry_point))
                 except Exception as error:  # a stranger's code: its fault must not become ours
-                    self._broken[entry_point.name] = _describe_failure(entry_point, error)
+                    package = f" of {entry_point.dist.name}" if entry_point.dist else ""
+                    self._broken[entry_point.name] = (
+                        f"the entry point {entry_point.name} = {entry_point.value!r}{package} in "
+                        f"{GROUP} failed with {type(error).__name__}: {error}"
+                    )
                     _log.warning("%s", self._broken[entry_point.name])
 
     def _unknown_domain(self, name: str) -> UnknownDomainError:
@@ -217,32 +212,14 @@ def _load_domain(entry_point: "EntryPoint") -> "Domain":
     return domain
 
 
-def _describe_failure(entry_point: "EntryPoint", error: Exception) -> str:
-    package = f" of {entry_point.dist.name}" if entry_point.dist else ""
-    return (
-        f"the entry point {entry_point.name} = {entry_point.value!r}{package} in {GROUP} failed "
-        f"with {type(error).__name__}: {error}"
-    )
-
-
 _registry = DomainRegistry(DOMAINS)
 
 
 def domain_named(domain: "str | Domain") -> "Domain":
     """The domain of that name; a domain object stands for itself."""
-    if isinstance(domain, str):
-        return _registry.find(domain)
-    if isinstance(domain, _domain_type()):
+    if not isinstance(domain, str) and hasattr(domain, "toolkit"):  # it need not be imported here
         return domain
     return _registry.find(domain)  # type: ignore[arg-type]  # which says that it is unknown
-
-
-@cache
-def _domain_type() -> "type[Domain]":
-    """Return the class, imported once: this is asked for with every verdict."""
-    from maseval.benchmark.tau2.domains.domain import Domain
-
-    return Domain
 
 
 def domain_names() -> list[str]:

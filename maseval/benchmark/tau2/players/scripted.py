@@ -54,38 +54,25 @@ class Script:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _gold_script(task: Task, environment: Tau2Environment, seed: int | None, rate: float) -> Script:
-    return Script("gold", TaskSpec.of(task).actions, _closing(_to_be_said(task)))
+PLAYERS = ("gold", "noop", "noisy")
 
 
-def _noop_script(task: Task, environment: Tau2Environment, seed: int | None, rate: float) -> Script:
-    return Script("noop", (), "Hello, thank you for calling. What can I do for you?")
-
-
-def _noisy_script(
-    task: Task, environment: Tau2Environment, seed: int | None, rate: float
+def _script(
+    player: str, task: Task, environment: Tau2Environment, seed: int | None, rate: float
 ) -> Script:
-    if not 0.0 <= rate <= 1.0:
-        raise ConfigurationError(f"error_rate is {rate!r}; give a probability from 0 to 1")
-    mistakes = Mistakes(environment, rate, Random(seed))
-    actions = mistakes.apply_to(TaskSpec.of(task).actions)
-    said = [info for info in _to_be_said(task) if not mistakes.goes_wrong()]
-    return Script("noisy", actions, _closing(said), {"error_rate": rate, "seed": seed})
-
-
-def _to_be_said(task: Task) -> Sequence[str]:
-    return task.evaluation_data.get("communicate_info") or ()
-
-
-def _closing(infos: Sequence[str]) -> str:
-    return "\n".join([*(f"For your information: {info}" for info in infos), GOODBYE])
-
-
-PLAYERS: dict[str, Callable[[Task, Tau2Environment, int | None, float], Script]] = {
-    "gold": _gold_script,
-    "noop": _noop_script,
-    "noisy": _noisy_script,
-}
+    if player == "noop":
+        return Script(player, (), "Hello, thank you for calling. What can I do for you?")
+    actions, said = TaskSpec.of(task).actions, task.evaluation_data.get("communicate_info") or ()
+    settings: dict[str, Any] = {}
+    if player == "noisy":
+        if not 0.0 <= rate <= 1.0:
+            raise ConfigurationError(f"error_rate is {rate!r}; give a probability from 0 to 1")
+        mistakes = Mistakes(environment, rate, Random(seed))
+        actions = mistakes.apply_to(actions)
+        said = [info for info in said if not mistakes.goes_wrong()]
+        settings = {"error_rate": rate, "seed": seed}
+    closing = "\n".join([*(f"For your information: {info}" for info in said), GOODBYE])
+    return Script(player, actions, closing, settings)
 
 
 def request_for(tool_name: str, arguments: Mapping[str, Any]) -> str:
@@ -203,7 +190,7 @@ def make_agent(
         raise ConfigurationError(
             f"unknown scripted agent {player!r}; choose one of: {', '.join(PLAYERS)}"
         )
-    script = PLAYERS[player](task, environment, seed, error_rate)
+    script = _script(player, task, environment, seed, error_rate)
     return PlayerAdapter(ScriptedAgent(script, environment.tools, alone=environment.solo))
 
 

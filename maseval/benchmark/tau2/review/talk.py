@@ -292,6 +292,18 @@ class CallMoment:
         return self.call["arguments"]
 
     @property
+    def tool(self) -> str:
+        return self.call["name"]
+
+    def seen_as(self, kind: type["Seen"]) -> "Seen":
+        """Return the same call with what a domain's rules know about it."""
+        if kind not in self.notes:
+            seen = self.notes[kind] = object.__new__(kind)
+            vars(seen).update(vars(self))
+        found: Seen = self.notes[kind]
+        return found
+
+    @property
     def failed(self) -> bool:
         """True if the tool refused the call."""
         return self.answer.startswith("Error")
@@ -346,6 +358,7 @@ class CallMoment:
                 yield questions[-1], reply
 
 
+Seen = TypeVar("Seen", bound=CallMoment)
 Found = TypeVar("Found")
 
 

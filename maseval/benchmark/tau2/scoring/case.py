@@ -15,13 +15,13 @@ from maseval.benchmark.tau2.conversation.recording import (
     SimulationFormatError,
     read_recording,
 )
-from maseval.benchmark.tau2.data.files import (
+from maseval.benchmark.tau2.data.files import default_data_dir
+from maseval.benchmark.tau2.data_loader import (
     TaskHashes,
-    default_data_dir,
     domain_folder,
+    load_raw_task,
     task_hashes,
 )
-from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.releases import (
     DEFAULT_RELEASE,
@@ -29,6 +29,7 @@ from maseval.benchmark.tau2.domains.releases import (
     Release,
     release_of,
 )
+from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.formats.message import Tau2Message
 from maseval.benchmark.tau2.texts.original import Wording
 from maseval.benchmark.tau2.versions import RuleSet
@@ -65,6 +66,19 @@ class Case(NamedTuple):
     setting: Setting
     raw_task: Mapping[str, Any]
     wording: Wording = OURS
+
+    @classmethod
+    def of_live(
+        cls,
+        environment: Tau2Environment,
+        known: KnownTask,
+        recording: RecordedConversation,
+        wording: Wording,
+    ) -> "Case":
+        """Return what was said in an environment, with the rules and the data it was run with."""
+        domain, rules = environment.world.domain, environment.release.rules
+        setting = Setting(domain, environment.folder, known.spec, environment.solo, rules)
+        return cls(recording, setting, known.raw, wording)
 
     @property
     def messages(self) -> Sequence[Tau2Message]:
@@ -194,7 +208,7 @@ def open_case(
 def _folder(domain: Domain, data_dir: Path | None, cache: Path) -> Path:
     """Find the folder of what a world is made of, verified once per process."""
     names = filter(None, (domain.db_file, domain.user_db_file, "documents"))
-    return domain_folder(domain, names, data_dir, domain.version)
+    return domain_folder(domain, names, data_dir)
 
 
 def _task_named(

@@ -9,7 +9,7 @@ After tau2-bench v0.2.0, src/tau2/evaluator/evaluator_env.py (MIT, Sierra Resear
 """
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -47,23 +47,15 @@ class GoldState:
         return self.world.state()
 
 
+@dataclass(frozen=True)
 class GoldKey:
     """A key of caches about reference solutions.
 
     It holds the domain, so that no other can have the same id.
     """
 
-    __slots__ = ("key", "setting")
-
-    def __init__(self, key: Hashable, setting: Setting) -> None:
-        self.key = key
-        self.setting = setting
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, GoldKey) and self.key == other.key
-
-    def __hash__(self) -> int:
-        return hash(self.key)
+    key: Hashable
+    setting: Setting = field(compare=False)
 
 
 def gold_state(setting: Setting) -> GoldState:

@@ -17,6 +17,7 @@ made.
 
 import marshal
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -165,30 +166,24 @@ def _models(model: BaseModel, parts: ChangeableParts, private: int | None) -> Co
     return step
 
 
+@dataclass(eq=False)
 class TaskStage:
     """A domain over the files in a folder, as a task sets it up; it can be looked up in a cache.
 
     It holds the domain, so that no other can have the same id, and the hashes of its ``files``.
     """
 
-    def __init__(
-        self,
-        domain: Domain,
-        folder: Path,
-        start: InitialState,
-        solo: bool = False,
-        reference: bool = False,
-        rules: ReplayRules = RULES_0_2_0.replay,
-    ) -> None:
-        self.domain = domain
-        self.folder = folder
-        self.start = start
-        self.solo = solo
-        self.reference = reference
-        self.rules = rules
-        self.files = file_hashes(domain, folder)
-        place = id(domain), str(folder), start.key
-        self._key = (*place, solo, reference, rules, self.files)
+    domain: Domain
+    folder: Path
+    start: InitialState
+    solo: bool = False
+    reference: bool = False
+    rules: ReplayRules = RULES_0_2_0.replay
+
+    def __post_init__(self) -> None:
+        self.files = file_hashes(self.domain, self.folder)
+        place = id(self.domain), str(self.folder), self.start.key
+        self._key = (*place, self.solo, self.reference, self.rules, self.files)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TaskStage) and self._key == other._key

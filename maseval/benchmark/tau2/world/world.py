@@ -141,7 +141,8 @@ class World:
             self.user_tools.find_files(folder)
         if solo and self.user_tools:
             self._check_solo_names(self.user_tools)
-        self._settled = False
+        self.is_settled = False
+        """True if both sides are synchronised with all that was called."""
         self.settle()
 
     def _customers_db(self, folder: Path) -> DB:
@@ -177,16 +178,11 @@ class World:
         """Let each side's database see what the other's says."""
         if self.domain.sync:
             self.domain.sync(self.tools, self.user_tools)
-        self._settled = True
-
-    @property
-    def is_settled(self) -> bool:
-        """True if both sides are synchronised with all that was called."""
-        return self._settled
+        self.is_settled = True
 
     def settle(self) -> None:
         """Synchronise, if anything was called since it was done last."""
-        if not self._settled:
+        if not self.is_settled:
             self.sync()
 
     def toolkit_for(self, tool_name: str, requestor: str) -> ToolKitBase[Any]:
@@ -210,7 +206,7 @@ class World:
         is_plain = requestor == "assistant" and not self.solo
         toolkit = self.tools if is_plain else self.toolkit_for(tool_name, requestor)
         tool = toolkit.find_tool(tool_name)
-        self._settled = False
+        self.is_settled = False
         return tool(**_own_arguments(arguments)) if arguments else tool()
 
     def make(self, call: Tau2ToolCall) -> None:
@@ -219,10 +215,10 @@ class World:
             self._run(call)
 
     def _run(self, call: Tau2ToolCall) -> Any:
-        settled, name = self._settled, call["name"]
+        settled, name = self.is_settled, call["name"]
         result = self.call(name, call["requestor"], call["arguments"])
         if settled and name in self.domain.unseen_tools:
-            self._settled = True
+            self.is_settled = True
         else:
             self.sync()
         return result
@@ -242,10 +238,10 @@ class World:
             raise ValueError(f"env_type is {env_type!r}; it must be assistant or user")
         toolkit = self.tools if env_type == "assistant" else self._customer_for(name)
         function = toolkit.task_function(name)
-        settled, self._settled = self._settled, False
+        settled, self.is_settled = self.is_settled, False
         result = function(**_own_arguments(function_call["arguments"]))
         if settled and toolkit.is_for_checks(name):
-            self._settled = True
+            self.is_settled = True
         else:
             self.sync()
         return result
@@ -344,9 +340,5 @@ def _own_arguments(arguments: Mapping[str, object]) -> Mapping[str, Any]:
     """Return arguments that a tool may keep and change: the record stays as it is."""
     for value in arguments.values():
         if isinstance(value, _CHANGEABLE):
-            return {name: _own_value(value) for name, value in arguments.items()}
+            return copy.deepcopy(dict(arguments))
     return arguments
-
-
-def _own_value(value: object) -> object:
-    return copy.deepcopy(value) if isinstance(value, _CHANGEABLE) else value

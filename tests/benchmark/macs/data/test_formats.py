@@ -1,6 +1,6 @@
 import pytest
 
-from maseval.benchmark.macs.data.formats import agent_config_of, tasks_of, unique_groups
+from maseval.benchmark.macs.data.files import agent_config_of, tasks_of, unique_groups
 
 
 def group(name, *actions):

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from maseval.benchmark.tau2.data.files import domain_folder
+from maseval.benchmark.tau2.data_loader import domain_folder
 from maseval.benchmark.tau2.domains import domain_named
 from tests.benchmark.tau2.compliance.gold_talk import Do, Say, Step, steps_of
 
@@ -13,7 +13,7 @@ from tests.benchmark.tau2.compliance.gold_talk import Do, Say, Step, steps_of
 @cache
 def database() -> dict[str, Any]:
     domain = domain_named("airline")
-    folder = domain_folder(domain, [domain.db_file], None, domain.version)
+    folder = domain_folder(domain, [domain.db_file], None)
     found: dict[str, Any] = json.loads((folder / domain.db_file).read_text(encoding="utf-8"))
     return found
 

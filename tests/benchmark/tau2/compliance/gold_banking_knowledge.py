@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from maseval.benchmark.tau2.data.files import domain_folder
+from maseval.benchmark.tau2.data_loader import domain_folder
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.domains.releases import release_of
 from tests.benchmark.tau2.compliance.gold_talk import Do, Say, Step
@@ -40,7 +40,7 @@ _SECRETS = ("last_4_digits", "cvv", "pin", "new_pin", "current_pin")
 @cache
 def _base() -> dict[str, dict[str, Any]]:
     found = release_of(DOMAIN, "1.0.1").domain(domain_named(DOMAIN))
-    folder: Path = domain_folder(found, [found.db_file], None, found.version)
+    folder: Path = domain_folder(found, [found.db_file], None)
     raw = json.loads((folder / found.db_file).read_text("utf-8"))
     return {name: table["data"] for name, table in raw.items()}
 

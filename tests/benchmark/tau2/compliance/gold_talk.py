@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from maseval.benchmark.tau2.data.files import domain_folder
+from maseval.benchmark.tau2.data_loader import domain_folder
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.domains.releases import release_of
 from maseval.benchmark.tau2.formats.message import INITIAL_GREETING
@@ -76,7 +76,7 @@ def _plain(value: object) -> str:
 @cache
 def _folder(domain: str, version: str | None) -> Path:
     found = release_of(domain, version).domain(domain_named(domain))
-    return domain_folder(found, [found.db_file], None, found.version)
+    return domain_folder(found, [found.db_file], None)
 
 
 def play(

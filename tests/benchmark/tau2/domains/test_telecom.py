@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from maseval.benchmark.tau2.domains.base import ToolType
-from maseval.benchmark.tau2.domains.telecom import TELECOM
-from maseval.benchmark.tau2.domains.telecom.coupling import SYNC_AFTER, sync
+from maseval.benchmark.tau2.domains.telecom import SYNC_AFTER, TELECOM, sync
 from maseval.benchmark.tau2.domains.telecom.models import (
     Address,
     Bill,
@@ -245,3 +244,10 @@ def test_turning_a_switch_off_that_is_off_toggles_twice():
 
     assert phone.assert_mobile_roaming_status(False)
     assert phone.assert_service_status("connected")
+
+
+def test_a_task_file_cannot_reach_what_is_not_meant_for_it(folder):
+    world = World(SMALL, folder)
+
+    with pytest.raises(AttributeError, match="'TelecomTools' object has no attribute 'bills_of'"):
+        world.run_function({"env_type": "assistant", "func_name": "bills_of", "arguments": {}})

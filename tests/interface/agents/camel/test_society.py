@@ -52,33 +52,6 @@ def in_a_loop(work, *agents):
     asyncio.run(all_of_it())
 
 
-def test_in_role_playing_each_agent_has_its_own_record(framework):
-    with served("Instruct.", loop=True) as (user, one), served("Do.", loop=True) as (clerk, two):
-        society = import_module("camel.societies").RolePlaying(
-            assistant_role_name="clerk",
-            user_role_name="boss",
-            task_prompt="Sell a hat",
-            with_task_specify=False,
-            assistant_agent_kwargs={"model": framework.model_at(two)},
-            user_agent_kwargs={"model": framework.model_at(one)},
-        )
-        first = CamelAgentAdapter(society.assistant_agent, "clerk")
-        second = CamelAgentAdapter(society.user_agent, "boss")
-        message = society.init_chat()
-        for _ in range(2):
-            answer, _ = society.step(message)
-            message = answer.msg
-
-    assert first.gather_usage() == clerk.gather_usage()
-    assert second.gather_usage() == user.gather_usage()
-    for adapter in (first, second):
-        traces = adapter.gather_traces()
-        assert traces["total_steps"] == 2
-        assert [entry["step_number"] for entry in traces["logs"]] == [1, 2]
-        assert traces["message_count"] > 3
-    assert first.logs[0]["query"] == "Instruct."
-
-
 @pytest.mark.parametrize("way", ["step", "astep"])
 def test_a_step_that_others_let_it_take_is_recorded_with_its_calls(way, chat_agent):
     CALLERS.clear()

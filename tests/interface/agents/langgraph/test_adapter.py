@@ -1,11 +1,9 @@
-import asyncio
 import json
 from typing import TypedDict
 
 import pytest
 
 from maseval import MASEvalError
-from maseval.benchmark.tau2 import load_tasks
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import MessageHistory
 from maseval.interface.agents.framework import AgentGaveUpError
@@ -28,22 +26,6 @@ pytestmark = LangGraph.marks()
 @pytest.fixture(scope="module")
 def kind():
     return LangGraph
-
-
-def test_a_checkpointer_keeps_a_conversation_of_several_turns(framework):
-    def make(environment, url, name):
-        graph = agent_graph(
-            framework.model_at(url, name), as_tools(environment.tools), checkpointer=saver()
-        )
-        return LangGraphAgentAdapter(graph, "agent")
-
-    solved = solve(make, "telecom", [str(load_tasks("telecom")[0].id)])
-
-    assert solved.rewards == [1.0]
-    spoken = [m["content"] for m in solved.agents[0].get_messages() if m["role"] == "user"]
-    asked = framework.asked(solved.last_request())
-    assert asked == spoken
-    assert len(asked) == len(set(asked)) > 1
 
 
 @pytest.mark.parametrize("make_graph", [agent_graph, async_graph])
@@ -178,14 +160,6 @@ def test_a_question_of_an_interrupted_graph_is_answered_by_the_next_turn():
 
 async def an_answer(state):
     return {"messages": [("ai", "from a coroutine")]}
-
-
-def test_an_async_graph_runs_with_and_without_a_running_loop():
-    async def in_a_loop():
-        return LangGraphAgentAdapter(one_node(an_answer), "a").run("Hi")
-
-    assert LangGraphAgentAdapter(one_node(an_answer), "a").run("Hi") == "from a coroutine"
-    assert asyncio.run(in_a_loop()) == "from a coroutine"
 
 
 def test_an_async_node_deep_in_a_graph_is_found_before_anything_is_done():

@@ -1,12 +1,13 @@
 import pytest
 
 from maseval import ScriptedModelAdapter, StaticPricingCalculator, TaskTimeoutError
-from maseval.core.messages import tool_call
+from maseval.benchmark.tau2 import Tau2Environment
 from maseval.core.provider_errors import OverloadedError
 from maseval.interface.agents.langgraph import LangGraphAgentAdapter, as_tools
 from maseval.server import ModelServer
 from tests.interface.agents.frameworks import LangGraph
-from tests.interface.agents.langgraph.graphs import GRAPHS, agent_graph, custom_graph, one_node
+from tests.interface.agents.langgraph.graphs import agent_graph, custom_graph, one_node
+from tests.interface.agents.served import look, served
 
 pytestmark = LangGraph.marks()
 
@@ -14,25 +15,6 @@ pytestmark = LangGraph.marks()
 @pytest.fixture(scope="module")
 def kind():
     return LangGraph
-
-
-@pytest.mark.parametrize("make", GRAPHS)
-def test_calls_are_made_in_order_even_if_their_ids_are_used_again(make, serve):
-    numbers = []
-
-    def take(number: int) -> str:
-        """Take it."""
-        numbers.append(number)
-        return "taken"
-
-    many = [tool_call("take", {"number": n}, id=f"call-{n}") for n in range(30)]
-    model, client = serve(many, many, "Done")
-
-    LangGraphAgentAdapter(make(client, as_tools([take])), "a").run("Go")
-
-    assert numbers == [*range(30), *range(30)]
-    answered = [m["tool_call_id"] for m in model.requests[-1]["messages"] if m["role"] == "tool"]
-    assert answered == [f"call-{n}" for n in range(30)] * 2
 
 
 def test_several_models_are_priced_one_by_one(framework):
@@ -115,3 +97,69 @@ def test_a_failure_of_one_turn_is_not_that_of_the_next(serve):
         agent.run("Go")
 
     assert agent.run("Go on") == "Done"
+
+
+@pytest.mark.parametrize("handling", [True, False, "please try again"])
+def test_error_handling_of_the_graph_does_not_change_what_a_tool_says(handling, serve):
+    environment = Tau2Environment({"domain": "retail"})
+    model, client = serve({"name": "get_order_details", "arguments": {"id": 1}}, "Done")
+    graph = custom_graph(client, as_tools(environment.tools), handling=handling)
+
+    LangGraphAgentAdapter(graph, "a").run("Go")
+
+    told = environment.trajectory.messages[-1]["content"]
+    assert told.startswith("Error")
+    assert model.requests[-1]["messages"][-1]["content"] == told
+
+
+def test_an_error_of_a_tool_ends_the_turn_unless_the_graph_handles_it(clerk, serve):
+    def judge() -> str:
+        """Find a fault."""
+        raise ValueError("no such order")
+
+    with served({"name": "judge"}) as (_, url), pytest.raises(ValueError, match="no such order"):
+        clerk(url, [judge]).run("Go")
+
+    model, client = serve({"name": "judge"}, "Sorry.")
+    graph = custom_graph(client, as_tools([judge]), handling=True)
+    assert LangGraphAgentAdapter(graph, "a").run("Go") == "Sorry."
+    assert "no such order" in model.requests[-1]["messages"][-1]["content"]
+
+
+def test_an_answer_in_parts_is_its_text():
+    from langchain_core.messages import AIMessage
+
+    parts = [
+        {"type": "reasoning", "reasoning": "hm"},
+        {"type": "text", "text": "Hello "},
+        "world",
+        {"type": "tool_use", "id": "1", "name": "x", "input": {}},
+    ]
+    agent = LangGraphAgentAdapter(one_node(lambda state: {"messages": [AIMessage(parts)]}), "a")
+
+    assert agent.run("Hi") == "Hello world"
+    assert agent.get_messages()[-1] == {"role": "assistant", "content": "Hello world"}
+
+
+def test_a_picture_in_a_message_is_kept():
+    from langchain_core.messages import AIMessage, HumanMessage
+
+    picture = [{"type": "image_url", "image_url": {"url": "data:"}}, "see"]
+    said = [HumanMessage(picture, name="eye"), AIMessage("I see")]
+    agent = LangGraphAgentAdapter(one_node(lambda state: {"messages": said}), "a")
+    agent.run("Look")
+
+    assert agent.get_messages()[1] == {
+        "role": "user",
+        "content": [picture[0], {"type": "text", "text": "see"}],
+        "name": "eye",
+    }
+
+
+def test_calls_that_are_not_json_are_kept_as_they_were_written(serve):
+    broken = {"id": "1", "type": "function", "function": {"name": "look", "arguments": "{where: "}}
+    _, client = serve({"content": "", "tool_calls": [broken]})
+    agent = LangGraphAgentAdapter(agent_graph(client, as_tools([look])), "a")
+
+    assert agent.run("Look") == ""
+    assert agent.get_messages()[-1]["tool_calls"] == [broken]

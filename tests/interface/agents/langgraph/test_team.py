@@ -160,24 +160,6 @@ def test_a_graph_within_another_counts_for_its_own_adapter_if_it_has_one(
     assert other.gather_traces()["message_count"] == 6
 
 
-def test_a_graph_that_a_tool_runs_counts_for_its_own_adapter(framework, pair):
-    inner, expert = pair
-    other = LangGraphAgentAdapter(expert, "expert")
-
-    def ask(question: str) -> str:
-        """Ask the expert."""
-        return expert.invoke({"messages": [("user", question)]})["messages"][-1].content
-
-    call = {"name": "ask", "arguments": {"question": "What now?"}}
-    with served(call, "Thanks.") as (outer, url):
-        agent = framework.make(url, [ask])
-        assert agent.run("Help") == "Thanks."
-
-    assert agent.gather_usage().total_tokens == outer.gather_usage().total_tokens
-    assert other.gather_usage().total_tokens == inner.gather_usage().total_tokens
-    assert [m["content"] for m in other.get_messages()] == ["What now?", "One."]
-
-
 def test_an_adapter_of_another_repetition_hears_nothing(framework, pair):
     inner, expert = pair
     with Clock().active():
@@ -191,8 +173,7 @@ def test_an_adapter_of_another_repetition_hears_nothing(framework, pair):
 
 
 @pytest.mark.parametrize("adapted", [True, False])
-@pytest.mark.parametrize("asynchronous", [True, False])
-def test_a_tool_call_is_of_the_graph_that_makes_it(framework, adapted, asynchronous):
+def test_a_tool_call_is_of_the_graph_that_makes_it(framework, adapted):
     CALLERS.clear()
     make = import_module("langchain.agents").create_agent
     ask = {"name": "ask", "arguments": {"question": "What now?"}}
@@ -203,21 +184,13 @@ def test_a_tool_call_is_of_the_graph_that_makes_it(framework, adapted, asynchron
         expert = make(framework.model_at(expert_url), as_tools([look]), name="expert")
         other = LangGraphAgentAdapter(expert, "the expert") if adapted else None
 
-        def ask(question: str) -> str:
-            """Ask the expert."""
-            return expert.invoke({"messages": [("user", question)]})["messages"][-1].content
-
-        async def ask_async(question: str) -> str:
+        async def ask(question: str) -> str:
             """Ask the expert."""
             answer = await expert.ainvoke({"messages": [("user", question)]})
             return answer["messages"][-1].content
 
-        ask_async.__name__ = "ask"
-        tools = [*as_tools([look]), ask_async if asynchronous else ask]
-        if asynchronous:
-            tools[-1] = import_module("langchain_core.tools").StructuredTool.from_function(
-                coroutine=ask_async
-            )
+        tool = import_module("langchain_core.tools").StructuredTool.from_function(coroutine=ask)
+        tools = [*as_tools([look]), tool]
         agent = LangGraphAgentAdapter(make(framework.model_at(url), tools, name="boss"), "lead")
         assert agent.run("Help") == "Thanks."
 

@@ -6,7 +6,6 @@ from importlib import import_module
 import pytest
 
 from maseval import ScriptedModelAdapter
-from maseval.benchmark.tau2 import load_tasks
 from maseval.core.clock import Clock
 from maseval.core.exceptions import ConfigurationError, TaskTimeoutError
 from maseval.core.messages import MessageHistory, tool_call
@@ -20,8 +19,16 @@ from maseval.interface.agents.llamaindex import (
 from maseval.interface.agents.llamaindex_run import NOT_JSON
 from maseval.server import ModelServer
 from tests.interface.agents.frameworks import LlamaIndex
-from tests.interface.agents.served import COUNTED, KEY, NAME, answers, look, served
-from tests.interface.agents.solving import solve
+from tests.interface.agents.served import (
+    CALLERS,
+    COUNTED,
+    KEY,
+    LOOKING,
+    NAME,
+    answers,
+    look,
+    served,
+)
 
 pytestmark = LlamaIndex.marks()
 
@@ -99,20 +106,6 @@ def handing_over(to="expert"):
 
 def asked_of(model, number=-1):
     return [m["content"] for m in model.requests[number]["messages"] if m["role"] == "user"]
-
-
-def test_a_task_of_several_turns_is_solved_by_two_agents(team_of):
-    with served(handing_over()) as (receptionist, front):
-
-        def make(environment, url, name):
-            team = team_of(url, environment.tools, name=name, front=front)
-            return LlamaIndexAgentAdapter(team, "team")
-
-        solved = solve(make, "telecom", [str(load_tasks("telecom")[0].id)])
-
-    assert solved.rewards == [1.0]
-    assert len(solved.agents[0].logs) > 1
-    assert len(receptionist.requests) == 1
 
 
 @pytest.mark.parametrize("streaming", [True, False])
@@ -382,3 +375,33 @@ def test_an_engine_cannot_be_given_a_conversation():
     assert not agent.loads_messages
     with pytest.raises(ConfigurationError, match="agent 'engine'"):
         agent.load_messages(MessageHistory())
+
+
+@pytest.mark.parametrize("adapted", [[], ["expert"], ["receptionist", "expert"]])
+def test_every_call_is_counted_once_and_where_it_was_made(team_of, adapted):
+    CALLERS.clear()
+    with (
+        served(handing_over()) as (front, url),
+        served(LOOKING, "Seen.", "Again.") as (back, expert_url),
+    ):
+        team = team_of(expert_url, front=url)
+        others = {name: LlamaIndexAgentAdapter(team.agents[name], name) for name in adapted}
+        agent = LlamaIndexAgentAdapter(team, "team")
+        assert agent.run("Help") == "Seen."
+        assert agent.run("More") == "Again."
+
+    assert CALLERS == ["expert"]
+    total = {"receptionist": front.gather_usage(), "expert": back.gather_usage()}
+    own = sum(total[name].total_tokens for name in total if name not in adapted)
+    assert agent.gather_usage().total_tokens == own
+    for name, other in others.items():
+        assert other.gather_usage().total_tokens == total[name].total_tokens
+    if "expert" in adapted:
+        messages = others["expert"].get_messages()
+        assert [message["role"] for message in messages] == [
+            *("system", "user", "assistant", "tool", "assistant", "user", "assistant")
+        ]
+        assert messages[0]["content"] == "Know."
+        assert [messages[place]["content"] for place in (1, 4, 5, 6)] == [
+            *("Help", "Seen.", "More", "Again.")
+        ]

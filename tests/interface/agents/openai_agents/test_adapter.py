@@ -5,11 +5,10 @@ import pytest
 from pydantic import BaseModel
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.messages import MessageHistory
 from maseval.interface.agents.framework import AgentGaveUpError
-from maseval.interface.agents.openai_agents import OpenAIAgentsAdapter
+from maseval.interface.agents.openai_agents import OpenAIAgentsAdapter, as_tools
 from tests.interface.agents.frameworks import OpenAIAgents
-from tests.interface.agents.served import KEY, NAME, answers, look, served
+from tests.interface.agents.served import CALLERS, KEY, NAME, answers, look, served
 
 pytestmark = OpenAIAgents.marks()
 
@@ -101,35 +100,6 @@ def test_after_a_handoff_the_other_agent_goes_on(sdk, framework):
     assert speakers == ["team", "team", "expert", "expert"], "as tools and reports name them"
 
 
-def test_a_session_of_the_sdk_can_keep_the_conversation(sdk, clerk):
-    session = sdk.SQLiteSession("one")
-    with served("Hello.", "Again.", "And again.") as (model, url):
-        first = clerk(url, adapter={"session": session})
-        first.run("Hi")
-        first.run("You there?")
-        clerk(url, adapter={"session": session}).run("Hello?")
-    session.close()
-
-    asked = [m["content"] for m in model.requests[-1]["messages"] if m["role"] == "user"]
-    assert asked == ["Hi", "You there?", "Hello?"]
-
-
-def test_a_session_is_given_a_conversation_only_if_it_has_none(sdk, framework, clerk):
-    session = sdk.SQLiteSession("one")
-    earlier = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "One"}]
-    with served("Two", "Three") as (model, url):
-        agent = clerk(url, adapter={"session": session})
-        agent.load_messages(MessageHistory(earlier))
-        agent.run("b")
-        agent.run("c")
-        with pytest.raises(ConfigurationError, match="agent 'clerk' has messages already"):
-            agent.load_messages(MessageHistory(earlier))
-    session.close()
-
-    said = [("user", "a"), ("assistant", "One"), ("user", "b"), ("assistant", "Two"), ("user", "c")]
-    assert framework.conversation(model.requests[-1]["messages"]) == said
-
-
 class Verdict(BaseModel):
     fair: bool
     why: str
@@ -170,3 +140,83 @@ def test_nothing_is_traced_unless_asked_for(sdk, clerk):
     sdk.set_trace_processors([])
 
     assert traced == ["seen"]
+
+
+LOOK = {"id": "l1", "name": "look", "arguments": {"text": "é", "numbers": []}}
+
+
+TRANSFER = {"id": "t1", "name": "transfer_to_expert", "arguments": {}}
+
+
+ASK = {"name": "ask_expert", "arguments": {"input": "What now?"}}
+
+
+@pytest.fixture
+def team(sdk, framework):
+    """Makes a leader and an expert that it can reach in one way."""
+
+    def make(url, expert_url, way, **options):
+        tools = as_tools([look])
+        model = framework.model_at(expert_url)
+        expert = sdk.Agent("expert", model=model, instructions="Know.", tools=tools, **options)
+        reached = (
+            {"handoffs": [expert]}
+            if way == "handoff"
+            else {"tools": [expert.as_tool("ask_expert", "Ask")]}
+        )
+        leader = sdk.Agent("leader", model=framework.model_at(url), **reached)
+        return OpenAIAgentsAdapter(leader, "leader"), expert
+
+    return make
+
+
+@pytest.mark.parametrize("adapted", [True, False])
+@pytest.mark.parametrize("way", ["handoff", "tool"])
+def test_every_call_is_counted_once_and_where_it_was_made(team, way, adapted):
+    CALLERS.clear()
+    replies = [TRANSFER] if way == "handoff" else [ASK, "Thanks.", ASK, "Thanks again."]
+    with (
+        served(*replies) as (outer, url),
+        served(LOOK, "Seen.", LOOK | {"id": "l2"}, "Seen again.") as (inner, expert_url),
+    ):
+        agent, expert = team(url, expert_url, way)
+        other = OpenAIAgentsAdapter(expert, "expert") if adapted else None
+        agent.run("Help")
+        agent.run("More")
+
+    assert set(CALLERS) == {"expert"}
+    own, others = outer.gather_usage().total_tokens, inner.gather_usage().total_tokens
+    if other is None:
+        assert agent.gather_usage().total_tokens == own + others
+        return
+    assert agent.gather_usage().total_tokens == own
+    assert other.gather_usage().total_tokens == others
+    said = [message for message in other.get_messages() if message["role"] == "assistant"]
+    assert said[-1]["content"] == "Seen again."
+    assert other.get_messages()[0] | {"timestamp": 0} == {
+        **{"role": "system", "content": "Know.", "timestamp": 0}
+    }
+    results = [message for message in other.get_messages() if message["role"] == "tool"]
+    assert "é" in [message["content"] for message in results]
+    if way == "tool":
+        roles = [message["role"] for message in other.get_messages()]
+        assert roles == ["system", "user", "assistant", "tool", "assistant"] * 2
+
+
+def test_the_hooks_of_an_agent_still_work(sdk, team):
+    called = []
+
+    class Own(sdk.AgentHooks):
+        async def on_llm_end(self, context, agent, response):
+            called.append("answer")
+
+        async def on_tool_end(self, context, agent, tool, result):
+            called.append("tool")
+
+    with served(ASK, "Thanks.") as (_, url), served(LOOK, "Seen.") as (_, expert_url):
+        agent, expert = team(url, expert_url, "tool", hooks=Own())
+        OpenAIAgentsAdapter(expert, "expert")
+        OpenAIAgentsAdapter(expert, "expert again")
+        agent.run("Help")
+
+    assert called == ["answer", "tool", "answer"]

@@ -9,9 +9,10 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import MessageHistory
 from maseval.core.usage import StaticPricingCalculator
 from maseval.interface.agents.framework import AgentGaveUpError
-from maseval.interface.agents.pydantic_ai import PydanticAIAgentAdapter
+from maseval.interface.agents.pydantic_ai import PydanticAIAgentAdapter, as_tools
 from tests.interface.agents.frameworks import PydanticAI
 from tests.interface.agents.served import (
+    CALLERS,
     FAILURES,
     KEY,
     LOOKING,
@@ -32,20 +33,6 @@ def kind():
 @pytest.fixture
 def library():
     return import_module("pydantic_ai")
-
-
-def as_for_openai(schema):
-    """A schema as the framework sends it to OpenAI by default."""
-    match schema:
-        case {"properties": properties, **rest}:
-            named = {name: as_for_openai(value) for name, value in properties.items()}
-            return {**as_for_openai(rest), "properties": named}  # one may be called `title`
-        case dict():
-            kept = {key: as_for_openai(v) for key, v in schema.items() if key != "title"}
-            return {**kept, "properties": {}} if kept.get("type") == "object" else kept
-        case list():
-            return [as_for_openai(item) for item in schema]
-    return schema
 
 
 @pytest.mark.parametrize("text", ['{"text": ', "not json", '["a"]'])
@@ -174,3 +161,52 @@ def test_a_system_prompt_is_sent_with_a_conversation_that_was_taken_over(library
     assert [(m["role"], m["content"]) for m in model.requests[-1]["messages"]] == told
     kept = agent.get_messages()
     assert [(m["role"], m["content"]) for m in kept] == [*told, ("assistant", "Three")]
+
+
+ASK = {"name": "ask", "arguments": {"question": "What now?"}}
+
+
+@pytest.fixture
+def team(framework):
+    """Makes a leader whose tool asks an expert that counts its tokens as the leader's."""
+    library = import_module("pydantic_ai")
+
+    def make(url, expert_url):
+        model = framework.model_at(expert_url)
+        expert = library.Agent(model, tools=as_tools([look]), instructions="Know.")
+        leader = library.Agent(framework.model_at(url))
+
+        async def ask(ctx, question: str) -> str:
+            answer = await expert.run(question, usage=ctx.usage)
+            return answer.output
+
+        ask.__annotations__["ctx"] = library.RunContext[None]
+        leader.tool(ask)
+        return PydanticAIAgentAdapter(leader, "leader"), expert
+
+    return make
+
+
+@pytest.mark.parametrize("adapted", [True, False])
+def test_every_call_is_counted_once_and_where_it_was_made(team, adapted):
+    CALLERS.clear()
+    with (
+        served(*[ASK, "Thanks."] * 2) as (outer, url),
+        served(*[LOOKING, "Seen."] * 2) as (inner, expert_url),
+    ):
+        agent, expert = team(url, expert_url)
+        other = PydanticAIAgentAdapter(expert, "expert") if adapted else None
+        agent.run("Help")
+        agent.run("More")
+
+    assert set(CALLERS) == {"expert"}
+    own, others = outer.gather_usage().total_tokens, inner.gather_usage().total_tokens
+    if other is None:
+        assert agent.gather_usage().total_tokens == own + others
+        return
+    assert agent.gather_usage().total_tokens == own
+    assert other.gather_usage().total_tokens == others
+    roles = [message["role"] for message in other.get_messages()]
+    assert roles == ["system", "user", "assistant", "tool", "assistant"] * 2
+    assert other.get_messages()[1]["content"] == "What now?"
+    assert other.gather_traces()["message_count"] == 10

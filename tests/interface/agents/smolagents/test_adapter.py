@@ -1,3 +1,4 @@
+import copy
 import json
 from importlib import import_module
 
@@ -8,7 +9,6 @@ from maseval.benchmark.tau2 import Tau2Environment
 from maseval.core.clock import Clock
 from maseval.core.exceptions import TaskTimeoutError, UserExhaustedError
 from maseval.core.messages import MessageHistory, tool_call
-from maseval.core.outcome import RecordedReport
 from maseval.core.provider_errors import (
     AuthenticationError,
     OverloadedError,
@@ -16,12 +16,15 @@ from maseval.core.provider_errors import (
     ProviderTimeoutError,
     RateLimitError,
 )
+from maseval.interface.agents.framework import describe_tools
 from maseval.interface.agents.smolagents import SmolAgentAdapter, SmolAgentLLMUser, as_tools
+from maseval.interface.agents.smolagents_tools import Inputs
 from maseval.testing.provider_server import OpenAIProtocol, Reply
 from tests.interface.agents.frameworks import Smolagents
-from tests.interface.agents.served import CALLERS, KEY, LOOKING, NAME, look, recorded_calls, served
+from tests.interface.agents.served import KEY, NAME, look, recorded_calls, served
 
 pytestmark = Smolagents.marks()
+
 
 say = Smolagents.say
 
@@ -306,26 +309,6 @@ def team(sdk, framework):
 TASK = {"name": "worker", "arguments": {"task": "Look"}}
 
 
-def test_the_tokens_and_the_work_of_managed_agents_are_in_their_leaders_record(team):
-    CALLERS.clear()
-    with (
-        served(TASK, TASK, say("All done.")) as (boss, url),
-        served(*[LOOKING, say("Seen.")] * 2) as (worker, worker_url),
-    ):
-        agent = team(url, worker_url, [look])
-        assert agent.run("Look twice") == "All done."
-
-    assert len(worker.requests) == 4
-    assert CALLERS == ["worker"] * 2
-    said = agent.gather_traces()["members"]["worker"]
-    assert [m["role"] for m in said] == ["system", *["user", "assistant", "tool", "assistant"] * 2]
-    assert agent.gather_traces()["total_steps"] == 3
-    events = RecordedReport({"traces": {"agents": {"boss": agent.gather_traces()}}}).events()
-    acts = [e.agent for e in events if e.entry.raw.get("tool_calls")]
-    assert acts == ["boss", "worker"] * 2, "a call stands before what it leads to"
-    assert agent.gather_usage() == boss.gather_usage() + worker.gather_usage()
-
-
 def test_a_managed_agent_with_an_adapter_has_its_own_messages_steps_and_tokens(team):
     with (
         served(TASK, TASK, say("All done.")) as (boss, url),
@@ -436,3 +419,24 @@ def test_steps_taken_over_are_those_that_the_agent_would_have_taken(clerk, kind_
         other.run("Thanks")
 
     assert model.requests[-1]["messages"] == model.requests[-2]["messages"]
+
+
+def book(seat: str, extras: list[dict[str, int]], note: str | None = None) -> str:
+    """Book a seat."""
+    return seat
+
+
+def inputs() -> Inputs:
+    (tool,) = describe_tools([book])
+    return Inputs(tool.inlined_parameters)
+
+
+def test_a_copy_survives_being_gone_through_and_is_the_true_schema():
+    properties = copy.deepcopy(inputs())
+    required = [name for name, schema in properties.items() if not schema["nullable"]]
+    for schema in properties.values():
+        assert schema.get("nullable") is None
+
+    assert required == ["seat", "extras"]
+    assert json.loads(json.dumps(properties)) == inputs().properties
+    assert "anyOf" in properties["note"]

@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from maseval.benchmark.tau2.app.results.sources import SimulationSource, open_source, own_judge
+from maseval.benchmark.tau2.app.results.sources import open_source, own_judge, simulations_in
 from maseval.benchmark.tau2.certify import Certificate, CertificateError
 from maseval.benchmark.tau2.certify import certify as certify_source
 from maseval.benchmark.tau2.certify import verify as verify_source
@@ -20,7 +20,6 @@ from maseval.runs import RunFolder
 class Certified:
     """A certificate, and the file it was written to."""
 
-    path: Path
     certificate: Certificate
     written: Path | None
 
@@ -46,7 +45,7 @@ def certify(
     if target is not None and target.exists() and not overwrite:
         raise OutputExistsError(f"{target} already exists; choose another file, or overwrite it")
     found, simulations = _open_certifiable(source, domain, data_version)
-    judge = own_judge(found.folder)
+    judge = own_judge(found)
     certificate = certify_source(simulations, partial=partial, judge=judge, engine=_all_cores())
     if sign is not None:
         certificate = certificate.with_signature(signature(certificate.signed_text, Path(sign)))
@@ -54,7 +53,7 @@ def certify(
         target.parent.mkdir(parents=True, exist_ok=True)
         with atomic_file(target) as file:
             file.write(certificate.to_json().encode())
-    return Certified(found.path, certificate, target)
+    return Certified(certificate, target)
 
 
 def _all_cores() -> ProcessEngine | None:
@@ -64,12 +63,12 @@ def _all_cores() -> ProcessEngine | None:
 
 def _open_certifiable(
     file: str | os.PathLike[str], domain: str | None = None, data_version: str | None = None
-) -> tuple[SimulationSource, SimulationRecord]:
+) -> tuple[RunFolder | Path, SimulationRecord]:
     """Return a results file or a run, and its simulations."""
     source = open_source(file)
-    if source.folder is not None and not source.folder.recorded:
+    if isinstance(source, RunFolder) and not source.recorded:
         raise NotRunError(f"{source.path} has no finished simulation yet; nothing to certify")
-    return source, source.simulations(domain, data_version)
+    return source, simulations_in(source, domain, data_version)
 
 
 def certificate_of(folder: RunFolder) -> str:
@@ -126,9 +125,10 @@ def verify(
     if key is not None:
         _check_signature(given, Path(key))
     found, simulations = _open_certifiable(source, domain, given.version)
-    judge = own_judge(found.folder)
+    judge = own_judge(found)
     differences = verify_source(given, simulations, judge=judge, engine=_all_cores())
-    return Verification(name, found.path, differences, signed=key is not None)
+    path = found if isinstance(found, Path) else found.path
+    return Verification(name, path, differences, signed=key is not None)
 
 
 def _check_signature(certificate: Certificate, key: Path) -> None:

@@ -11,7 +11,7 @@ from maseval.app.results.variants import ConventionScore
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
 from maseval.benchmark.tau2.domains.releases import RELEASES
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
-from maseval.benchmark.tau2.run_metrics import CONVENTIONS, LEFT_OUT, Convention, by_convention
+from maseval.benchmark.tau2.metrics import CONVENTIONS, LEFT_OUT, Convention, by_convention
 from maseval.core.outcome import Outcome
 
 if TYPE_CHECKING:  # a run that is shown again is not judged again
@@ -31,7 +31,7 @@ def conventions_of_lines(
 ) -> list[ConventionScore]:
     """Count a run of 1.0.x, or its results file; none for 0.2.0, which knows no such errors."""
     release = (RecordedSetup.of(config).release or "").partition("+")[0]
-    is_run = release in RELEASES and RELEASES[release].rules.metrics.detailed
+    is_run = release in RELEASES and RELEASES[release].rules.detailed_metrics
     every = [(one.domain, one.task_id, one.ended, one.kind == "pass") for one in lines]
     if not is_run and not any(ended == LEFT_OUT for _, _, ended, _ in every):
         return []

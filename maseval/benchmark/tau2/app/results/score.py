@@ -6,12 +6,12 @@ from the first are listed. A file that cannot be read does not stop the others. 
 them out, its leaderboard counts them as failures.
 """
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 from maseval.app.results.questions import Files, FilesRead
 from maseval.app.results.variants import (
@@ -23,18 +23,14 @@ from maseval.app.results.variants import (
 )
 from maseval.app.running.options import chosen_engine
 from maseval.benchmark.tau2.app.results.conventions import conventions_of_recount
-from maseval.benchmark.tau2.app.results.sources import (
-    SimulationSource,
-    judge_for,
-    open_source,
-)
+from maseval.benchmark.tau2.app.results.sources import judge_for, open_source, simulations_in
 from maseval.benchmark.tau2.domains.releases import release_named
+from maseval.benchmark.tau2.metrics import LEFT_OUT
 from maseval.benchmark.tau2.rescoring.findings import record_findings
 from maseval.benchmark.tau2.rescoring.releases import ReleaseTotals, ScoredUnder
 from maseval.benchmark.tau2.rescoring.releases import score_under as score_one_under
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, rescore_record
 from maseval.benchmark.tau2.rescoring.verdict import NEEDS_JUDGE
-from maseval.benchmark.tau2.run_metrics import LEFT_OUT
 from maseval.benchmark.tau2.scoring.judge import RememberingJudge
 from maseval.core.engine.engines import (
     PROCESSES,
@@ -47,15 +43,6 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.stats.summary import Estimate
-
-
-@dataclass(frozen=True)
-class Disagreement:
-    """A simulation whose verdict differs from the recorded one, and where."""
-
-    task_id: str
-    trial: int | None
-    differences: Sequence[str]
 
 
 class FileScore:
@@ -95,13 +82,13 @@ class FileScore:
         return self.found.problems | ({"no recorded verdict": without} if without else {})
 
     @cached_property
-    def disagreements(self) -> list[Disagreement]:
-        """Every simulation whose verdict differs."""
+    def disagreements(self) -> list[dict[str, Any]]:
+        """Every simulation whose verdict differs, and where."""
         found = []
         for each in self.found.disagreeing:
             replay = [] if each.fault is None else [f"it cannot be replayed: {each.fault.error}"]
-            differences = [*each.differences, *replay]
-            found.append(Disagreement(each.slot.task_id, each.identity.trial, differences))
+            named = {"task_id": each.slot.task_id, "trial": each.identity.trial}
+            found.append({**named, "differences": [*each.differences, *replay]})
         return found
 
     @cached_property
@@ -131,7 +118,7 @@ class FileScore:
         None where a judge must decide.
         """
         knows_errors = any(
-            each.ending == LEFT_OUT or release_named(each.version).rules.metrics.detailed
+            each.ending == LEFT_OUT or release_named(each.version).rules.detailed_metrics
             for each in self.found.simulations
         )
         return conventions_of_recount(self.found) if knows_errors and not self.open else []
@@ -160,7 +147,7 @@ class FileScore:
             **_judge_in_json(self.judge),
             "not_replayable": self.not_replayable,
             "skipped": dict(self.skipped),
-            "disagreements": [asdict(one) for one in self.disagreements],
+            "disagreements": self.disagreements,
             **{f"pass^{k}": estimate.in_brief() for k, estimate in self.pass_hat.items()},
             "over_split": self.over_split,
             "conventions": conventions_in_json(self.conventions),
@@ -271,30 +258,31 @@ def score(
     scores = FilesRead[FileScore]()
     with _connected(chosen_engine(engine, None, processes)) as connected:
 
-        def judge(source: SimulationSource) -> FileScore:
+        def judge(file: str | os.PathLike[str]) -> FileScore:
+            source = open_source(file)
             found = rescore_record(
-                source.simulations(options.domain, options.data_version),
+                simulations_in(source, options.domain, options.data_version),
                 options,
                 judge=judge_for(source, judge_model, base_url),
                 on_progress=on_progress,
                 engine=connected,
             )
-            return FileScore(source.path, found, _count_beside(found, source, options, sound))
+            path = source if isinstance(source, Path) else source.path
+            beside = _count_soundly(found, path, options) if sound else ()
+            return FileScore(path, found, beside)
 
-        scores.add_files(files, lambda file: judge(open_source(file)))
+        scores.add_files(files, judge)
     return scores
 
 
-def _count_beside(
-    found: RescoredRecord, source: SimulationSource, options: ScoringOptions, sound: bool
+def _count_soundly(
+    found: RescoredRecord, path: Path, options: ScoringOptions
 ) -> list[VariantScore]:
-    """Read a record once more for the sound verdicts, if ``sound``."""
-    if not sound:
-        return []
+    """Read a record once more for the sound verdicts."""
     from maseval.app.results.examined import FINDINGS, examine_run  # most are not read once more
     from maseval.app.results.finding import open_recording
 
-    examined = examine_run(open_recording(source.path, options), FINDINGS)
+    examined = examine_run(open_recording(path, options), FINDINGS)
     return variant_scores(found.outcomes, examined.findings, [SOUND])
 
 
@@ -341,15 +329,16 @@ def score_under(
     options = ScoringOptions(False, embedded_tasks, remap_tasks, domain, strict=strict)
     scores = ScoresUnder()
 
-    def judge(source: SimulationSource) -> FileUnder:
+    def judge(file: str | os.PathLike[str]) -> FileUnder:
+        source = open_source(file)
         found = score_one_under(
-            lambda version: source.simulations(options.domain, version),
+            lambda version: simulations_in(source, options.domain, version),
             versions,
             options=options,
             judge=judge_for(source, judge_model, base_url),
             on_progress=on_progress,
         )
-        return FileUnder(source.path, found)
+        return FileUnder(source if isinstance(source, Path) else source.path, found)
 
-    scores.add_files(files, lambda file: judge(open_source(file)))
+    scores.add_files(files, judge)
     return scores

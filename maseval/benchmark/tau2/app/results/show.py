@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from maseval.app.results.finding import tasks_called, why_not_one
 from maseval.benchmark.tau2.app.results.support import reason_for_call
@@ -13,14 +12,10 @@ from maseval.benchmark.tau2.data_loader import (
     load_raw_task,
     load_raw_tasks,
 )
-from maseval.benchmark.tau2.domains import Domain, domain_named, domain_names
-from maseval.benchmark.tau2.domains.banking_knowledge.documents import Hit, knowledge_base
-from maseval.benchmark.tau2.domains.banking_knowledge.variants import NAME as BANKING
+from maseval.benchmark.tau2.domains import Domain, domain_names
 from maseval.benchmark.tau2.domains.releases import Release, release_named
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
-
-_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -36,13 +31,12 @@ class ToolLine:
 
 @dataclass(frozen=True)
 class DomainView:
-    """A task as its file has it, or a domain's tools, policy or documents."""
+    """A task as its file has it, or a domain's tools or policy."""
 
     domain: str
     task: Mapping[str, object] | None = None
     tools: Sequence[ToolLine] | None = None
     policy: str | None = None
-    documents: Sequence[Hit] | None = None
 
     @property
     def reason(self) -> str:
@@ -50,20 +44,9 @@ class DomainView:
         return reason_for_call(self.task or {})
 
 
-def show(
-    what: str,
-    domain: str | None = None,
-    *,
-    query: str | None = None,
-    data_version: str | None = None,
-) -> DomainView:
-    """Look up a task (``12``, ``retail/12``, a part of its id), or a domain's tools or policy.
-
-    ``documents`` are those of a knowledge base that fit ``query`` best; without one, all of them.
-    """
+def show(what: str, domain: str | None = None, *, data_version: str | None = None) -> DomainView:
+    """Look up a task (``12``, ``retail/12``, a part of its id), or a domain's tools or policy."""
     domain = None if domain is None else domain_name(domain)
-    if what == "documents":
-        return _documents(domain, query)
     if what in ("tools", "policy"):
         if domain is None:
             raise ConfigurationError(
@@ -74,25 +57,9 @@ def show(
             return DomainView(chosen.name, tools=_tools(chosen))
         return DomainView(chosen.name, policy=load_domain_config(chosen)["policy"])
     name = what if domain is None else f"{domain}/{what.removeprefix(f'{domain}/')}"
-    return _task(name, [domain] if domain else _domains_of(what), release_named(data_version))
-
-
-def _documents(domain: str | None, query: str | None) -> DomainView:
-    chosen = domain_named(domain or BANKING)
-    if chosen.folder_name != BANKING:
-        raise ConfigurationError(f"{chosen.name} has no documents; {BANKING} has")
-    folder = Path(load_domain_config(chosen)["db_path"]).parent
-    knowledge = knowledge_base(folder)
-    every = [Hit(document, 0.0) for document in knowledge.documents]
-    return DomainView(
-        chosen.name, documents=every if query is None else knowledge.best(query, _SHOWN)
-    )
-
-
-def _domains_of(name: str) -> Sequence[str]:
-    """Return the domain before the slash, or those of the benchmark."""
-    domain, slash, _ = name.partition("/")
-    return [domain] if slash and domain in domain_names() else BASE_DOMAINS
+    first, slash, _ = what.partition("/")
+    known = [first] if slash and first in domain_names() else BASE_DOMAINS
+    return _task(name, [domain] if domain else known, release_named(data_version))
 
 
 def _task(name: str, domains: Sequence[str], release: Release) -> DomainView:

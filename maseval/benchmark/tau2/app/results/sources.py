@@ -46,49 +46,38 @@ from maseval.runs.recording import Recording
 _SETUP = ("agent", "user", "max_steps", "max_errors", "seed", "trials")
 
 
-@dataclass(frozen=True)
-class SimulationSource:
-    """A results file or a run with simulations in it."""
-
-    path: Path
-    folder: RunFolder | None = None
-
-    def simulations(
-        self, domain: str | None = None, data_version: str | None = None
-    ) -> SimulationRecord:
-        """Return all simulations, one in memory at a time, with what the record says of them.
-
-        ``domain`` is used whatever the file calls its own, and ``data_version`` names the release
-        by which they are judged.
-        """
-        if self.folder is None:
-            return open_record(read_results(self.path), domain, version=data_version)
-        folder = self.folder
-        found = open_record(folder.reports(), domain, version=data_version)
-        found.size = folder.log.stat().st_size
-        found.planned = list(self.folder.planned)
-        config = self.folder.config.without_notes()
-        found.subset = self.folder.config.subset
-        stopped = self.folder.config.stopped
-        found.stopped = None if stopped is None else stopped.note
-        found.stops_at_failure = self.folder.config.stops_at_failure
-        found.seed = whole_number(config.get("seed"))
-        found.setup = {
-            **{key: config.get(key) for key in _SETUP},
-            "config_sha256": hashlib.sha256(canonical_json(config).encode()).hexdigest(),
-        }
-        return found
-
-
-def open_source(file: str | os.PathLike[str]) -> SimulationSource:
-    """Open a results file by its path, or a run by its folder, its name, or as ``last``."""
+def open_source(file: str | os.PathLike[str]) -> RunFolder | Path:
+    """Open a run by its folder, its name, or as ``last``; a results file is its path."""
     path = Path(file)
     found = path if path.is_file() else open_run_or_file(file)
-    if isinstance(found, Path):
-        return SimulationSource(found)
-    check_benchmark(found, TAU2)
-    warn_of_damage(found)
-    return SimulationSource(found.path, found)
+    if isinstance(found, RunFolder):
+        check_benchmark(found, TAU2)
+        warn_of_damage(found)
+    return found
+
+
+def simulations_in(
+    source: RunFolder | Path, domain: str | None = None, data_version: str | None = None
+) -> SimulationRecord:
+    """Return all simulations, one in memory at a time, with what the record says of them.
+
+    ``domain`` is used whatever the file calls its own, and ``data_version`` names the release
+    by which they are judged.
+    """
+    if isinstance(source, Path):
+        return open_record(read_results(source), domain, version=data_version)
+    found = open_record(source.reports(), domain, version=data_version)
+    config, values = source.config, source.config.without_notes()
+    found.size = source.log.stat().st_size
+    found.planned, found.subset = list(source.planned), config.subset
+    found.stopped = None if config.stopped is None else config.stopped.note
+    found.stops_at_failure = config.stops_at_failure
+    found.seed = whole_number(values.get("seed"))
+    found.setup = {
+        **{key: values.get(key) for key in _SETUP},
+        "config_sha256": hashlib.sha256(canonical_json(values).encode()).hexdigest(),
+    }
+    return found
 
 
 def results_below(folder: Path) -> list[Path]:
@@ -166,21 +155,22 @@ def likeness(report: Report) -> str | None:
 
 
 def judge_for(
-    source: SimulationSource, model_id: str | None, base_url: str | None = None
+    source: RunFolder | Path, model_id: str | None, base_url: str | None = None
 ) -> RememberingJudge | None:
     """Return the judge of a run or file by its model; without one, that of ``own_judge``."""
     if model_id is None:
-        return own_judge(source.folder)
+        return own_judge(source)
     from maseval.benchmark.tau2.app.running.setup import ModelSpec  # all that can play
 
     spec = ModelSpec.of(model_id, None, base_url)
     model = resolve_model(spec.model_id, **spec.options)
-    return RememberingJudge(model, JudgeMemory(memory_path(source.path)))
+    path = source if isinstance(source, Path) else source.path
+    return RememberingJudge(model, JudgeMemory(memory_path(path)))
 
 
-def own_judge(folder: Recording | None) -> RememberingJudge | None:
+def own_judge(folder: Recording | Path) -> RememberingJudge | None:
     """Return the judge that a run had, which answers from its kept replies alone."""
-    if folder is None:
+    if isinstance(folder, Path):
         return None
     memory = JudgeMemory(memory_path(folder.path))
     name = RecordedSetup.of(folder.config.values).judge

@@ -17,7 +17,7 @@ from maseval.app.running.options import takes
 from maseval.app.running.own_code import title_of
 from maseval.benchmark.tau2.agent_brief import AgentBrief, FunctionAgentAdapter, make_agents
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
-from maseval.benchmark.tau2.app.results.sources import SimulationSource, open_source, simulation_id
+from maseval.benchmark.tau2.app.results.sources import open_source, simulation_id, simulations_in
 from maseval.benchmark.tau2.app.running.options import SAME, BranchOptions, RunOptions
 from maseval.benchmark.tau2.app.running.run import PreparedRun
 from maseval.benchmark.tau2.app.running.run_benchmark import RecordedStart
@@ -72,47 +72,46 @@ class Origin:
 def _find_origin(options: BranchOptions) -> Origin:
     """Find the simulation in a run or a results file."""
     source = open_source(options.run)
-    if source.folder is None:
+    if isinstance(source, Path):
         return _find_in_file(source, options)
-    folder = source.folder
-    chosen = _chosen_trial(options, folder.planned, folder.recorded, folder.path)
-    report = Tau2Report(folder.report(chosen))
+    chosen = _chosen_trial(options, source.planned, source.recorded, source.path)
+    report = Tau2Report(source.report(chosen))
     simulation = report.simulation.raw
     if not simulation:
         raise ConfigurationError(
-            f"{chosen} has no recorded conversation; `maseval show {folder.path}` shows why"
+            f"{chosen} has no recorded conversation; `maseval show {source.path}` shows why"
         )
     recording = read_recording(simulation)
     # One that broke off, as by a failing provider, may be continued from its last message.
     ended = recording.termination_reason is not None
     return Origin(
-        name_of(folder),
+        name_of(source),
         chosen,
         options.at,
         _beginning(chosen, recording.messages, options.at, ended=ended),
         report.release.name,
         report.solo,
-        RecordedSetup.of(folder.config.values),
+        RecordedSetup.of(source.config.values),
     )
 
 
-def _find_in_file(source: SimulationSource, options: BranchOptions) -> Origin:
+def _find_in_file(source: Path, options: BranchOptions) -> Origin:
     version = options.data_version or None
-    every = [simulation_id(item) for item in source.simulations(options.of_domain, version).items]
-    chosen = _chosen_trial(options, every, every, source.path)
-    items = source.simulations(options.of_domain, version).items
+    every = [*map(simulation_id, simulations_in(source, options.of_domain, version).items)]
+    chosen = _chosen_trial(options, every, every, source)
+    items = simulations_in(source, options.of_domain, version).items
     item = next(each for each in items if simulation_id(each) == chosen)
     if item.problem is not None:
         raise ConfigurationError(f"{chosen} cannot be continued: it is {item.problem}")
     messages = read_recording(item.simulation, messages_required=False).messages
     return Origin(
-        source.path.name,
+        source.name,
         chosen,
         options.at,
         _beginning(chosen, messages, options.at, ended=True),
         release_named(item.version).name,
         item.solo,
-        RecordedSetup.of_file(read_results(source.path)),
+        RecordedSetup.of_file(read_results(source)),
     )
 
 

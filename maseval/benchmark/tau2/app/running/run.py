@@ -98,8 +98,7 @@ class PreparedRun(FolderRun):
     @cached_property
     def priced(self) -> PriceTable:
         """The prices of the models that take part."""
-        models = self.setup.paid_models
-        return PriceTable.of(self.prices, [(each.model_id, each.options) for each in models])
+        return PriceTable.of(self.prices, [each[:2] for each in self.setup.probes])
 
     @cached_property
     def config(self) -> dict[str, object]:

@@ -5,22 +5,24 @@ After tau2-bench v1.0.1, src/tau2/domains/banking_knowledge/tools.py (MIT, Sierr
 
 from collections.abc import Collection, Mapping, Sequence
 
-from maseval.benchmark.tau2.domains.banking_knowledge.desk import Desk, discoverable, is_empty
-from maseval.benchmark.tau2.domains.banking_knowledge.discovery import executed
-from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
-from maseval.benchmark.tau2.domains.banking_knowledge.values import (
+from maseval.benchmark.tau2.domains.banking_knowledge.desk import (
     TODAY,
+    Desk,
     Refused,
     age_in_days,
     balance,
+    discoverable,
     dollars,
+    executed,
     hex_id,
     is_active,
+    is_empty,
     lines,
     number,
     require,
     require_choice,
 )
+from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
 from maseval.benchmark.tau2.domains.base import ToolType
 
 _ACCOUNT_TYPES = ("checking", "savings", "business_checking", "business_savings")

@@ -3,24 +3,26 @@
 After tau2-bench v1.0.1, src/tau2/domains/banking_knowledge/tools.py (MIT, Sierra Research).
 """
 
-from maseval.benchmark.tau2.domains.banking_knowledge.desk import Desk, discoverable
-from maseval.benchmark.tau2.domains.banking_knowledge.discovery import executed, success_text
-from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
-from maseval.benchmark.tau2.domains.banking_knowledge.values import (
+from maseval.benchmark.tau2.domains.banking_knowledge.desk import (
     TODAY,
+    Desk,
     Refused,
     amount_in,
     arguments_text,
     balance,
+    discoverable,
     dollars,
+    executed,
     hex_id,
     lines,
     number,
     require,
     require_choice,
+    success_text,
     title,
     transaction_id,
 )
+from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
 from maseval.benchmark.tau2.domains.base import ToolType
 
 _CLOSURE_REASONS = (

@@ -5,12 +5,12 @@ After tau2-bench v1.0.1, src/tau2/domains/banking_knowledge/tools.py (MIT, Sierr
 
 import json
 
-from maseval.benchmark.tau2.domains.banking_knowledge.desk import Desk, discoverable
-from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
-from maseval.benchmark.tau2.domains.banking_knowledge.values import (
+from maseval.benchmark.tau2.domains.banking_knowledge.desk import (
     TODAY,
+    Desk,
     Refused,
     age_in_days,
+    discoverable,
     lines,
     number,
     require,
@@ -18,6 +18,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.values import (
     require_status,
     title,
 )
+from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
 from maseval.benchmark.tau2.domains.base import ToolType
 
 _CLOSING_REASONS = (

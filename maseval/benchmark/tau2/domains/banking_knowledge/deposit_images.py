@@ -3,8 +3,8 @@
 Recorded from tau2-bench v1.0.1, src/tau2/domains/banking_knowledge/tools.py (MIT, Sierra Research).
 """
 
+from maseval.benchmark.tau2.domains.banking_knowledge.desk import Refused
 from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
-from maseval.benchmark.tau2.domains.banking_knowledge.values import Refused
 
 _HEAD = """\
 ATM Deposit Image Retrieval Results

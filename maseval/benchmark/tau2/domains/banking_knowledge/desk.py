@@ -3,18 +3,217 @@
 A question is a JSON text into which the value is pasted without escaping, so a quotation mark in a
 value breaks the text or adds a condition of its own. Recorded answers depend on that.
 
+The description of a tool that is found by reading is the answer of another tool, so a conversation
+can only be replayed with the original's own words. They come from the extracted texts and are not
+part of maseval.
+
 After tau2-bench v1.0.1, src/tau2/domains/banking_knowledge/tools.py (MIT, Sierra Research).
 """
 
 import copy
+import inspect
 import json
-from collections.abc import Callable, Iterable, Mapping
-from functools import wraps
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import cache, wraps
+from hashlib import sha256
 from typing import Any
 
 from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB, BankTable, Row
-from maseval.benchmark.tau2.domains.banking_knowledge.values import Refused, hex_id, json_problem
 from maseval.benchmark.tau2.domains.base import ToolFunction, ToolKitBase, ToolType, is_tool
+from maseval.benchmark.tau2.texts.loading import load_texts
+from maseval.benchmark.tau2.texts.texts import DiscoverableTool
+from maseval.core.exceptions import MASEvalError
+
+_VERSION = "1.0.1"
+_MODULE = "tau2.domains.banking_knowledge.tools"
+
+Descriptions = Mapping[str, DiscoverableTool]
+
+
+def descriptions() -> tuple[Descriptions, Descriptions]:
+    """Return the texts of the discoverable tools, agent's and user's, fetched if need be."""
+    return _load_descriptions(load_texts(_VERSION, verbose=0).sha256)
+
+
+@cache
+def _load_descriptions(sha256: str) -> tuple[Descriptions, Descriptions]:
+    tools = load_texts(_VERSION, verbose=0).tools["banking_knowledge"]
+    agent, user = tools.discoverable_assistant, tools.discoverable_user
+    return {tool.name: tool for tool in agent}, {tool.name: tool for tool in user}
+
+
+def success_text(name: str) -> str:
+    """Return a discoverable tool's own words about its result, said when it has done its work."""
+    agent, user = descriptions()
+    tool = agent.get(name) or user[name]
+    _, told, result = tool.description.rpartition("Returns:\n")
+    return result.strip() if told else tool.success_message
+
+
+def executed(tool: str, *parts: str | None) -> str:
+    """Return the lines of the answer of a discoverable tool, after its own words and its name."""
+    return lines(success_text(tool), "", f"Executed: {tool}", *parts)
+
+
+def parse_arguments(arguments: str, *, whole_numbers: bool = False) -> Any:
+    """The arguments of a call; unless ``whole_numbers`` are to stay, they become floats."""
+    try:
+        return json.loads(arguments, parse_int=None if whole_numbers else float)
+    except json.JSONDecodeError as error:
+        raise Refused(f"Error: Invalid JSON in arguments: {json_problem(error)}") from None
+
+
+def call_tool(tool: Callable[..., str], arguments: Any) -> str:
+    """Call a tool with what was parsed, which need not be a mapping."""
+    if not isinstance(arguments, Mapping):
+        raise TypeError(
+            f"{_MODULE}.{tool.__qualname__}() argument after ** must be a mapping, "
+            f"not {type(arguments).__name__}"
+        )
+    return tool(**arguments)
+
+
+def signature(function: Callable[..., str]) -> Mapping[str, inspect.Parameter]:
+    """A tool's parameters by name."""
+    return inspect.signature(function).parameters
+
+
+def manual(tool: DiscoverableTool) -> str:
+    """A tool's description and its parameters, as an agent that unlocks it reads them."""
+    parameters = "\n".join(
+        f"  - {name}: {parameter.type} ({'required' if parameter.required else 'optional'}) - "
+        f"{parameter.description}"
+        for name, parameter in tool.parameters.items()
+    )
+    return (
+        f"Tool: {tool.name}\nDescription: {tool.description}\n"
+        f"Parameters:\n{parameters or '  (no parameters)'}"
+    )
+
+
+TODAY = "11/14/2025"
+NOW = datetime(2025, 11, 14, 3, 40)
+_DATE = "%m/%d/%Y"
+
+
+class Refused(MASEvalError):
+    """A tool's ordinary answer to what it will not do; it starts with ``Error:``."""
+
+
+_TRAILING_COMMA = "Illegal trailing comma"
+
+
+def json_problem(error: json.JSONDecodeError) -> str:
+    """Return the error in the words of Python 3.12, whatever runs: 3.13 names a comma at the end.
+
+    An agent reads them, and the same conversation must have the same answers everywhere.
+    """
+    if not error.msg.startswith(_TRAILING_COMMA):
+        return str(error)
+    rest = error.doc[error.pos + 1 :]
+    closing = error.pos + 1 + len(rest) - len(rest.lstrip(" \t\n\r"))
+    is_object = error.doc[closing] == "}"
+    words = "Expecting property name enclosed in double quotes" if is_object else "Expecting value"
+    return str(json.JSONDecodeError(words, error.doc, closing))
+
+
+def hex_id(seed: str, length: int = 16) -> str:
+    """The same id for the same seed, as everything in this bank has one."""
+    return sha256(seed.encode()).hexdigest()[:length]
+
+
+def dispute_id(user_id: str, transaction_id: str) -> str:
+    return "dsp_" + hex_id(f"dispute:{user_id}:{transaction_id}", 12)
+
+
+def transaction_id(user_id: str, card: str, merchant: str, amount: float, category: str) -> str:
+    parts = ["transaction", user_id, card, merchant, f"{amount:.2f}", category]
+    return "txn_" + hex_id(":".join(parts), 12)
+
+
+def last_4_digits(credit_card_account_id: str) -> str:
+    """The last digits of a credit card, as its owner sees them."""
+    hexadecimal = hex_id(f"card_last4:{credit_card_account_id}", 64)
+    return "".join(c for c in hexadecimal if c.isdigit())[:4].ljust(4, "0")
+
+
+def dollars(amount: float) -> str:
+    return f"${amount:.2f}"
+
+
+def title(name: str) -> str:
+    """A constant's name as people read it."""
+    return name.replace("_", " ").title()
+
+
+def arguments_text(**arguments: object) -> str:
+    return f"Arguments: {json.dumps(arguments, indent=2)}"
+
+
+def require(*values: object, error: str = "Missing required parameters.") -> None:
+    """Refuse a call in which a value is missing or empty; 0 counts as empty."""
+    if not all(values):
+        raise Refused(f"Error: {error}")
+
+
+def require_choice(name: str, value: str, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise Refused(f"Error: Invalid {name}. Must be one of: {list(choices)}")
+
+
+def require_status(card: Row, card_id: str, statuses: str, done: str) -> None:
+    """Refuse what can be done only to debit cards of some statuses."""
+    status = card.get("status")
+    if status not in statuses.split(" or "):
+        raise Refused(
+            f"Error: Debit card '{card_id}' cannot be {done}. Current status: {status}. Only "
+            f"{statuses} cards can be {done}."
+        )
+
+
+def number(value: object, error: str) -> float:
+    """A value as a number; what is none is refused with ``error``."""
+    try:
+        return float(value)  # type: ignore[arg-type]  # what a model sent
+    except (ValueError, TypeError):
+        raise Refused(f"Error: {error}") from None
+
+
+def balance(account: Row) -> float:
+    """Return the balance of a bank account."""
+    value = account.get("current_holdings", account.get("balance", 0))
+    if isinstance(value, int | float):
+        return float(value)
+    return float(plain(value)) if isinstance(value, str) else 0.0
+
+
+def plain(text: str) -> str:
+    """An amount without its decoration."""
+    return text.replace("$", "").replace(",", "")
+
+
+def amount_in(money: object) -> float:
+    """The number in a text of money; 0 if there is none."""
+    try:
+        return float(plain(str(money)))
+    except ValueError:
+        return 0.0
+
+
+def age_in_days(date: str) -> int:
+    """Whole days since a date; raises where there is no date."""
+    return (NOW - datetime.strptime(date, _DATE)).days
+
+
+def is_active(account: Row) -> bool:
+    return account.get("status") in ("ACTIVE", "OPEN")
+
+
+def lines(*parts: str | None) -> str:
+    """The lines of an answer; None is no line."""
+    return "\n".join(part for part in parts if part is not None)
+
 
 Operator = Callable[[Any, Any], bool]
 FoundRow = tuple[str, Row]

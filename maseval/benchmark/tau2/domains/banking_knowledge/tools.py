@@ -11,17 +11,22 @@ from typing import Literal, get_args
 
 from maseval.benchmark.tau2.domains.banking_knowledge.accounts import AccountTools
 from maseval.benchmark.tau2.domains.banking_knowledge.credit_cards import CreditCardTools
-from maseval.benchmark.tau2.domains.banking_knowledge.debit_card_orders import DebitCardOrderTools
-from maseval.benchmark.tau2.domains.banking_knowledge.debit_card_use import DebitCardUseTools
+from maseval.benchmark.tau2.domains.banking_knowledge.debit_card_use import (
+    DebitCardOrderTools,
+    DebitCardUseTools,
+)
 from maseval.benchmark.tau2.domains.banking_knowledge.debit_cards import (
     DebitCardLimitTools,
     DebitCardTools,
 )
-from maseval.benchmark.tau2.domains.banking_knowledge.desk import bank_tool, discoverable
-from maseval.benchmark.tau2.domains.banking_knowledge.discovery import (
+from maseval.benchmark.tau2.domains.banking_knowledge.desk import (
+    Refused,
+    bank_tool,
     call_tool,
     descriptions,
+    discoverable,
     executed,
+    lines,
     manual,
     parse_arguments,
     signature,
@@ -29,7 +34,6 @@ from maseval.benchmark.tau2.domains.banking_knowledge.discovery import (
 from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB
 from maseval.benchmark.tau2.domains.banking_knowledge.transactions import TransactionTools
 from maseval.benchmark.tau2.domains.banking_knowledge.user_tools import KnowledgeUserTools
-from maseval.benchmark.tau2.domains.banking_knowledge.values import Refused, lines
 from maseval.benchmark.tau2.domains.base import ToolType
 
 TransferReason = Literal[

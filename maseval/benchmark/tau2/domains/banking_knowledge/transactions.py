@@ -7,25 +7,23 @@ from datetime import datetime
 
 from maseval.benchmark.tau2.domains.banking_knowledge.deposit_images import deposit_image
 from maseval.benchmark.tau2.domains.banking_knowledge.desk import (
-    Desk,
-    discoverable,
-    is_empty,
-    render_rows,
-)
-from maseval.benchmark.tau2.domains.banking_knowledge.discovery import executed
-from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
-from maseval.benchmark.tau2.domains.banking_knowledge.values import (
     TODAY,
+    Desk,
     Refused,
     arguments_text,
+    discoverable,
     dispute_id,
     dollars,
+    executed,
     hex_id,
+    is_empty,
     lines,
+    render_rows,
     require,
     require_choice,
     title,
 )
+from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
 from maseval.benchmark.tau2.domains.base import ToolType
 
 _CARD_ACTIONS = ("keep_active", "cancel_and_reissue")

@@ -8,31 +8,27 @@ import json
 from collections.abc import Mapping
 
 from maseval.benchmark.tau2.domains.banking_knowledge.desk import (
+    TODAY,
     USER,
     Desk,
-    answer,
-    bank_tool,
-    discoverable,
-    is_empty,
-)
-from maseval.benchmark.tau2.domains.banking_knowledge.discovery import (
-    call_tool,
-    executed,
-    parse_arguments,
-    signature,
-)
-from maseval.benchmark.tau2.domains.banking_knowledge.values import (
-    TODAY,
     Refused,
+    answer,
     arguments_text,
     balance,
+    bank_tool,
+    call_tool,
+    discoverable,
     dispute_id,
     dollars,
+    executed,
     hex_id,
     is_active,
+    is_empty,
     last_4_digits,
     lines,
     number,
+    parse_arguments,
+    signature,
     transaction_id,
 )
 from maseval.benchmark.tau2.domains.base import ToolType, for_tasks

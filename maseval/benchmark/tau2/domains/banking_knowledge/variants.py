@@ -16,8 +16,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Self
 
 from maseval.benchmark.tau2.data import VARIANT_MARK
-from maseval.benchmark.tau2.domains.banking_knowledge.desk import Desk, bank_tool
-from maseval.benchmark.tau2.domains.banking_knowledge.discovery import descriptions
+from maseval.benchmark.tau2.domains.banking_knowledge.desk import Desk, bank_tool, descriptions
 from maseval.benchmark.tau2.domains.banking_knowledge.documents import (
     Document,
     Hit,

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from maseval.benchmark.tau2.domains.domain import Domain, LateRules
 from maseval.benchmark.tau2.domains.library.models import LibraryDB, LibraryUserDB
-from maseval.benchmark.tau2.domains.library.tools import LibraryTools
-from maseval.benchmark.tau2.domains.library.user_tools import LibraryUserTools, sync
+from maseval.benchmark.tau2.domains.library.tools import LibraryTools, LibraryUserTools, sync
 
 LIBRARY = Domain(
     name="library",

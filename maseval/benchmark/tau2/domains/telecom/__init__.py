@@ -17,13 +17,61 @@ from maseval.benchmark.tau2.domains.domain import (
     only_rises,
     stays,
 )
-from maseval.benchmark.tau2.domains.telecom.coupling import SYNC_AFTER, sync
 from maseval.benchmark.tau2.domains.telecom.models import *  # noqa: F403  # the records, as in MASEval
-from maseval.benchmark.tau2.domains.telecom.models import TelecomDB
+from maseval.benchmark.tau2.domains.telecom.models import BillStatus, LineStatus, TelecomDB
 from maseval.benchmark.tau2.domains.telecom.tools import TelecomTools
 from maseval.benchmark.tau2.domains.telecom.user_models import *  # noqa: F403  # the records, as in MASEval
-from maseval.benchmark.tau2.domains.telecom.user_models import TelecomUserDB
+from maseval.benchmark.tau2.domains.telecom.user_models import (
+    PaymentRequest,
+    Surroundings,
+    TelecomUserDB,
+)
 from maseval.benchmark.tau2.domains.telecom.user_tools import TelecomUserTools
+from maseval.benchmark.tau2.world.state.copying import own
+
+_OF_THE_COMPANY = ("suspend_line", "resume_line", "enable_roaming", "disable_roaming")
+SYNC_AFTER = {*_OF_THE_COMPANY, "send_payment_request", "refuel_data", "make_payment"}
+"""The tools whose changes the other side sees; all that the customer does but pay stays there."""
+
+
+def sync(tools: TelecomTools, user_tools: TelecomUserTools) -> None:
+    """Tell the phone what the company grants its line, and the company what was paid.
+
+    The phone does not search for a network here: after a change at the company it shows what it
+    showed before, until the customer does something that makes it search.
+    """
+    if not (tools.is_coupled and user_tools.is_coupled):
+        tools.db.user_db = user_tools.db
+        tools.is_coupled = user_tools.is_coupled = True
+    surroundings = user_tools.db.surroundings
+    if surroundings.phone_number is None:
+        return
+    line = tools.line_with_number(surroundings.phone_number)
+    _tell(surroundings, "line_active", line.status == LineStatus.ACTIVE)
+    _tell(surroundings, "roaming_allowed", line.roaming_enabled)
+    allowance = tools.plan(line.plan_id).data_limit_gb + line.data_refueling_gb
+    _tell(surroundings, "mobile_data_usage_exceeded", line.data_used_gb >= allowance)
+    request = surroundings.payment_request
+    if request is not None and request.paid:
+        own(tools.db.bills, tools.bill(request.bill_id)).status = BillStatus.PAID
+        surroundings.payment_request = None
+    if surroundings.payment_request is None:
+        _tell(surroundings, "payment_request", _next_request(tools, surroundings.phone_number))
+
+
+def _tell(surroundings: Surroundings, name: str, value: object) -> None:
+    # This runs after every step of a simulation, and hardly ever is there any news. Writing a
+    # field of a record costs ten times what reading it does.
+    if getattr(surroundings, name) is not value:
+        setattr(surroundings, name, value)
+
+
+def _next_request(tools: TelecomTools, phone_number: str) -> PaymentRequest | None:
+    customer = tools.get_customer_by_phone(phone_number)
+    for bill in tools.bills_of(customer, BillStatus.AWAITING_PAYMENT):
+        return PaymentRequest(bill_id=bill.bill_id, amount_due=bill.total_due)
+    return None
+
 
 # Values that no tool can undo.
 PERMANENCE = (

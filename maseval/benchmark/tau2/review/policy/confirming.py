@@ -17,6 +17,7 @@ from maseval.benchmark.tau2.review.policy.rules import (
     Broken,
     CannotTell,
     Kind,
+    Moment,
     Rule,
     rule,
     talk_rule,
@@ -116,13 +117,15 @@ class Detail(NamedTuple):
     paraphrase: re.Pattern[str] | None = None
 
 
-Details = Callable[[CallMoment], Iterable[Detail]]
-
-
-def details_listed(domain: str, place: str, details: Mapping[str, Details]) -> Rule:
+def details_listed(
+    domain: str,
+    place: str,
+    kind: type[Moment],
+    details: Mapping[str, Iterable[Callable[[Moment], Iterable[Detail]]]],
+) -> Rule:
     """Make the rule that the parts of an action are named before the user's yes.
 
-    ``details`` yields those of a tool's call. It is enough that the user has named one.
+    ``details`` find those of a tool's call. It is enough that the user has named one.
     """
 
     @rule(f"{domain}.confirm.details", Kind.PROTOCOL, place=place, tools=details)
@@ -134,7 +137,8 @@ def details_listed(domain: str, place: str, details: Mapping[str, Details]) -> R
         said = words_before(moment, consent.reply.message_index)
         missing = [
             part
-            for part in details[moment.call["name"]](moment)
+            for find in details[moment.tool]
+            for part in find(moment.seen_as(kind))
             if not any(names(said, spelling) for spelling in part.spellings)
         ]
         unsaid = [p for p in missing if not (p.paraphrase and p.paraphrase.search(said))]

@@ -116,6 +116,7 @@ def talk_rule(
 
 
 Subject = TypeVar("Subject")
+Moment = TypeVar("Moment", bound=CallMoment)
 
 
 class Policy(Generic[Subject]):
@@ -177,9 +178,9 @@ class Policy(Generic[Subject]):
 Maker = Callable[[Callable[[Subject], Iterable[Answer]]], Rule]
 
 
-def policy_of(domain: str) -> Policy[CallMoment]:
-    """Return the maker of a domain's rules, whose functions look at the call itself."""
-    return Policy(domain, lambda moment, tools: moment)
+def policy_of(domain: str, kind: type[Moment]) -> Policy[Moment]:
+    """Return the maker of a domain's rules, whose functions look at the call as one of a kind."""
+    return Policy(domain, lambda moment, tools: moment.seen_as(kind))
 
 
 def rules_in(*namespaces: Mapping[str, object]) -> tuple[Rule, ...]:

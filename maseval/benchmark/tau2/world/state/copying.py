@@ -77,8 +77,9 @@ def copy_value(value: Any, memo: Memo) -> Any:
     twin = memo.get(id(value))
     if twin is None:
         kind: type[Any] = type(value)
-        copy_of = _ways_to_copy.get(kind) or _way_to_copy(kind)
-        twin = memo[id(value)] = copy_of(value, memo)
+        if kind not in _ways_to_copy:
+            _ways_to_copy[kind] = _way_to_copy(kind)
+        twin = memo[id(value)] = _ways_to_copy[kind](value, memo)
     return twin
 
 
@@ -88,11 +89,6 @@ def is_unchangeable(kind: type[Any]) -> bool:
 
 
 def _way_to_copy(kind: type[Any]) -> Callable[[Any, Memo], Any]:
-    way = _ways_to_copy[kind] = _new_way_to_copy(kind)
-    return way
-
-
-def _new_way_to_copy(kind: type[Any]) -> Callable[[Any, Memo], Any]:
     if issubclass(kind, _UNCHANGEABLE):
         _known_unchangeable.add(kind)
         return lambda value, memo: value

@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from maseval.benchmark.tau2.domains.airline.models import Reservation, User
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.airline.journeys import (
+    AirlineCall,
     airline,
-    find_reservation,
-    find_user,
     number_of,
-    status_of,
 )
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
-from maseval.benchmark.tau2.review.talk import CallMoment, Talk
+from maseval.benchmark.tau2.review.talk import Talk
 
 FOR_A_CANCELLATION = 100
 FOR_A_DELAY = 50
@@ -28,19 +26,19 @@ _ITS_NAMES = ("compensation", "certificate", "voucher", "gesture")
 class _CertificateClaim:
     """A certificate that is about to be sent, and the reservations it may be for."""
 
-    def __init__(self, moment: CallMoment, user: User) -> None:
-        self.moment, self.user = moment, user
-        self.amount = number_of(moment.arguments.get("amount"))
+    def __init__(self, call: AirlineCall, user: User) -> None:
+        self.call, self.user = call, user
+        self.amount = number_of(call.arguments.get("amount"))
         self.owned = user.reservations
-        self.made = moment.calls_read
+        self.made = call.calls_read
         self.reservations = self._reservations()
 
     def _reservations(self) -> list[Reservation]:
         """Return the user's reservations that were looked up or named; all of them if none was."""
-        told = self.moment.user_said
+        told = self.call.user_said
         used = [made.call["arguments"].get("reservation_id") for made in self.made]
-        tools = self.moment.tools
-        own = [found for each in self.user.reservations if (found := find_reservation(tools, each))]
+        found = map(self.call.find_reservation, self.user.reservations)
+        own = [each for each in found if each]
         spoken = [
             each for each in own if each.reservation_id in told or each.reservation_id in used
         ]
@@ -64,7 +62,7 @@ class _CertificateClaim:
         for made in self.made:
             if made.call["arguments"].get("reservation_id") == reservation.reservation_id:
                 flights |= _flights_in(made.answer)
-        return any(status_of(self.moment.tools, *flight) == status for flight in flights)
+        return any(self.call.status_of(*flight) == status for flight in flights)
 
     def _was_changed(self, reservation: Reservation) -> bool:
         """Return True if a reservation was changed or cancelled before.
@@ -89,15 +87,15 @@ def _flights_in(answer: str) -> set[tuple[str, str]]:
         return set()
 
 
-def _claim(moment: CallMoment) -> _CertificateClaim | None:
-    user = find_user(moment.tools, moment.arguments.get("user_id"))
-    return _CertificateClaim(moment, user) if user else None
+def _claim(call: AirlineCall) -> _CertificateClaim | None:
+    user = call.find_user(call.arguments.get("user_id"))
+    return _CertificateClaim(call, user) if user else None
 
 
 @airline.state("compensation.eligible", f"{HEADING}, 2nd and 4th paragraph", *TOOLS)
-def compensated_user(moment: CallMoment) -> Iterator[Answer]:
+def compensated_user(call: AirlineCall) -> Iterator[Answer]:
     """Only silver and gold members, insured and business travellers are compensated."""
-    claim = _claim(moment)
+    claim = _claim(call)
     if claim is None or claim.user.membership != "regular":
         return
     grounds = [each for each in claim.reservations if claim.has_grounds(each)]
@@ -108,9 +106,9 @@ def compensated_user(moment: CallMoment) -> Iterator[Answer]:
 
 
 @airline.state("compensation.amount", f"{HEADING}, both bullets", *TOOLS)
-def compensation_amount(moment: CallMoment) -> Iterator[Answer]:
+def compensation_amount(call: AirlineCall) -> Iterator[Answer]:
     """A certificate is worth 100 dollars a passenger after a cancellation, 50 after a delay."""
-    claim = _claim(moment)
+    claim = _claim(call)
     if claim is None:
         return
     due = {
@@ -119,28 +117,26 @@ def compensation_amount(moment: CallMoment) -> Iterator[Answer]:
         for rate in (FOR_A_CANCELLATION, FOR_A_DELAY)
     }
     if claim.amount not in due:
-        text = (
-            f"{moment.arguments.get('amount')} is 50 or 100 dollars a passenger of no reservation"
-        )
+        text = f"{call.arguments.get('amount')} is 50 or 100 dollars a passenger of no reservation"
         yield Broken(text)
 
 
 @airline.state("compensation.grounds", f"{HEADING}, both bullets and last paragraph", *TOOLS)
-def compensation_grounds(moment: CallMoment) -> Iterator[Answer]:
+def compensation_grounds(call: AirlineCall) -> Iterator[Answer]:
     """A certificate is sent for a cancelled flight, or for a delay once the journey is changed."""
-    claim = _claim(moment)
+    claim = _claim(call)
     if claim is None or any(claim.has_grounds(each) for each in claim.reservations):
         return
     yield Broken(
-        f"{moment.arguments.get('amount')} dollars are sent although no reservation with as many "
+        f"{call.arguments.get('amount')} dollars are sent although no reservation with as many "
         "passengers has a cancelled flight, or was changed or cancelled because of a delay"
     )
 
 
 @airline.protocol("compensation.facts", f"{HEADING}, 3rd paragraph", *TOOLS, words=False)
-def facts_confirmed(moment: CallMoment) -> Iterator[Answer]:
+def facts_confirmed(call: AirlineCall) -> Iterator[Answer]:
     """The agent looks the reservation and its flights up before it compensates."""
-    claim = _claim(moment)
+    claim = _claim(call)
     if claim is None:
         return
     read = [each for each in claim.made if each.call["name"] == "get_reservation_details"]

@@ -14,21 +14,14 @@ from maseval.benchmark.tau2.review.policy.airline.journeys import (
     PASSENGERS,
     TOP,
     WRITES,
+    AirlineCall,
     airline,
-    entries,
-    find_flown,
-    find_reservation,
-    flights_wanted,
-    free_to_cancel,
-    owner_of,
-    reservation_of,
     text_of,
 )
 from maseval.benchmark.tau2.review.policy.confirming import TRANSFER_TOOL, names, spell_date
-from maseval.benchmark.tau2.review.policy.consent import find_consent
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
 from maseval.benchmark.tau2.review.replies import wishes_for_a_human
-from maseval.benchmark.tau2.review.talk import CallMoment, Talk, once_per_call
+from maseval.benchmark.tau2.review.talk import Talk
 from maseval.benchmark.tau2.review.words import reports_it_done
 
 ON_A_RESERVATION = tuple(tool for tool in CHANGES if tool != BOOK)
@@ -40,12 +33,12 @@ ON_A_RESERVATION = tuple(tool for tool in CHANGES if tool != BOOK)
     *CHANGES,
     words=False,
 )
-def user_gives_id(moment: CallMoment) -> Iterator[Answer]:
+def user_gives_id(call: AirlineCall) -> Iterator[Answer]:
     """The user says who they are, by their user id, before anything is changed."""
-    owner, told = owner_of(moment), moment.user_said.lower()
-    if owner is None or _gives(told, owner.user_id) or _others(moment, told, owner):
+    owner, told = call.owner, call.user_said.lower()
+    if owner is None or _gives(told, owner.user_id) or _others(call, told, owner):
         return
-    offered = moment.agent_texts
+    offered = call.agent_texts
     if any(owner.user_id in each.text for each in offered):
         yield CannotTell("the agent named the user id, and the user did not")
     else:
@@ -53,12 +46,12 @@ def user_gives_id(moment: CallMoment) -> Iterator[Answer]:
 
 
 @airline.flow("identity.own_record", "Modify flight and Cancel flight, 1st paragraph", *WRITES)
-def own_record(moment: CallMoment) -> Iterator[Answer]:
+def own_record(call: AirlineCall) -> Iterator[Answer]:
     """The change is to a record of the user who gave their id."""
-    owner, told = owner_of(moment), moment.user_said.lower()
+    owner, told = call.owner, call.user_said.lower()
     if owner is None or _gives(told, owner.user_id):
         return
-    others = _others(moment, told, owner)
+    others = _others(call, told, owner)
     if others:
         yield Broken(
             f"the change is made for {owner.user_id}, and the user is {', '.join(others)}",
@@ -70,16 +63,15 @@ def _gives(told: str, user_id: str) -> bool:
     return user_id in told or phrases.NO_WORD.sub("", user_id) in phrases.NO_WORD.sub("", told)
 
 
-def _others(moment: CallMoment, told: str, owner: User) -> list[str]:
+def _others(call: AirlineCall, told: str, owner: User) -> list[str]:
     """Return the ids of other users that a text has."""
     found = sorted(set(phrases.USER_ID.findall(told)) - {owner.user_id})
-    return [each for each in found if each in moment.tools.db.users]
+    return [each for each in found if each in call.tools.db.users]
 
 
-@once_per_call
-def known_to(moment: CallMoment) -> str:
+def known_to(call: AirlineCall) -> str:
     """Return in lower case all that was said by the user, answered by tools, or agreed to."""
-    known, consent = moment.talk.known_words_before(moment.message_index), find_consent(moment)
+    known, consent = call.talk.known_words_before(call.message_index), call.consent
     if consent is not None and consent.given:
         known += f"\n{consent.question.text.lower()}"
     return known
@@ -88,39 +80,39 @@ def known_to(moment: CallMoment) -> str:
 @airline.protocol(
     "record.read", "Modify flight and Cancel flight, rules", *ON_A_RESERVATION, words=False
 )
-def reservation_was_read(moment: CallMoment) -> Iterator[Answer]:
+def reservation_was_read(call: AirlineCall) -> Iterator[Answer]:
     """The reservation is looked up before it is changed."""
-    reservation = reservation_of(moment)
+    reservation = call.reservation
     if reservation is None:
         return
     name = reservation.reservation_id
-    if not any(f'"reservation_id": "{name}"' in made.answer for made in moment.calls_read):
+    if not any(f'"reservation_id": "{name}"' in made.answer for made in call.calls_read):
         yield Broken(f"reservation {name} was never looked up")
 
 
 @airline.state("transfer.denied", f"{TOP}, 6th paragraph", TRANSFER_TOOL, hears=True)
-def denied_is_not_transferred(moment: CallMoment) -> Iterator[Answer]:
+def denied_is_not_transferred(call: AirlineCall) -> Iterator[Answer]:
     """A cancellation that the policy denies is refused, and not handed over."""
-    summary, told = text_of(moment.arguments.get("summary")), moment.user_said
+    summary, told = call.text("summary"), call.user_said
     if wishes_for_a_human(told) or not phrases.CANCEL.search(summary):
         return
     if phrases.OTHER_REQUEST.search(summary) or phrases.OTHER_REQUEST.search(told):
         return
-    read = [each.call["arguments"].get("reservation_id") for each in moment.calls_read]
+    read = [each.call["arguments"].get("reservation_id") for each in call.calls_read]
     named = set(phrases.ID.findall(summary)) or set(map(str, read))
-    found = [find_reservation(moment.tools, each) for each in named & set(map(str, read)) or read]
+    found = [call.find_reservation(each) for each in named & set(map(str, read)) or read]
     asked = [each for each in found if each is not None]
-    if asked and not any(_may_go(moment, each) for each in asked):
+    if asked and not any(_may_go(call, each) for each in asked):
         names_read = ", ".join(sorted({each.reservation_id for each in asked}))
         yield Broken(
             f"the policy denies to cancel {names_read}, and the user is transferred for it"
         )
 
 
-def _may_go(moment: CallMoment, reservation: Reservation) -> bool:
+def _may_go(call: AirlineCall, reservation: Reservation) -> bool:
     """Return True if a reservation may be cancelled, or only a human can help."""
-    flown = find_flown(moment, reservation) or reservation.status == "cancelled"
-    return bool(flown) or reservation.insurance == "yes" or free_to_cancel(moment, reservation)
+    flown = call.find_flown(reservation) or reservation.status == "cancelled"
+    return bool(flown) or reservation.insurance == "yes" or call.may_cancel(reservation)
 
 
 @airline.talk("told.flight", f"{TOP}, 4th paragraph")
@@ -147,18 +139,18 @@ def bag_fee_is_told_right(talk: Talk) -> Iterator[Answer]:
 
 
 @airline.flow("record.known", "Modify flight and Cancel flight, 1st paragraph", *ON_A_RESERVATION)
-def reservation_known(moment: CallMoment) -> Iterator[Answer]:
+def reservation_known(call: AirlineCall) -> Iterator[Answer]:
     """The id of the reservation was said by the user, agreed to, or found with a tool."""
-    reservation_id = text_of(moment.arguments.get("reservation_id"))
-    if reservation_id and reservation_id.lower() not in known_to(moment):
+    reservation_id = call.text("reservation_id")
+    if reservation_id and reservation_id.lower() not in known_to(call):
         yield Broken(f"nobody has named reservation {reservation_id}, and no tool has shown it")
 
 
 @airline.flow("flights.known", f"{TOP}, 4th paragraph", BOOK, FLIGHTS)
-def flights_known(moment: CallMoment) -> Iterator[Answer]:
+def flights_known(call: AirlineCall) -> Iterator[Answer]:
     """The flights were found with a tool or named by the user; that one agrees is not enough."""
-    known = moment.talk.known_words_before(moment.message_index)
-    flights = [flight for flight, _ in flights_wanted(moment.arguments)]
+    known = call.talk.known_words_before(call.message_index)
+    flights = [flight for flight, _ in call.flights]
     unknown = [flight for flight in flights if flight.lower() not in known]
     if unknown:
         yield Broken(f"no tool has shown {', '.join(unknown)}, and the user did not name it")
@@ -171,10 +163,10 @@ def flights_known(moment: CallMoment) -> Iterator[Answer]:
     PASSENGERS,
     words=True,
 )
-def passengers_known(moment: CallMoment) -> Iterator[Answer]:
+def passengers_known(call: AirlineCall) -> Iterator[Answer]:
     """The names and birthdays of passengers were said, agreed to, or found with a tool."""
-    known = known_to(moment)
-    for passenger in entries(moment.arguments, "passengers"):
+    known = known_to(call)
+    for passenger in call.passengers:
         name = [text_of(passenger.get(key)) for key in ("first_name", "last_name")]
         for value in name:
             if value and value.lower() not in known:
@@ -193,14 +185,14 @@ def _tells_date(known: str, date: str) -> bool:
 
 
 @airline.state("cancel.reason", "Cancel flight, 4th condition", CANCEL, words=True)
-def covered_reason(moment: CallMoment) -> Iterator[Answer]:
+def covered_reason(call: AirlineCall) -> Iterator[Answer]:
     """A journey that only insurance lets cancel is cancelled for health or weather."""
-    reservation = reservation_of(moment)
+    reservation = call.reservation
     if reservation is None or reservation.insurance != "yes":
         return
-    if free_to_cancel(moment, reservation):
+    if call.may_cancel(reservation):
         return
-    told = moment.user_said
+    told = call.user_said
     for found in phrases.COVERED.finditer(told):
         if not phrases.AIRLINE_NEGATED.search(told[max(0, found.start() - 40) : found.start()]):
             return
@@ -214,24 +206,24 @@ def covered_reason(moment: CallMoment) -> Iterator[Answer]:
 
 
 @airline.protocol("cancel.reason_obtained", "Cancel flight, 2nd paragraph", CANCEL)
-def reason_obtained(moment: CallMoment) -> Iterator[Answer]:
+def reason_obtained(call: AirlineCall) -> Iterator[Answer]:
     """The agent learns why the user cancels before it cancels."""
-    for said in moment.user_texts:
+    for said in call.user_texts:
         if phrases.REASON.search(said.text) or phrases.COVERED.search(said.text):
             return
         # Weaker words count where the user speaks of cancelling.
         if phrases.CANCEL.search(said.text) and phrases.REASON_TO_CANCEL.search(said.text):
             return
-    for said in moment.agent_texts:
+    for said in call.agent_texts:
         if phrases.ASKS_REASON.search(said.text):
             return
     yield Broken("the user was not asked for a reason to cancel, and gave none")
 
 
 @airline.protocol("book.insurance_asked", "Book flight, Travel insurance, 1st bullet", BOOK)
-def insurance_asked(moment: CallMoment) -> Iterator[Answer]:
+def insurance_asked(call: AirlineCall) -> Iterator[Answer]:
     """The agent asks whether the user wants insurance before it books."""
-    said = (*moment.agent_texts, *moment.user_texts)
+    said = (*call.agent_texts, *call.user_texts)
     if not any(phrases.INSURANCE.search(each.text) for each in said):
         yield Broken("travel insurance was not mentioned before the booking")
 

@@ -6,21 +6,23 @@ is answered with None, or with an empty text or list.
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any, NamedTuple, cast, get_args
 
 from maseval.benchmark.tau2.domains.airline.models import (
+    AirlineDB,
     AvailableFlight,
     Cabin,
     Flight,
     Reservation,
     User,
 )
-from maseval.benchmark.tau2.domains.airline.tools import BAGGAGE_PRICE, NOW, AirlineTools
+from maseval.benchmark.tau2.domains.airline.tools import BAGGAGE_PRICE, NOW
+from maseval.benchmark.tau2.review.policy.consent import Consent, find_consent
 from maseval.benchmark.tau2.review.policy.rules import policy_of
 from maseval.benchmark.tau2.review.talk import CallMoment
 from maseval.benchmark.tau2.world.state.records import RecordT, Table
 
-airline = policy_of("airline")
 TOP = "Airline Agent Policy"
 BOOK, CANCEL = "book_reservation", "cancel_reservation"
 FLIGHTS, BAGGAGES = "update_reservation_flights", "update_reservation_baggages"
@@ -68,37 +70,6 @@ def number_of(value: object) -> float | None:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def entries(arguments: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
-    """Return the mappings in a list among the arguments."""
-    value = arguments.get(key)
-    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
-
-
-def payments_of(arguments: Mapping[str, Any]) -> list[str]:
-    """Return the ids of the payment methods that a call uses."""
-    several = [each.get("payment_id") for each in entries(arguments, "payment_methods")]
-    found = map(text_of, [arguments.get("payment_id"), *several])
-    return [each for each in dict.fromkeys(found) if each]
-
-
-def flights_wanted(arguments: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the flight numbers and dates among the arguments."""
-    wanted = entries(arguments, "flights")
-    return [(text_of(each.get("flight_number")), text_of(each.get("date"))) for each in wanted]
-
-
-def find_user(tools: AirlineTools, user_id: object) -> User | None:
-    return _find(tools.db.users, user_id)
-
-
-def find_reservation(tools: AirlineTools, reservation_id: object) -> Reservation | None:
-    return _find(tools.db.reservations, reservation_id)
-
-
-def find_flight(tools: AirlineTools, flight_number: object) -> Flight | None:
-    return _find(tools.db.flights, flight_number)
-
-
 def _find(table: Table[RecordT], key: object) -> RecordT | None:
     try:
         return table.view(key) if isinstance(key, str) else None
@@ -106,93 +77,153 @@ def _find(table: Table[RecordT], key: object) -> RecordT | None:
         return None
 
 
-def reservation_of(moment: CallMoment) -> Reservation | None:
-    """Return the reservation that a call names."""
-    return find_reservation(moment.tools, moment.arguments.get("reservation_id"))
+class AirlineCall(CallMoment):
+    """A call of the airline's agent, with the records that it is about."""
 
+    @property
+    def db(self) -> AirlineDB:
+        db: AirlineDB = self.tools.db
+        return db
 
-def owner_of(moment: CallMoment) -> User | None:
-    """Return the user whom a call names, or whose reservation it names."""
-    reservation = reservation_of(moment)
-    owner = reservation.user_id if reservation else moment.arguments.get("user_id")
-    return find_user(moment.tools, owner)
+    def text(self, name: str) -> str:
+        return text_of(self.arguments.get(name))
 
+    def entries(self, name: str) -> list[Mapping[str, Any]]:
+        """Return the mappings in a list among the arguments."""
+        value = self.arguments.get(name)
+        listed = value if isinstance(value, list) else []
+        return [each for each in listed if isinstance(each, Mapping)]
 
-def status_of(tools: AirlineTools, flight_number: str, date: str) -> str:
-    """Return the status of a flight on a date; an empty text if there is no such flight."""
-    flight = find_flight(tools, flight_number)
-    instance = flight.dates.get(date) if flight else None
-    return instance.status if instance else ""
+    def find_user(self, user_id: object) -> User | None:
+        return _find(self.db.users, user_id)
 
+    def find_reservation(self, reservation_id: object) -> Reservation | None:
+        return _find(self.db.reservations, reservation_id)
 
-def statuses(moment: CallMoment, reservation: Reservation) -> dict[tuple[str, str], str]:
-    """Return the status of each flight of a reservation."""
-    flights = [(flight.flight_number, flight.date) for flight in reservation.flights]
-    return {flight: status_of(moment.tools, *flight) for flight in flights}
+    def find_flight(self, flight_number: object) -> Flight | None:
+        return _find(self.db.flights, flight_number)
 
+    @cached_property
+    def reservation(self) -> Reservation | None:
+        """The reservation that the call names."""
+        return self.find_reservation(self.arguments.get("reservation_id"))
 
-def find_flown(moment: CallMoment, reservation: Reservation) -> str:
-    """Return the first flight of a reservation that has left."""
-    for (flight_number, date), status in statuses(moment, reservation).items():
-        if status in FLOWN:
-            return f"{flight_number} on {date}"
-    return ""
+    @cached_property
+    def owner(self) -> User | None:
+        """The user whom the call names, or whose reservation it names."""
+        owner = self.reservation.user_id if self.reservation else self.arguments.get("user_id")
+        return self.find_user(owner)
 
+    @cached_property
+    def consent(self) -> Consent | None:
+        return find_consent(self)
 
-def free_to_cancel(moment: CallMoment, reservation: Reservation) -> bool:
-    """Return True if a reservation may be cancelled whatever the reason is."""
-    age = datetime.fromisoformat(NOW) - datetime.fromisoformat(reservation.created_at)
-    if age <= A_DAY or reservation.cabin == "business":
-        return True
-    return "cancelled" in statuses(moment, reservation).values()
+    @property
+    def passengers(self) -> list[Mapping[str, Any]]:
+        """The passengers among the arguments."""
+        return self.entries("passengers")
 
+    @property
+    def people(self) -> int:
+        """How many travel."""
+        return len(self.reservation.passengers if self.reservation else self.passengers)
 
-def amount_moved(moment: CallMoment) -> float | None:
-    """Return what a call charges, negative for a refund; None if the record does not say."""
-    reservation, arguments = reservation_of(moment), moment.arguments
-    match moment.call["name"]:
-        case "book_reservation":
-            paid = [number_of(each.get("amount")) for each in entries(arguments, "payment_methods")]
+    @property
+    def bags(self) -> float | None:
+        """All bags after the call."""
+        return number_of(self.arguments.get("total_baggages"))
+
+    @property
+    def bags_before(self) -> float:
+        return number_of(self.reservation.total_baggages) or 0 if self.reservation else 0
+
+    @cached_property
+    def payments(self) -> list[str]:
+        """The ids of the payment methods that the call uses."""
+        several = [each.get("payment_id") for each in self.entries("payment_methods")]
+        found = map(text_of, [self.arguments.get("payment_id"), *several])
+        return [each for each in dict.fromkeys(found) if each]
+
+    @cached_property
+    def flights(self) -> list[tuple[str, str]]:
+        """The flight numbers and dates among the arguments."""
+        wanted = self.entries("flights")
+        return [(text_of(each.get("flight_number")), text_of(each.get("date"))) for each in wanted]
+
+    @cached_property
+    def kept(self) -> dict[tuple[str, str], int]:
+        """The flights of the reservation before the call, each with its price."""
+        before = self.reservation.flights if self.reservation else ()
+        return {(each.flight_number, each.date): each.price for each in before}
+
+    def status_of(self, flight_number: str, date: str) -> str:
+        """Return the status of a flight on a date; an empty text if there is no such flight."""
+        flight = self.find_flight(flight_number)
+        instance = flight.dates.get(date) if flight else None
+        return instance.status if instance else ""
+
+    def statuses(self, reservation: Reservation) -> dict[tuple[str, str], str]:
+        """Return the status of each flight of a reservation."""
+        flights = [(flight.flight_number, flight.date) for flight in reservation.flights]
+        return {flight: self.status_of(*flight) for flight in flights}
+
+    def find_flown(self, reservation: Reservation) -> str:
+        """Return the first flight of a reservation that has left."""
+        for (flight_number, date), status in self.statuses(reservation).items():
+            if status in FLOWN:
+                return f"{flight_number} on {date}"
+        return ""
+
+    def may_cancel(self, reservation: Reservation) -> bool:
+        """Return True if a reservation may be cancelled whatever the reason is."""
+        age = datetime.fromisoformat(NOW) - datetime.fromisoformat(reservation.created_at)
+        if age <= A_DAY or reservation.cabin == "business":
+            return True
+        return "cancelled" in self.statuses(reservation).values()
+
+    @cached_property
+    def moved(self) -> float | None:
+        """What the call charges, negative for a refund; None if the record does not say."""
+        reservation = self.reservation
+        if self.tool == BOOK:
+            paid = [number_of(each.get("amount")) for each in self.entries("payment_methods")]
             return sum(each for each in paid if each is not None)
-        case "cancel_reservation" if reservation:
-            return -sum(payment.amount for payment in reservation.payment_history)
-        case "update_reservation_baggages" if reservation:
-            charged = number_of(arguments.get("nonfree_baggages")) or 0
-            return BAGGAGE_PRICE * max(0, charged - (number_of(reservation.nonfree_baggages) or 0))
-        case "update_reservation_flights" if reservation:
-            return _difference(moment, reservation)
-    return None
-
-
-def _difference(moment: CallMoment, reservation: Reservation) -> float | None:
-    """Return what other flights or another cabin cost more than the present ones."""
-    kept = {(f.flight_number, f.date): f.price for f in reservation.flights}
-    same_cabin = moment.arguments.get("cabin") == reservation.cabin
-    after = 0
-    for flight in flights_wanted(moment.arguments):
-        price = kept[flight] if same_cabin and flight in kept else _fare(moment, flight)
-        if price is None:
+        if reservation is None:
             return None
-        after += price
-    before = sum(flight.price for flight in reservation.flights)
-    return (after - before) * len(reservation.passengers)
+        if self.tool == CANCEL:
+            return -sum(payment.amount for payment in reservation.payment_history)
+        if self.tool == BAGGAGES:
+            charged = number_of(self.arguments.get("nonfree_baggages")) or 0
+            return BAGGAGE_PRICE * max(0, charged - (number_of(reservation.nonfree_baggages) or 0))
+        return self._difference(reservation) if self.tool == FLIGHTS else None
+
+    def _difference(self, reservation: Reservation) -> float | None:
+        """Return what other flights or another cabin cost more than the present ones."""
+        same_cabin = self.arguments.get("cabin") == reservation.cabin
+        after = 0
+        for flight in self.flights:
+            price = self.kept.get(flight) if same_cabin else None
+            price = self._fare(flight) if price is None else price
+            if price is None:
+                return None
+            after += price
+        return (after - sum(self.kept.values())) * len(reservation.passengers)
+
+    @cached_property
+    def new_fares(self) -> list[int]:
+        """The present prices of the flights that the call adds."""
+        other = self.reservation and self.arguments.get("cabin") != self.reservation.cabin
+        added = [flight for flight in self.flights if other or flight not in self.kept]
+        fares = map(self._fare, added)
+        return [fare for fare in fares if fare is not None]
+
+    def _fare(self, wanted: tuple[str, str]) -> int | None:
+        flight = self.find_flight(wanted[0])
+        instance = flight.dates.get(wanted[1]) if flight else None
+        cabin = self.text("cabin")
+        if isinstance(instance, AvailableFlight) and cabin in get_args(Cabin):
+            return instance.prices.get(cast(Cabin, cabin))
+        return None
 
 
-def new_fares(moment: CallMoment) -> list[int]:
-    """Return the present prices of the flights that a call adds."""
-    reservation = reservation_of(moment)
-    kept = [(f.flight_number, f.date) for f in reservation.flights] if reservation else []
-    if reservation and moment.arguments.get("cabin") != reservation.cabin:
-        kept = []
-    added = [flight for flight in flights_wanted(moment.arguments) if flight not in kept]
-    fares = [_fare(moment, flight) for flight in added]
-    return [fare for fare in fares if fare is not None]
-
-
-def _fare(moment: CallMoment, wanted: tuple[str, str]) -> int | None:
-    flight = find_flight(moment.tools, wanted[0])
-    instance = flight.dates.get(wanted[1]) if flight else None
-    cabin = text_of(moment.arguments.get("cabin"))
-    if isinstance(instance, AvailableFlight) and cabin in get_args(Cabin):
-        return instance.prices.get(cast(Cabin, cabin))
-    return None
+airline = policy_of("airline", AirlineCall)

@@ -29,25 +29,15 @@ from maseval.benchmark.tau2.review.policy.airline.journeys import (
     PASSENGERS,
     TOP,
     WRITES,
+    AirlineCall,
     Route,
     airline,
-    amount_moved,
-    entries,
-    find_flight,
-    find_flown,
-    flights_wanted,
-    free_to_cancel,
     number_of,
-    owner_of,
-    payments_of,
-    reservation_of,
-    status_of,
     text_of,
 )
 from maseval.benchmark.tau2.review.policy.airline.terms import CABINS, kind_words
 from maseval.benchmark.tau2.review.policy.confirming import (
     Detail,
-    Details,
     details_listed,
     explicit_yes,
     no_text_beside_a_call,
@@ -61,74 +51,55 @@ from maseval.benchmark.tau2.review.policy.confirming import (
 )
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, rules_in
 from maseval.benchmark.tau2.review.policy.told import Offer, Offers, claims_are_true
-from maseval.benchmark.tau2.review.talk import CallMoment
 
 _NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
-def _reservation_details(moment: CallMoment) -> Iterator[Detail]:
-    reservation = reservation_of(moment)
+def _reservation(call: AirlineCall) -> Iterator[Detail]:
+    reservation = call.reservation
     if reservation is not None:
-        places = [re.escape(each) for each in _places(reservation.origin, reservation.destination)]
-        route = re.compile("|".join(places)) if places else None
-        yield Detail(
-            "the reservation", reservation.reservation_id, [reservation.reservation_id], route
-        )
+        codes = (reservation.origin, reservation.destination)
+        places = {place.lower() for code in codes for place in (code, AIRPORTS.get(code, code))}
+        route = re.compile("|".join(map(re.escape, sorted(places))))
+        name = reservation.reservation_id
+        yield Detail("the reservation", name, [name], route)
 
 
-def _places(*codes: object) -> list[str]:
-    """Return airports by code and by city, in lower case."""
-    found = [text_of(code) for code in codes]
-    return [each.lower() for code in found if code for each in (code, AIRPORTS.get(code, code))]
-
-
-def _payment_details(moment: CallMoment) -> Iterator[Detail]:
-    user = owner_of(moment)
-    for payment_id in payments_of(moment.arguments):
-        method = user.payment_methods.get(payment_id) if user else None
-        if method is None or user is None:
+def _payment(call: AirlineCall) -> Iterator[Detail]:
+    methods = call.owner.payment_methods if call.owner and call.moved else {}
+    for payment_id in call.payments:
+        method = methods.get(payment_id)
+        if method is None:
             continue
         forms = spell_payment(method, payment_id)
-        alike = [each for each in user.payment_methods.values() if each.source == method.source]
-        if len(alike) == 1:
+        if sum(each.source == method.source for each in methods.values()) == 1:
             forms += kind_words(method)
         yield Detail("the payment method", payment_id, forms, phrases.CARD_ON_FILE)
 
 
-def _flight_details(moment: CallMoment) -> Iterator[Detail]:
-    reservation = reservation_of(moment)
-    kept = {(f.flight_number, f.date) for f in reservation.flights} if reservation else set()
-    for flight_number, date in flights_wanted(moment.arguments):
-        if (flight_number, date) in kept:
-            continue
-        flight = find_flight(moment.tools, flight_number)
-        if flight is not None:
+def _flights(call: AirlineCall) -> Iterator[Detail]:
+    for flight_number, date in call.flights:
+        flight = call.find_flight(flight_number)
+        if flight is not None and (flight_number, date) not in call.kept:
             yield Detail("the flight", flight_number, [flight_number], _departure(flight))
-            yield Detail("the date", date, spell_date(date), _same_day(date))
+            day = re.escape(date.rpartition("-")[2].lstrip("0"))
+            same = re.compile(rf"same (?:day|date)|tomorrow|next day|\b{day}(?:st|nd|rd|th)?\b")
+            yield Detail("the date", date, spell_date(date), same)
 
 
 def _departure(flight: Flight) -> re.Pattern[str]:
     """Return a pattern for the time at which a flight leaves, on a clock of 24 or of 12 hours."""
     hours, minutes = flight.scheduled_departure_time_est.split(":")[:2]
     noon, hour = "ap"[int(hours) >= 12], (int(hours) - 1) % 12 + 1
-    full = rf"\b{hours}:{minutes}\b|\b{hour}(?::{minutes})? ?{noon}\.?m"
-    return re.compile(full)
+    return re.compile(rf"\b{hours}:{minutes}\b|\b{hour}(?::{minutes})? ?{noon}\.?m")
 
 
-def _same_day(date: str) -> re.Pattern[str]:
-    day = date.rpartition("-")[2].lstrip("0")
-    return re.compile(rf"same (?:day|date)|tomorrow|next day|\b{re.escape(day)}(?:st|nd|rd|th)?\b")
-
-
-def _bag_details(moment: CallMoment) -> Iterator[Detail]:
-    reservation = reservation_of(moment)
-    total = number_of(moment.arguments.get("total_baggages"))
-    before = number_of(reservation.total_baggages) or 0 if reservation else 0
-    if total is None or total == before:
-        return
-    counts = {int(total), int(total - before)}
-    forms = [form for each in counts for form in _spell_count(each)]
-    yield Detail("the number of bags", int(total), forms, phrases.BAG)
+def _bags_listed(call: AirlineCall) -> Iterator[Detail]:
+    total, before = call.bags, call.bags_before
+    if total is not None and total != before:
+        counts = {int(total), int(total - before)}
+        forms = [form for each in counts for form in _spell_count(each)]
+        yield Detail("the number of bags", int(total), forms, phrases.BAG)
 
 
 def _spell_count(count: int) -> list[str]:
@@ -138,59 +109,33 @@ def _spell_count(count: int) -> list[str]:
     return [str(count), *word]
 
 
-def _passenger_details(moment: CallMoment) -> Iterator[Detail]:
-    for passenger in entries(moment.arguments, "passengers"):
+def _passengers(call: AirlineCall) -> Iterator[Detail]:
+    for passenger in call.passengers:
         first, last = (text_of(passenger.get(key)) for key in ("first_name", "last_name"))
         if first:
             yield Detail("the passenger", f"{first} {last}", [first, last], phrases.PEOPLE)
 
 
-def _booking_details(moment: CallMoment) -> Iterator[Detail]:
-    yield from _flight_details(moment)
-    yield from _passenger_details(moment)
-    yield from _payment_details(moment)
-    yield from _cabin_details(moment)
-    yield from _bag_details(moment)
-    total = amount_moved(moment)
-    for payment in entries(moment.arguments, "payment_methods") if total else ():
+def _price(call: AirlineCall) -> Iterator[Detail]:
+    for payment in call.entries("payment_methods") if call.moved else ():
         # The parts are as good as their sum.
-        forms = [*spell_amount(total or 0), *spell_amount(number_of(payment.get("amount")) or 0)]
-        yield Detail("the price", total, forms, phrases.AMOUNT)
+        part = number_of(payment.get("amount")) or 0
+        forms = [*spell_amount(call.moved or 0), *spell_amount(part)]
+        yield Detail("the price", call.moved, forms, phrases.AMOUNT)
 
 
-def _cabin_details(moment: CallMoment) -> Iterator[Detail]:
-    cabin = text_of(moment.arguments.get("cabin"))
-    reservation = reservation_of(moment)
+def _cabin(call: AirlineCall) -> Iterator[Detail]:
+    cabin, reservation = call.text("cabin"), call.reservation
     if cabin in CABINS and (reservation is None or reservation.cabin != cabin):
         yield Detail("the cabin", cabin, [CABINS[cabin]])
 
 
-def _change_details(moment: CallMoment) -> Iterator[Detail]:
-    yield from _reservation_details(moment)
-    yield from _flight_details(moment)
-    yield from _cabin_details(moment)
-    if amount_moved(moment):
-        yield from _payment_details(moment)
-
-
-def _bags_change_details(moment: CallMoment) -> Iterator[Detail]:
-    yield from _reservation_details(moment)
-    yield from _bag_details(moment)
-    if amount_moved(moment):
-        yield from _payment_details(moment)
-
-
-def _new_passenger_details(moment: CallMoment) -> Iterator[Detail]:
-    yield from _reservation_details(moment)
-    yield from _passenger_details(moment)
-
-
-DETAILS: Mapping[str, Details] = {
-    "book_reservation": _booking_details,
-    "cancel_reservation": _reservation_details,
-    "update_reservation_flights": _change_details,
-    "update_reservation_baggages": _bags_change_details,
-    "update_reservation_passengers": _new_passenger_details,
+DETAILS = {
+    BOOK: (_flights, _passengers, _payment, _cabin, _bags_listed, _price),
+    CANCEL: (_reservation,),
+    FLIGHTS: (_reservation, _flights, _cabin, _payment),
+    BAGGAGES: (_reservation, _bags_listed, _payment),
+    PASSENGERS: (_reservation, _passengers),
 }
 
 
@@ -205,20 +150,20 @@ _MOST_OF_A_KIND = {
 
 
 @airline.state("book.passengers", "Book flight, Passengers, 1st bullet", BOOK)
-def few_passengers(moment: CallMoment) -> Iterator[Answer]:
+def few_passengers(call: AirlineCall) -> Iterator[Answer]:
     """A reservation has at most five passengers."""
-    passengers = len(entries(moment.arguments, "passengers"))
+    passengers = len(call.passengers)
     if passengers > MOST_PASSENGERS:
         yield Broken(f"{passengers} passengers are booked, but only {MOST_PASSENGERS} are allowed")
 
 
 @airline.state("book.payment_kinds", "Book flight, Payment, 1st bullet", BOOK)
-def few_payments(moment: CallMoment) -> Iterator[Answer]:
+def few_payments(call: AirlineCall) -> Iterator[Answer]:
     """A booking is paid with at most one certificate, one credit card and three gift cards."""
-    user = owner_of(moment)
+    user = call.owner
     if user is None:
         return
-    methods = [user.payment_methods.get(each) for each in payments_of(moment.arguments)]
+    methods = [user.payment_methods.get(each) for each in call.payments]
     for name, (kind, most) in _MOST_OF_A_KIND.items():
         used = sum(isinstance(method, kind) for method in methods)
         if used > most:
@@ -232,46 +177,46 @@ def few_payments(moment: CallMoment) -> Iterator[Answer]:
     FLIGHTS,
     BAGGAGES,
 )
-def payment_in_profile(moment: CallMoment) -> Iterator[Answer]:
+def payment_in_profile(call: AirlineCall) -> Iterator[Answer]:
     """Every payment method is one of the user's profile."""
-    user = owner_of(moment)
+    user = call.owner
     if user is None:
         return
-    for payment_id in payments_of(moment.arguments):
+    for payment_id in call.payments:
         if payment_id not in user.payment_methods:
             yield Broken(f"{payment_id} is not a payment method of {user.user_id}")
 
 
 @airline.state("flights.payment_kind", "Modify flight, Payment", FLIGHTS, BAGGAGES)
-def change_paid_by_card(moment: CallMoment) -> Iterator[Answer]:
+def change_paid_by_card(call: AirlineCall) -> Iterator[Answer]:
     """A change is paid for, or refunded to, a gift card or a credit card."""
-    user = owner_of(moment)
-    for payment_id in payments_of(moment.arguments):
+    user = call.owner
+    for payment_id in call.payments:
         if user and isinstance(user.payment_methods.get(payment_id), Certificate):
             yield Broken(f"the change is settled with the certificate {payment_id}")
 
 
 @airline.state("book.bags", "Book flight, Checked bag allowance", BOOK)
-def booked_bags_paid(moment: CallMoment) -> Iterator[Answer]:
+def booked_bags_paid(call: AirlineCall) -> Iterator[Answer]:
     """Bags beyond the allowance of cabin and membership are paid for, and no others."""
-    user, arguments = owner_of(moment), moment.arguments
+    user, arguments = call.owner, call.arguments
     if user is not None:
-        passengers = len(entries(arguments, "passengers"))
+        passengers = len(call.passengers)
         yield from _bags(user, arguments.get("cabin"), passengers, arguments)
 
 
 @airline.state(
     "bags.paid", "Book flight, Checked bag allowance; Modify flight, Change baggage", BAGGAGES
 )
-def added_bags_paid(moment: CallMoment) -> Iterator[Answer]:
+def added_bags_paid(call: AirlineCall) -> Iterator[Answer]:
     """Bags beyond the allowance of cabin and membership are paid for, and no others."""
-    reservation, user = reservation_of(moment), owner_of(moment)
+    reservation, user = call.reservation, call.owner
     if reservation is None or user is None:
         return
     # What was paid for before stays paid for, whatever it should have been.
     paid = number_of(reservation.nonfree_baggages) or 0
     passengers = len(reservation.passengers)
-    yield from _bags(user, reservation.cabin, passengers, moment.arguments, paid)
+    yield from _bags(user, reservation.cabin, passengers, call.arguments, paid)
 
 
 def _bags(
@@ -293,50 +238,48 @@ def _bags(
 
 
 @airline.state("bags.removed", "Modify flight, Change baggage and insurance, 1st bullet", BAGGAGES)
-def no_bag_removed(moment: CallMoment) -> Iterator[Answer]:
+def no_bag_removed(call: AirlineCall) -> Iterator[Answer]:
     """Bags may be added to a reservation, and not removed."""
-    reservation = reservation_of(moment)
+    reservation = call.reservation
     before = number_of(reservation.total_baggages) if reservation else None
-    after = number_of(moment.arguments.get("total_baggages"))
+    after = call.bags
     if before is not None and after is not None and after < before:
         yield Broken(f"the bags go from {before:g} to {after:g}, and none may be removed")
 
 
 @airline.state("flights.bookable", "Domain Basic, Flight", BOOK, FLIGHTS)
-def flights_can_be_booked(moment: CallMoment) -> Iterator[Answer]:
+def flights_can_be_booked(call: AirlineCall) -> Iterator[Answer]:
     """A flight is taken on a date on which it is available."""
-    reservation = reservation_of(moment)
-    kept = {(f.flight_number, f.date) for f in reservation.flights} if reservation else set()
-    for wanted in flights_wanted(moment.arguments):
-        status = status_of(moment.tools, *wanted)
-        if wanted not in kept and status != "available":
+    for wanted in call.flights:
+        status = call.status_of(*wanted)
+        if wanted not in call.kept and status != "available":
             text = f"flight {wanted[0]} on {wanted[1]} is taken, which is {status or 'unknown'}"
             yield Broken(text)
 
 
 @airline.state("book.journey", "Book flight, 2nd paragraph", BOOK)
-def booked_journey(moment: CallMoment) -> Iterator[Answer]:
+def booked_journey(call: AirlineCall) -> Iterator[Answer]:
     """The flights of a booking lead from origin to destination, and back on a round trip."""
-    arguments = moment.arguments
+    arguments = call.arguments
     wanted = Route(
         text_of(arguments.get("origin")),
         text_of(arguments.get("destination")),
         arguments.get("flight_type") == "round_trip",
     )
-    yield from _other_journey(moment, wanted)
+    yield from _other_journey(call, wanted)
 
 
 @airline.state("flights.journey", "Modify flight, Change flights, 2nd bullet", FLIGHTS)
-def same_journey(moment: CallMoment) -> Iterator[Answer]:
+def same_journey(call: AirlineCall) -> Iterator[Answer]:
     """A changed reservation keeps its origin, its destination and its type of trip."""
-    reservation = reservation_of(moment)
+    reservation = call.reservation
     if reservation is not None:
-        yield from _other_journey(moment, Route.of(reservation))
+        yield from _other_journey(call, Route.of(reservation))
 
 
-def _other_journey(moment: CallMoment, wanted: Route) -> Iterator[Answer]:
-    numbers = [flight_number for flight_number, _ in flights_wanted(moment.arguments)]
-    flights = [find_flight(moment.tools, each) for each in numbers]
+def _other_journey(call: AirlineCall, wanted: Route) -> Iterator[Answer]:
+    numbers = [flight_number for flight_number, _ in call.flights]
+    flights = [call.find_flight(each) for each in numbers]
     legs = [(each.origin, each.destination) for each in flights if each is not None]
     if len(legs) < len(flights):
         return  # the tool refuses it
@@ -361,55 +304,55 @@ def _why_other(legs: Sequence[tuple[str, str]], wanted: Route) -> str:
 
 
 @airline.state("flights.basic_economy", "Modify flight, Change flights, 1st bullet", FLIGHTS)
-def basic_economy_stays(moment: CallMoment) -> Iterator[Answer]:
+def basic_economy_stays(call: AirlineCall) -> Iterator[Answer]:
     """The flights of a basic economy reservation are not changed."""
-    reservation = reservation_of(moment)
+    reservation = call.reservation
     if reservation is None or reservation.cabin != "basic_economy":
         return
     before = [(flight.flight_number, flight.date) for flight in reservation.flights]
-    after = flights_wanted(moment.arguments)
+    after = call.flights
     if sorted(before) != sorted(after):
         text = f"the flights of the basic economy reservation {reservation.reservation_id} change"
         yield Broken(text)
 
 
 @airline.state("cabin.flown", "Modify flight, Change cabin, 1st bullet", FLIGHTS)
-def cabin_before_departure(moment: CallMoment) -> Iterator[Answer]:
+def cabin_before_departure(call: AirlineCall) -> Iterator[Answer]:
     """The cabin changes only while no flight of the reservation has been flown."""
-    reservation, cabin = reservation_of(moment), moment.arguments.get("cabin")
+    reservation, cabin = call.reservation, call.arguments.get("cabin")
     if reservation is None or cabin == reservation.cabin:
         return
-    flight = find_flown(moment, reservation)
+    flight = call.find_flown(reservation)
     if flight:
         yield Broken(f"the cabin becomes {cabin} although flight {flight} has already been flown")
 
 
 @airline.state("passengers.number", "Modify flight, Change passengers, 1st bullet", PASSENGERS)
-def as_many_passengers(moment: CallMoment) -> Iterator[Answer]:
+def as_many_passengers(call: AirlineCall) -> Iterator[Answer]:
     """A change of passengers keeps their number."""
-    reservation = reservation_of(moment)
-    after = len(entries(moment.arguments, "passengers"))
+    reservation = call.reservation
+    after = len(call.passengers)
     if reservation is not None and after != len(reservation.passengers):
         before = len(reservation.passengers)
         yield Broken(f"the passengers go from {before} to {after}")
 
 
 @airline.state("cancel.flown", "Cancel flight, 3rd paragraph", CANCEL)
-def cancelled_before_departure(moment: CallMoment) -> Iterator[Answer]:
+def cancelled_before_departure(call: AirlineCall) -> Iterator[Answer]:
     """A reservation is not cancelled once a part of it has been flown."""
-    reservation = reservation_of(moment)
-    flight = find_flown(moment, reservation) if reservation else ""
+    reservation = call.reservation
+    flight = call.find_flown(reservation) if reservation else ""
     if flight:
         yield Broken(f"flight {flight} has already been flown")
 
 
 @airline.state("cancel.eligible", "Cancel flight, list of conditions", CANCEL)
-def may_be_cancelled(moment: CallMoment) -> Iterator[Answer]:
+def may_be_cancelled(call: AirlineCall) -> Iterator[Answer]:
     """Only what is a day old, business, insured or grounded by the airline is cancelled."""
-    reservation = reservation_of(moment)
+    reservation = call.reservation
     if reservation is None or reservation.insurance == "yes":
         return
-    if not free_to_cancel(moment, reservation):
+    if not call.may_cancel(reservation):
         yield Broken(
             f"reservation {reservation.reservation_id} was made at {reservation.created_at}, is "
             f"{reservation.cabin}, has no insurance and no flight that the airline cancelled"
@@ -430,7 +373,7 @@ _CONFIRM, _ONE_CALL, _TRANSFER = (f"{TOP}, {each} paragraph" for each in ("3rd",
 RULES = (
     *rules_in(globals(), vars(compensation), vars(terms), vars(conduct)),
     explicit_yes("airline", _CONFIRM, CHANGES),
-    details_listed("airline", _CONFIRM, DETAILS),
+    details_listed("airline", _CONFIRM, AirlineCall, DETAILS),
     one_call_at_a_time("airline", _ONE_CALL),
     no_text_beside_a_call("airline", _ONE_CALL),
     transfer_is_announced("airline", _TRANSFER),

@@ -20,21 +20,13 @@ from maseval.benchmark.tau2.review.policy.airline.journeys import (
     CHANGES,
     FLIGHTS,
     TOP,
+    AirlineCall,
     airline,
-    amount_moved,
-    entries,
-    flights_wanted,
-    new_fares,
     number_of,
-    owner_of,
-    payments_of,
-    reservation_of,
-    text_of,
 )
 from maseval.benchmark.tau2.review.policy.confirming import names, spell_date, spell_payment
-from maseval.benchmark.tau2.review.policy.consent import Consent, find_consent
+from maseval.benchmark.tau2.review.policy.consent import Consent
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
-from maseval.benchmark.tau2.review.talk import CallMoment
 from maseval.benchmark.tau2.review.words import sentences
 
 PAID = (BOOK, FLIGHTS, BAGGAGES)
@@ -42,9 +34,9 @@ MOST_EXTRA_BAGS = 6
 
 
 @airline.flow("payment.agreed", TOP, *PAID, words=True)
-def agreed_payment(moment: CallMoment) -> Iterator[Answer]:
+def agreed_payment(call: AirlineCall) -> Iterator[Answer]:
     """The payment method is one that the user chose or agreed to."""
-    user, consent = owner_of(moment), find_consent(moment)
+    user, consent = call.owner, call.consent
     if user is None or consent is None:
         return
     methods = [
@@ -52,14 +44,15 @@ def agreed_payment(moment: CallMoment) -> Iterator[Answer]:
         for each, method in user.payment_methods.items()
     ]
     named = _methods_in(consent.question.lower, methods)
-    for said in moment.user_texts:
+    for said in call.user_texts:
         if said.message_index >= consent.reply.message_index:
             chosen = _methods_in(said.lower, methods)
             is_reply = said.message_index == consent.reply.message_index
             named = chosen if is_reply and chosen else named | chosen
-    for used in payments_of(moment.arguments):
+    for used in call.payments:
         if named and used in user.payment_methods and used not in named:
-            yield Broken(f"{used} is used, and the user agreed to {', '.join(sorted(named))}")
+            text = f"{used} is used, and the user agreed to {', '.join(sorted(named))}"
+            yield Broken(text, {"asked": consent.question.text, "reply": consent.reply.text})
 
 
 def _methods_in(text: str, methods: Iterable[tuple[str, list[str], list[str]]]) -> set[str]:
@@ -104,35 +97,40 @@ def _claim_patterns(tool: str) -> tuple[re.Pattern[str], ...]:
 
 
 @airline.flow("price.agreed", TOP, *CHANGES, words=True)
-def agreed_price(moment: CallMoment) -> Iterator[Answer]:
+def agreed_price(call: AirlineCall) -> Iterator[Answer]:
     """The sum that is charged or refunded is the sum that the user was told."""
-    moved, consent = amount_moved(moment), find_consent(moment)
+    moved, consent = call.moved, call.consent
     if not moved or consent is None:
         return
     text = consent.question.text
     told = _amounts(phrases.AMOUNT, text)
-    people = _people(moment) if _tells_prices_per_head(text) else 1
+    people = call.people if _tells_prices_per_head(text) else 1
     sums = {each * factor for each in told for factor in (1, people)}
-    parts = {number_of(each.get("amount")) for each in entries(moment.arguments, "payment_methods")}
+    parts = {number_of(each.get("amount")) for each in call.entries("payment_methods")}
     if not told or (parts and parts <= sums):
         return
-    named = _amounts(_labelled(moment.call["name"]), text)
-    extras = _extras(moment, consent, set() if named else told)
+    named = _amounts(_labelled(call.tool), text)
+    extras = _extras(call, consent, set() if named else told)
     if any(abs(moved) - each in sums for each in (0, *extras)):
         return
-    facts = _facts(moment)
-    claims = _claims(moment.call["name"], text) - facts
-    if not claims and not sums & _new_prices(moment) and not _adds_up(sums, abs(moved)):
+    facts = _facts(call)
+    claims = _claims(call.tool, text) - facts
+    if not claims and not sums & _new_prices(call) and not _adds_up(sums, abs(moved)):
         claims = _claims(_TOTAL, text) - facts
     claims = claims or named
     if not claims:
         return
-    if any(each in text for each in _other_reservations(moment)):
+    if any(each in text for each in _other_reservations(call)):
         yield CannotTell("the amounts given may be for several reservations")
+        return
+    said = [each for each in sentences(text) if _amounts(phrases.AMOUNT, each) & claims]
+    if any(map(phrases.SUPPOSED.search, said)):
+        yield CannotTell("the amount given may depend on something")
         return
     verb = "refunded" if moved < 0 else "charged"
     wrong = ", ".join(f"${each:,.2f}" for each in sorted(claims))
-    yield Broken(f"${abs(moved):,.2f} is {verb}, but the user was told {wrong}")
+    breach = f"${abs(moved):,.2f} is {verb}, but the user was told {wrong}"
+    yield Broken(breach, {"said": " ".join(said)})
 
 
 @cache
@@ -149,15 +147,15 @@ def _claims(tool: str, text: str) -> set[float]:
     return set().union(*(_amounts(each, text) for each in _claim_patterns(tool)))
 
 
-def _new_prices(moment: CallMoment) -> set[float]:
+def _new_prices(call: AirlineCall) -> set[float]:
     """Return the price of the journey after a change: of all of it, and of what is new in it."""
-    reservation = reservation_of(moment)
+    reservation = call.reservation
     if reservation is None:
         return set()
     people = len(reservation.passengers)
     before = sum(flight.price for flight in reservation.flights) * people
-    after = (amount_moved(moment) or 0) + before
-    return {float(after), float(sum(new_fares(moment)) * people)}
+    after = (call.moved or 0) + before
+    return {float(after), float(sum(call.new_fares) * people)}
 
 
 def _tells_prices_per_head(text: str) -> bool:
@@ -170,12 +168,12 @@ def _tells_prices_per_head(text: str) -> bool:
     )
 
 
-def _extras(moment: CallMoment, consent: Consent, told: set[float]) -> set[float]:
+def _extras(call: AirlineCall, consent: Consent, told: set[float]) -> set[float]:
     """Return what insurance and bags of a booking cost if they were added to what was proposed.
 
     They were if the proposal gives their price apart, or the reply speaks of them.
     """
-    arguments, people, reply = moment.arguments, _people(moment), consent.reply.text
+    arguments, people, reply = call.arguments, call.people, consent.reply.text
     spoken = phrases.INSURANCE.search(reply) or phrases.BAG.search(reply)
     if not spoken and not told & {float(INSURANCE_PRICE), float(BAGGAGE_PRICE)}:
         return set()
@@ -184,9 +182,9 @@ def _extras(moment: CallMoment, consent: Consent, told: set[float]) -> set[float
     return {float(each) for each in (insured, bags, insured + bags) if each}
 
 
-def _facts(moment: CallMoment) -> set[float]:
+def _facts(call: AirlineCall) -> set[float]:
     """Return other sums that belong to the matter: fares, balances, and what bags cost."""
-    user, reservation = owner_of(moment), reservation_of(moment)
+    user, reservation = call.owner, call.reservation
     facts = {0.0}
     if reservation is not None:
         facts |= {float(BAGGAGE_PRICE * count) for count in range(MOST_EXTRA_BAGS)}
@@ -195,14 +193,14 @@ def _facts(moment: CallMoment) -> set[float]:
     if reservation is not None:
         people, before = len(reservation.passengers), [f.price for f in reservation.flights]
         fares: list[float] = [*before, sum(before)]
-        after = (amount_moved(moment) or 0) / (people or 1) + sum(before)
-        fares += [after, *new_fares(moment), sum(new_fares(moment))]
+        after = (call.moved or 0) / (people or 1) + sum(before)
+        fares += [after, *call.new_fares, sum(call.new_fares)]
         facts |= {float(fare * factor) for fare in fares for factor in (1, people)}
     return facts
 
 
-def _other_reservations(moment: CallMoment) -> list[str]:
-    user, own = owner_of(moment), moment.arguments.get("reservation_id")
+def _other_reservations(call: AirlineCall) -> list[str]:
+    user, own = call.owner, call.arguments.get("reservation_id")
     return [each for each in user.reservations if each != own] if user else []
 
 
@@ -216,26 +214,19 @@ def _adds_up(sums: Collection[float], moved: float) -> bool:
     return any(moved in (a + b, abs(a - b)) for a, b in combinations(sorted(sums), 2))
 
 
-def _people(moment: CallMoment) -> int:
-    reservation = reservation_of(moment)
-    if reservation is not None:
-        return len(reservation.passengers)
-    return len(entries(moment.arguments, "passengers"))
-
-
 @airline.flow(
     "book.insurance_wanted", "Book flight, Travel insurance, 1st bullet", BOOK, words=True
 )
-def insurance_wanted(moment: CallMoment) -> Iterator[Answer]:
+def insurance_wanted(call: AirlineCall) -> Iterator[Answer]:
     """Insurance is sold to users who want it, and not to others."""
-    consent, sold = find_consent(moment), moment.arguments.get("insurance")
+    consent, sold = call.consent, call.arguments.get("insurance")
     listed = phrases.LISTED_INSURANCE.search(consent.question.text) if consent else None
     if consent and listed and sold in ("yes", "no") and listed[1].lower() != sold:
         if not phrases.INSURANCE.search(consent.reply.text):
             text = f"the user agreed to insurance: {listed[1].lower()}, and it is booked as {sold}"
             yield Broken(text)
         return
-    declined = _refusal_of(moment, phrases.INSURANCE, phrases.NO_INSURANCE)
+    declined = _refusal_of(call, phrases.INSURANCE, phrases.NO_INSURANCE)
     if sold == "yes" and declined:
         yield Broken("insurance is sold to a user who declined it", {"user": declined})
 
@@ -243,18 +234,16 @@ def insurance_wanted(moment: CallMoment) -> Iterator[Answer]:
 @airline.flow(
     "bags.wanted", "Book flight, Checked bag allowance, last paragraph", BOOK, BAGGAGES, words=True
 )
-def bags_wanted(moment: CallMoment) -> Iterator[Answer]:
+def bags_wanted(call: AirlineCall) -> Iterator[Answer]:
     """No bags are added that the user does not need."""
-    reservation = reservation_of(moment)
-    before = number_of(reservation.total_baggages) or 0 if reservation else 0
-    bags = number_of(moment.arguments.get("total_baggages")) or 0
-    if bags <= before:
+    bags = call.bags or 0
+    if bags <= call.bags_before:
         return
-    spoken = (*moment.agent_texts, *moment.user_texts)
+    spoken = (*call.agent_texts, *call.user_texts)
     if not any(phrases.BAG.search(each.text) for each in spoken):
         yield Broken(f"{bags:g} bags are booked, but bags were not mentioned")
         return
-    declined = _refusal_of(moment, phrases.BAG, phrases.NO_BAGS)
+    declined = _refusal_of(call, phrases.BAG, phrases.NO_BAGS)
     if declined:
         text = f"{bags:g} bags are booked for a user who declined them"
         yield Broken(text, {"user": declined})
@@ -264,11 +253,9 @@ _COUNTS = {word: n for n, word in enumerate(("one", "two", "three", "four", "fiv
 
 
 @airline.flow("bags.agreed", TOP, BOOK, BAGGAGES, words=True)
-def agreed_bags(moment: CallMoment) -> Iterator[Answer]:
+def agreed_bags(call: AirlineCall) -> Iterator[Answer]:
     """There are not more bags than the user agreed to."""
-    consent, reservation = find_consent(moment), reservation_of(moment)
-    before = number_of(reservation.total_baggages) or 0 if reservation else 0
-    bags = number_of(moment.arguments.get("total_baggages")) or 0
+    consent, before, bags = call.consent, call.bags_before, call.bags or 0
     if consent is None or bags <= before:
         return
     told = f"{consent.question.text}\n{consent.reply.text}".lower()
@@ -280,13 +267,13 @@ def agreed_bags(moment: CallMoment) -> Iterator[Answer]:
         yield Broken(f"there are {bags:g} bags in all, and the user agreed to {max(counts)}")
 
 
-def _refusal_of(moment: CallMoment, subject: re.Pattern[str], no: re.Pattern[str]) -> str:
+def _refusal_of(call: AirlineCall, subject: re.Pattern[str], no: re.Pattern[str]) -> str:
     """Return the user's last sentence about something if it declines it.
 
     What a later proposal names again, the user has agreed to.
     """
-    consent = find_consent(moment)
-    for said in reversed(moment.user_texts):
+    consent = call.consent
+    for said in reversed(call.user_texts):
         about = [each for each in sentences(said.text) if subject.search(each)]
         if about:
             later = consent is not None and consent.question.message_index > said.message_index
@@ -299,28 +286,27 @@ def _refusal_of(moment: CallMoment, subject: re.Pattern[str], no: re.Pattern[str
 CABINS = {
     "basic_economy": re.compile(r"basic[ _-]economy"),
     "economy": re.compile(r"(?<!basic )(?<!basic_)(?<!basic-)economy"),
-    "business": re.compile(r"business"),
+    "business": re.compile(r"business|\bbiz\b"),
 }
 
 
 @airline.flow("flights.agreed", TOP, BOOK, FLIGHTS, words=True)
-def agreed_flights(moment: CallMoment) -> Iterator[Answer]:
+def agreed_flights(call: AirlineCall) -> Iterator[Answer]:
     """The flights, their dates and the cabin are those that the user agreed to."""
-    consent, reservation = find_consent(moment), reservation_of(moment)
+    consent, reservation = call.consent, call.reservation
     if consent is None or not consent.given:
         return
     text = "\n".join(
         [consent.question.text]
         + [
             said.text
-            for said in moment.user_texts
+            for said in call.user_texts
             if said.message_index >= consent.reply.message_index
         ]
     )
     lower, flights = text.lower(), set(phrases.FLIGHT.findall(text))
-    kept = {(f.flight_number, f.date) for f in reservation.flights} if reservation else set()
     has_date = phrases.DATE.search(text) is not None
-    taken = [each for each in flights_wanted(moment.arguments) if each not in kept]
+    taken = [each for each in call.flights if each not in call.kept]
     for flight, date in taken:
         if flights and flight not in flights:
             if len(flights) < len(taken):
@@ -331,7 +317,7 @@ def agreed_flights(moment: CallMoment) -> Iterator[Answer]:
             )
         elif has_date and not any(names(lower, form) for form in spell_date(date)):
             yield Broken(f"flight {flight} is taken on {date}, which the user did not agree to")
-    cabin = text_of(moment.arguments.get("cabin"))
+    cabin = call.text("cabin")
     named = {name for name, pattern in CABINS.items() if pattern.search(lower)}
     stays = reservation is not None and reservation.cabin == cabin
     if cabin in CABINS and named and cabin not in named and not stays:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 
 from maseval.benchmark.tau2.domains.banking_knowledge.accounts import CLOSING_FEES
+from maseval.benchmark.tau2.domains.banking_knowledge.desk import NOW, TODAY
 from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
-from maseval.benchmark.tau2.domains.banking_knowledge.values import NOW, TODAY
 from maseval.benchmark.tau2.review.policy.banking_knowledge.inner_calls import (
     BankCall,
     balance_of,

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 
 from maseval.benchmark.tau2.domains.banking_knowledge.debit_card_use import ACTIVATED_BY
+from maseval.benchmark.tau2.domains.banking_knowledge.desk import NOW, TODAY
 from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
-from maseval.benchmark.tau2.domains.banking_knowledge.values import NOW, TODAY
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.banking_knowledge.account_rules import age_of, product_of
 from maseval.benchmark.tau2.review.policy.banking_knowledge.inner_calls import (

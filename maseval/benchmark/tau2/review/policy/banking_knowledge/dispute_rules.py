@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
+from maseval.benchmark.tau2.domains.banking_knowledge.desk import NOW, last_4_digits
 from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
-from maseval.benchmark.tau2.domains.banking_knowledge.values import NOW, last_4_digits
 from maseval.benchmark.tau2.review.policy.banking_knowledge.credit_card_rules import CARD_TIERS
 from maseval.benchmark.tau2.review.policy.banking_knowledge.debit_card_rules import (
     CLOSE_CARD,

@@ -11,8 +11,8 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
+from maseval.benchmark.tau2.domains.banking_knowledge.desk import NOW
 from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB, Row
-from maseval.benchmark.tau2.domains.banking_knowledge.values import NOW
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.rules import INNER_TOOL, Answer, Broken, Policy

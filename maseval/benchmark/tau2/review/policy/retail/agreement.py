@@ -18,18 +18,8 @@ from maseval.benchmark.tau2.domains.retail import (
 )
 from maseval.benchmark.tau2.domains.retail.models import CreditCard, GiftCard, Order, User
 from maseval.benchmark.tau2.review.policy import phrases
-from maseval.benchmark.tau2.review.policy.retail.eligibility import (
-    amount_booked,
-    items_of,
-    method_of,
-    order_of,
-    owner_of,
-    paid_with,
-    replacements,
-    retail,
-)
+from maseval.benchmark.tau2.review.policy.retail.eligibility import RetailCall, retail
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
-from maseval.benchmark.tau2.review.talk import CallMoment, Utterance, once_per_call
 from maseval.benchmark.tau2.review.words import asks, mentions, sentences
 
 _BRANDS = {
@@ -44,35 +34,12 @@ _OF_PAYMENT = (
 )
 
 
-def _last_change(moment: CallMoment) -> int:
+def _last_change(call: RetailCall) -> int:
     """Return the message of the last change that was made before, in an earlier message."""
-    for made in reversed(moment.calls_read):
+    for made in reversed(call.calls_read):
         if made.call["name"] in WRITES and not made.failed:
             return made.message_index
     return -1
-
-
-@once_per_call
-def texts_backwards(moment: CallMoment) -> list[Utterance]:
-    """Return what both sides said before a call, in small letters, the last text first."""
-    at, talk = moment.message_index, moment.talk
-    both = [*talk.user_before(at), *talk.agent_before(at)]
-    both.sort(key=lambda said: -said.message_index)
-    return [Utterance(said.message_index, said.lower, said.lower) for said in both]
-
-
-def changes_on_this_reply(moment: CallMoment) -> int:
-    """Count the changes that follow the same words of the customer."""
-    _, reply = moment.question_and_reply
-    start = reply.message_index if reply else -1
-    end = next(
-        (each.message_index for each in moment.talk.user if each.message_index > start), None
-    )
-    return sum(
-        made.call["name"] in WRITES and (end is None or made.message_index < end)
-        for made in moment.talk.calls
-        if made.message_index > start
-    )
 
 
 def amounts_in(text: str) -> list[tuple[int, float]]:
@@ -81,7 +48,7 @@ def amounts_in(text: str) -> list[tuple[int, float]]:
 
 
 def _figures_told(
-    moment: CallMoment, text: str, about: re.Pattern[str], *, done: bool = False
+    call: RetailCall, text: str, about: re.Pattern[str], *, done: bool = False
 ) -> list[tuple[str, float]]:
     """Return the amounts that a text says will be moved, or were, each with its sentence.
 
@@ -89,7 +56,7 @@ def _figures_told(
     """
     if "$" not in text:
         return []
-    prices = _prices(moment)
+    prices = _prices(call)
     return [
         (sentence, amount)
         for sentence in sentences(text)
@@ -99,23 +66,23 @@ def _figures_told(
     ]
 
 
-def _prices(moment: CallMoment) -> set[float]:
+def _prices(call: RetailCall) -> set[float]:
     """Return the amounts that may stand beside a figure without being one."""
-    user, order = owner_of(moment), order_of(moment)
+    user, order = call.owner, call.order
     methods = user.payment_methods.values() if user else ()
     known = {method.balance for method in methods if isinstance(method, GiftCard)}
-    if order is not None and moment.call["name"] in REPLACING:
+    if order is not None and call.tool in REPLACING:
         known |= {item.price for item in order.items}
         known |= {entry.amount for entry in order.payment_history}
-        known |= {pair.variant.price for pair in replacements(moment)}
+        known |= {pair.variant.price for pair in call.replacements}
     return known
 
 
-def _parts(moment: CallMoment) -> set[float]:
+def _parts(call: RetailCall) -> set[float]:
     """Return the amounts of the items of a change that add up to its own."""
-    if moment.call["name"] in REPLACING:
-        return {abs(round(new.price - old.price, 2)) for old, new in replacements(moment)}
-    return {item.price for item in items_of(moment)}
+    if call.tool in REPLACING:
+        return {abs(round(new.price - old.price, 2)) for old, new in call.replacements}
+    return {item.price for item in call.items}
 
 
 @retail.flow(
@@ -126,27 +93,28 @@ def _parts(moment: CallMoment) -> set[float]:
     MODIFY_PAYMENT,
     words=True,
 )
-def figure_is_the_one_told(moment: CallMoment) -> Iterator[Answer]:
+def figure_is_the_one_told(call: RetailCall) -> Iterator[Answer]:
     """The amount that the customer agreed to is the amount that is booked."""
-    booked = amount_booked(moment)
-    question, _ = moment.question_and_reply
-    if booked is None or question is None or not _is_well_formed(moment):
+    booked = call.booked
+    question, _ = call.question_and_reply
+    if booked is None or question is None or not _is_well_formed(call):
         return
-    figures = _figures_told(moment, question.text, _words_about(moment))
+    figures = _figures_told(call, question.text, _words_about(call))
     if not figures:
         return
-    parts = _parts(moment)
+    parts = _parts(call)
     right = [(text, told) for text, told in figures if _same_amount(told, abs(booked))]
     told = [amount for _, amount in figures]
     if not right and not all(amount in parts for amount in told):
-        if changes_on_this_reply(moment) > 1:
+        said = list(dict.fromkeys(text for text, _ in figures))
+        if call.changes_on_this_reply > 1:
             yield CannotTell(f"{_money(told)} was given for several changes at once")
+        elif any(map(phrases.SUPPOSED.search, said)):
+            yield CannotTell(f"{_money(told)} may depend on something")
         else:
-            yield Broken(
-                f"{_money(told)} was given, but {abs(booked):.2f} is booked",
-                message_index=question.message_index,
-            )
-    elif right and all(_wrong_way(text, moment, booked) for text, _ in right):
+            text = f"{_money(told)} was given, but {abs(booked):.2f} is booked"
+            yield Broken(text, {"said": " ".join(said)}, question.message_index)
+    elif right and all(_wrong_way(text, call, booked) for text, _ in right):
         way = "charged" if booked > 0 else "given back"
         yield Broken(
             f"{abs(booked):.2f} is {way}, but the customer was told the opposite",
@@ -157,19 +125,19 @@ def figure_is_the_one_told(moment: CallMoment) -> Iterator[Answer]:
 @retail.flow(
     "amount.reported", "Introduction: 6th paragraph", *OF_ITEMS, CANCEL, MODIFY_PAYMENT, words=True
 )
-def figure_reported_is_right(moment: CallMoment) -> Iterator[Answer]:
+def figure_reported_is_right(call: RetailCall) -> Iterator[Answer]:
     """The amount that the agent reports after a change is the amount that was booked."""
-    booked, report = amount_booked(moment), report_of(moment)
-    if booked is None or moment.failed or report is None or not _is_well_formed(moment):
+    booked, report = call.booked, call.report
+    if booked is None or call.failed or report is None or not _is_well_formed(call):
         return
-    if changes_on_this_reply(moment) > 1:
+    if call.changes_on_this_reply > 1:
         return  # nobody knows whose figure it is, and often a sum is reported
-    about = _words_about(moment)
-    figures = _figures_told(moment, report.text, about, done=True)
+    about = _words_about(call)
+    figures = _figures_told(call, report.text, about, done=True)
     if not asks(report.text):
-        figures += _figures_told(moment, report.text, about)
+        figures += _figures_told(call, report.text, about)
     told = [amount for _, amount in figures]
-    parts = _parts(moment)
+    parts = _parts(call)
     if not told or any(_same_amount(each, abs(booked)) or each in parts for each in told):
         return
     yield Broken(
@@ -178,27 +146,15 @@ def figure_reported_is_right(moment: CallMoment) -> Iterator[Answer]:
     )
 
 
-def report_of(moment: CallMoment) -> Utterance | None:
-    """Return the agent's first text after a call, unless the customer speaks before it."""
-    at = moment.message_index
-    later = (said for said in moment.talk.agent if said.message_index > at)
-    report = next(later, None)
-    if report is None or any(
-        at < each.message_index < report.message_index for each in moment.talk.user
-    ):
-        return None
-    return report
+def _words_about(call: RetailCall) -> re.Pattern[str]:
+    return phrases.OF_A_REFUND if call.tool in (CANCEL, RETURN) else phrases.OF_A_CHANGE
 
 
-def _words_about(moment: CallMoment) -> re.Pattern[str]:
-    return phrases.OF_A_REFUND if moment.call["name"] in (CANCEL, RETURN) else phrases.OF_A_CHANGE
-
-
-def _is_well_formed(moment: CallMoment) -> bool:
-    listed = moment.arguments.get("item_ids")
-    if moment.call["name"] not in OF_ITEMS:
+def _is_well_formed(call: RetailCall) -> bool:
+    listed = call.arguments.get("item_ids")
+    if call.tool not in OF_ITEMS:
         return True
-    found = replacements(moment) if moment.call["name"] in REPLACING else items_of(moment)
+    found = call.replacements if call.tool in REPLACING else call.items
     return isinstance(listed, list) and len(found) == len(listed) > 0
 
 
@@ -206,9 +162,9 @@ def _same_amount(told: float, booked: float) -> bool:
     return abs(told - booked) < 0.006 or (told == int(told) and told == round(booked))
 
 
-def _wrong_way(text: str, moment: CallMoment, booked: float) -> bool:
+def _wrong_way(text: str, call: RetailCall, booked: float) -> bool:
     """Return True if a text gives back what is taken, or the other way round."""
-    if moment.call["name"] == MODIFY_PAYMENT:
+    if call.tool == MODIFY_PAYMENT:
         return False  # one method gets back what the other pays
     back, taken = bool(phrases.GIVES_BACK.search(text)), bool(phrases.TAKES.search(text))
     return back != taken and (back if booked > 0 else taken) and booked != 0
@@ -271,13 +227,13 @@ def _cards_named(text: str, user: User) -> set[str]:
     *PAYING,
     words=True,
 )
-def payment_is_the_one_agreed(moment: CallMoment) -> Iterator[Answer]:
+def payment_is_the_one_agreed(call: RetailCall) -> Iterator[Answer]:
     """The payment method that is used is the one that was agreed to."""
-    user, order, method = owner_of(moment), order_of(moment), method_of(moment)
+    user, order, method = call.owner, call.order, call.method
     if user is None or order is None or method is None:
         return
-    original, changed = paid_with(order)[:1], _last_change(moment)
-    for said in texts_backwards(moment):
+    original, changed = call.paid_with[:1], _last_change(call)
+    for said in call.texts_backwards:
         if said.message_index < changed:
             return
         named = _methods_named(_without_reports(said.text), user, original)
@@ -285,12 +241,13 @@ def payment_is_the_one_agreed(moment: CallMoment) -> Iterator[Answer]:
             continue
         if method.id in named:
             return
-        if changes_on_this_reply(moment) > 1:
+        if call.changes_on_this_reply > 1:
             yield CannotTell(f"{', '.join(sorted(named))} was named for several changes at once")
-        elif not named & set(user.payment_methods) and _question_names(moment, user, method.id):
+        elif not named & set(user.payment_methods) and _question_names(call, user, method.id):
             yield CannotTell(f"{', '.join(sorted(named))} was asked for; the account has none")
         else:
-            yield Broken(f"{', '.join(sorted(named))} was agreed to, and {method.id} is used")
+            text = f"{', '.join(sorted(named))} was agreed to, and {method.id} is used"
+            yield Broken(text, {"said": said.text})
         return
 
 
@@ -309,9 +266,9 @@ def _without_reports(text: str) -> str:
     return " ".join(each for each in sentences(text) if not phrases.RETAIL_REPORTS.search(each))
 
 
-def _question_names(moment: CallMoment, user: User, method_id: str) -> bool:
-    question, order = moment.question_and_reply[0], order_of(moment)
-    original = paid_with(order)[:1] if order else []
+def _question_names(call: RetailCall, user: User, method_id: str) -> bool:
+    question = call.question_and_reply[0]
+    original = call.paid_with[:1]
     return question is not None and method_id in _methods_named(
         question.text.lower(), user, original
     )
@@ -320,13 +277,13 @@ def _question_names(moment: CallMoment, user: User, method_id: str) -> bool:
 @retail.protocol(
     "payment.provided", "Modify payment, Modify items, Return, Exchange: on payment", *PAYING
 )
-def customer_chose_the_payment(moment: CallMoment) -> Iterator[Answer]:
+def customer_chose_the_payment(call: RetailCall) -> Iterator[Answer]:
     """The customer says, or agrees to, how the money goes, where there is a choice."""
-    user, order, method = owner_of(moment), order_of(moment), method_of(moment)
+    user, order, method = call.owner, call.order, call.method
     if user is None or order is None or method is None or len(user.payment_methods) < 2:
         return
-    original = paid_with(order)[:1]
-    for said in texts_backwards(moment):
+    original = call.paid_with[:1]
+    for said in call.texts_backwards:
         if method.id in _methods_named(_about(order, said.text), user, original):
             return
     yield Broken(f"nobody named {method.id}, one of {len(user.payment_methods)} payment methods")

@@ -10,9 +10,8 @@ from maseval.benchmark.tau2.domains.retail import (
     WRITES,
 )
 from maseval.benchmark.tau2.review.policy import phrases
-from maseval.benchmark.tau2.review.policy.retail.eligibility import ids, order_of, owner_of, retail
+from maseval.benchmark.tau2.review.policy.retail.eligibility import RetailCall, retail
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
-from maseval.benchmark.tau2.review.talk import CallMoment
 
 _BY_EMAIL, _BY_NAME = "find_user_id_by_email", "find_user_id_by_name_zip"
 FINDING = (_BY_EMAIL, _BY_NAME)
@@ -36,9 +35,9 @@ _STATES = dict(
 _CODES = {name: code.lower() for code, name in _STATES.items()}
 
 
-def found_users(moment: CallMoment) -> list[str]:
+def found_users(call: RetailCall) -> list[str]:
     """Return the customers who were found by email, or by name and zip code, so far."""
-    made = (each for each in moment.calls_read if each.call["name"] in FINDING)
+    made = (each for each in call.calls_read if each.call["name"] in FINDING)
     return list(dict.fromkeys(each.answer.strip() for each in made if not each.failed))
 
 
@@ -50,57 +49,57 @@ def found_users(moment: CallMoment) -> list[str]:
     *WRITES,
     words=False,
 )
-def identity_comes_first(moment: CallMoment) -> Iterator[Answer]:
+def identity_comes_first(call: RetailCall) -> Iterator[Answer]:
     """The customer is found by email, or by name and zip code, before any record is used."""
-    if not found_users(moment) and not _already_used(moment):
+    if not found_users(call) and not _already_used(call):
         yield Broken(
             "records are used before the customer was found by email, or by name and zip code"
         )
 
 
-def _already_used(moment: CallMoment) -> bool:
+def _already_used(call: RetailCall) -> bool:
     """Return True if records were used before: the breach was then reported already."""
     return any(
         made.call["name"] in (*_PROFILE, *_ORDERS) and not made.failed
-        for made in moment.earlier_calls
+        for made in call.earlier_calls
     )
 
 
 @retail.flow("identity.said", "Introduction: 2nd paragraph", *FINDING, words=True)
-def customer_said_who(moment: CallMoment) -> Iterator[Answer]:
+def customer_said_who(call: RetailCall) -> Iterator[Answer]:
     """The customer is looked up by what the customer said, and by nothing guessed."""
-    said = _bare(moment.user_said)
-    for name, value in moment.arguments.items():
+    said = _bare(call.user_said)
+    for name, value in call.arguments.items():
         if isinstance(value, str) and value and _bare(value) not in said:
             yield Broken(f"the customer never said the {name} {value!r}")
 
 
 @retail.flow("identity.one_user", "Introduction: 4th paragraph", _READ_USER, *WRITES)
-def only_one_customer(moment: CallMoment) -> Iterator[Answer]:
+def only_one_customer(call: RetailCall) -> Iterator[Answer]:
     """Only records of the customer who was identified are used."""
-    helped, owner = helped_user(moment), owner_of(moment)
+    helped, owner = helped_user(call), call.owner
     if owner is not None and helped is not None and owner.user_id != helped:
         yield Broken(f"the record belongs to {owner.user_id}, and the customer is {helped}")
 
 
-def helped_user(moment: CallMoment) -> str | None:
+def helped_user(call: RetailCall) -> str | None:
     """Return the first of those found whose records were used; the last one if none was yet."""
-    found = found_users(moment)
-    for made in moment.calls_read:
-        user_id = _owner_named(moment, made.call["name"], made.call["arguments"])
+    found = found_users(call)
+    for made in call.calls_read:
+        user_id = _owner_named(call, made.call["name"], made.call["arguments"])
         if user_id in found and not made.failed:
             return str(user_id)
     return found[-1] if found else None
 
 
-def _owner_named(moment: CallMoment, tool: str, arguments: object) -> object:
+def _owner_named(call: RetailCall, tool: str, arguments: object) -> object:
     if not isinstance(arguments, dict):
         return None
     if tool in _PROFILE:
         return arguments.get("user_id")
     if tool not in _ORDERS:
         return None
-    order_id, orders = arguments.get("order_id"), moment.tools.db.orders
+    order_id, orders = arguments.get("order_id"), call.tools.db.orders
     known = isinstance(order_id, str) and order_id in orders
     return orders.view(order_id).user_id if known else None
 
@@ -108,12 +107,12 @@ def _owner_named(moment: CallMoment, tool: str, arguments: object) -> object:
 @retail.protocol(
     "order.read", "Cancel, Modify, Return, Exchange: 1st paragraph each", *OF_ORDERS, words=False
 )
-def status_was_checked(moment: CallMoment) -> Iterator[Answer]:
+def status_was_checked(call: RetailCall) -> Iterator[Answer]:
     """The order's status is looked up before the order is changed."""
-    order = order_of(moment)
+    order = call.order
     if order is None:
         return
-    for made in moment.calls_read:
+    for made in call.calls_read:
         if made.call["name"] in _ORDERS and not made.failed:
             asked = made.call["arguments"].get("order_id")
             if isinstance(asked, str) and asked.lstrip("#") == order.order_id.lstrip("#"):
@@ -122,11 +121,11 @@ def status_was_checked(moment: CallMoment) -> Iterator[Answer]:
 
 
 @retail.flow("values.known", "Introduction: 6th paragraph", *WRITES)
-def ids_are_known(moment: CallMoment) -> Iterator[Answer]:
+def ids_are_known(call: RetailCall) -> Iterator[Answer]:
     """The ids of a call were read, or said by the customer, before."""
-    known = _texts_before(moment)
-    named = [moment.arguments.get(name) for name in ("order_id", "payment_method_id", "user_id")]
-    for each in (*named, *ids(moment, "item_ids"), *ids(moment, "new_item_ids")):
+    known = _texts_before(call)
+    named = [call.arguments.get(name) for name in ("order_id", "payment_method_id", "user_id")]
+    for each in (*named, *call.ids("item_ids"), *call.ids("new_item_ids")):
         # What stands in the description of a tool as an example was read there.
         described = each == _EXAMPLE or (isinstance(each, str) and phrases.ALL_ZEROS.search(each))
         if isinstance(each, str) and each and each.lstrip("#") not in known and not described:
@@ -136,11 +135,11 @@ def ids_are_known(moment: CallMoment) -> Iterator[Answer]:
 @retail.flow(
     "address.known", "Introduction: 6th paragraph", MODIFY_ADDRESS, USER_ADDRESS, words=True
 )
-def address_is_known(moment: CallMoment) -> Iterator[Answer]:
+def address_is_known(call: RetailCall) -> Iterator[Answer]:
     """Each part of a new address was said by the customer, or read."""
-    known = _words(_texts_before(moment))
+    known = _words(_texts_before(call))
     for name in _ADDRESS_PARTS:
-        value = moment.arguments.get(name)
+        value = call.arguments.get(name)
         if not isinstance(value, str) or not _words(value).strip():
             continue
         if not any(f" {each} " in known for each in _ways_to_say(name, value)):
@@ -165,10 +164,10 @@ def _number(value: str) -> str:
     return f" {found[0]} " if found else " never said "
 
 
-def _texts_before(moment: CallMoment) -> str:
+def _texts_before(call: RetailCall) -> str:
     """Return all that the customer said and the tools answered before a call."""
-    answers = (made.answer for made in moment.calls_read if not made.failed)
-    return "\n".join([moment.user_said, *answers])
+    answers = (made.answer for made in call.calls_read if not made.failed)
+    return "\n".join([call.user_said, *answers])
 
 
 def _bare(text: str) -> str:

@@ -33,24 +33,12 @@ from maseval.benchmark.tau2.review.policy.retail import (
     eligibility,
     identity,
 )
-from maseval.benchmark.tau2.review.policy.retail.agreement import (
-    changes_on_this_reply,
-    report_of,
-    texts_backwards,
-)
-from maseval.benchmark.tau2.review.policy.retail.eligibility import (
-    REASONS,
-    items_of,
-    order_of,
-    owner_of,
-    replacements,
-    retail,
-)
+from maseval.benchmark.tau2.review.policy.retail.eligibility import REASONS, RetailCall, retail
 from maseval.benchmark.tau2.review.policy.retail.identity import helped_user
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, rules_in
 from maseval.benchmark.tau2.review.policy.told import Offer, Offers, claims_are_true
 from maseval.benchmark.tau2.review.replies import agrees
-from maseval.benchmark.tau2.review.talk import CallMade, CallMoment, Talk, Utterance, once_per_call
+from maseval.benchmark.tau2.review.talk import CallMade, Talk, Utterance
 from maseval.benchmark.tau2.review.words import asks, mentions, refusal, sentences
 
 _REASON_WORDS = {
@@ -71,19 +59,19 @@ _SIZES = {"s": "s|small", "m": "m|medium", "l": "l|large", "xl": "xl|extra[ -]la
 
 
 @retail.protocol("cancel.reason_said", "Cancel pending order: 2nd paragraph", CANCEL)
-def reason_is_the_customers(moment: CallMoment) -> Iterator[Answer]:
+def reason_is_the_customers(call: RetailCall) -> Iterator[Answer]:
     """The reason of a cancellation is the one that the customer gave or agreed to."""
-    reason = moment.arguments.get("reason")
+    reason = call.arguments.get("reason")
     words = _REASON_WORDS.get(reason) if isinstance(reason, str) else None
-    if words is None or words.search(moment.user_said):
+    if words is None or words.search(call.user_said):
         return
-    question, reply = moment.question_and_reply
+    question, reply = call.question_and_reply
     other = next(name for name in _REASON_WORDS if name != reason)
     if question is not None and reply is not None and agrees(reply.text):
         offered = [name for name in REASONS if _REASON_WORDS[name].search(question.text)]
-        if offered == [reason] and not phrases.OTHER_REASON.search(moment.user_said):
+        if offered == [reason] and not phrases.OTHER_REASON.search(call.user_said):
             return
-    if _REASON_WORDS[other].search(moment.user_said):
+    if _REASON_WORDS[other].search(call.user_said):
         yield Broken(f"the customer said {other!r}, and {reason!r} is booked")
     else:
         yield Broken(f"the customer never gave the reason {reason!r}")
@@ -95,9 +83,9 @@ def reason_is_the_customers(moment: CallMoment) -> Iterator[Answer]:
     *REPLACING,
     words=True,
 )
-def customer_is_reminded(moment: CallMoment) -> Iterator[Answer]:
+def customer_is_reminded(call: RetailCall) -> Iterator[Answer]:
     """The customer is reminded to name all items before the only change of the items."""
-    said = moment.agent_texts
+    said = call.agent_texts
     if not any(_reminds(each.lower) for each in reversed(said)):
         yield Broken("the customer was not reminded to name all items that are to be changed")
 
@@ -116,23 +104,23 @@ def _reminds(text: str) -> bool:
     CANCEL,
     RETURN,
 )
-def order_was_named(moment: CallMoment) -> Iterator[Answer]:
+def order_was_named(call: RetailCall) -> Iterator[Answer]:
     """The customer is asked to confirm the order by its id."""
-    order = order_of(moment)
+    order = call.order
     if order is None:
         return
     bare = order.order_id.lstrip("#").lower()
-    if not any(bare in said.text for said in texts_backwards(moment)):
+    if not any(bare in said.text for said in call.texts_backwards):
         yield Broken(f"order {order.order_id} was never named")
 
 
 @retail.protocol(
     "details.items", "Introduction: 5th paragraph; Return delivered order: 2nd paragraph", *OF_ITEMS
 )
-def items_were_named(moment: CallMoment) -> Iterator[Answer]:
+def items_were_named(call: RetailCall) -> Iterator[Answer]:
     """The items that are changed or returned were named before the customer agreed."""
-    text = _before_the_reply(moment)
-    order, listed = order_of(moment), items_of(moment)
+    text = _before_the_reply(call)
+    order, listed = call.order, call.items
     if order is not None and len(listed) == len(order.items) and mentions(text, order.order_id):
         return
     for item in {each.item_id: each for each in listed}.values():
@@ -143,12 +131,11 @@ def items_were_named(moment: CallMoment) -> Iterator[Answer]:
                 yield Broken(f"{item.name} was not mentioned before the customer agreed")
 
 
-@once_per_call
-def _before_the_reply(moment: CallMoment) -> str:
+def _before_the_reply(call: RetailCall) -> str:
     """Return all that both sides said before the customer's last words, in small letters."""
-    _, reply = moment.question_and_reply
-    at = reply.message_index if reply else moment.message_index
-    return "\n".join(said.text for said in texts_backwards(moment) if said.message_index < at)
+    _, reply = call.question_and_reply
+    at = reply.message_index if reply else call.message_index
+    return "\n".join(said.text for said in call.texts_backwards if said.message_index < at)
 
 
 def _names_item(text: str, item: OrderItem) -> bool:
@@ -157,10 +144,10 @@ def _names_item(text: str, item: OrderItem) -> bool:
 
 
 @retail.protocol("details.options", "Introduction: 5th paragraph", *REPLACING)
-def new_items_were_described(moment: CallMoment) -> Iterator[Answer]:
+def new_items_were_described(call: RetailCall) -> Iterator[Answer]:
     """The item that comes instead was described before the customer agreed."""
-    text = _before_the_reply(moment)
-    for item, variant in replacements(moment):
+    text = _before_the_reply(call)
+    for item, variant in call.replacements:
         if variant.item_id in text or f"{variant.price:.2f}" in text.replace(",", ""):
             continue
         changed = [
@@ -192,27 +179,27 @@ def _find_word(word: str) -> re.Pattern[str]:
 
 
 @retail.flow("items.confirmed", "Introduction: 5th paragraph", *OF_ITEMS, words=True)
-def items_are_those_agreed(moment: CallMoment) -> Iterator[Answer]:
+def items_are_those_agreed(call: RetailCall) -> Iterator[Answer]:
     """The items of a change are those that the question before the yes was about."""
-    question, reply = moment.question_and_reply
-    if question is None or reply is None or changes_on_this_reply(moment) > 1:
+    question, reply = call.question_and_reply
+    if question is None or reply is None or call.changes_on_this_reply > 1:
         return
-    consent = find_consent(moment)
+    consent = find_consent(call)
     if consent is None or not consent.described:  # an opening request is no agreement
         return
     text = f"{question.text}\n{reply.text}".lower()
-    for item, variant in replacements(moment):
-        other = _other_variant(text, moment, item, variant)
+    for item, variant in call.replacements:
+        other = _other_variant(text, call, item, variant)
         if other is not None:
             yield Broken(f"{item.name} {other} was agreed to, and {variant.item_id} is booked")
-    yield from _unexpected_items(moment, text)
+    yield from _unexpected_items(call, text)
 
 
-def _other_variant(text: str, moment: CallMoment, item: OrderItem, variant: Variant) -> str | None:
+def _other_variant(text: str, call: RetailCall, item: OrderItem, variant: Variant) -> str | None:
     """Return the id, or an option, of a variant that a text names instead of the booked one."""
     if variant.item_id in text:
         return None
-    variants: dict[str, Variant] = moment.tools.db.products.view(item.product_id).variants
+    variants: dict[str, Variant] = call.tools.db.products.view(item.product_id).variants
     named = [each for each in variants if each != item.item_id and each in text]
     if named:
         return named[0]
@@ -227,14 +214,14 @@ def _other_variant(text: str, moment: CallMoment, item: OrderItem, variant: Vari
     return None
 
 
-def _unexpected_items(moment: CallMoment, text: str) -> Iterator[Answer]:
+def _unexpected_items(call: RetailCall, text: str) -> Iterator[Answer]:
     """Yield the items that a question about items of the same order leaves out."""
-    listed = items_of(moment)
+    listed = call.items
     named = [item for item in listed if _names_item(text, item)]
     if not named or len(named) == len(listed) or phrases.EVERYTHING.search(text):
         return
-    earlier = "\n".join(said.text for said in moment.agent_texts if asks(said.text)).lower()
-    tried = {each for made in moment.earlier_calls for each in _listed_before(made, moment)}
+    earlier = "\n".join(said.text for said in call.agent_texts if asks(said.text)).lower()
+    tried = {each for made in call.earlier_calls for each in _listed_before(made, call)}
     for item in listed:
         if item.item_id not in tried and not _names_item(earlier, item):
             yield Broken(
@@ -243,23 +230,23 @@ def _unexpected_items(moment: CallMoment, text: str) -> Iterator[Answer]:
             )
 
 
-def _listed_before(made: CallMade, moment: CallMoment) -> list[str]:
+def _listed_before(made: CallMade, call: RetailCall) -> list[str]:
     """Return the items of an earlier attempt at the same change."""
     before: Mapping[str, Any] = made.call["arguments"]
     listed = before.get("item_ids")
-    if made.call["name"] != moment.call["name"] or not isinstance(listed, list):
+    if made.call["name"] != call.tool or not isinstance(listed, list):
         return []
-    if before.get("order_id") != moment.arguments.get("order_id"):
+    if before.get("order_id") != call.arguments.get("order_id"):
         return []
     return [each for each in listed if isinstance(each, str)]
 
 
 @retail.protocol("details.address", "Introduction: 5th paragraph", MODIFY_ADDRESS, USER_ADDRESS)
-def address_was_named(moment: CallMoment) -> Iterator[Answer]:
+def address_was_named(call: RetailCall) -> Iterator[Answer]:
     """The new address was named before the customer agreed."""
-    texts = "\n".join(said.text for said in texts_backwards(moment))
+    texts = "\n".join(said.text for said in call.texts_backwards)
     street, suite, zip_code, city = (
-        moment.arguments.get(each) for each in ("address1", "address2", "zip", "city")
+        call.arguments.get(each) for each in ("address1", "address2", "zip", "city")
     )
     missing = {
         name: value
@@ -267,9 +254,9 @@ def address_was_named(moment: CallMoment) -> Iterator[Answer]:
         if isinstance(value, str)
         and value
         and value.lower() not in texts
-        and value != getattr(_address_now(moment), name, None)
+        and value != getattr(_address_now(call), name, None)
     }
-    if not missing or (_is_the_default(moment) and phrases.DEFAULT.search(texts)):
+    if not missing or (_is_the_default(call) and phrases.DEFAULT.search(texts)):
         return
     if _names_place(texts, city) and ("address1" not in missing or _hints_at(texts, street)):
         yield CannotTell(f"the address in {city} may have been named in other words")
@@ -289,34 +276,34 @@ def _hints_at(texts: str, street: object) -> bool:
     )
 
 
-def _is_the_default(moment: CallMoment) -> bool:
-    user = owner_of(moment)
-    return user is not None and user.address.address1 == moment.arguments.get("address1")
+def _is_the_default(call: RetailCall) -> bool:
+    user = call.owner
+    return user is not None and user.address.address1 == call.arguments.get("address1")
 
 
 @retail.flow(
     "address.confirmed", "Introduction: 5th paragraph", MODIFY_ADDRESS, USER_ADDRESS, words=True
 )
-def address_is_the_one_agreed(moment: CallMoment) -> Iterator[Answer]:
+def address_is_the_one_agreed(call: RetailCall) -> Iterator[Answer]:
     """The address that is entered is the one that was agreed to."""
-    question, reply = moment.question_and_reply
+    question, reply = call.question_and_reply
     if question is None or reply is None:
         return
-    text, now = question.lower, _address_now(moment)
+    text, now = question.lower, _address_now(call)
     for name, told in (
         ("zip", phrases.ZIP.findall(text)),
         ("address1", phrases.STREET.findall(text)),
     ):
-        value = moment.arguments.get(name)
+        value = call.arguments.get(name)
         others = set(told) - {getattr(now, name, "").lower()}
         if isinstance(value, str) and others and value.lower() not in text:
             yield Broken(f"{', '.join(sorted(others))} was agreed to, and {value} is entered")
             return
 
 
-def _address_now(moment: CallMoment) -> UserAddress | None:
+def _address_now(call: RetailCall) -> UserAddress | None:
     """Return the address that a call would replace."""
-    record = order_of(moment) if moment.call["name"] == MODIFY_ADDRESS else owner_of(moment)
+    record = call.order if call.tool == MODIFY_ADDRESS else call.owner
     return record.address if record else None
 
 
@@ -353,12 +340,12 @@ def _is_known(sentence: str, found: re.Match[str], said: Utterance, talk: Talk) 
 
 
 @retail.protocol("told.foreign", "Introduction: 4th paragraph", "get_order_details")
-def strangers_order_is_not_told(moment: CallMoment) -> Iterator[Answer]:
+def strangers_order_is_not_told(call: RetailCall) -> Iterator[Answer]:
     """The agent does not tell one customer about the order of another."""
-    order, helped = order_of(moment), helped_user(moment)
+    order, helped = call.order, helped_user(call)
     if order is None or helped is None or order.user_id == helped:
         return
-    report = report_of(moment)
+    report = call.report
     if report is None or refusal(report.text):
         return
     named = [item.name for item in order.items if item.name.lower() in report.lower]

@@ -15,6 +15,7 @@ from maseval.benchmark.tau2.domains.telecom.models import (
     Line,
     LineStatus,
     Plan,
+    TelecomDB,
 )
 from maseval.benchmark.tau2.domains.telecom.tools import TODAY
 from maseval.benchmark.tau2.domains.telecom.user_models import TelecomUserDB
@@ -25,7 +26,6 @@ from maseval.benchmark.tau2.review.replies import agrees
 from maseval.benchmark.tau2.review.talk import CallMoment
 from maseval.benchmark.tau2.review.words import sentences
 
-telecom = policy_of("telecom")
 Row = TypeVar("Row", Bill, Customer, Line, Plan)
 UNPAID = (BillStatus.OVERDUE, BillStatus.AWAITING_PAYMENT)
 
@@ -34,40 +34,64 @@ def _find(rows: Iterable[Row], field: str, wanted: object) -> Row | None:
     return next((each for each in rows if getattr(each, field) == wanted), None)
 
 
-def customer_of(moment: CallMoment) -> Customer | None:
-    """Return the customer whom a call names."""
-    rows: list[Customer] = moment.tools.db.customers
-    return _find(rows, "customer_id", moment.arguments.get("customer_id"))
+class TelecomCall(CallMoment):
+    """A call of the carrier's agent, with the records that it is about, whosoever they are."""
+
+    @property
+    def db(self) -> TelecomDB:
+        db: TelecomDB = self.tools.db
+        return db
+
+    @property
+    def customer(self) -> Customer | None:
+        return _find(self.db.customers, "customer_id", self.arguments.get("customer_id"))
+
+    @property
+    def line(self) -> Line | None:
+        return _find(self.db.lines, "line_id", self.arguments.get("line_id"))
+
+    @property
+    def bill(self) -> Bill | None:
+        return _find(self.db.bills, "bill_id", self.arguments.get("bill_id"))
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan of the line."""
+        line = self.line
+        return None if line is None else _find(self.db.plans, "plan_id", line.plan_id)
+
+    @property
+    def unpaid(self) -> list[Bill]:
+        """The customer's bills that are overdue, also those for which payment was asked."""
+        own = self.customer.bill_ids if self.customer else ()
+        return [each for each in self.db.bills if each.bill_id in own and each.status in UNPAID]
+
+    @property
+    def phone(self) -> TelecomUserDB | None:
+        """The customer's side of the world."""
+        db = getattr(self.user_tools, "db", None)
+        return db if isinstance(db, TelecomUserDB) else None
+
+    @property
+    def gigabytes(self) -> float | None:
+        """The GB to add, if they are a number."""
+        value = self.arguments.get("gb_amount")
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return None
+        return float(value)
+
+    @property
+    def told(self) -> str:
+        """All that the user had said by then, or what the ticket says."""
+        return self.user_said if self.ticket is None else self.ticket
+
+    @property
+    def known(self) -> str:
+        """All that was said, read, or given in the ticket before."""
+        return self.talk.known_before(self.message_index) + (self.ticket or "")
 
 
-def line_of(moment: CallMoment) -> Line | None:
-    """Return the line that a call names, whosoever it is."""
-    rows: list[Line] = moment.tools.db.lines
-    return _find(rows, "line_id", moment.arguments.get("line_id"))
-
-
-def bill_of(moment: CallMoment) -> Bill | None:
-    """Return the bill that a call names, whosoever it is."""
-    rows: list[Bill] = moment.tools.db.bills
-    return _find(rows, "bill_id", moment.arguments.get("bill_id"))
-
-
-def plan_of(moment: CallMoment, line: Line) -> Plan | None:
-    """Return the plan of a line."""
-    rows: list[Plan] = moment.tools.db.plans
-    return _find(rows, "plan_id", line.plan_id)
-
-
-def unpaid_bills(moment: CallMoment, customer: Customer) -> list[Bill]:
-    """Return a customer's bills that are overdue, also those for which payment was asked."""
-    bills = moment.tools.db.bills
-    return [each for each in bills if each.bill_id in customer.bill_ids and each.status in UNPAID]
-
-
-def phone_of(moment: CallMoment) -> TelecomUserDB | None:
-    """Return the customer's side of the world."""
-    db = getattr(moment.user_tools, "db", None)
-    return db if isinstance(db, TelecomUserDB) else None
+telecom = policy_of("telecom", TelecomCall)
 
 
 def has_ended(line: Line) -> bool:
@@ -77,14 +101,6 @@ def has_ended(line: Line) -> bool:
 def is_cut_off(line: Line) -> bool:
     """Return True if a line is suspended and no agent may resume it."""
     return line.status == LineStatus.SUSPENDED and has_ended(line)
-
-
-def amount_of(moment: CallMoment) -> float | None:
-    """Return the GB of a call, if they are a number."""
-    value = moment.arguments.get("gb_amount")
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value)
 
 
 _REFUELING = "Data Refueling"
@@ -106,9 +122,9 @@ _NUMERALS = {
 
 
 @telecom.state("refuel.most", f"{_REFUELING}: the most that may be added", "refuel_data")
-def check_data_limit(moment: CallMoment) -> Iterator[Answer]:
+def check_data_limit(call: TelecomCall) -> Iterator[Answer]:
     """At most 2 GB are added to a line."""
-    amount, line = amount_of(moment), line_of(moment)
+    amount, line = call.gigabytes, call.line
     before = 0.0 if line is None else line.data_refueling_gb
     if amount is not None and amount > 0 and amount + before > MOST_GB + 1e-9:
         already = f" to {before:g} GB added before" if before else ""
@@ -121,29 +137,29 @@ def check_data_limit(moment: CallMoment) -> Iterator[Answer]:
     "refuel_data",
     hears=True,
 )
-def check_data_need(moment: CallMoment) -> Iterator[Answer]:
+def check_data_need(call: TelecomCall) -> Iterator[Answer]:
     """Data is added where the plan's limit was reached, or the user asks for it unprompted."""
-    line = line_of(moment)
-    plan = None if line is None else plan_of(moment, line)
+    line = call.line
+    plan = call.plan
     if line is None or plan is None:
         return
     limit = plan.data_limit_gb + line.data_refueling_gb
-    if line.data_used_gb >= limit or asks_for_data_first(moment):
+    if line.data_used_gb >= limit or asks_for_data_first(call):
         return
     text = f"line {line.line_id} has used {line.data_used_gb:g} of {limit:g} GB"
-    if moment.ticket is None and not moment.talk.is_english:
+    if call.ticket is None and not call.talk.is_english:
         yield CannotTell(f"{text}; unclear if the user asked for more (not in English)")
         return
     yield Broken(text)
 
 
 @telecom.state("refuel.permitted", f"{_REFUELING} (solo): 1st step", "refuel_data")
-def check_data_permission(moment: CallMoment) -> Iterator[Answer]:
+def check_data_permission(call: TelecomCall) -> Iterator[Answer]:
     """An agent that works alone adds the data that the ticket names."""
-    amount = amount_of(moment)
-    if moment.ticket is None or amount is None:
+    amount = call.gigabytes
+    if call.ticket is None or amount is None:
         return
-    named = gigabytes(moment.ticket)
+    named = gigabytes(call.ticket)
     if amount not in named:
         said = " or ".join(f"{each:g}" for each in named) or "no"
         yield Broken(
@@ -168,16 +184,16 @@ def read_price(found: re.Match[str]) -> float:
     return _number(found[found.lastindex or 0])
 
 
-def asks_for_data_first(moment: CallMoment) -> bool:
+def asks_for_data_first(call: TelecomCall) -> bool:
     """Return True if the user spoke of adding data before the agent did."""
-    if moment.ticket is not None:
+    if call.ticket is not None:
         return False
-    said = moment.user_texts
+    said = call.user_texts
     asked = next((each for each in said if any(map(_asks_for_data, sentences(each.text)))), None)
     if asked is None:
         return False
     return not any(
-        phrases.DATA.search(each.text) for each in moment.talk.agent_before(asked.message_index)
+        phrases.DATA.search(each.text) for each in call.talk.agent_before(asked.message_index)
     )
 
 
@@ -186,16 +202,16 @@ def _asks_for_data(sentence: str) -> bool:
 
 
 @telecom.flow("refuel.amount", "Data Refueling: 1st step", "refuel_data", words=True)
-def check_amount(moment: CallMoment) -> Iterator[Answer]:
+def check_amount(call: TelecomCall) -> Iterator[Answer]:
     """The data added is as much as the user wanted."""
-    amount = amount_of(moment)
+    amount = call.gigabytes
     if amount is None:
         return
-    said = moment.user_texts
+    said = call.user_texts
     wanted = [(each, named) for each in said if (named := _small(gigabytes(each.text)))]
     if wanted and amount in wanted[-1][1]:
         return
-    question, reply = moment.question_and_reply
+    question, reply = call.question_and_reply
     offered = [] if question is None else gigabytes(question.text)
     if wanted and (wanted[-1][0] == reply or amount not in offered):
         text = f"the user said {wanted[-1][1][0]:g} GB, and {amount:g} GB are added"
@@ -214,18 +230,16 @@ def _small(amounts: list[float]) -> list[float]:
 
 
 @telecom.flow("refuel.price", "Data Refueling: 2nd step", "refuel_data", words=True)
-def check_price(moment: CallMoment) -> Iterator[Answer]:
+def check_price(call: TelecomCall) -> Iterator[Answer]:
     """The user is told what the data costs before agreeing to it."""
-    line, amount = line_of(moment), amount_of(moment)
-    plan = None if line is None else plan_of(moment, line)
-    replies = moment.user_texts
+    plan, amount, replies = call.plan, call.gigabytes, call.user_texts
     if plan is None or amount is None or not replies:
         return
     unit = plan.data_refueling_price_per_gb
-    others = [each for each in moment.tools.db.plans if each.plan_id != plan.plan_id]
+    others = [each for each in call.tools.db.plans if each.plan_id != plan.plan_id]
     told = [
         prices
-        for each in moment.talk.agent_before(replies[-1].message_index)
+        for each in call.talk.agent_before(replies[-1].message_index)
         if phrases.TELECOM_PRICE.search(each.text)
         and (prices := list(_data_prices(each.text, plan, amount, others)))
     ]
@@ -277,16 +291,16 @@ def _is_about_data(sentence: str) -> bool:
 
 
 @telecom.protocol("refuel.yes", "Data Refueling: steps", "refuel_data")
-def check_wish_for_data(moment: CallMoment) -> Iterator[Answer]:
+def check_wish_for_data(call: TelecomCall) -> Iterator[Answer]:
     """The user wants the data before it is added and charged."""
     replies = [
         (question, reply)
-        for question, reply in moment.exchanges()
+        for question, reply in call.exchanges()
         if phrases.OF_DATA.search(question.text) or phrases.OF_DATA.search(reply.text)
     ]
     if not replies:
         yield Broken("the user was not asked before data was added")
-    elif declines(*replies[0], moment) and not gigabytes(replies[0][1].text):
+    elif declines(*replies[0], call) and not gigabytes(replies[0][1].text):
         yield Broken("the user does not want the data", {"reply": replies[0][1].text})
     elif not any(gigabytes(reply.text) or agrees(reply.text) for _, reply in replies):
         yield CannotTell("the user's reply is neither a yes nor a no")

@@ -18,19 +18,14 @@ from maseval.benchmark.tau2.review.policy.confirming import (
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, rules_in
 from maseval.benchmark.tau2.review.policy.telecom import refuel_rules, service_rules
 from maseval.benchmark.tau2.review.policy.telecom.refuel_rules import (
-    bill_of,
-    customer_of,
+    TelecomCall,
     has_ended,
-    line_of,
-    phone_of,
     telecom,
-    unpaid_bills,
 )
 from maseval.benchmark.tau2.review.policy.telecom.service_rules import (
     WRITES,
     says_travelling,
 )
-from maseval.benchmark.tau2.review.talk import CallMoment
 
 _PAYMENT = "Overdue Bill Payment"
 _SUSPENSION = "Line Suspension"
@@ -38,33 +33,31 @@ _ROAMING = "Data Roaming"
 
 
 @telecom.state("record.owner", "Domain Basics: Customer", *WRITES)
-def check_owner(moment: CallMoment) -> Iterator[Answer]:
+def check_owner(call: TelecomCall) -> Iterator[Answer]:
     """A line or bill is changed for the customer to whom it belongs."""
-    customer = customer_of(moment)
+    customer = call.customer
     if customer is None:
-        name = moment.arguments.get("customer_id")
+        name = call.arguments.get("customer_id")
         yield Broken(f"there is no customer {name!r}")
         return
     for field, owned in (("line_id", customer.line_ids), ("bill_id", customer.bill_ids)):
-        value = moment.arguments.get(field)
-        if field in moment.arguments and value not in owned:
+        value = call.arguments.get(field)
+        if field in call.arguments and value not in owned:
             yield Broken(f"{value} does not belong to customer {customer.customer_id}")
 
 
 @telecom.state("payment.overdue", f"{_PAYMENT}: step 1 and the last remark", "send_payment_request")
-def check_bill_status(moment: CallMoment) -> Iterator[Answer]:
+def check_bill_status(call: TelecomCall) -> Iterator[Answer]:
     """Payment is requested only for a bill that is overdue."""
-    bill = bill_of(moment)
+    bill = call.bill
     if bill is not None and bill.status != BillStatus.OVERDUE:
         yield Broken(f"bill {bill.bill_id} is {bill.status.value}, not overdue")
 
 
 @telecom.state("payment.single", f"{_PAYMENT}: 1st remark", "send_payment_request")
-def check_single_request(moment: CallMoment) -> Iterator[Answer]:
+def check_single_request(call: TelecomCall) -> Iterator[Answer]:
     """Payment is requested for one bill at a time."""
-    customer = customer_of(moment)
-    waiting = [] if customer is None else unpaid_bills(moment, customer)
-    for bill in waiting:
+    for bill in call.unpaid:
         if bill.status == BillStatus.AWAITING_PAYMENT:
             yield Broken(f"bill {bill.bill_id} awaits payment already")
 
@@ -72,64 +65,63 @@ def check_single_request(moment: CallMoment) -> Iterator[Answer]:
 @telecom.state(
     "payment.permitted", f"{_PAYMENT} (solo): 2nd sentence", "send_payment_request", "make_payment"
 )
-def check_payment_permission(moment: CallMoment) -> Iterator[Answer]:
+def check_payment_permission(call: TelecomCall) -> Iterator[Answer]:
     """An agent that works alone pays only if the ticket allows it."""
-    ticket = moment.ticket
+    ticket = call.ticket
     if ticket is not None and not ("permission" in ticket.lower() and "pay" in ticket.lower()):
         yield Broken("the ticket gives no permission to pay bills")
 
 
 @telecom.state("resume.bills", f"{_SUSPENSION}: lifting, 1st sentence", "resume_line")
-def check_bills_paid(moment: CallMoment) -> Iterator[Answer]:
+def check_bills_paid(call: TelecomCall) -> Iterator[Answer]:
     """A line is resumed only after all overdue bills were paid."""
-    customer = customer_of(moment)
-    for bill in [] if customer is None else unpaid_bills(moment, customer):
+    for bill in call.unpaid:
         yield Broken(f"bill {bill.bill_id} is not paid: it is {bill.status.value}")
 
 
 @telecom.state("resume.contract", f"{_SUSPENSION}: lifting, 2nd sentence", "resume_line")
-def check_contract(moment: CallMoment) -> Iterator[Answer]:
+def check_contract(call: TelecomCall) -> Iterator[Answer]:
     """A line is not resumed once its contract has ended."""
-    line = line_of(moment)
+    line = call.line
     if line is not None and has_ended(line):
         ended = str(line.contract_end_date)
         yield Broken(f"the contract of line {line.line_id} ended on {ended}")
 
 
 @telecom.state("resume.suspended", _SUSPENSION, "resume_line")
-def check_line_status(moment: CallMoment) -> Iterator[Answer]:
+def check_line_status(call: TelecomCall) -> Iterator[Answer]:
     """Only a line that is suspended is resumed."""
-    line = line_of(moment)
+    line = call.line
     if line is not None and line.status != LineStatus.SUSPENDED:
         yield Broken(f"line {line.line_id} is {line.status.value}, not suspended")
 
 
 @telecom.state("suspend.reason", f"{_SUSPENSION}: the two reasons", "suspend_line")
-def check_suspension(moment: CallMoment) -> Iterator[Answer]:
+def check_suspension(call: TelecomCall) -> Iterator[Answer]:
     """A line is suspended for an overdue bill or an ended contract, and for nothing else."""
-    customer, line = customer_of(moment), line_of(moment)
+    customer, line = call.customer, call.line
     if customer is None or line is None:
         return
-    if not unpaid_bills(moment, customer) and not has_ended(line):
+    if not call.unpaid and not has_ended(line):
         yield Broken("no bill is overdue and the contract has not ended")
 
 
 @telecom.state("roaming.abroad", _ROAMING, "enable_roaming", hears=True)
-def check_abroad(moment: CallMoment) -> Iterator[Answer]:
+def check_abroad(call: TelecomCall) -> Iterator[Answer]:
     """Roaming is enabled for a user who is outside the home network."""
-    phone = phone_of(moment)
-    if phone is None or phone.surroundings.is_abroad or says_travelling(moment):
+    phone = call.phone
+    if phone is None or phone.surroundings.is_abroad or says_travelling(call):
         return
-    if moment.ticket is None and not moment.talk.is_english:
+    if call.ticket is None and not call.talk.is_english:
         yield CannotTell("the user is at home; unclear if a trip was mentioned (not in English)")
     else:
         yield Broken("the user is at home")
 
 
 @telecom.state("roaming.needed", f"{_ROAMING}: last sentence", "enable_roaming")
-def check_roaming_need(moment: CallMoment) -> Iterator[Answer]:
+def check_roaming_need(call: TelecomCall) -> Iterator[Answer]:
     """Roaming is enabled on a line that does not have it yet."""
-    line = line_of(moment)
+    line = call.line
     if line is not None and line.roaming_enabled:
         yield Broken(f"line {line.line_id} is roaming enabled already")
 
@@ -146,28 +138,28 @@ _TURNED: dict[str, tuple[str, Callable[[PhoneDevice], bool]]] = {
 
 
 @telecom.state("phone.switch", "Tech support: each step that turns a switch", *_TURNED)
-def check_switch(moment: CallMoment) -> Iterator[Answer]:
+def check_switch(call: TelecomCall) -> Iterator[Answer]:
     """An agent that works alone turns the phone's switches the way the manual does.
 
     A switch that is turned again later was only tried.
     """
-    phone, name = phone_of(moment), moment.call["name"]
+    phone, name = call.phone, call.tool
     wanted, stands_otherwise = _TURNED[name]
     if phone is None or stands_otherwise(phone.device):
         return
-    again = (each for each in moment.talk.calls if each.call["name"] == name)
-    if not any(each.message_index > moment.message_index for each in again):
+    again = (each for each in call.talk.calls if each.call["name"] == name)
+    if not any(each.message_index > call.message_index for each in again):
         yield Broken(f"the manual turns {wanted}, and so it was before")
 
 
 @telecom.state(
     "phone.setting", "Tech support: network mode; VPN", "set_network_mode_preference", "connect_vpn"
 )
-def check_setting(moment: CallMoment) -> Iterator[Answer]:
+def check_setting(call: TelecomCall) -> Iterator[Answer]:
     """An agent that works alone chooses no 2G network and connects no VPN."""
-    if moment.call["name"] == "connect_vpn":
+    if call.tool == "connect_vpn":
         yield Broken("no step of the manual connects a VPN")
-    elif moment.arguments.get("mode") == NetworkModePreference.TWO_G_ONLY:
+    elif call.arguments.get("mode") == NetworkModePreference.TWO_G_ONLY:
         yield Broken("2G is too old for data and picture messages")
 
 

@@ -8,10 +8,8 @@ from maseval.benchmark.tau2.domains.telecom.models import Line
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, Kind
 from maseval.benchmark.tau2.review.policy.telecom.refuel_rules import (
-    customer_of,
+    TelecomCall,
     gigabytes,
-    line_of,
-    phone_of,
     read_price,
     telecom,
 )
@@ -21,7 +19,7 @@ from maseval.benchmark.tau2.review.policy.telecom.remedies import (
     list_remedies,
 )
 from maseval.benchmark.tau2.review.replies import agrees, wishes_for_a_human
-from maseval.benchmark.tau2.review.talk import CallMade, CallMoment, Talk, Utterance
+from maseval.benchmark.tau2.review.talk import CallMade, Talk, Utterance
 from maseval.benchmark.tau2.review.words import (
     mentions,
     sentences,
@@ -37,14 +35,9 @@ WRITES = LINE_WRITES | {"send_payment_request"}
 _ARGUMENTS = {"phone_number": "phone number", "full_name": "name", "dob": "date of birth"}
 
 
-def text_from_user(moment: CallMoment) -> str:
-    """Return all that the user had said by then, or what the ticket says."""
-    return moment.user_said if moment.ticket is None else moment.ticket
-
-
-def says_travelling(moment: CallMoment) -> bool:
+def says_travelling(call: TelecomCall) -> bool:
     """Return True if the user, or the ticket, speaks of a journey."""
-    return any(map(_travels, sentences(text_from_user(moment))))
+    return any(map(_travels, sentences(call.told)))
 
 
 def _travels(sentence: str) -> bool:
@@ -63,11 +56,11 @@ def _finds_a_customer(made: CallMade) -> bool:
 
 
 @telecom.flow("identity.given", "Customer Lookup", *LOOKUPS)
-def check_lookup(moment: CallMoment) -> Iterator[Answer]:
+def check_lookup(call: TelecomCall) -> Iterator[Answer]:
     """A customer is looked up by what the user gave: a number, an id, or name and birth date."""
-    known = moment.talk.known_before(moment.message_index) + (moment.ticket or "")
-    made_up = _find_unknown(moment.arguments, known)
-    earlier = moment.calls_read
+    known = call.known
+    made_up = _find_unknown(call.arguments, known)
+    earlier = call.calls_read
     tried = [each.call["arguments"] for each in earlier if each.call["name"] in LOOKUPS]
     if any(_find_unknown(each, known) for each in tried):
         return  # one guess of many: the first tells it
@@ -107,21 +100,21 @@ def _phone_numbers(text: str) -> set[str]:
 
 
 @telecom.flow("customer.found", "Customer Lookup; Technical Support", *WRITES)
-def check_customer(moment: CallMoment) -> Iterator[Answer]:
+def check_customer(call: TelecomCall) -> Iterator[Answer]:
     """A write is made for a customer who was looked up before."""
-    customer = customer_of(moment)
-    found = identifying_calls(moment.calls_read)
+    customer = call.customer
+    found = identifying_calls(call.calls_read)
     if customer is None or any(f'"{customer.customer_id}"' in each.answer for each in found):
         return
     yield Broken(f"customer {customer.customer_id} was not looked up before")
 
 
 @telecom.flow("record.known", "introduction, 2nd paragraph", *WRITES)
-def check_record(moment: CallMoment) -> Iterator[Answer]:
+def check_record(call: TelecomCall) -> Iterator[Answer]:
     """The line or bill of a write was read or named before."""
-    known = moment.talk.known_before(moment.message_index) + (moment.ticket or "")
+    known = call.known
     for name in ("line_id", "bill_id"):
-        value = moment.arguments.get(name)
+        value = call.arguments.get(name)
         if isinstance(value, str) and not mentions(known, value):
             yield Broken(f"{value} appears in nothing read or said before")
 
@@ -131,13 +124,13 @@ def check_record(moment: CallMoment) -> Iterator[Answer]:
     "Data Refueling and Data Roaming: the line of the number that the user gave",
     *LINE_WRITES,
 )
-def check_line(moment: CallMoment) -> Iterator[Answer]:
+def check_line(call: TelecomCall) -> Iterator[Answer]:
     """A write goes to the line of the phone number that the user gave."""
-    line, customer = line_of(moment), customer_of(moment)
+    line, customer = call.line, call.customer
     if line is None or customer is None or line.line_id not in customer.line_ids:
         return
-    told = text_from_user(moment)
-    lines = [each for each in moment.tools.db.lines if each.line_id in customer.line_ids]
+    told = call.told
+    lines = [each for each in call.tools.db.lines if each.line_id in customer.line_ids]
     numbers = _phone_numbers(told)
     named = [
         each.line_id
@@ -147,7 +140,7 @@ def check_line(moment: CallMoment) -> Iterator[Answer]:
     ]
     if phrases.ALL_LINES.search(told):
         return
-    if line.line_id in named or len(lines) == 1 or _agrees_upon(moment, line.phone_number):
+    if line.line_id in named or len(lines) == 1 or _agrees_upon(call, line.phone_number):
         return
     if named:
         yield Broken(f"the user named line {', '.join(named)}, but {line.line_id} is changed")
@@ -155,29 +148,29 @@ def check_line(moment: CallMoment) -> Iterator[Answer]:
         yield CannotTell("the user named no line, and the customer has several")
 
 
-def _agrees_upon(moment: CallMoment, number: str) -> bool:
+def _agrees_upon(call: TelecomCall, number: str) -> bool:
     """Return True if the user said yes to a text that names a line by its number."""
-    pairs = moment.exchanges()
+    pairs = call.exchanges()
     return any(number in question.text and agrees(reply.text) for question, reply in pairs)
 
 
 @telecom.flow(
     "payment.checked", "Overdue Bill Payment: steps 1 and 2, last remark", "send_payment_request"
 )
-def check_bill_read(moment: CallMoment) -> Iterator[Answer]:
+def check_bill_read(call: TelecomCall) -> Iterator[Answer]:
     """A bill's status and amount are looked up before payment is requested."""
-    bill = moment.arguments.get("bill_id")
+    bill = call.arguments.get("bill_id")
     read = f'"bill_id": "{bill}"'
-    if not any(read in each.answer for each in moment.calls_read):
+    if not any(read in each.answer for each in call.calls_read):
         yield Broken(f"bill {bill} was not looked up before")
 
 
 @telecom.flow("roaming.checked", "Data Roaming: last two sentences", "enable_roaming")
-def check_line_read(moment: CallMoment) -> Iterator[Answer]:
+def check_line_read(call: TelecomCall) -> Iterator[Answer]:
     """A line is looked up before roaming is enabled on it."""
-    line = moment.arguments.get("line_id")
+    line = call.arguments.get("line_id")
     read = f'"line_id": "{line}"'
-    before = moment.calls_read
+    before = call.calls_read
     if not any(read in each.answer and '"roaming_enabled"' in each.answer for each in before):
         yield Broken(f"line {line} was not looked up before")
 
@@ -195,13 +188,13 @@ _FIELD = re.compile(r'"(line_id|phone_number|data_used_gb|data_limit_gb)": "?([\
 @telecom.protocol(
     "identity.first", "Technical Support; Customer Lookup", *(_READS | WRITES), words=False
 )
-def check_identity(moment: CallMoment) -> Iterator[Answer]:
+def check_identity(call: TelecomCall) -> Iterator[Answer]:
     """The customer is identified before records are read or changed."""
-    record = str(moment.arguments.get("id"))
-    if moment.call["name"] == "get_details_by_id" and record.startswith(("P", "C")):
+    record = str(call.arguments.get("id"))
+    if call.tool == "get_details_by_id" and record.startswith(("P", "C")):
         return
-    if not identifying_calls(moment.calls_read):
-        yield Broken(f"{moment.call['name']} is called before anybody was identified")
+    if not identifying_calls(call.calls_read):
+        yield Broken(f"{call.call['name']} is called before anybody was identified")
 
 
 @telecom.talk("identity.support", "Technical Support")
@@ -222,16 +215,16 @@ def check_identity_for_support(talk: Talk) -> Iterator[Answer]:
 @telecom.protocol(
     "roaming.travelling", "Data Roaming; Addressing Data Roaming Problems", "enable_roaming"
 )
-def check_journey(moment: CallMoment) -> Iterator[Answer]:
+def check_journey(call: TelecomCall) -> Iterator[Answer]:
     """It is known that the user travels before roaming is enabled."""
-    if phrases.TRAVELS.search(moment.user_said):
+    if phrases.TRAVELS.search(call.user_said):
         return
-    pairs = moment.exchanges()
+    pairs = call.exchanges()
     if any(
         phrases.TRAVELS.search(question.text) and agrees(reply.text) for question, reply in pairs
     ):
         return
-    if phrases.A_PLACE.search(moment.user_said):
+    if phrases.A_PLACE.search(call.user_said):
         yield CannotTell("the user names a place, which may be abroad")
     else:
         yield Broken("nobody said that the user travels")
@@ -240,15 +233,15 @@ def check_journey(moment: CallMoment) -> Iterator[Answer]:
 @telecom.protocol(
     "change.asked", "introduction; Line Suspension; Data Roaming", "suspend_line", "disable_roaming"
 )
-def check_request(moment: CallMoment) -> Iterator[Answer]:
+def check_request(call: TelecomCall) -> Iterator[Answer]:
     """A line is suspended, or its roaming ended, only at the user's wish."""
-    words = phrases.SUSPENDS if moment.call["name"] == "suspend_line" else phrases.ENDS_ROAMING
-    question, reply = moment.question_and_reply
-    if words.search(text_from_user(moment)):
+    words = phrases.SUSPENDS if call.tool == "suspend_line" else phrases.ENDS_ROAMING
+    question, reply = call.question_and_reply
+    if words.search(call.told):
         return
     if question and reply and words.search(question.text) and agrees(reply.text):
         return
-    yield Broken(f"nobody asked for {moment.call['name']}")
+    yield Broken(f"nobody asked for {call.call['name']}")
 
 
 @telecom.talk("sim.locked", "SIM Card Issues: locked; step 1.2")
@@ -361,37 +354,37 @@ def check_roaming_read(talk: Talk) -> Iterator[Answer]:
     "transfer_to_human_agents",
     words=False,
 )
-def check_transfer(moment: CallMoment) -> Iterator[Answer]:
+def check_transfer(call: TelecomCall) -> Iterator[Answer]:
     """A user is handed over only when all that the manual knows was tried."""
-    db = phone_of(moment)
+    db = call.phone
     if db is None:
         return
     number = db.surroundings.phone_number
-    lines: list[Line] = moment.tools.db.lines
+    lines: list[Line] = call.tools.db.lines
     line = next((each for each in lines if each.phone_number == number), None)
     if find_hopeless_fault(db, line):
-        if not moment.calls_read:
+        if not call.calls_read:
             yield Broken("nothing was looked into before the transfer")
         return
-    left = list_remedies(db, line, _concern(moment))
-    if moment.ticket is not None:
-        if left == [MORE_DATA] and not gigabytes(moment.ticket):
+    left = list_remedies(db, line, _concern(call))
+    if call.ticket is not None:
+        if left == [MORE_DATA] and not gigabytes(call.ticket):
             return  # which nobody permits, so that only a human can go on
         left_undone = "; ".join(each.name for each in left) or "nothing, everything works"
         yield Broken(f"still to be tried: {left_undone}", {"left": [each.name for each in left]})
         return
-    if not moment.talk.is_english:
+    if not call.talk.is_english:
         yield CannotTell("unclear what the user was asked to try (not in English)")
         return
-    if _asks_for_a_human(moment):
+    if _asks_for_a_human(call):
         yield CannotTell("the user asked for a human agent")
         return
     if not left:
-        last = moment.user_texts[-1:]
+        last = call.user_texts[-1:]
         if not last or not phrases.COMPLAINS.search(last[0].text):
             yield Broken("everything the user complained about works")
         return
-    said = "\n".join(each.text for each in moment.agent_texts)
+    said = "\n".join(each.text for each in call.agent_texts)
     untried = [each.name for each in left if not each.words.search(said)]
     if untried:
         yield Broken(f"not tried: {'; '.join(untried)}", {"left": untried})
@@ -400,19 +393,19 @@ def check_transfer(moment: CallMoment) -> Iterator[Answer]:
         yield CannotTell(f"mentioned, but not done: {open_ones}")
 
 
-def _asks_for_a_human(moment: CallMoment) -> bool:
+def _asks_for_a_human(call: TelecomCall) -> bool:
     """Return True if the user spoke of a human agent before the agent did."""
-    asked = (each for each in moment.user_texts if wishes_for_a_human(each.text))
+    asked = (each for each in call.user_texts if wishes_for_a_human(each.text))
     first = next(asked, None)
     if first is None:
         return False
-    before = moment.talk.agent_before(first.message_index)
+    before = call.talk.agent_before(first.message_index)
     return not any(speaks_of_a_transfer(each.text) for each in before)
 
 
-def _concern(moment: CallMoment) -> str:
+def _concern(call: TelecomCall) -> str:
     """Return what the user wants to work again."""
-    told = text_from_user(moment)
+    told = call.told
     if phrases.MMS.search(told):
         return "mms"
     return "data" if phrases.INTERNET.search(told) else "service"
