@@ -143,11 +143,7 @@ def test_nothing_is_traced_unless_asked_for(sdk, clerk):
 
 
 LOOK = {"id": "l1", "name": "look", "arguments": {"text": "é", "numbers": []}}
-
-
 TRANSFER = {"id": "t1", "name": "transfer_to_expert", "arguments": {}}
-
-
 ASK = {"name": "ask_expert", "arguments": {"input": "What now?"}}
 
 
