@@ -38,20 +38,11 @@ ALL_HELP = "--help-all"
 RARE_OPTIONS = frozenset(
     (
         *("question", "anchor_points", "ray_address", "processes", "force", "max_wait"),
-        *(
-            "retry_failed",
-            "cache_dir",
-            "prices",
-            "fork",
-            "resume_changed",
-            "track",
-            "task_args",
-        ),
-        *("otel_content", "config", "reasoning", "split"),
-        *("mode", "texts", "max_errors", "probe", "allow_losses", "user_args"),
-        *("tool_model", "embedded_tasks", "remap_tasks", "as_recorded", "lenient", "strict"),
-        *("contact_name", "github", "date", "notes", "key_env", "host", "timeout", "overwrite"),
-        *("engine", "cache", "max_steps", "seed", "user"),
+        *("retry_failed", "cache_dir", "prices", "fork", "resume_changed", "track", "task_args"),
+        *("otel_content", "config", "reasoning", "split", "mode", "texts", "max_errors", "probe"),
+        *("allow_losses", "user_args", "tool_model", "embedded_tasks", "remap_tasks"),
+        *("as_recorded", "lenient", "strict", "contact_name", "github", "date", "notes", "user"),
+        *("key_env", "host", "timeout", "overwrite", "engine", "cache", "max_steps", "seed"),
     )
 )
 _MANY = 6
@@ -225,7 +216,9 @@ def _process_value(parameter: Any, context: Any, value: Any) -> Any:
         value = Path(value)
     elif type(value) is not wanted or (wanted is str and not value.isascii()):
         return type(parameter).process_value(parameter, context, value)
-    return value if parameter.callback is None else parameter.callback(context, parameter, value)
+    if value is None or parameter.callback is None:
+        return value
+    return parameter.callback(context, parameter, value)
 
 
 def _is_any_path(info: Any, value: Any) -> bool:

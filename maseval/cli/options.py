@@ -165,14 +165,6 @@ JudgeAddress = Annotated[
 ]
 
 
-Host = Annotated[str, typer.Option(help="Address to listen on.")]
-Port = Annotated[int, typer.Option("--port", "-p", help="Port to listen on; 0 picks a free one.")]
-KeyVariable = Annotated[
-    str,
-    typer.Option(help="Environment variable with the provider's key, for clients that send none."),
-]
-
-
 def command_with(
     options: type, *, prepare: "Callable[..., FolderRun] | None" = None
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -10,7 +10,7 @@ import typer
 from maseval import commands
 from maseval.cli.command_line import FAILED, with_examples
 from maseval.cli.console import ended_by_signals, inert, print_unreadable, stdout, telling
-from maseval.cli.options import Host, KeyVariable, Port, argument, flag, option
+from maseval.cli.options import argument, flag, option
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.words import count_of
 
@@ -101,9 +101,12 @@ def replay_server(
     folder: Path = argument(..., "Folder of recorded answers."),
     record: bool = flag("Ask --upstream what was not recorded yet, and record it.", "--record"),
     upstream: str | None = option(None, "Base URL of the provider to record."),
-    key_env: KeyVariable = "OPENAI_API_KEY",
-    host: Host = "127.0.0.1",
-    port: Port = 8765,
+    key_env: str = option(
+        "OPENAI_API_KEY",
+        "Environment variable with the provider's key, for clients that send none.",
+    ),
+    host: str = option("127.0.0.1", "Address to listen on."),
+    port: int = option(8765, "Port to listen on; 0 picks a free one.", "--port", "-p"),
 ) -> None:
     """Serve recorded answers of a model over OpenAI's protocol, or record them.
 

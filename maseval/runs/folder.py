@@ -176,7 +176,6 @@ class RunFolder:
 
     @property
     def log(self) -> Path:
-        """The file of all records."""
         return self.path / LOG
 
     @property
@@ -250,7 +249,6 @@ class RunFolder:
         yield from map(self.report, [*ordered, *sorted(places.keys() - self.planned)])
 
     def report(self, simulation: Simulation) -> Report:
-        """Return the report on one simulation."""
         try:
             place = self._contents.places[simulation]
         except KeyError:

@@ -43,8 +43,9 @@ from maseval.core.report import Report
 from maseval.core.storage.redaction import Secrets
 from maseval.core.task import Task
 from maseval.core.task.queues import AgentData
+from maseval.core.words import as_file_name
 from maseval.runs import RunFolder, default_root, run_into, run_state
-from maseval.runs.config import CELL, RunConfig
+from maseval.runs.config import CELL, UNTIL, RunConfig
 from maseval.runs.config_file import is_run_folder
 from maseval.runs.exceptions import writing
 from maseval.runs.live import note_event, note_finished
@@ -164,13 +165,7 @@ class RunWatch(BenchmarkCallback):
         """Show and publish the progress; errors that only stop the run end here."""
         show = self.run.options.display or (lambda progress: nullcontext())
         held = self.engine if isinstance(self.engine, AbstractContextManager) else nullcontext()
-        live = publish_progress(
-            self.folder.path,
-            self.progress,
-            self.benchmark.last_said,
-            self.secrets,
-            self.benchmark.messages_so_far,
-        )
+        live = publish_progress(self.folder.path, self.progress, self.benchmark, self.secrets)
         interruptible = end_signals(self._interrupt)
         with interruptible, show(self.progress), live, held:
             try:
@@ -384,7 +379,7 @@ class FolderRun(ABC):
                         more(tasks, retry_failed=retry, among=among)
                 return not watch.is_stopping
 
-            until = Until.of(folder.config)
+            until = Until.of(folder.config) if UNTIL in folder.config.values else None
             with watch.running():
                 if until is None:
                     run_parts(None, options.retry_failed)
@@ -410,7 +405,7 @@ class FolderRun(ABC):
             raise
 
 
-def path_of(options: FolderRunOptions, *title: str) -> Path:
+def path_of(options: FolderRunOptions, *parts: str, title: str) -> Path:
     """Return the folder that the options name, or one named after the time and what is run.
 
     Two runs of one second would have the same; ``new_folder`` makes the one that is used.
@@ -418,7 +413,7 @@ def path_of(options: FolderRunOptions, *title: str) -> Path:
     if options.output is not None:
         return Path(options.output)
     moment = datetime.now().strftime("%Y%m%d-%H%M%S")
-    return default_root() / "-".join([moment, *title])
+    return default_root() / "-".join([moment, *parts, as_file_name(title)])
 
 
 def new_folder(path: Path) -> Path:
@@ -431,9 +426,3 @@ def new_folder(path: Path) -> Path:
                 free.mkdir()
                 break
     return free
-
-
-def as_file_name(text: str) -> str:
-    """Return a name without what a file system or a shell could take for something else."""
-    kept = "".join(char if char.isascii() and char.isalnum() else "-" for char in text)
-    return kept.strip("-")[:60] or "model"

@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from maseval.core.benchmark import Benchmark
 from maseval.core.call_policy import waiting
-from maseval.core.context import Said
 from maseval.core.outcome import Outcome, Simulation, total_cost
 from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.core.storage.redaction import Secrets
@@ -30,12 +30,6 @@ _EVERY = 0.5
 _LONGEST = 500
 # A run spends at most one part in so many on publishing, however much is in flight.
 _REST = 50
-
-LastSaid = Callable[[str, int], Said | None]
-"""The last message in a trial of a task that is running; None before there is one."""
-
-MessagesSoFar = Callable[[str, int], Sequence[Mapping[str, object]]]
-"""The messages so far in a trial of a task that is running; none if they are not known."""
 
 
 class RunningSimulation(NamedTuple):
@@ -209,18 +203,14 @@ Display = Callable[[RunProgress], AbstractContextManager[object]]
 
 @contextmanager
 def publish_progress(
-    folder: Path,
-    progress: RunProgress,
-    last: LastSaid,
-    secrets: Secrets,
-    messages: MessagesSoFar = lambda task, trial: (),
+    folder: Path, progress: RunProgress, benchmark: Benchmark, secrets: Secrets
 ) -> Iterator[None]:
     """While the context is open, write into the folder what is going on."""
     ended, before = threading.Event(), complaints.count
 
     def in_flight(running: RunningSimulation) -> InFlight:
         one = running.simulation
-        said = _ask(last, one)
+        said = _ask(benchmark.last_said, one)
         began = datetime.now() - timedelta(seconds=running.seconds)
         # First all of it: half a secret would not be recognised.
         text = "" if said is None else secrets.removed_from_text(said.text)[:_LONGEST]
@@ -241,7 +231,9 @@ def publish_progress(
             while not ended.wait(pause):
                 began = time.thread_time()
                 running = progress.running()
-                talks.write({one: _ask(messages, one) or () for one, *_ in running})
+                talks.write(
+                    {one: _ask(benchmark.messages_so_far, one) or () for one, *_ in running}
+                )
                 elapsed, left = progress.times()
                 live: LiveRun = {
                     "pid": os.getpid(),

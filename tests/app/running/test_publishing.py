@@ -1,6 +1,7 @@
 import json
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 from examples.booking import BookingBenchmark, load_tasks
 from maseval import AgentAdapter, MessageHistory
@@ -19,11 +20,16 @@ def nothing(task, trial):
     return None
 
 
+def talking(last=nothing, messages=lambda task, trial: ()):
+    """A benchmark whose simulations say this."""
+    return SimpleNamespace(last_said=last, messages_so_far=messages)
+
+
 def published_once(folder, last=nothing, secrets=None):
     """What is published first; waits for it."""
-    progress = RunProgress(3, None)
+    progress = RunProgress(3)
     progress.start(ONE)
-    with publish_progress(folder, progress, last, Secrets.of(secrets or {})):
+    with publish_progress(folder, progress, talking(last), Secrets.of(secrets or {})):
         wait_until((folder / LIVE).exists)
         return json.loads((folder / LIVE).read_bytes())
 
@@ -134,14 +140,15 @@ def test_a_benchmark_that_cannot_say_what_was_said_is_published_all_the_same(tmp
 def test_a_running_conversation_is_published_as_it_grows(tmp_path):
     secret = "open-sesame-and-more"
     said = [{"role": "user", "content": f"Hi, {secret}"}]
-    progress = RunProgress(3, None)
+    progress = RunProgress(3)
     progress.start(ONE)
 
     def published():
         return [path.read_text() for path in (tmp_path / TALKS).glob("*")]
 
     secrets = Secrets.of({"api_key": secret})
-    with publish_progress(tmp_path, progress, nothing, secrets, lambda task, trial: said):
+    benchmark = talking(messages=lambda task, trial: said)
+    with publish_progress(tmp_path, progress, benchmark, secrets):
         wait_until(lambda: "Hi" in "".join(published()))
         said.append({"role": "assistant", "content": "Yes?"})
         wait_until(lambda: "Yes?" in "".join(published()))

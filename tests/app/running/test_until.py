@@ -135,7 +135,8 @@ def test_a_run_that_is_stopped_for_its_budget_is_not_looked_at(tmp_path):
 
 
 def test_pass_hat_k_of_tasks_that_stop_at_their_first_failure_is_that_of_the_full_run(tmp_path):
-    simulate(tmp_path / "short", PASS_4, chance=0.7)
+    for name in ("short", "other"):
+        simulate(tmp_path / name, PASS_4, chance=0.7)
     with RunFolder.open(tmp_path / "full", config(*IDS, trials=TRIALS)) as folder:
         for one in folder.planned:
             reward = float(passes(one, 0.7))
@@ -151,7 +152,7 @@ def test_pass_hat_k_of_tasks_that_stop_at_their_first_failure_is_that_of_the_ful
     assert "from the first k trials of each task only" in short.method
     assert compare([tmp_path / "full", tmp_path / "short"], k=4).two.main.difference == 0
     with pytest.raises(ConfigurationError, match="compare it with one other run"):
-        compare([tmp_path / "full", tmp_path / "short", tmp_path / "short" / "log.jsonl"])
+        compare([tmp_path / "full", tmp_path / "short", tmp_path / "other"])
 
 
 def test_an_outage_of_a_pass_hat_k_is_made_up_for_later(tmp_path):

@@ -176,7 +176,6 @@ def tool_calls_of(message: Tau2Message) -> list[Tau2ToolCall] | None:
 
 
 def calls_in(messages: Sequence[Tau2Message]) -> list[Tau2ToolCall]:
-    """Return all tool calls of a conversation."""
     if isinstance(messages, AnsweredMessages):
         return [call for _, call, _ in messages.calls]
     return [call for message in messages for call in tool_calls_of(message) or ()]

@@ -88,7 +88,6 @@ class JsonStream:
                 return ""
 
     def value(self) -> Any:
-        """Return the next value, whole."""
         if not self.peek():
             raise self._truncation_error()
         while True:
@@ -121,7 +120,6 @@ class JsonStream:
                 self.value()
 
     def elements(self) -> Iterator[Any]:
-        """Yield the elements of the array that comes next."""
         self._take("[")
         ended = self._took("]")
         while not ended:

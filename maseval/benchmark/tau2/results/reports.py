@@ -46,7 +46,6 @@ class Tau2Report(RecordedReport):
 
     @cached_property
     def release(self) -> Release:
-        """The release that it was run by."""
         return release_of_report(cast("Report", self.raw))
 
     @property

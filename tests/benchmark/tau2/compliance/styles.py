@@ -1,9 +1,10 @@
 """Pairs of conversations in other styles: a breach of a rule, and a twin that keeps the policy.
 
-``styles_*.txt`` begin with the calls (``%name tool {arguments}``) that their pairs use. A pair is
-headed by ``== domain rule style``. Its lines are what is said (``A:``, ``U:``) and called
-(``> name``, or a whole call). A line behind ``~`` stands in the breach in place of the one before
-it, and one behind ``+`` stands in the breach alone. ``\\n`` and ``\\u00a0`` are written out.
+``styles_*.txt`` begin with the calls (``%name tool {arguments}``) that their pairs use, beside
+those of ``styles_first.txt``. A pair is headed by ``== domain rule style``. Its lines are what is
+said (``A:``, ``U:``) and called (``> name``, or a whole call). A line behind ``~`` stands in the
+breach in place of the one before it, and one behind ``+`` stands in the breach alone. ``\\n`` and
+``\\u00a0`` are written out. In ``styles_alarms.txt`` there is no breach.
 """
 
 import json
@@ -28,9 +29,9 @@ class Pair(NamedTuple):
 
 
 def pairs(name: str) -> Iterator[Pair]:
-    text = Path(__file__).with_name(f"styles_{name}.txt").read_text(encoding="utf-8")
-    head, *told = re.split(r"^== ", text, flags=re.M)
-    calls = dict(re.findall(r"^%(\S+) (.+)$", head, flags=re.M))
+    head, *told = _parts(name)
+    shared = _parts("first")[0]
+    calls = dict(re.findall(r"^%(\S+) (.+)$", f"{shared}\n{head}", flags=re.M))
     for each in told:
         title, *lines = each.strip().splitlines()
         domain, rule, style = title.split()
@@ -46,6 +47,11 @@ def pairs(name: str) -> Iterator[Pair]:
                 breach.append(line)
         steps = ([_step(one, calls) for one in side] for side in (clean, breach))
         yield Pair(domain, f"{domain}.{rule}", style, *steps)
+
+
+def _parts(name: str) -> list[str]:
+    text = Path(__file__).with_name(f"styles_{name}.txt").read_text(encoding="utf-8")
+    return re.split(r"^== ", text, flags=re.M)
 
 
 def _step(line: str, calls: dict[str, str]) -> Step:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from traceback import FrameSummary
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from maseval.app.running.code_version import source_of
 from maseval.app.running.own_code import OwnCode, load_named, qualified_name, way_out
@@ -26,7 +26,7 @@ from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError
 from maseval.core.outcome import RecordedReport, Simulation
 from maseval.core.provider_errors import ProviderError
 from maseval.core.report import Report
-from maseval.core.words import text
+from maseval.core.words import count_of, text
 
 _PACKAGE = str(Path(__file__).parents[4])  # maseval
 _LONGEST_CODE = 100
@@ -172,56 +172,44 @@ def _crash(error: Exception, frame: FrameSummary) -> AgentCrashedError:
     )
 
 
-class RehearsedSimulation(NamedTuple):
-    """One rehearsed simulation: its number of model requests, and why it failed, if it did."""
-
-    simulation: Simulation
-    requests: int
-    loss: str | None
-
-    def __str__(self) -> str:
-        return f"{self.simulation.domain}/{self.simulation.task_id} trial {self.simulation.trial}"
-
-
 @dataclass
 class Rehearsal:
-    """The simulations whose model was played by the scripted agent ``player``."""
+    """The simulations whose model was played by the scripted agent ``player``.
+
+    Of each it has the number of model requests, and why it failed, if it did.
+    """
 
     player: str
-    done: list[RehearsedSimulation] = field(default_factory=list)
+    done: dict[str, tuple[int, str | None]] = field(default_factory=dict)
 
     def add(self, report: Report, requests: int) -> None:
         """Add a finished simulation, in which the model was asked so often."""
         loss = None if RecordedReport(report).kind == "pass" else explain_loss(report)
-        self.done.append(RehearsedSimulation(Simulation.of(report), requests, loss))
+        one = Simulation.of(report)
+        self.done[f"{one.domain}/{one.task_id} trial {one.trial}"] = requests, loss
 
     def notes(self) -> list[str]:
         """Return the notes for whoever rehearsed."""
         if not self.done:
             return []
-        number = f"{len(self.done)} simulation{'s' if len(self.done) > 1 else ''}"
-        total = sum(one.requests for one in self.done)
+        number = count_of(len(self.done), "simulation")
+        total = sum(requests for requests, _ in self.done.values())
         if not total:
             return [
                 f"The agent never asked the rehearsal model in {number}: it asked another model, "
                 "or none; give your client brief.model.name, brief.model.base_url and "
                 "brief.model.api_key, or ask brief.chat_model()."
             ]
-        silent = [str(one) for one in self.done if not one.requests]
+        silent = [name for name, (requests, _) in self.done.items() if not requests]
         listed = ", ".join(silent[:_MOST_NOTES])
         never = f"; never in {len(silent)} of them: {listed}" if silent else ""
-        return [f"The rehearsal model was asked {total} times in {number}{never}.", *self._losses()]
-
-    def _losses(self) -> Iterator[str]:
-        lost = [one for one in self.done if one.loss]
+        notes = [f"The rehearsal model was asked {total} times in {number}{never}."]
+        lost = [f"  {name}: {loss}" for name, (_, loss) in self.done.items() if loss]
         if self.player != "gold" or not lost:
-            return
-        yield (
-            f"With gold every task should pass; your agent lost {len(lost)} of {len(self.done)}:"
-        )
-        yield from (f"  {one}: {one.loss}" for one in lost[:_MOST_NOTES])
-        if len(lost) > _MOST_NOTES:
-            yield f"  and {len(lost) - _MOST_NOTES} more"
+            return notes
+        more = [f"  and {len(lost) - _MOST_NOTES} more"] if len(lost) > _MOST_NOTES else []
+        told = f"With gold every task should pass; your agent lost {len(lost)} of {len(self.done)}:"
+        return [*notes, told, *lost[:_MOST_NOTES], *more]
 
 
 def explain_loss(report: Report) -> str:

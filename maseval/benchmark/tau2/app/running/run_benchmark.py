@@ -165,13 +165,14 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
 
     def notes(self) -> list[str]:
         """Return the notes on the finished run: on its rehearsal, and on its time limit."""
-        if not self._timeouts:
-            return self.rehearsal.notes()
-        ended = f"the limit of {self.timeout:g} s ended {count_of(self._timeouts, 'simulation')}"
-        return [
-            *self.rehearsal.notes(),
-            f"{ended} without a verdict; --timeout 0 sets no limit, as tau2-bench does",
-        ]
+        notes = self.rehearsal.notes() if self.rehearsal.done else []
+        if self._timeouts:
+            number = count_of(self._timeouts, "simulation")
+            notes.append(
+                f"the limit of {self.timeout:g} s ended {number} without a verdict; --timeout 0 "
+                "sets no limit, as tau2-bench does"
+            )
+        return notes
 
     def last_said(self, task_id: str, repeat_idx: int) -> Said | None:
         environment = self._environments.get((task_id, repeat_idx))

@@ -264,25 +264,12 @@ class RunSetup:
     @property
     def probes(self) -> list[Probe]:
         """The requests with which each model is tried before the run."""
-        roles = [
-            Probe(
-                model.model_id,
-                model.options,
-                model.args or {"temperature": 0.0},
-                tools=role == "agent_model",
-            )
-            for role, model in self.models.items()
-        ]
         own = self.own_model
-        return (
-            roles if own is None else [Probe(own.model_id, own.options, {}, foreign=True), *roles]
-        )
-
-    @property
-    def paid_models(self) -> list[ModelSpec]:
-        """The named models that may cost something."""
-        own = self.own_model
-        return [*([own] if own else []), *self.models.values()]
+        found = [] if own is None else [Probe(own.model_id, own.options, {}, foreign=True)]
+        for role, each in self.models.items():
+            args, tools = each.args or {"temperature": 0.0}, role == "agent_model"
+            found.append(Probe(each.model_id, each.options, args, tools))
+        return found
 
     @property
     def own_model(self) -> ModelSpec | None:

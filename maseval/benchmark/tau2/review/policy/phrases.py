@@ -54,6 +54,8 @@ UNAVAILABLE = re.compile(
     re.IGNORECASE,
 )
 SUPPOSES = re.compile(r"\?|\b(?:if|once|unless|when|whether|until|except|other|others|but)\b", re.I)
+# An amount or a payment in such a sentence may not be the one that is meant.
+SUPPOSED = re.compile(r"\b(?:if|unless|otherwise|either|depending|in case)\b", re.I)
 BAG_FEE = re.compile(
     r"\$(\d+(?:\.\d+)?),? (?:per|for (?:each|every)|each|a|apiece)[^.$\n]{0,30}\bbags?\b"
     r"|\b(?:per|each|every) (?:\w+ ){0,3}bags?\b[^.$\n]{0,40}\$(\d+(?:\.\d+)?)(?! (?:in )?total)",

@@ -51,7 +51,8 @@ def agreed_payment(call: AirlineCall) -> Iterator[Answer]:
             named = chosen if is_reply and chosen else named | chosen
     for used in call.payments:
         if named and used in user.payment_methods and used not in named:
-            yield Broken(f"{used} is used, and the user agreed to {', '.join(sorted(named))}")
+            text = f"{used} is used, and the user agreed to {', '.join(sorted(named))}"
+            yield Broken(text, {"asked": consent.question.text, "reply": consent.reply.text})
 
 
 def _methods_in(text: str, methods: Iterable[tuple[str, list[str], list[str]]]) -> set[str]:
@@ -122,9 +123,14 @@ def agreed_price(call: AirlineCall) -> Iterator[Answer]:
     if any(each in text for each in _other_reservations(call)):
         yield CannotTell("the amounts given may be for several reservations")
         return
+    said = [each for each in sentences(text) if _amounts(phrases.AMOUNT, each) & claims]
+    if any(map(phrases.SUPPOSED.search, said)):
+        yield CannotTell("the amount given may depend on something")
+        return
     verb = "refunded" if moved < 0 else "charged"
     wrong = ", ".join(f"${each:,.2f}" for each in sorted(claims))
-    yield Broken(f"${abs(moved):,.2f} is {verb}, but the user was told {wrong}")
+    breach = f"${abs(moved):,.2f} is {verb}, but the user was told {wrong}"
+    yield Broken(breach, {"said": " ".join(said)})
 
 
 @cache
@@ -280,7 +286,7 @@ def _refusal_of(call: AirlineCall, subject: re.Pattern[str], no: re.Pattern[str]
 CABINS = {
     "basic_economy": re.compile(r"basic[ _-]economy"),
     "economy": re.compile(r"(?<!basic )(?<!basic_)(?<!basic-)economy"),
-    "business": re.compile(r"business"),
+    "business": re.compile(r"business|\bbiz\b"),
 }
 
 

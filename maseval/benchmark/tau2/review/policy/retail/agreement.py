@@ -106,13 +106,14 @@ def figure_is_the_one_told(call: RetailCall) -> Iterator[Answer]:
     right = [(text, told) for text, told in figures if _same_amount(told, abs(booked))]
     told = [amount for _, amount in figures]
     if not right and not all(amount in parts for amount in told):
+        said = list(dict.fromkeys(text for text, _ in figures))
         if call.changes_on_this_reply > 1:
             yield CannotTell(f"{_money(told)} was given for several changes at once")
+        elif any(map(phrases.SUPPOSED.search, said)):
+            yield CannotTell(f"{_money(told)} may depend on something")
         else:
-            yield Broken(
-                f"{_money(told)} was given, but {abs(booked):.2f} is booked",
-                message_index=question.message_index,
-            )
+            text = f"{_money(told)} was given, but {abs(booked):.2f} is booked"
+            yield Broken(text, {"said": " ".join(said)}, question.message_index)
     elif right and all(_wrong_way(text, call, booked) for text, _ in right):
         way = "charged" if booked > 0 else "given back"
         yield Broken(
@@ -245,7 +246,8 @@ def payment_is_the_one_agreed(call: RetailCall) -> Iterator[Answer]:
         elif not named & set(user.payment_methods) and _question_names(call, user, method.id):
             yield CannotTell(f"{', '.join(sorted(named))} was asked for; the account has none")
         else:
-            yield Broken(f"{', '.join(sorted(named))} was agreed to, and {method.id} is used")
+            text = f"{', '.join(sorted(named))} was agreed to, and {method.id} is used"
+            yield Broken(text, {"said": said.text})
         return
 
 

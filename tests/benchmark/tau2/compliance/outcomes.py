@@ -1,0 +1,109 @@
+"""What the rules find in all sets of breaches in other styles, and in the twins of these.
+
+``python -m benchmarks.compliance found`` writes the tables of docs/compliance.md with it.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from maseval.benchmark.tau2.data_loader import load_raw_task
+from maseval.benchmark.tau2.review.policy import PolicyResult
+from tests.benchmark.tau2.compliance.gold_talk import Step, compliance_of
+from tests.benchmark.tau2.compliance.scenes import scenes, tasks_of
+from tests.benchmark.tau2.compliance.styles import pairs
+
+FOLDER = Path(__file__).parent
+SCENES = [(domain, part) for domain in ("telecom", "banking_knowledge") for part in (1, 2, 3, 4)]
+_TASKS = {"airline": "1", "retail": "2"}
+_PARTS = {"first": 1, "second": 2}
+# What was found, and how many twins were flagged, when a set was new. Rules: of the second sets.
+FIRST_LOOK = {
+    **{"airline 1": "7 | 10", "airline 2": "32 | 4", "retail 1": "17 | 10", "retail 2": "18 | 0"},
+    **{"telecom 1": "13 | 6", "telecom 2": "17 | 2", "telecom 3": "6 | 0", "telecom 4": "5 | 0"},
+    **{"banking_knowledge 1": "0 | 0", "banking_knowledge 2": "8 | 0"},
+    **{"banking_knowledge 3": "3 | 0", "banking_knowledge 4": "2 | 0"},
+    **{"sms": "16 | 2", "list": "17 | 1", "stiff": "17 | 1"},
+    **{"airline.price.agreed": "5 of 8", "airline.confirm.yes": "3 of 5"},
+    **dict.fromkeys(
+        ("airline.told.cheapest", "airline.bags.agreed", "airline.transfer.wish"), "2 of 3"
+    ),
+    **{"retail.confirm.yes": "2 of 4", "retail.items.confirmed": "0 of 2"},
+    **{"retail.transfer.wish": "0 of 2", "retail.payment.provided": "0 of 1"},
+}
+
+
+class Outcome(NamedTuple):
+    """A pair: if its breach is found by the right rule, and if anything is in its twin."""
+
+    set: str
+    rule: str
+    style: str
+    found: bool
+    flagged: bool
+
+
+@cache
+def _task(domain: str) -> dict[str, Any]:
+    return load_raw_task(domain, _TASKS[domain])
+
+
+def rules_broken(domain: str, steps: list[Step]) -> set[str]:
+    return _broken(compliance_of(domain, _task(domain), steps))
+
+
+def _broken(result: PolicyResult) -> set[str]:
+    assert not result.failed_rules and result.unreadable is None
+    return {each.rule for each in result.findings if each.counts}
+
+
+@cache
+def outcomes() -> tuple[Outcome, ...]:
+    return (*_of_styles(), *_of_scenes())
+
+
+def _of_styles() -> Iterator[Outcome]:
+    for name, part in _PARTS.items():
+        for pair in pairs(name):
+            breach, clean = (rules_broken(pair.domain, each) for each in (pair.breach, pair.clean))
+            found = pair.rule in breach
+            yield Outcome(f"{pair.domain} {part}", pair.rule, pair.style, found, bool(clean))
+
+
+def _of_scenes() -> Iterator[Outcome]:
+    for domain, part in SCENES:
+        tasks = tasks_of(domain)
+        for scene in scenes(domain, part):
+            breach, clean = (_broken(scene.check(tasks, breach=each)) for each in (True, False))
+            found = scene.rule in breach
+            yield Outcome(f"{domain} {part}", scene.rule, scene.style, found, bool(clean))
+
+
+def table_rows() -> list[str]:
+    """The rows of the tables by set, style and rule, with the first look where it was kept."""
+    return [*_rows("set"), *_rows("style"), *_rows("rule")]
+
+
+def _rows(kind: str) -> Iterator[str]:
+    real = findings_read()
+    groups: dict[str, list[Outcome]] = {}
+    for each in outcomes():
+        groups.setdefault(getattr(each, kind), []).append(each)
+    for name, mine in sorted(groups.items()):
+        found, flagged = sum(each.found for each in mine), sum(each.flagged for each in mine)
+        first = FIRST_LOOK.get(name, " | " if kind == "style" else "")
+        read = f" | {real[name, True]} | {real[name, False]}" if kind == "rule" else ""
+        yield f"| {name} | {len(mine)} | {first} | {found} | {flagged}{read} |"
+
+
+def findings_read() -> Counter[tuple[str, bool]]:
+    """Count the findings in passing public conversations that were read: right ones, false ones."""
+    total: Counter[tuple[str, bool]] = Counter()
+    for path in FOLDER.glob("readings_*.json"):
+        read = json.loads(path.read_text(encoding="utf-8"))
+        total.update((each["rule"], each["verdict"] != "false") for each in read["breaches"])
+        total.update((each["rule"], False) for each in read.get("repaired", ()))
+    return total
