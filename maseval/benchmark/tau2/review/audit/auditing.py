@@ -41,6 +41,7 @@ _TASK_CHECKS = (
     references.persona_contradictions,
     references.wishes_not_done,
     references.tickets_without_amounts,
+    references.amounts_as_texts,
     experiments.free_texts,
     experiments.order_of_writes,
     experiments.order_in_lists,
