@@ -275,18 +275,6 @@ def _advice(
             yield said, sentence, found[0]
 
 
-@telecom.talk("claim.done", "introduction, 2nd paragraph; Change Plan", kind=Kind.DATA_FLOW)
-def check_claims(talk: Talk) -> Iterator[Answer]:
-    """The agent says that it did what it did, and nothing else."""
-    for said, sentence in talk.agent_sentences("'ve ", " have ", " been ", " now "):
-        made = talk.calls_before(said.message_index + 1)
-        done = {each.call["name"] for each in made if not each.failed}
-        for tool, pattern in phrases.TELECOM_CLAIMS.items():
-            if tool not in done and (found := pattern.search(sentence)):
-                text = f"the agent reports {tool.replace('_', ' ')}, which was not done"
-                yield Broken(text, {"said": found[0]}, said.message_index)
-
-
 @telecom.talk("plan.price", "introduction, 2nd paragraph; Change Plan", kind=Kind.DATA_FLOW)
 def check_plan_prices(talk: Talk) -> Iterator[Answer]:
     """A price per month that the agent names was read or said before."""
