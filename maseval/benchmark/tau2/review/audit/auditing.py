@@ -46,11 +46,7 @@ _TASK_CHECKS = (
     experiments.order_of_writes,
     experiments.order_in_lists,
 )
-_DOMAIN_CHECKS = (
-    criteria.equal_tasks,
-    references.unknown_tools,
-    faulty_tools,
-)
+_DOMAIN_CHECKS = (criteria.equal_tasks, references.unknown_tools, faulty_tools)
 
 
 def audit(

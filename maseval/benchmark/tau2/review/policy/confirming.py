@@ -6,12 +6,7 @@ from typing import NamedTuple
 
 from maseval.benchmark.tau2.formats.message import spoken_text
 from maseval.benchmark.tau2.review.policy import phrases
-from maseval.benchmark.tau2.review.policy.consent import (
-    Consent,
-    Topic,
-    done_since,
-    find_consent,
-)
+from maseval.benchmark.tau2.review.policy.consent import Consent, Topic, done_since, find_consent
 from maseval.benchmark.tau2.review.policy.rules import (
     Answer,
     Broken,
@@ -22,12 +17,7 @@ from maseval.benchmark.tau2.review.policy.rules import (
     rule,
     talk_rule,
 )
-from maseval.benchmark.tau2.review.replies import (
-    Meaning,
-    evades,
-    read_reply,
-    wishes_for_a_human,
-)
+from maseval.benchmark.tau2.review.replies import Meaning, evades, read_reply, wishes_for_a_human
 from maseval.benchmark.tau2.review.talk import CallMoment, Talk, Utterance
 from maseval.benchmark.tau2.review.words import (
     mentions,

@@ -44,11 +44,7 @@ from maseval.benchmark.tau2.review.policy.banking_knowledge.inner_calls import (
     read_date,
     rows_with,
 )
-from maseval.benchmark.tau2.review.policy.confirming import (
-    declines,
-    is_unclear,
-    transfer_is_wanted,
-)
+from maseval.benchmark.tau2.review.policy.confirming import declines, is_unclear, transfer_is_wanted
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, rules_in
 from maseval.benchmark.tau2.review.policy.told import only_done_is_claimed
 from maseval.benchmark.tau2.review.talk import Talk

@@ -3,12 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from maseval.benchmark.tau2.domains.retail import (
-    MODIFY_ADDRESS,
-    OF_ORDERS,
-    USER_ADDRESS,
-    WRITES,
-)
+from maseval.benchmark.tau2.domains.retail import MODIFY_ADDRESS, OF_ORDERS, USER_ADDRESS, WRITES
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.retail.eligibility import RetailCall, retail
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell

@@ -23,10 +23,7 @@ from maseval.benchmark.tau2.review.policy.telecom.refuel_rules import (
     has_ended,
     telecom,
 )
-from maseval.benchmark.tau2.review.policy.telecom.service_rules import (
-    WRITES,
-    says_travelling,
-)
+from maseval.benchmark.tau2.review.policy.telecom.service_rules import WRITES, says_travelling
 from maseval.benchmark.tau2.review.policy.told import only_done_is_claimed
 
 _PAYMENT = "Overdue Bill Payment"

@@ -20,12 +20,7 @@ from maseval.benchmark.tau2.review.policy.telecom.remedies import (
 )
 from maseval.benchmark.tau2.review.replies import agrees, wishes_for_a_human
 from maseval.benchmark.tau2.review.talk import CallMade, Talk, Utterance
-from maseval.benchmark.tau2.review.words import (
-    mentions,
-    sentences,
-    speaks_of_a_transfer,
-    spellings,
-)
+from maseval.benchmark.tau2.review.words import mentions, sentences, speaks_of_a_transfer, spellings
 
 LOOKUPS = frozenset({"get_customer_by_phone", "get_customer_by_id", "get_customer_by_name"})
 LINE_WRITES = frozenset(
