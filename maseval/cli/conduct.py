@@ -39,7 +39,7 @@ from maseval.core.scoring_options import ScoringKeywords
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.results.questions import CompliedRun, FilesRead, UsersOfRun, UsersOfRuns
     from maseval.app.results.users import UserScore
-    from maseval.benchmark.tau2.app.results.reviewed import RuleBook
+    from maseval.benchmark.tau2.app.results.audit import RuleBook
     from maseval.core.outcome import Simulation
 
 
@@ -148,9 +148,9 @@ def _rule_parts(book: "RuleBook") -> Parts:
     for kind, (covered, total) in book.coverage.items():
         yield f"{total} statements decidable {names[kind]}: {covered} with a rule"
     for one in book.statements:
-        if not one.rules:
-            words = f"{inert(one.statement)}: {inert(one.reason or '')}"
-            yield indent(f"  {styled(one.id, 'dim')} {words}")
+        if not one.get("rules"):
+            words = f"{inert(one['statement'])}: {inert(one.get('reason') or '')}"
+            yield indent(f"  {styled(one['id'], 'dim')} {words}")
 
 
 @with_examples(

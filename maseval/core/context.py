@@ -148,15 +148,11 @@ def _last_of(participant: object) -> tuple[str, Said] | None:
         if not messages:
             return None
         last: Message = messages[-1]
-        said = Said(last["role"], _text_or_calls(last), len(messages))
-        return last.get("timestamp") or "", said
+        calls = [call["function"] for call in last.get("tool_calls") or ()]
+        text = text_of(last) or ", ".join(f"{each['name']}({each['arguments']})" for each in calls)
+        return last.get("timestamp") or "", Said(last["role"], text, len(messages))
     except Exception:  # a framework's memory, read while the framework writes to it
         return None
-
-
-def _text_or_calls(message: Message) -> str:
-    calls = [call["function"] for call in message.get("tool_calls") or ()]
-    return text_of(message) or ", ".join(f"{each['name']}({each['arguments']})" for each in calls)
 
 
 _CALLBACKS = "callbacks"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NotRequired, TypedDict
 
 from maseval.core.outcome import RecordedEvaluation, RecordedReport
-from maseval.core.recorded import Part, Recorded, anything, dict_of, list_of, mapping, number
+from maseval.core.recorded import Part, Recorded, Shape, dict_of, list_of, mapping, number
 from maseval.core.words import text, text_or_none
 from maseval.report.conversation import ShownMessage
 
@@ -56,46 +56,10 @@ def _evidence(value: object) -> str | None:
     return text(value) if value else None
 
 
-class _JudgedAssertion(Recorded):
-    kind = Part(lambda value: text(value or "assertion").upper(), "assertion_type")
-    assertion = Part(text)
-    answer = Part(lambda value: text(value).lower())
-    evidence = Part(_evidence)
-
-
 class _JudgedSides(Recorded):
-    rows = Part(list_of(_JudgedAssertion), "report")
+    rows = Part(list_of(mapping), "report")
     errors = Part(dict_of(text), "judge_errors")
     coverage = Part(dict_of(dict_of(number)))
-
-
-class _Claim(Recorded):
-    arguments = Part(dict_of(text))
-    message = Part(anything)
-
-    def __str__(self) -> str:
-        expected = "" if self.raw.get("assert_value", True) else " is false"
-        listed = ", ".join(f"{name}={value}" for name, value in self.arguments.items())
-        return f"{self.raw.get('env_type')}: {self.raw.get('func_name')}({listed}){expected}"
-
-
-class _Action(Recorded):
-    arguments = Part(mapping)
-    compared = Part(list_of(str), "compare_args")
-
-    def __str__(self) -> str:
-        return f"{self.raw.get('requestor', 'assistant')}: {self.raw.get('name')}"
-
-
-class _CheckRecord(Recorded):
-    """A check of any kind, which has some of these."""
-
-    met = Part(bool)
-    claim = Part(_Claim, "env_assertion")
-    action = Part(_Action)
-    action_match = Part(bool)
-    info = Part(anything)
-    justification = Part(anything)
 
 
 class _RewardInfo(Recorded):
@@ -105,10 +69,10 @@ class _RewardInfo(Recorded):
     basis = Part(list_of(str), "reward_basis")
     breakdown = Part(dict_of(number), "reward_breakdown")
     db_check = Part(mapping)
-    claims = Part(list_of(_CheckRecord), "env_assertions")
-    actions = Part(list_of(_CheckRecord), "action_checks")
-    communicated = Part(list_of(_CheckRecord), "communicate_checks")
-    asserted = Part(list_of(_CheckRecord), "nl_assertions")
+    claims = Part(list_of(mapping), "env_assertions")
+    actions = Part(list_of(mapping), "action_checks")
+    communicated = Part(list_of(mapping), "communicate_checks")
+    asserted = Part(list_of(mapping), "nl_assertions")
     info = Part(mapping)
     replay_error = Part(mapping, "info", "replay_error")
 
@@ -119,7 +83,7 @@ def shown_verdicts(report: RecordedReport, messages: Sequence[ShownMessage]) -> 
 
 def _verdict(verdict: RecordedEvaluation, messages: Sequence[ShownMessage]) -> ShownVerdict:
     sides, info = _JudgedSides(verdict.raw), _RewardInfo(verdict.reward_info)
-    if sides.rows and all({"assertion", "answer"} <= row.raw.keys() for row in sides.rows):
+    if sides.rows and all({"assertion", "answer"} <= row.keys() for row in sides.rows):
         checks = [_assertion_check(row) for row in sides.rows]
         return {"checks": checks, "notes": list(_doubts(sides))}
     if not info:
@@ -132,13 +96,14 @@ def _verdict(verdict: RecordedEvaluation, messages: Sequence[ShownMessage]) -> S
     }
 
 
-def _assertion_check(row: _JudgedAssertion) -> ShownCheck:
+def _assertion_check(row: Shape) -> ShownCheck:
+    answer = text(row["answer"]).lower()
     return {
-        "kind": row.kind,
-        "met": row.answer == "true",
-        "name": row.assertion,
-        "evidence": row.evidence,
-        "counts": row.answer in ("true", "false"),
+        "kind": text(row.get("assertion_type") or "assertion").upper(),
+        "met": answer == "true",
+        "name": text(row["assertion"]),
+        "evidence": _evidence(row.get("evidence")),
+        "counts": answer in ("true", "false"),
     }
 
 
@@ -158,18 +123,29 @@ def _checks(info: _RewardInfo, messages: Sequence[ShownMessage]) -> Iterator[Sho
         name = f"the end state {verb} that of the reference"
         yield _check(info, "DB", info.db_check["db_match"], name, None)
     for each in info.claims:
-        yield _check(info, "ENV_ASSERTION", each.met, str(each.claim), each.claim.message)
+        claim = mapping(each.get("env_assertion"))
+        words = f"{claim.get('env_type')}: {claim.get('func_name')}({_arguments(claim)})"
+        words += "" if claim.get("assert_value", True) else " is false"
+        yield _check(info, "ENV_ASSERTION", each.get("met"), words, claim.get("message"))
     calls = _calls_in(messages)
     for each in info.actions:
-        check = _check(info, "ACTION", each.action_match, str(each.action), None)
-        check["arguments"] = text(each.action.raw.get("arguments", {}))
-        check["message"] = _first_call(each.action, check["arguments"], calls)
+        action = mapping(each.get("action"))
+        name = f"{action.get('requestor', 'assistant')}: {action.get('name')}"
+        check = _check(info, "ACTION", each.get("action_match"), name, None)
+        check["arguments"] = text(action.get("arguments", {}))
+        check["message"] = _first_call(action, check["arguments"], calls)
         yield check
     for each in info.communicated:
-        yield _check(info, "COMMUNICATE", each.met, each.info, each.justification)
+        met, why = each.get("met"), each.get("justification")
+        yield _check(info, "COMMUNICATE", met, each.get("info"), why)
     for each in info.asserted:
-        claimed = each.raw.get("nl_assertion") or each.raw.get("assertion")
-        yield _check(info, "NL_ASSERTION", each.met, claimed, each.justification)
+        claimed = each.get("nl_assertion") or each.get("assertion")
+        yield _check(info, "NL_ASSERTION", each.get("met"), claimed, each.get("justification"))
+
+
+def _arguments(claim: Shape) -> str:
+    given = mapping(claim.get("arguments"))
+    return ", ".join(f"{name}={text(value)}" for name, value in given.items())
 
 
 def _check(info: _RewardInfo, kind: str, met: object, name: object, evidence: object) -> ShownCheck:
@@ -195,16 +171,16 @@ def _calls_in(messages: Sequence[ShownMessage]) -> _Calls:
     return found
 
 
-def _first_call(action: _Action, arguments: str, calls: _Calls) -> int | None:
+def _first_call(action: Shape, arguments: str, calls: _Calls) -> int | None:
     """Return the message with the call that an action asks for; ``arguments`` are the action's."""
-    expected = None
-    all_compared = action.raw.get("compare_args") is None
-    names = set(action.arguments) if all_compared else set(action.compared)
-    for index, given in calls.get((action.raw.get("name"), action.raw.get("requestor")), ()):
+    expected, wanted = None, mapping(action.get("arguments"))
+    compared = action.get("compare_args")
+    names = set(wanted) if compared is None else {*list_of(str)(compared)}
+    for index, given in calls.get((action.get("name"), action.get("requestor")), ()):
         if given == arguments:  # most calls are spelled alike, and need not be parsed
             return index
         if expected is None:
-            expected = _some(text(action.arguments), names)
+            expected = _some(text(wanted), names)
         if _some(given, names) == expected:
             return index
     return None

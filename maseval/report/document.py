@@ -17,7 +17,7 @@ import html
 import os
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -98,7 +98,10 @@ def _document(page: Page) -> str:
         script=script,
         # Nothing in it ends the script block or opens a comment.
         index=strict_json.dumps(page.index).translate(_UNSAFE),
-        packets="\n".join(_packets(page)),
+        packets="\n".join(
+            f'<script type="text/plain" class="packet">{pack(strict_json.dumps(each))}</script>'
+            for each in page.packets()
+        ),
     )
 
 
@@ -120,11 +123,6 @@ def _policy(script: str, style: str) -> str:
 
 def _hash(source: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}"
-
-
-def _packets(page: Page) -> Iterator[str]:
-    for packet in page.packets():
-        yield f'<script type="text/plain" class="packet">{pack(strict_json.dumps(packet))}</script>'
 
 
 def pack(text: str, level: int = _LEVEL) -> str:

@@ -10,7 +10,7 @@ without places if there is but one; any other as the value of ``each`` row. ``da
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from itertools import chain
@@ -24,7 +24,6 @@ from maseval.core.outcome import (
     RecordedSoftware,
     Simulation,
     TaskKey,
-    verdict_for,
 )
 from maseval.core.recorded import Shape
 from maseval.core.storage.redaction import redact_text
@@ -46,55 +45,34 @@ Remarks = Mapping[int, Sequence[Shape]]
 
 
 class Entry(NamedTuple):
-    """The entry of one simulation in the index; ``at`` is the place of its report.
+    """The entry of one simulation in the index: its row, and ``at``, the place of its report.
 
-    ``run`` is None unless reports name the run they belong to, and ``note`` is what its task is
-    about.
+    ``trial`` is its number as recorded, ``run`` is None unless reports name the run they belong to,
+    ``seconds`` is None if nobody measured them, and ``note`` is what its task is about.
     """
 
     at: int
-    key: TaskKey
+    row: Outcome
     trial: str
     run: str | None
-    outcome: OutcomeKind
-    status: str | None
-    reward: float | None
-    ended: str | None
-    labels: tuple[str, ...]
-    cost: float | None
-    tokens: int
     seconds: float | None
+    labels: tuple[str, ...]
     started: str
     note: str
     facts: tuple[Fact, ...]
-    answers: int
-    cached_answers: int
-    code: str | None
+
+    @property
+    def key(self) -> TaskKey:
+        return self.row.key
+
+    @property
+    def outcome(self) -> OutcomeKind:
+        return self.row.kind
 
     @property
     def simulation(self) -> Simulation:
         """Its id, if its trial is a number."""
         return Simulation(*self.key, int(self.trial))
-
-    def to_outcome(self, trial: int | None = None) -> Outcome:
-        """Return the entry as a row, as the trial of this number instead of its own."""
-        passed, reason = verdict_for(self.outcome, self.status)
-        return Outcome(
-            *self.key,
-            int(self.trial) if trial is None else trial,
-            passed,
-            self.cost,
-            reason,
-            self.answers,
-            self.cached_answers,
-            self.status or "",
-            self.outcome,
-            self.reward,
-            self.ended,
-            self.seconds or 0.0,
-            self.tokens,
-            code=self.code,
-        )
 
 
 class PackedColumn(TypedDict):
@@ -129,26 +107,18 @@ def _pack(column: Sequence[Any]) -> PackedColumn:
 
 def entry_of(report: RecordedReport, at: int, title: str | None = None) -> Entry:
     """Return the entry of a report; ``title`` is what its task is about, if that is at hand."""
-    line = report.outcome  # which takes most of the time that a long log is read for
+    row = report.outcome  # which takes most of the time that a long log is read for
     return Entry(
         at,
-        report.task,
+        # An error is read with its report.
+        row._replace(ended=row.ended or report.status, error=None),
         trial=text(report.raw.get("repeat_idx", 0)),
         run=report.run,
-        outcome=report.kind,
-        status=report.status,
-        reward=line.reward,
-        ended=line.ended or report.status,
-        labels=tuple(report.labels),
-        cost=line.cost,
-        tokens=line.tokens,
         seconds=report.seconds,
+        labels=tuple(report.labels),
         started=report.started_at or "",
         note=(title or task_title(report) or report.purpose or report.query or "")[:_NOTE_LENGTH],
         facts=tuple(facts_of(report)),
-        answers=line.answers,
-        cached_answers=line.cached_answers,
-        code=line.code,
     )
 
 
@@ -216,7 +186,7 @@ def results_of(known: Sequence[Entry], title: str, parts: Overview) -> dict[str,
     shared, summary, compared = list(parts.benchmarks), parts.summary, parts.compared
     if summary is None and not compared:
         # Numbered anew: what is put on a page may have the same trial twice.
-        outcomes = [entry.to_outcome(at) for at, entry in enumerate(known)]
+        outcomes = [entry.row._replace(trial=at) for at, entry in enumerate(known)]
         summary = success_rates(outcomes, next(filter(None, map(ChosenSubset.read, shared)), None))
     each = dict.fromkeys(entry.facts for entry in known)
     return {
@@ -260,35 +230,38 @@ def _compare_verdicts(known: Iterable[Entry], names: Sequence[str]) -> ComparedD
     for each in known:
         if each.run is None or not (each.trial.isascii() and each.trial.isdecimal()):
             return None  # what belongs to no run, or to no numbered trial, is paired with nothing
-        runs[each.run].append(each.to_outcome())
+        runs[each.run].append(each.row)
     return compare_verdicts(runs)
 
 
-_IN_ROW = ("outcome", "status", "reward", "ended", "labels", "cost", "tokens", "seconds")
-# Digits that are shown to nobody, and are most of a number.
-_DECIMALS = {"cost": 9, "seconds": 3}
+_IN_ROW: dict[str, Callable[[Entry], object]] = {
+    "outcome": lambda entry: entry.row.kind,
+    "status": lambda entry: entry.row.status or None,
+    "reward": lambda entry: entry.row.reward,
+    "ended": lambda entry: entry.row.ended,
+    "labels": lambda entry: entry.labels,
+    # Without digits that are shown to nobody, and are most of a number.
+    "cost": lambda entry: entry.row.cost and round(entry.row.cost, 9),
+    "tokens": lambda entry: entry.row.tokens,
+    "seconds": lambda entry: entry.seconds and round(entry.seconds, 3),
+}
 
 
 def row_of(entry: Entry) -> dict[str, object]:
     """Return a simulation in the index, but for its task and trial."""
-    return {name: _shorten(getattr(entry, name), _DECIMALS.get(name)) for name in _IN_ROW}
+    return {name: read(entry) for name, read in _IN_ROW.items()}
 
 
 def _simulations(tasks: Trials, known: Sequence[Entry], runs: Sequence[str]) -> Columns:
     """Return the rows of all simulations; ``task`` is the position of its task in the index."""
     columns: dict[str, Sequence[object]] = {
-        name: [_shorten(getattr(entry, name), _DECIMALS.get(name)) for entry in known]
-        for name in _IN_ROW
+        name: [*map(read, known)] for name, read in _IN_ROW.items()
     }
     if runs:
         columns["run"] = [runs.index(entry.run or "") for entry in known]
     columns["task"] = [at for at, trials in enumerate(tasks.values()) for _ in trials]
     columns["trial"] = [trial for trials in tasks.values() for trial, _ in trials]
     return pack(columns)
-
-
-def _shorten(value: object, decimals: int | None) -> object:
-    return round(value, decimals) if decimals and isinstance(value, float) else value
 
 
 def _reading_order(key: TaskKey) -> list[list[tuple[int, int, str]]]:
@@ -398,7 +371,7 @@ def _role(name: str) -> str:
 
 
 def _facts_of_benchmarks(benchmarks: Iterable[Shape]) -> Iterator[Fact]:
-    """Yield all reports of a run share one object, which is looked at once."""
+    """Yield what reports share; those of one run have one object, which is looked at once."""
     shared = {id(each): each for each in benchmarks}
     for benchmark in shared.values():
         for name, part in benchmark.items():

@@ -61,7 +61,8 @@ def build_page(
     timeline: TimelineOf = lambda report: None,
 ) -> Page:
     """Return the page of these reports, ordered by domain, task and trial."""
-    known = [_check_report(report, f"reports[{i}]") for i, report in enumerate(reports)]
+    given = [parse_report(report, f"reports[{i}]").raw for i, report in enumerate(reports)]
+    known = [report_of_simulation(each) if is_simulation(each) else each for each in given]
     # Parsed anew for each use: what was read of thousands of reports would fill the memory.
     every = (entry_of(RecordedReport(report), i) for i, report in enumerate(known))
     tasks = by_task(every, parts.unrecorded or ())
@@ -72,11 +73,6 @@ def build_page(
     index = index_of(tasks, title, parts._replace(benchmarks=benchmarks), remarks)
     named = [[(name, known[entry.at]) for name, entry in trials] for trials in tasks.values()]
     return Page(index, named, timeline)
-
-
-def _check_report(report: object, name: str) -> Shape:
-    checked = parse_report(report, name).raw
-    return report_of_simulation(checked) if is_simulation(checked) else checked
 
 
 def packet_of(reports: Sequence[NamedReport], timeline: TimelineOf = lambda report: None) -> Packet:

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome
-from maseval.core.recorded import Part, Recorded, Shape, list_of, mapping
+from maseval.core.recorded import Shape, list_of, mapping
 from maseval.core.task import ChosenSubset
 from maseval.stats.summary import summarise
 
@@ -45,22 +45,14 @@ def success_rates(
 _COUNTS = ("tasks", "simulations", "verdicts")
 
 
-class _Summary(Recorded):
-    """``beside`` are rows that stand beside the official ones, and ``meaning`` explains numbers.
+def summary_table(given: Shape) -> dict[str, object]:
+    """Return a summary as columns and rows; each key that is not a count is a measure.
 
+    ``beside`` are rows that stand beside the official ones, ``meaning`` explains numbers, and
     ``doubt`` says why they are doubtful.
     """
-
-    rows = Part(list_of(mapping))
-    beside = Part(list_of(mapping))
-    notes = Part(list_of(str))
-    meaning = Part(list_of(str))
-
-
-def summary_table(given: Shape) -> dict[str, object]:
-    """Return a summary as columns and rows; each key that is not a count is a measure."""
-    summary = _Summary(given)
-    every = [*summary.rows, *summary.beside]
+    rows, beside = (list_of(mapping)(given.get(part)) for part in ("rows", "beside"))
+    every = [*rows, *beside]
     counts = [key for key in _COUNTS if any(key in row for row in every)]
     known = {"name", *counts}
     measures = list(dict.fromkeys(key for row in every for key in row if key not in known))
@@ -72,10 +64,9 @@ def summary_table(given: Shape) -> dict[str, object]:
     return {
         "counts": counts,
         "measures": measures,
-        "rows": [*map(row_of, summary.rows)],
-        "beside": [*map(row_of, summary.beside)],
-        "notes": summary.notes,
-        "meaning": summary.meaning,
+        "rows": [*map(row_of, rows)],
+        "beside": [*map(row_of, beside)],
+        **{part: list_of(str)(given.get(part)) for part in ("notes", "meaning")},
         **({"doubt": given["doubt"]} if given.get("doubt") else {}),
     }
 
@@ -98,11 +89,6 @@ _ATTRIBUTES = frozenset(
 _NOT_IN_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
-def well_formed(svg: str) -> str:
-    """Return the drawing with a replacement character for each that no XML file may hold."""
-    return _NOT_IN_XML.sub("\ufffd", svg)
-
-
 def drawing(svg: str) -> list[object]:
     """Return an SVG text as ``[element, attributes, children]``.
 
@@ -110,7 +96,7 @@ def drawing(svg: str) -> list[object]:
     page a drawing has the page's colours.
     """
     try:
-        root = ElementTree.fromstring(well_formed(svg))
+        root = ElementTree.fromstring(_NOT_IN_XML.sub("\ufffd", svg))
     except ElementTree.ParseError as error:
         raise ConfigurationError(
             f"a plot is not valid SVG ({error}): {svg[:60]!r}; give a plot of maseval.stats"

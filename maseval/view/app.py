@@ -94,9 +94,10 @@ class NewsOfRun:
 
     def of(self, library: Library) -> Iterator[str]:
         try:
-            run = library.run_with_labels(self._run)
+            run = library.run(self._run)
         except (MASEvalError, OSError):  # it may be gone, and come back
             return
+        library.examine(run)
         # What comes in from here on belongs to the next look.
         last, relabelled, live = run.last_place, len(run.relabelled), live_of(run)
         after = last if self._after is None or self._after > last else self._after

@@ -128,12 +128,6 @@ class Library:
         log = found.run.source.path / LOG
         return {"done": found.run.source.read, "of": FileState.now(log).size}
 
-    def run_with_labels(self, name: str) -> ViewedRun:
-        """Return a run that somebody has open, and have its failures labelled meanwhile."""
-        run = self.run(name)
-        self.examine(run)
-        return run
-
     def examine(self, run: ViewedRun) -> None:
         """Have the verdicts of a run checked and its failures labelled in the background."""
         self._examiner.request(run)
@@ -178,7 +172,7 @@ class Library:
             return known[1]
         name = name_of(self.root, path)
         if is_file:
-            row = self._row_of_file(name, path)
+            row = row_of_file(name, path, *self._judge.of(path))
         elif known is not None and known[0] == files._replace(log=known[0].log) and files.running:
             row = self._with_numbers({**known[1], "updated": changed_at(path / LOG)})
         else:
@@ -206,10 +200,6 @@ class Library:
             return {**row, **numbers_of(self.run(row["name"]))}
         except MASEvalError as error:
             return {**row, "state": "damaged", "problem": row["problem"] or str(error)}
-
-    def _row_of_file(self, name: str, path: Path) -> RunRow:
-        judged, problem = self._judge.of(path)
-        return row_of_file(name, path, judged, problem)
 
 
 def name_of(root: Path, path: Path) -> str:

@@ -239,10 +239,9 @@ class IndexedRun:
         entry, earlier = self._entries[place.offset], [self._entries[at] for at in place.earlier]
         if not earlier:
             return entry
-        return entry._replace(
-            cost=total_cost(each.cost for each in [*earlier, entry]),
-            tokens=entry.tokens + sum(each.tokens for each in earlier),
-        )
+        every = [each.row for each in (*earlier, entry)]
+        cost, tokens = total_cost(each.cost for each in every), sum(each.tokens for each in every)
+        return entry._replace(row=entry.row._replace(cost=cost, tokens=tokens))
 
     def _has_grown(self, before: FileState, now: FileState) -> bool:
         """Return whether the log only has lines added, or a torn one removed, at its end."""
@@ -267,8 +266,11 @@ class IndexedRun:
             self._titles[key] = self._title(self, record)
         logged = RecordedReport({**record, "traces": _environment(logged)})
         entry = entry_of(logged, offset, self._titles[key])
+        names = {part: self._once(getattr(entry.row, part)) for part in ("domain", "task_id")}
         self._entries[offset] = entry._replace(
-            key=self._once(entry.key), note=self._once(entry.note), facts=self._once(entry.facts)
+            row=entry.row._replace(**names),
+            note=self._once(entry.note),
+            facts=self._once(entry.facts),
         )
 
     def _once(self, value: ValueT) -> ValueT:

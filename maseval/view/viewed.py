@@ -10,7 +10,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from maseval.core.outcome import RecordedReport, Score, TaskKey
+from maseval.core.outcome import (
+    Outcome,
+    OutcomeKind,
+    RecordedReport,
+    Score,
+    TaskKey,
+    verdict_for,
+)
 from maseval.core.recorded import Shape, entries
 from maseval.core.report import NO_VERDICT_STATUSES, TaskExecutionStatus
 from maseval.report.index import (
@@ -233,7 +240,7 @@ class ViewedRun:
 
         def find() -> Summary:
             began, run = time.monotonic(), self.source
-            outcomes = [entry.to_outcome() for entry in self.entries()]
+            outcomes = [entry.row for entry in self.entries()]
             found = summarise_run(outcomes, run.planned, run.config.stops_at_failure)
             self._scores, ended = found.overall.scores, time.monotonic()
             # So that a server spends a tenth of its time on this at most.
@@ -260,7 +267,7 @@ class ViewedRun:
         if doubt := self._doubt_at(entry.at):
             labels = (*labels, doubt.label)
         if (new := self._checked.get(entry.at)) is not None:
-            entry = _with_verdict(entry, new.passed)
+            entry = entry._replace(row=_with_verdict(entry.row, new.passed))
         return entry._replace(labels=labels) if labels else entry
 
     def _complete_report(self, at: int) -> Shape:
@@ -361,19 +368,21 @@ class ViewedRun:
 
 
 def _count(tally: dict[str, Any], entry: Entry) -> None:
-    tally["failed" if entry.status in NO_VERDICT_STATUSES else "done"] += 1
-    tally["tokens"] += entry.tokens
-    tally["cost"] += entry.cost or 0.0
-    tally["priced"] &= entry.cost is not None
+    row = entry.row
+    tally["failed" if row.status in NO_VERDICT_STATUSES else "done"] += 1
+    tally["tokens"] += row.tokens
+    tally["cost"] += row.cost or 0.0
+    tally["priced"] &= row.cost is not None
 
 
-def _with_verdict(entry: Entry, passed: bool | None) -> Entry:
-    """Return the entry of a simulation with the recomputed verdict for the recorded one."""
-    if passed is None:
-        status = TaskExecutionStatus.EVALUATION_FAILED.value
-        return entry._replace(outcome="error", status=status, reward=None)
-    status = TaskExecutionStatus.SUCCESS.value
-    return entry._replace(outcome="pass" if passed else "fail", status=status, reward=float(passed))
+def _with_verdict(row: Outcome, passed: bool | None) -> Outcome:
+    """Return a row with the recomputed verdict for the recorded one."""
+    failed, success = TaskExecutionStatus.EVALUATION_FAILED, TaskExecutionStatus.SUCCESS
+    status = (failed if passed is None else success).value
+    kind: OutcomeKind = "error" if passed is None else "pass" if passed else "fail"
+    passed, reason = verdict_for(kind, status)
+    reward = None if passed is None else float(passed)
+    return row._replace(kind=kind, status=status, passed=passed, reason=reason, reward=reward)
 
 
 def _labels_in(completed: Shape) -> tuple[str, ...]:

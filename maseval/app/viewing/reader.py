@@ -55,7 +55,7 @@ class BenchmarkReader(RunReader):
     def overview(
         self, run: Recording, known: Sequence[Entry], found: Summary, labelled: bool = False
     ) -> Overview:
-        support, lines = support_for(run), list(map(Entry.to_outcome, known))
+        support, lines = support_for(run), [each.row for each in known]
         unexplained = support.explanation_obstacle(run)
         findings: dict[Simulation, Sequence[Finding]] = {}
         if labelled and not unexplained:
@@ -75,7 +75,7 @@ class BenchmarkReader(RunReader):
     ) -> Sequence[str]:
         # A log has simulations in the order in which they ended.
         place = {one: number for number, one in enumerate(run.planned)}
-        lines = list(map(Entry.to_outcome, known)) if marks else []
+        lines = [each.row for each in known] if marks else []
         lines.sort(key=lambda line: place.get(line.simulation, len(place)))
         return drawings(run, lines, marks=marks, found=found)
 

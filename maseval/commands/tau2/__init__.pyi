@@ -7,9 +7,9 @@ from maseval.benchmark.tau2.agent_brief import MakeAgent as MakeAgent
 from maseval.benchmark.tau2.app.results import data as data
 from maseval.benchmark.tau2.app.results.audit import audit as audit
 from maseval.benchmark.tau2.app.results.audit import errata as errata
+from maseval.benchmark.tau2.app.results.audit import rule_book as rule_book
 from maseval.benchmark.tau2.app.results.certify import certify as certify
 from maseval.benchmark.tau2.app.results.certify import verify as verify
-from maseval.benchmark.tau2.app.results.reviewed import rule_book as rule_book
 from maseval.benchmark.tau2.app.results.score import score as score
 from maseval.benchmark.tau2.app.results.score import score_under as score_under
 from maseval.benchmark.tau2.app.results.show import show as show
@@ -20,7 +20,7 @@ from maseval.benchmark.tau2.app.running.plan import plan as plan
 from maseval.benchmark.tau2.app.running.play import play as play
 from maseval.benchmark.tau2.app.running.run import run as run
 from maseval.benchmark.tau2.app.running.tasks import tasks as tasks
-from maseval.benchmark.tau2.app.sharing.leaderboard import (
+from maseval.benchmark.tau2.app.sharing.submit import (
     SubmissionRefusedError as SubmissionRefusedError,
 )
 from maseval.benchmark.tau2.app.sharing.submit import export as export

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from maseval.app.results.results import RunResult
-from maseval.app.running.folder_run import as_file_name, path_of
+from maseval.app.running.folder_run import path_of
 from maseval.app.running.options import takes
 from maseval.app.running.run import OwnBenchmark, PreparedBenchmarkRun, tasks_to_run
 from maseval.app.running.run_options import BenchmarkRunOptions, FolderRunOptions
@@ -47,7 +47,7 @@ class PreparedMACSRun(PreparedBenchmarkRun):
                 "maseval.benchmark.macs.MACSBenchmark"
             )
         title = options.agent_model or own.name.replace(".py:", "-")
-        path = path_of(general, "macs", "+".join(options.domains), as_file_name(title))
+        path = path_of(general, "macs", "+".join(options.domains), title=title)
         return cls(
             general,
             path,

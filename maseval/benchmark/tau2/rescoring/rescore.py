@@ -92,7 +92,6 @@ class RescoredRecord:
         self._unnumbered: Counter[tuple[str, str]] = Counter()
 
     def judge(self, item: RecordItem) -> RescoringResult:
-        """Judge one simulation, with all that was found."""
         found = self.assess(item)
         return found._replace(simulation=self.place(item, found.simulation))
 
@@ -242,7 +241,6 @@ class RescoredRecord:
 
     @property
     def missing(self) -> list[Simulation]:
-        """Planned simulations of which there is no record."""
         return [slot for slot in self.slots if slot not in self.by_slot]
 
     @cached_property
@@ -306,7 +304,6 @@ class RescoredRecord:
 
     @property
     def passed(self) -> int:
-        """The number of planned trials that passed."""
         return sum(passed is True for passed in self.passes.values())
 
     @property

@@ -103,11 +103,8 @@ class KnownTasks:
         return found
 
     @cached_property
-    def _by_instructions(self) -> Mapping[str, list[str]]:
-        found: dict[str, list[str]] = defaultdict(list)
-        for task in self._every:
-            found[_instructions(task)].append(str(task["id"]))
-        return found
+    def _told(self) -> Mapping[str, str]:
+        return {str(task["id"]): _instructions(task) for task in self._every}
 
     def checked_task(self, task_id: str, verdict: Mapping[str, Any] | None) -> str | None:
         """The other task to which a verdict's action checks belong; None if there is none."""
@@ -135,13 +132,17 @@ class KnownTasks:
         own = self.raw(str(task["id"]))
         if own is not None and own.get("user_scenario") == task.get("user_scenario"):
             return None
-        found = self._by_instructions.get(_instructions(task), [])
+        words = _instructions(task)
+        found = [each for each, told in self._told.items() if told == words]
         return found[0] if len(found) == 1 and found[0] != task["id"] else None
 
     def moved_tasks(self, embedded: Mapping[str, RawTaskLike]) -> dict[str, str]:
         """Return the tasks that stand in a file under another id, each with its own."""
-        pairs = ((name, self.embedded_task(task)) for name, task in embedded.items())
-        return {name: other for name, other in pairs if other is not None}
+        return {
+            name: other
+            for name, task in embedded.items()
+            if (other := self.embedded_task(task)) is not None
+        }
 
 
 def _names(actions: Sequence[object]) -> tuple[str, ...]:
@@ -185,7 +186,6 @@ def other_releases(domain: Domain, judged_by: str) -> tuple[Sequence[str], Seque
 
 
 def has_tasks(domain: Domain, version: str, tasks: Mapping[str, RawTaskLike]) -> bool:
-    """Return True if a release has these tasks."""
     known = KnownTasks(RELEASES[version].domain(domain), version=version)
     return all(
         (ours := known.raw(task_id)) is not None and task_content(task) == task_content(ours)

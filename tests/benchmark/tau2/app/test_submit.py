@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from maseval.benchmark.tau2.app.sharing.leaderboard import (
+from maseval.benchmark.tau2.app.sharing.submit import (
     SubmissionRefusedError,
     SubmittedDomain,
 )

@@ -1,17 +1,22 @@
-"""``maseval tau2 audit`` and ``errata``: proof-read a benchmark's tasks, and list known faults."""
+"""``maseval tau2 audit``, ``errata``, ``comply --rules``: what is known of tasks and policies."""
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import resources
+from typing import Any
 
 from maseval.app.benchmarks import OnProgress
 from maseval.benchmark.tau2.app.running.tasks import BASE_DOMAINS, domain_name
 from maseval.benchmark.tau2.data_loader import load_raw_task
+from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.formats.message import render_call
 from maseval.benchmark.tau2.review.audit import KINDS, SEVERITIES, TaskFinding
 from maseval.benchmark.tau2.review.audit import audit as audit_domains
 from maseval.benchmark.tau2.review.errata import Erratum, errata_of, load_errata
+from maseval.benchmark.tau2.review.policy.rules import Rule
 from maseval.core.exceptions import ConfigurationError
 
 
@@ -127,3 +132,52 @@ def errata(
         found = [each for each in found if each.task == task]
     found.sort(key=lambda each: each.is_remark)
     return ErrataFound(names, found, release.name)
+
+
+@dataclass(frozen=True)
+class RuleBook:
+    """The rules of a domain, and the statements of its policy that they come from.
+
+    A statement is in our words, with the ``rules`` on it or the ``reason`` why it has none.
+    """
+
+    domain: str
+    rules: Sequence[Rule]
+    statements: Sequence[Mapping[str, Any]]
+
+    @property
+    def coverage(self) -> dict[str, tuple[int, int]]:
+        """The statements that have a rule, and all of them, counted by what decides them."""
+        return {
+            kind: (sum(bool(each.get("rules")) for each in mine), len(mine))
+            for kind in ("records", "words", "no")
+            if (mine := [each for each in self.statements if each["decidable"] == kind])
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        usual = {"rules": (), "reason": None, "releases": ()}
+        return {
+            "domain": self.domain,
+            "rules": [
+                {
+                    **{name: getattr(each, name) for name in ("id", "text", "place")},
+                    "kind": each.kind.value,
+                    "tools": sorted(each.tools),
+                    "releases": sorted(each.releases),
+                }
+                for each in self.rules
+            ],
+            "statements": [
+                {**each, **{name: each.get(name, none) for name, none in usual.items()}}
+                for each in self.statements
+            ],
+        }
+
+
+def rule_book(domain: str | Domain) -> RuleBook:
+    """Return the rules of a domain's policy."""
+    found = domain_named(domain)
+    folder = resources.files("maseval.benchmark.tau2.review.policy") / found.folder_name
+    place = folder / "statements.json"
+    text = place.read_text(encoding="utf-8") if place.is_file() else "[]"
+    return RuleBook(found.name, list(found.rules), json.loads(text))

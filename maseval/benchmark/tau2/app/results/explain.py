@@ -1,10 +1,11 @@
-"""The reasons for a verdict of tau2, and the diagnosis of every failure of a run.
+"""What the parts of the review find in one report: who failed and why, which rules were broken.
 
 A diagnosis is the cause of a failure, with the explanation where there is a verdict to explain.
 Reports, the viewer and ``maseval show`` get it by way of ``Tau2Support``.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -12,31 +13,39 @@ from typing import NamedTuple
 from maseval.app.results.explained import Section, VerdictExplanation, misfit, sections_of
 from maseval.app.results.finding import trial_numbered, trials_named
 from maseval.benchmark.tau2.app.results.results_file_run import ResultsFileRun
-from maseval.benchmark.tau2.app.results.reviewed import (
-    check_report,
-    check_soundness,
-    check_user_of_report,
-    errata_of_report,
-)
 from maseval.benchmark.tau2.app.results.sources import ReadReport, read_report
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.formats.message import render_call
+from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.benchmark.tau2.rescoring.findings import in_words
 from maseval.benchmark.tau2.results import Omitted
-from maseval.benchmark.tau2.review.causes import beside_policy, explain_with_cause
+from maseval.benchmark.tau2.results.reports import Tau2Report
+from maseval.benchmark.tau2.review.causes import (
+    beside_policy,
+    explain_with_cause,
+    user_findings,
+    user_not_read,
+)
+from maseval.benchmark.tau2.review.causes.users import LOOKED_FOR
+from maseval.benchmark.tau2.review.errata import Erratum, errata_for, sound_finding
 from maseval.benchmark.tau2.review.explain import Explanation, WrongField
 from maseval.benchmark.tau2.review.explain.explanation import CHECKS, END_STATE, format_value
 from maseval.benchmark.tau2.review.explain.scored_case import score_case, score_opened
+from maseval.benchmark.tau2.review.policy import check_case, not_checked
+from maseval.benchmark.tau2.review.timeline import Timeline, timeline
+from maseval.benchmark.tau2.scoring.case import open_case
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
-from maseval.core.exceptions import ConfigurationError
-from maseval.core.finding import Finding, Who
-from maseval.core.outcome import RecordedReport, Simulation, is_successful
-from maseval.core.recorded import entries, mapping
+from maseval.benchmark.tau2.world.replay import ReplayError
+from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.core.finding import LEFT_OUT, SOUND_FAIL, Finding, Who
+from maseval.core.outcome import RecordedReport, Simulation, is_successful, verdict_for
+from maseval.core.recorded import entries, mapping, number
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import doubt_in
 
+_SCRIPTED = "a script, which does not talk, played the agent: only rules about the state were asked"
 # The page shows the checks with the verdict, and the fields of the end state as a table.
 _SHOWN_ELSEWHERE = (CHECKS, END_STATE)
 
@@ -98,7 +107,7 @@ def explain_trial(
         ) from error
     explanation, cause = explain_with_cause(subject)
     report = recording.report(chosen)
-    policy, doubt = check_report(report), doubt_in(report)
+    policy, doubt = check_policy(found), doubt_in(report)
     if doubt is not None and doubt.is_misfit:
         cause, policy = cause and misfit(doubt.text), ()
     cause = cause and beside_policy(cause, policy)
@@ -187,18 +196,68 @@ def diagnose(report: Report) -> Diagnosis | None:
     return last[1]
 
 
-def find_all(report: Report) -> list[Finding]:
-    """Return who failed, which rules were broken, what the user did wrong, and what the task is."""
-    found, policy, sound = diagnose(report), check_report(report), check_soundness(report)
-    cause = None if found is None else beside_policy(found.cause, policy)
-    causes, errata = ([] if each is None else [each] for each in (cause, sound))
-    return [*causes, *policy, *check_user_of_report(report, cause), *errata]
-
-
 def explanation_of(report: Report) -> VerdictExplanation | None:
     """Return what explains the verdict on a failure, if there is one to explain."""
     found = diagnose(report)
     return None if found is None else found.explanation
+
+
+def find_all(report: Report) -> list[Finding]:
+    """Return who failed, which rules were broken, what the user did wrong, and what the task is."""
+    diagnosed, found = diagnose(report), read_report(report)
+    cause = None if diagnosed is None else diagnosed.cause
+    if isinstance(found, Omitted):
+        return [] if cause is None else [cause]
+    policy = check_policy(found)
+    cause = cause and beside_policy(cause, policy)
+    sound = _check_soundness(found)
+    causes, errata = ([] if each is None else [each] for each in (cause, sound))
+    return [*causes, *policy, *_check_user(found, cause), *errata]
+
+
+def check_policy(found: ReadReport) -> Sequence[Finding]:
+    """Return what the rules of its domain find in a simulation."""
+    domain = found.parsed.world
+    if not domain.rules:
+        return not_checked(f"the domain {domain.name} has no rules").findings
+    try:
+        return check_case(found.case, scripted=found.parsed.is_scripted).findings
+    except UnknownTaskError as error:
+        return not_checked(str(error)).findings
+
+
+def _check_soundness(found: ReadReport) -> Finding | None:
+    """Return how a known fault of the task changes what counts; None if it changes nothing."""
+    passed = verdict_for(found.parsed.kind, found.parsed.status).passed
+    try:
+        case, errata = found.case, errata_of_report(found)
+        sound = sound_finding(case, errata, _whole(found.simulation["reward_info"]))
+    # The task is unknown, no judge was asked, or messages were deleted.
+    except (UnknownTaskError, NoJudgeError, ReplayError):
+        return None
+    if sound is None or sound.kind == LEFT_OUT:
+        return sound
+    # A forged verdict counts otherwise than the conversation that the finding is about.
+    return sound if passed is (sound.kind == SOUND_FAIL) else None
+
+
+def _check_user(found: ReadReport, cause: Finding | None) -> Sequence[Finding]:
+    """Return the faults of the user of one simulation, if a model played it.
+
+    A failure whose ``cause`` is the user is a fault as well, unless it was found already.
+    """
+    parsed = found.parsed
+    if parsed.has_scripted_user:
+        return ()
+    if parsed.solo:
+        return [user_not_read("no user took part")]
+    try:
+        case = open_case(
+            found.simulation, parsed.world, parsed.judged_by, version=parsed.release.name
+        )
+    except UnknownTaskError as error:
+        return [user_not_read(str(error))]
+    return user_findings(case, cause)
 
 
 def _diagnose(report: Report) -> Diagnosis | None:
@@ -225,6 +284,19 @@ def _diagnose(report: Report) -> Diagnosis | None:
     return Diagnosis(cause, explained)
 
 
+def errata_of_report(found: ReadReport) -> tuple[Erratum, ...]:
+    """Return the known faults of the task of a report."""
+    parsed, task_id = found.parsed, str(found.simulation["task_id"])
+    return errata_for(parsed.world, task_id, parsed.release.name, parsed.judged_by)
+
+
+def _whole(verdict: RewardInfo | None) -> RewardInfo | None:
+    """Return a recorded verdict if it has what is needed of it; anybody may have written it."""
+    given = mapping(verdict)
+    is_whole = number(given.get("reward")) is not None and "reward_breakdown" in given
+    return verdict if is_whole else None
+
+
 def _cause_by_judge(found: ReadReport, error: NoJudgeError) -> Finding:
     """Return the cause where only the judge's part is left: by its replies, if it was asked."""
     replies = mapping(found.simulation, "reward_info").get("nl_assertions")
@@ -249,3 +321,41 @@ def _cause_of_unfinished(omitted: Omitted) -> Finding:
         who, kind = "infrastructure", "did not finish"
     text = f"{omitted.status}: {omitted.reason}"
     return Finding("cause", who, kind, "status of the run", text, "proven")
+
+
+def conduct_notes(folder: Recording) -> list[str]:
+    """Say so where a script, which does not talk, played the agent."""
+    first = next(iter(folder.reports()), None)
+    return [_SCRIPTED] if first is not None and Tau2Report(first).is_scripted else []
+
+
+def user_faults() -> str:
+    """Say which faults of simulated users are looked for."""
+    return LOOKED_FOR
+
+
+def timeline_of(report: Report) -> Timeline | None:
+    """Return the world after each message; None without a conversation."""
+    parsed = Tau2Report(report)
+    if not entries(parsed.simulation.raw.get("messages")):
+        return None
+    return timeline(
+        {**parsed.simulation.raw, "task_id": report["task_id"]},
+        parsed.world,
+        parsed.judged_by,
+        solo=parsed.solo,
+        version=parsed.release,
+    )
+
+
+def task_findings(folder: Recording) -> dict[tuple[str, str], list[tuple[str, str]]]:
+    """Return the known faults of the tasks of a run."""
+    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    with suppress(MASEvalError):  # the data is elsewhere, or the domain somebody else's
+        for key, one in sorted({one[:2]: one for one in folder.recorded}.items()):
+            parsed = Tau2Report(folder.report(one))
+            for each in errata_for(*key, parsed.release, parsed.judged_by):
+                words = f"{each.what} Known from: {', '.join(each.known)}."
+                name = f"{'remark' if each.is_remark else 'erratum'}: {each.kind}"
+                found.setdefault(key, []).append((name, words))
+    return found
