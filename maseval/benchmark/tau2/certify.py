@@ -163,18 +163,14 @@ class Certificate:
         if code := content["rules"].get("code"):
             lines.append(f"  {code}")
         for side in ("agent", "user"):
-            if policy := reasoning_of_side(content["setup"].get(side)):
+            options = mapping(content["setup"].get(side), "options")
+            if policy := text_or_none(options.get("reasoning_policy")):
                 lines.append(f"  reasoning sent back to the {side}'s model: {policy}")
         lines.append(f"  tasks of {content['rules']['scoring']}, {content['rules']['tasks']}")
         for reason, count in content["omitted"].items():
             lines.append(f"  {count} without a new verdict: {reason}")
         lines.append(f"  checksum sha256 {self.sha256}{', signed' if self.signature else ''}")
         return "\n".join(lines)
-
-
-def reasoning_of_side(side: object) -> str | None:
-    """Return the reasoning policy of a side of a run's setup, if it is not the usual one."""
-    return text_or_none(mapping(side, "options").get("reasoning_policy"))
 
 
 def digest(value: object) -> str:
@@ -234,6 +230,10 @@ def certify(
         on_item=see,
     )
     wrong = record_findings(found)  # first: it refuses a plan that is too large to be listed
+    omitted = found.problems
+    del omitted[FOREIGN_TASK]  # a finding of its own
+    if whole.malformed:
+        omitted[MALFORMED] = len(whole.malformed)
     judged = [each for each in found.simulations if each.reward is not None]
     compared = [each for each in judged if each.recorded is not None]
     return Certificate(
@@ -252,7 +252,7 @@ def certify(
             },
             "domains": {name: _basis(each) for name, each in sorted(found.domains.items())},
             "simulations_sha256": hashed.hexdigest(),
-            "omitted": _count_omitted(found),
+            "omitted": dict(sorted(omitted.items())),
             "numbers": {name: _numbers(found, name) for name in sorted(found.domains)},
             "agreement": {
                 "compared": len(compared),
@@ -283,14 +283,6 @@ def verify(
         for key in again.content
         if key != "source" and given[key] != found[key]
     ]
-
-
-def _count_omitted(found: RescoredRecord) -> dict[str, int]:
-    counted = found.problems
-    del counted[FOREIGN_TASK]  # a finding of its own
-    if found.record.malformed:
-        counted[MALFORMED] = len(found.record.malformed)
-    return dict(sorted(counted.items()))
 
 
 def _numbers(found: RescoredRecord, domain: str) -> dict[str, Any]:

@@ -283,7 +283,11 @@ def _item(
 ) -> RecordItem:
     if isinstance(each, RecordedSimulation):
         simulation = cast("Mapping[str, Any]", each.simulation)
-        world = domain or _domain_by_name(each.domain)
+        try:
+            world = domain or _require_domain(domain_named(each.domain) if each.domain else None)
+        except UnknownDomainError as error:
+            way_out = "if the simulations are of a variant of one of them, name it with --domain"
+            raise UnknownDomainError(f"{error}; {way_out}") from None
         return RecordItem(simulation, world, solo or each.solo, cast("Any", each.verdict))
     if "repeat_idx" in each:
         report = cast("Report", each)
@@ -338,15 +342,6 @@ def world_of(name: str, version: str | None, lenient: bool = False) -> Domain:
     """Return a domain of a release; it is the same object each time, with what is known of it."""
     domain = release_named(version).domain(name)
     return domain.lenient if lenient else domain
-
-
-def _domain_by_name(name: str | None) -> Domain:
-    try:
-        return _require_domain(None if name is None else domain_named(name))
-    except UnknownDomainError as error:
-        raise UnknownDomainError(
-            f"{error}; if the simulations are of a variant of one of them, name it with --domain"
-        ) from None
 
 
 def _require_domain(domain: Domain | None) -> Domain:
