@@ -33,7 +33,6 @@ from maseval.core.finding import read_findings
 from maseval.core.recorded import mapping
 from maseval.core.words import count_of, text_or_none, words_on_code
 from maseval.data.folder import forget_hashes
-from maseval.data.store import AnyPath
 from maseval.stats.trials import measure_name
 
 __all__ = ["Certificate", "CertificateError", "certify", "verify"]
@@ -163,18 +162,14 @@ class Certificate:
         if code := content["rules"].get("code"):
             lines.append(f"  {code}")
         for side in ("agent", "user"):
-            if policy := reasoning_of_side(content["setup"].get(side)):
+            options = mapping(content["setup"].get(side), "options")
+            if policy := text_or_none(options.get("reasoning_policy")):
                 lines.append(f"  reasoning sent back to the {side}'s model: {policy}")
         lines.append(f"  tasks of {content['rules']['scoring']}, {content['rules']['tasks']}")
         for reason, count in content["omitted"].items():
             lines.append(f"  {count} without a new verdict: {reason}")
         lines.append(f"  checksum sha256 {self.sha256}{', signed' if self.signature else ''}")
         return "\n".join(lines)
-
-
-def reasoning_of_side(side: object) -> str | None:
-    """Return the reasoning policy of a side of a run's setup, if it is not the usual one."""
-    return text_or_none(mapping(side, "options").get("reasoning_policy"))
 
 
 def digest(value: object) -> str:
@@ -187,7 +182,6 @@ def certify(
     *,
     domain: str | Domain | None = None,
     solo: bool = False,
-    data_dir: AnyPath | None = None,
     partial: bool = False,
     version: AnyVersion = None,
     judge: RememberingJudge | None = None,
@@ -200,14 +194,13 @@ def certify(
             reports from anywhere.
         domain: The domain, whatever the simulations call theirs.
         solo: The agent worked alone, where the simulations do not say so.
-        data_dir: A data folder other than the cache.
         partial: The tasks that a file lists are all there should be; otherwise every task of their
             split is, and those that are not listed have no verdict.
         version: The release by whose tasks and rules it is judged; without it v0.2.0, or the
             release that reports were run by.
         judge: The judge of natural-language assertions; without one, a source with rewards that
             depend on them cannot be certified.
-        engine: Where a large file is scored; without one, or with a ``data_dir``, in this process.
+        engine: Where a large file is scored; without one, in this process.
     """
     whole = (
         source
@@ -228,12 +221,15 @@ def certify(
     found = rescore_record(
         whole,
         whole_split=planned and not partial,
-        data_dir=data_dir,
         judge=judge,
         engine=engine,
         on_item=see,
     )
     wrong = record_findings(found)  # first: it refuses a plan that is too large to be listed
+    omitted = found.problems
+    del omitted[FOREIGN_TASK]  # a finding of its own
+    if whole.malformed:
+        omitted[MALFORMED] = len(whole.malformed)
     judged = [each for each in found.simulations if each.reward is not None]
     compared = [each for each in judged if each.recorded is not None]
     return Certificate(
@@ -252,7 +248,7 @@ def certify(
             },
             "domains": {name: _basis(each) for name, each in sorted(found.domains.items())},
             "simulations_sha256": hashed.hexdigest(),
-            "omitted": _count_omitted(found),
+            "omitted": dict(sorted(omitted.items())),
             "numbers": {name: _numbers(found, name) for name in sorted(found.domains)},
             "agreement": {
                 "compared": len(compared),
@@ -283,14 +279,6 @@ def verify(
         for key in again.content
         if key != "source" and given[key] != found[key]
     ]
-
-
-def _count_omitted(found: RescoredRecord) -> dict[str, int]:
-    counted = found.problems
-    del counted[FOREIGN_TASK]  # a finding of its own
-    if found.record.malformed:
-        counted[MALFORMED] = len(found.record.malformed)
-    return dict(sorted(counted.items()))
 
 
 def _numbers(found: RescoredRecord, domain: str) -> dict[str, Any]:

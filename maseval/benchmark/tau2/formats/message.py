@@ -447,17 +447,15 @@ def without_thought(message: Tau2Message) -> Tau2Message:
 
 def messages_seen_by(messages: Iterable[Tau2Message], side: Requestor) -> list[Tau2Message]:
     """Return the part of a history that one side has seen."""
-    return [
-        message if message["role"] == side else without_thought(message)
-        for message in messages
-        if _is_seen_by(message, side)
-    ]
-
-
-def _is_seen_by(message: Tau2Message, side: Requestor) -> bool:
-    if message["role"] == "tool":
-        return message.get("requestor", "assistant") == side
-    return message["role"] == side or not is_tool_call(message)
+    seen = []
+    for message in messages:
+        if message["role"] == "tool":
+            is_seen = message.get("requestor", "assistant") == side
+        else:
+            is_seen = message["role"] == side or not is_tool_call(message)
+        if is_seen:
+            seen.append(message if message["role"] == side else without_thought(message))
+    return seen
 
 
 _LONGEST_ARGUMENT, _LONGEST_CALL = 160, 300

@@ -90,13 +90,14 @@ def export_results(
             export.add(report)
         with atomic_file(target) as file:
             export.write(file, dict(info or {}))
-    return ExportSummary(
-        target,
-        export.domain.name,
-        export.written,
-        export.omitted,
-        _list_omitted(target, export.omitted),
-    )
+    listed = target.with_name(f"{target.stem}.omitted.json")
+    if export.omitted:
+        entries = [each._asdict() for each in export.omitted]
+        write_json(listed, {"results": target.name, "omitted": entries})
+    else:
+        listed.unlink(missing_ok=True)  # of an earlier export that this one replaces
+    about = export.domain.name, export.written, export.omitted
+    return ExportSummary(target, *about, listed if export.omitted else None)
 
 
 class _Export:
@@ -209,16 +210,6 @@ class _Export:
                 'export each by itself, such as [r for r in reports if r["task"]["metadata"]'
                 f'["domain"] == "{name}"]'
             )
-
-
-def _list_omitted(target: Path, omitted: list[Omitted]) -> Path | None:
-    path = target.with_name(f"{target.stem}.omitted.json")
-    if not omitted:
-        path.unlink(missing_ok=True)  # of an earlier export that this one replaces
-        return None
-    entries = [each._asdict() for each in omitted]
-    write_json(path, {"results": target.name, "omitted": entries})
-    return path
 
 
 def run_info(

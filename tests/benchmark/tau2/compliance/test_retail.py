@@ -33,10 +33,7 @@ BROKEN_BY_GOLD = {
         ("105", "retail.payment.balance", False),
         ("107", "retail.items.option", True),
     },
-    "1.0.1": {
-        ("64", "retail.exchange.status", False),
-        ("105", "retail.payment.balance", False),
-    },
+    "1.0.1": {("64", "retail.exchange.status", False), ("105", "retail.payment.balance", False)},
     "verified": {
         ("18", "retail.items.available", False),
         ("64", "retail.exchange.status", False),
@@ -157,16 +154,8 @@ ASK = " Are these all items you want to exchange? Do you confirm?"
         ("The price difference of $22.55 goes to your Visa ending in 7312.", YES, set()),
         ("You pay $22.55 more with your credit card.", YES, set()),
         ("It costs $219.88 instead of $197.33; your card pays the difference.", YES, set()),
-        (
-            "You will be charged $219.88, on your credit card.",
-            YES,
-            {"retail.amount.told"},
-        ),
-        (
-            "You receive a refund of $22.55 on your credit card.",
-            YES,
-            {"retail.amount.told"},
-        ),
+        ("You will be charged $219.88, on your credit card.", YES, {"retail.amount.told"}),
+        ("You receive a refund of $22.55 on your credit card.", YES, {"retail.amount.told"}),
         (
             "The difference of $22.55 goes to your PayPal account.",
             YES,
@@ -204,11 +193,7 @@ def test_a_wish_for_a_payment_that_is_not_to_be_had_is_left_open(
             "Yes, I no longer need it.",
             {"retail.cancel.reason_said"},
         ),
-        (
-            "Shall I cancel the camera's order?",
-            "Yes, it was a mistake.",
-            {"retail.details.order"},
-        ),
+        ("Shall I cancel the camera's order?", "Yes, it was a mistake.", {"retail.details.order"}),
     ],
 )
 def test_reasons_of_a_cancellation(
