@@ -13,7 +13,7 @@ from maseval.benchmark.macs.benchmark import MACSBenchmark
 from maseval.benchmark.macs.data.files import AgentConfig, AgentSpec
 from maseval.benchmark.macs.data_loader import load_agent_config
 from maseval.benchmark.macs.environment import MACSEnvironment, MACSGenericTool
-from maseval.benchmark.macs.judging import fill_template
+from maseval.benchmark.macs.evaluator import fill_template
 from maseval.benchmark.macs.trajectories import TrajectoryLog
 from maseval.core.agent import AgentAdapter
 from maseval.core.exceptions import AgentError, ConfigurationError

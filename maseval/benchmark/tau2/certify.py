@@ -33,7 +33,6 @@ from maseval.core.finding import read_findings
 from maseval.core.recorded import mapping
 from maseval.core.words import count_of, text_or_none, words_on_code
 from maseval.data.folder import forget_hashes
-from maseval.data.store import AnyPath
 from maseval.stats.trials import measure_name
 
 __all__ = ["Certificate", "CertificateError", "certify", "verify"]
@@ -183,7 +182,6 @@ def certify(
     *,
     domain: str | Domain | None = None,
     solo: bool = False,
-    data_dir: AnyPath | None = None,
     partial: bool = False,
     version: AnyVersion = None,
     judge: RememberingJudge | None = None,
@@ -196,14 +194,13 @@ def certify(
             reports from anywhere.
         domain: The domain, whatever the simulations call theirs.
         solo: The agent worked alone, where the simulations do not say so.
-        data_dir: A data folder other than the cache.
         partial: The tasks that a file lists are all there should be; otherwise every task of their
             split is, and those that are not listed have no verdict.
         version: The release by whose tasks and rules it is judged; without it v0.2.0, or the
             release that reports were run by.
         judge: The judge of natural-language assertions; without one, a source with rewards that
             depend on them cannot be certified.
-        engine: Where a large file is scored; without one, or with a ``data_dir``, in this process.
+        engine: Where a large file is scored; without one, in this process.
     """
     whole = (
         source
@@ -224,7 +221,6 @@ def certify(
     found = rescore_record(
         whole,
         whole_split=planned and not partial,
-        data_dir=data_dir,
         judge=judge,
         engine=engine,
         on_item=see,

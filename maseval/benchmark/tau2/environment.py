@@ -128,7 +128,6 @@ class Tau2Environment(Environment):
 
     @property
     def domain(self) -> str:
-        """The domain's name."""
         return self.world.domain.name
 
     @property

@@ -15,7 +15,7 @@ from maseval.benchmark.macs.benchmark import MACSBenchmark
 from maseval.benchmark.macs.data.files import COMMIT
 from maseval.benchmark.macs.data_loader import configure_model_ids, load_tasks
 from maseval.benchmark.macs.default_benchmark import DefaultMACSBenchmark
-from maseval.benchmark.macs.judging import JUDGE_PARAMS, MAX_TRY, SIDES, load_templates
+from maseval.benchmark.macs.evaluator import JUDGE_PARAMS, MAX_TRY, SIDES, load_templates
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.task import Task
 

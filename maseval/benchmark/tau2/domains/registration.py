@@ -142,7 +142,6 @@ class DomainRegistry:
             )
 
     def find(self, name: str) -> "Domain":
-        """The domain of that name."""
         if self._find(name) is None:
             self._ask_packages()
         found = self._find(name) or self.find_elsewhere(name)

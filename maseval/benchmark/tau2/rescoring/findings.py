@@ -99,7 +99,7 @@ def other_setting(found: RescoredRecord) -> Iterator[Finding]:
     if whole.domain_name not in (None, domain.name):
         text = f"the file calls its domain {whole.domain_name!r}; it was judged as {domain.name}"
         yield record_finding("foreign domain", text)
-    if whole.policy and whole.policy not in policies(domain, found.data_dir):
+    if whole.policy and whole.policy not in policies(domain):
         yield record_finding("other policy", f"the file's policy is not that of {domain.name}")
 
 

@@ -28,12 +28,21 @@ GUIDELINES = {file.name for file in MANIFEST.below("user_simulator")}
 
 
 @pytest.fixture
-def cache(tmp_path, monkeypatch, tau2_data):
-    """An empty cache whose only source is a folder that has everything."""
-    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("MASEVAL_TAU2_DATA", str(tau2_data))
-    monkeypatch.setenv("MASEVAL_OFFLINE", "1")
-    return tmp_path / "cache" / "tau2" / "v0.2.0"
+def empty_cache(tmp_path, monkeypatch):
+    """An empty cache whose only source is a folder."""
+
+    def fed_by(folder, version):
+        monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
+        monkeypatch.setenv("MASEVAL_TAU2_DATA", str(folder))
+        monkeypatch.setenv("MASEVAL_OFFLINE", "1")
+        return tmp_path / "cache" / "tau2" / version
+
+    return fed_by
+
+
+@pytest.fixture
+def cache(empty_cache, tau2_data):
+    return empty_cache(tau2_data, "v0.2.0")
 
 
 @pytest.fixture
@@ -204,12 +213,8 @@ def newer_data(tmp_path_factory, tau2_data, shared_data, contract_dir):
 
 
 @pytest.fixture
-def newer_cache(tmp_path, monkeypatch, newer_data):
-    """An empty cache whose only source has all files of v1.0.1."""
-    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("MASEVAL_TAU2_DATA", str(newer_data))
-    monkeypatch.setenv("MASEVAL_OFFLINE", "1")
-    return tmp_path / "cache" / "tau2" / "v1.0.1"
+def newer_cache(empty_cache, newer_data):
+    return empty_cache(newer_data, "v1.0.1")
 
 
 def newer_files_in(folder):

@@ -9,7 +9,7 @@ from maseval.benchmark.tau2.domains.releases import RELEASES
 from maseval.benchmark.tau2.domains.telecom import TELECOM
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.texts.loading import load_texts
-from maseval.benchmark.tau2.texts.original import OriginalWording, request_body
+from maseval.benchmark.tau2.texts.original import OriginalWording
 from maseval.benchmark.tau2.texts.texts import TextsError
 from maseval.core.seeding import DefaultSeedGenerator
 from maseval.core.tool import tool_definition
@@ -59,18 +59,6 @@ def test_only_the_first_version_disables_the_thinking_of_claude(original):
 def test_a_domain_that_the_original_does_not_have_describes_its_own_tools(original):
     mine = {"type": "function", "function": {"name": "mine", "description": "Mine."}}
     assert original.tools([mine], "allotment") == [mine]
-
-
-def test_a_request_has_its_keys_in_the_originals_order():
-    params = {"temperature": 0.0, "thinking": {"type": "disabled"}}
-    body = request_body("m", [], params, seed=7)
-    assert list(body.items()) == [
-        *[("model", "m"), ("messages", []), ("tools", None), ("tool_choice", None)],
-        *[("temperature", 0.0), ("seed", 7), ("num_retries", 3)],
-        ("thinking", {"type": "disabled"}),
-    ]
-    given = request_body("m", [], {"seed": 1, "num_retries": 0, "top_p": 1}, seed=7)
-    assert list(given.items())[4:] == [("seed", 7), ("num_retries", 0), ("top_p", 1)]
 
 
 def test_a_user_may_have_only_some_of_the_tools(original):
