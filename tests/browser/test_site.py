@@ -175,13 +175,3 @@ def test_all_comparable_runs_of_a_site_are_compared_as_the_server_compares_them(
     assert read(page) == live
     page = visit(site).open(f"compare.html?{query}&run=strange")
     expect(page.get_by_text("or together: careful, hurried, sure")).to_be_visible()
-
-
-def test_a_large_run_of_a_site_draws_its_trials_when_asked(visit, tmp_path, monkeypatch):
-    monkeypatch.setattr("maseval.view.viewed._MANY_MARKS", 1)
-    written_run(tmp_path / "runs" / "one", [simulated("0", 0), simulated("1", 0, reward=0.0)])
-    page = visit(export_site(tmp_path / "site", tmp_path / "runs").folder).open("run.html?run=one")
-    marks = page.locator(".plots [data-simulation]")
-    expect(marks).to_have_count(0)
-    page.get_by_role("button", name="Draw the trials of each task").click()
-    expect(marks).to_have_count(2)

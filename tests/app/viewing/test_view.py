@@ -99,7 +99,7 @@ def test_plots_are_in_the_order_of_the_plan_whatever_ended_first(played, tmp_pat
 
     first, second = (Library(root, BenchmarkReader()).run("run") for root in (played, tmp_path))
 
-    assert first.plots() == second.plots()
+    assert first.results()["plots"] == second.results()["plots"]
 
 
 def test_how_far_a_results_file_is_judged_is_told_while_it_is_opened(played, monkeypatch):
