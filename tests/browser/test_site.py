@@ -50,7 +50,6 @@ def test_the_list_leads_to_a_run_and_its_simulations(visit, site):
     panel.get_by_text("Step through the conversation").click()
     expect(panel.locator(".travel-bar output")).to_contain_text("Message")
     expect(panel.get_by_text("Branch from here")).to_have_count(0)
-    expect(panel.get_by_role("button", name="Search records")).to_have_count(0)
     panel.get_by_role("button", name="Message before").click()
     expect(page).to_have_url(re.compile(r"run\.html\?run=hurried#library/.*/m\d+$"))
     address = page.url
