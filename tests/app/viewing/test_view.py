@@ -216,7 +216,7 @@ def test_a_simulation_whose_task_does_not_fit_its_conversation_says_so(ask, doub
     assert f"the file calls it task {task['id']}" in shown["doubt"]
     assert shown["explanation"]["label"]["name"] == "unclear: task does not fit"
     assert "doubt" not in fits and "fit" not in fits["explanation"]["label"]["name"]
-    assert ask("run/timeline", run=f"{doubtful}?remap-tasks", **query)["timeline"]
+    assert fits["timeline"]
 
 
 def test_the_report_of_a_doubtful_file_begins_with_the_doubt(played, doubtful, tmp_path):
