@@ -3,7 +3,7 @@
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -49,37 +49,26 @@ def view(
             raise ConfigurationError(
                 "--edit needs a server, and --export starts none; leave out one of them"
             )
-        return write_site(export, folder)
+        return _write_site(export, folder)
     server, address, root = commands.view(folder, host=host, port=port, edit=edit)
-    serve(server, address, root, browser=browser)
-
-
-def write_site(target: Path, folder: Path | None) -> None:
-    """Write a site, and say what is in it and where it begins."""
-    with ended_by_signals(), telling() as show:
-        site = commands.export_site(target, folder, on_progress=show)
-    print_unreadable(f"{name}: {why}" for name, why in site.unreadable.items())
-    console = stdout()
-    console.print(
-        f"Wrote {count_of(site.runs, 'run')} with {count_of(site.simulations, 'simulation')} "
-        f"({site.bytes / 1e6:.1f} MB); open [bold]{inert(str(site.folder / 'index.html'))}[/]",
-        soft_wrap=True,
-    )
-
-
-def serve(server: Any, address: str, root: Path, *, browser: bool) -> None:
-    """Serve until Ctrl-C."""
     with ended_by_signals(), suppress(KeyboardInterrupt), server:
-        console = stdout()
-        console.print(
-            f"Viewing {inert(str(root))} at [bold]{inert(address)}[/]; Ctrl-C ends it.",
-            soft_wrap=True,
-        )
+        _say(f"Viewing {inert(str(root))} at [bold]{inert(address)}[/]; Ctrl-C ends it.")
         if browser:
             import webbrowser
 
             webbrowser.open(address)
         server.wait()
+
+
+def _write_site(target: Path, folder: Path | None) -> None:
+    """Write a site, and say what is in it and where it begins."""
+    with ended_by_signals(), telling() as show:
+        site = commands.export_site(target, folder, on_progress=show)
+    print_unreadable(f"{name}: {why}" for name, why in site.unreadable.items())
+    _say(
+        f"Wrote {count_of(site.runs, 'run')} with {count_of(site.simulations, 'simulation')} "
+        f"({site.bytes / 1e6:.1f} MB); open [bold]{inert(str(site.folder / 'index.html'))}[/]"
+    )
 
 
 _COLOURS = {"played": "dim", "recorded": "green", "missed": "red", "refused": "yellow"}
@@ -125,33 +114,11 @@ def replay_server(
         port=port,
         on_request=_report_request,
     )
-    _serve(server)
-    if server.misses:
-        raise typer.Exit(FAILED)
-
-
-def _say(words: str) -> None:
-    stdout().print(words, soft_wrap=True)
-
-
-def _say_address(url: str) -> None:
-    _say(f"Serving at [bold]{inert(url)}[/] (Ctrl-C ends it)")
-    _say(f"OPENAI_BASE_URL={inert(url)} OPENAI_API_KEY=no-key-needed")
-
-
-def _report_request(served: "Served") -> None:
-    """Print a request that got no answer."""
-    if served.words:
-        asked = f"{inert(served.model)}, {count_of(served.messages, 'message')}"
-        _say(f"[{_COLOURS[served.outcome]}]{served.outcome}[/] {asked}: {inert(served.words)}")
-
-
-def _serve(server: "ReplayServer") -> None:
-    """Serve until Ctrl-C or SIGTERM, and sum up."""
     with ended_by_signals():
         try:
             with suppress(KeyboardInterrupt):
-                _say_address(server.url)
+                _say(f"Serving at [bold]{inert(server.url)}[/] (Ctrl-C ends it)")
+                _say(f"OPENAI_BASE_URL={inert(server.url)} OPENAI_API_KEY=no-key-needed")
                 server.serve()
         finally:
             _close(server)
@@ -160,6 +127,19 @@ def _serve(server: "ReplayServer") -> None:
         f"{server.played} played, {server.recorded} recorded, "
         f"[{colour}]{server.misses} missed[/], {len(server.unused)} never asked for"
     )
+    if server.misses:
+        raise typer.Exit(FAILED)
+
+
+def _say(words: str) -> None:
+    stdout().print(words, soft_wrap=True)
+
+
+def _report_request(served: "Served") -> None:
+    """Print a request that got no answer."""
+    if served.words:
+        asked = f"{inert(served.model)}, {count_of(served.messages, 'message')}"
+        _say(f"[{_COLOURS[served.outcome]}]{served.outcome}[/] {asked}: {inert(served.words)}")
 
 
 def _close(server: "ReplayServer") -> None:

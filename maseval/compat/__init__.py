@@ -26,7 +26,7 @@ FORMER_MODULES = {
     "maseval.core.utils": None,  # a package that held only the next two
     "maseval.core.utils.system_info": "maseval.core.system_info",
     "maseval.core.utils.message_utils": "maseval.compat.message_utils",
-    "maseval.interface.agents.smolagents_optional": "maseval.interface.agents.smolagents_tools",
+    "maseval.interface.agents.smolagents_optional": "maseval.interface.agents.smolagents",
     "maseval.interface.logging": "maseval.interface.trackers",
     "maseval.benchmark.macs.macs": "maseval.benchmark.macs",
     "maseval.benchmark.tau2.tau2": "maseval.compat.tau2",

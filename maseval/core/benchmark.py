@@ -194,7 +194,12 @@ class Benchmark(ABC):
     ) -> Any:
         """Let agents and user take turns, at most ``max_invocations`` times."""
         if user is None:
-            self._warn_of_idle_turns()
+            if self.max_invocations > 1:
+                warnings.warn(
+                    f"max_invocations={self.max_invocations} > 1 but no user simulator provided; "
+                    "agents are invoked once",
+                    stacklevel=2,
+                )
             return settle(self.run_agents(agents, task, environment, task.query))
         query, answer = settle(user.get_initial_query()), None
         for _ in range(self.max_invocations):
@@ -218,14 +223,6 @@ class Benchmark(ABC):
             settle(evaluator(settle(evaluator.filter_traces(traces)), final_answer))
             for evaluator in evaluators
         ]
-
-    def _warn_of_idle_turns(self) -> None:
-        if self.max_invocations > 1:
-            warnings.warn(
-                f"max_invocations={self.max_invocations} > 1 but no user simulator provided; "
-                "agents are invoked once",
-                stacklevel=3,
-            )
 
     # Running.
 
@@ -299,11 +296,13 @@ class Benchmark(ABC):
         return self._default_agent_data if agent_data is None else agent_data
 
     def _setting(self, shared: ComponentRegistry | None = None) -> RunSetting:
+        config, subset = self.benchmark_level_config, self.tasks.subset
         return RunSetting(
             benchmark=self,
             run_id=uuid4().hex,
             seeds=self._seed_generator,
-            config=self._config_of_run(),
+            # Results of chosen tasks say so.
+            config=config if subset is None else {**config, SUBSET: subset.to_dict()},
             totals=self._totals,
             shared=shared,
             prices=self._prices,
@@ -312,12 +311,6 @@ class Benchmark(ABC):
             stopping=lambda: self._stopping,
             conversations=self._conversations,
         )
-
-    def _config_of_run(self) -> JsonObject:
-        """Return the configuration that reports share; that of chosen tasks says so."""
-        subset = self.tasks.subset
-        mark = {} if subset is None else {SUBSET: subset.to_dict()}
-        return {**self.benchmark_level_config, **mark} if mark else self.benchmark_level_config
 
     # For engines whose workers are other processes.
 

@@ -170,7 +170,10 @@ class _Call(Generic[T]):
         try:
             answer = self._request(CallAttempt(self._attempts, self._since - self._idle_since))
         except BaseException as error:
-            self._throttle.leave(slot, error, rest=self._asked_to_wait(error))
+            asked = error.retry_after if isinstance(error, ProviderError) else None
+            # Only if this call is going to wait for what the provider asks for.
+            rest = asked if asked and self._obstacle_to(asked) is None else 0.0
+            self._throttle.leave(slot, error, rest=rest)
             self._rested = slot.rest
             if isinstance(error, ProviderError):
                 return error
@@ -178,11 +181,6 @@ class _Call(Generic[T]):
         self._throttle.leave(slot)
         self._throttle.note_answer_of(self._model_id)
         return answer
-
-    def _asked_to_wait(self, error: BaseException) -> float:
-        """Return the seconds that the provider asks for, if this call is going to wait for them."""
-        asked = error.retry_after if isinstance(error, ProviderError) else None
-        return asked if asked and self._obstacle_to(asked) is None else 0.0
 
     def _back_off(self, error: ProviderError) -> None:
         """Wait until the next attempt is due; raises the error if there is none."""

@@ -74,10 +74,12 @@ class Said(NamedTuple):
 
 
 class Conversations:
-    """The conversations of a run that are going on; may be asked from any thread."""
+    """The conversations of a run that are going on; may be asked from any thread.
+
+    Each step below is one operation of a dict, which needs no lock.
+    """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._here: dict[RepetitionKey, ComponentRegistry] = {}
         self._elsewhere: dict[RepetitionKey, Said] = {}
 
@@ -88,36 +90,30 @@ class Conversations:
     @contextmanager
     def open(self, key: RepetitionKey, registry: ComponentRegistry) -> Iterator[None]:
         """While the context is open, the repetition runs in this process."""
-        with self._lock:
-            self._here[key] = registry
+        self._here[key] = registry
         try:
             yield
         finally:
-            with self._lock:
-                # A repetition that ran out of time may outlive the beginning of its next attempt.
-                if self._here.get(key) is registry:
-                    del self._here[key]
+            # A repetition that ran out of time may outlive the beginning of its next attempt.
+            if self._here.get(key) is registry:
+                self._here.pop(key, None)
 
     def note(self, key: RepetitionKey, said: Said) -> None:
         """Remember what was said last in a repetition that runs in another process."""
-        with self._lock:
-            self._elsewhere[key] = said
+        self._elsewhere[key] = said
 
     def forget(self, key: RepetitionKey) -> None:
         """A repetition in another process is over."""
-        with self._lock:
-            self._elsewhere.pop(key, None)
+        self._elsewhere.pop(key, None)
 
     def last(self, key: RepetitionKey) -> Said | None:
         """Return the last message of a repetition; None if unknown."""
-        with self._lock:
-            registry, noted = self._here.get(key), self._elsewhere.get(key)
-        return noted if registry is None else last_said(registry)
+        registry = self._here.get(key)
+        return self._elsewhere.get(key) if registry is None else last_said(registry)
 
     def messages(self, key: RepetitionKey) -> Sequence[Mapping[str, object]]:
         """Return the messages of the first agent of a repetition in this process."""
-        with self._lock:
-            registry = self._here.get(key)
+        registry = self._here.get(key)
         for agent in [] if registry is None else registry.components_in("agents"):
             try:
                 return list(_messages_of(agent) or ())
@@ -148,15 +144,11 @@ def _last_of(participant: object) -> tuple[str, Said] | None:
         if not messages:
             return None
         last: Message = messages[-1]
-        said = Said(last["role"], _text_or_calls(last), len(messages))
-        return last.get("timestamp") or "", said
+        calls = [call["function"] for call in last.get("tool_calls") or ()]
+        text = text_of(last) or ", ".join(f"{each['name']}({each['arguments']})" for each in calls)
+        return last.get("timestamp") or "", Said(last["role"], text, len(messages))
     except Exception:  # a framework's memory, read while the framework writes to it
         return None
-
-
-def _text_or_calls(message: Message) -> str:
-    calls = [call["function"] for call in message.get("tool_calls") or ()]
-    return text_of(message) or ", ".join(f"{each['name']}({each['arguments']})" for each in calls)
 
 
 _CALLBACKS = "callbacks"

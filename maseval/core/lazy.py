@@ -28,9 +28,9 @@ def attach(package: str, file: str) -> list[str]:
         file: The package's ``__file__``.
     """
     homes = _homes(os.path.join(os.path.dirname(file), "__init__.pyi"))
-    names: dict[str, object] = {name: _Name(name, *homes[name]) for name in homes}
-    lazy_class = type("LazyPackage", (ModuleType,), {**names, "__dir__": _listing(list(homes))})
-    sys.modules[package].__class__ = lazy_class
+    members: dict[str, object] = {name: _Name(name, *homes[name]) for name in homes}
+    members["__dir__"] = lambda package: sorted({*vars(package), *homes})
+    sys.modules[package].__class__ = type("LazyPackage", (ModuleType,), members)
     return list(homes)
 
 
@@ -58,13 +58,6 @@ class _Name:
 
     def __delete__(self, package: ModuleType) -> None:
         vars(package).pop(self._name, None)
-
-
-def _listing(names: list[str]) -> object:
-    def list_names(package: ModuleType) -> list[str]:
-        return sorted({*vars(package), *names})
-
-    return list_names
 
 
 def _homes(stub: str) -> dict[str, tuple[str, str]]:

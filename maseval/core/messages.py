@@ -8,7 +8,7 @@ from typing import Required, TypedDict, cast, overload
 from uuid import uuid4
 
 from maseval.core.storage import strict_json
-from maseval.core.tracing import now
+from maseval.core.tracing import JsonObject, now
 from maseval.core.words import count_of
 
 Content = str | list[dict[str, object]]
@@ -70,17 +70,6 @@ class ChatUsage(TypedDict, total=False):
     reasoning_tokens: int
     audio_tokens: int
     cost: float
-
-
-class ToolInvocation(TypedDict):
-    """One call that a tool has answered."""
-
-    id: str
-    inputs: object
-    outputs: object
-    status: object
-    timestamp: str
-    meta: object
 
 
 class MessageForm(StrEnum):
@@ -288,8 +277,8 @@ class MessageHistory(Sequence[Message]):
 class ToolInvocationHistory:
     """The calls one tool has answered, in ``logs``, oldest first."""
 
-    def __init__(self, records: list[ToolInvocation] | None = None) -> None:
-        self.logs: list[ToolInvocation] = [] if records is None else records
+    def __init__(self, records: list[JsonObject] | None = None) -> None:
+        self.logs: list[JsonObject] = [] if records is None else records
 
     def __len__(self) -> int:
         return len(self.logs)
@@ -314,6 +303,6 @@ class ToolInvocationHistory:
             }
         )
 
-    def to_list(self) -> list[ToolInvocation]:
+    def to_list(self) -> list[JsonObject]:
         """Return the records themselves, not a copy."""
         return self.logs

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import count
-from typing import Protocol, TypeGuard, TypeVar
+from typing import Any, TypeVar
 
 from maseval.core.agent import AgentAdapter
 from maseval.core.answer_cache import AnswerCache
@@ -190,10 +190,9 @@ class ComponentRegistry:
     def collect_configs(self) -> JsonObject:
         """Return the configuration of each component, and of the machine under ``benchmark``."""
         everything = self._everything(_gathers_config).items()
+        known: dict[Key, Any] = {key: one for key, one in everything if _gathers_config(one)}
         configs = _collect(
-            "config",
-            {key: one for key, one in everything if _gathers_config(one)},
-            lambda one, key: {"name": key[1], **one.gather_config()},
+            "config", known, lambda one, key: {"name": key[1], **one.gather_config()}
         )
         return {**configs, "benchmark": self._benchmark_config}
 
@@ -242,7 +241,17 @@ def _collect(
     components: Mapping[Key, ComponentT],
     ask: Callable[[ComponentT, Key], Mapping[str, object]],
 ) -> JsonObject:
-    collected = _empty(len(components))
+    collected: JsonObject = {
+        "metadata": {
+            "timestamp": now(),
+            "thread_id": threading.get_ident(),
+            "total_components": len(components),
+        },
+        **{name: {} for name in ("agents", "models", "tools", "simulators", "callbacks")},
+        "environment": None,
+        "user": None,
+        "other": {},
+    }
     for (category, name), component in components.items():
         try:
             told = ask(component, (category, name))
@@ -261,13 +270,8 @@ def _free_key(category: str, component: object, taken: Mapping[Key, object]) -> 
     return next((category, name) for name in names if (category, name) not in taken)
 
 
-class _Configurable(Protocol):
-    """A component with a configuration; a callback need not derive from ``ConfigurableMixin``."""
-
-    def gather_config(self) -> JsonObject: ...
-
-
-def _gathers_config(component: object) -> TypeGuard[_Configurable]:
+def _gathers_config(component: object) -> bool:
+    """Return whether it has a configuration; a callback need not derive from the mixin."""
     # Asking for an instance of a protocol takes longer than gathering most configurations.
     return callable(getattr(component, "gather_config", None))
 
@@ -281,17 +285,3 @@ def _gathers_traces(component: object) -> bool:
 def _add(totals: dict[str, Usage], noted: Mapping[str, Usage]) -> None:
     for key, usage in noted.items():
         totals[key] = totals[key] + usage if key in totals else usage
-
-
-def _empty(components: int) -> JsonObject:
-    return {
-        "metadata": {
-            "timestamp": now(),
-            "thread_id": threading.get_ident(),
-            "total_components": components,
-        },
-        **{name: {} for name in ("agents", "models", "tools", "simulators", "callbacks")},
-        "environment": None,
-        "user": None,
-        "other": {},
-    }

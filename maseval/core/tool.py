@@ -10,21 +10,13 @@ import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import FunctionType
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from maseval.core.exceptions import ConfigurationError
 
 # Weak keys: a tool is often a closure over one environment, which must not outlive its repetition.
 _described: WeakKeyDictionary[FunctionType, dict[str, Any]] = WeakKeyDictionary()
-
-
-@runtime_checkable
-class SelfDescribed(Protocol):
-    """A tool that knows its own schema, which its signature does not tell."""
-
-    @property
-    def definition(self) -> dict[str, Any]: ...
 
 
 def tool_definition(fn: Callable[..., object], *, name: str | None = None) -> dict[str, Any]:
@@ -36,8 +28,8 @@ def tool_definition(fn: Callable[..., object], *, name: str | None = None) -> di
     returned dictionary.
     """
     function = getattr(fn, "__func__", fn)
-    if isinstance(fn, SelfDescribed):
-        described = copy.deepcopy(fn.definition["function"])
+    if (own := getattr(fn, "definition", None)) is not None:
+        described = copy.deepcopy(own["function"])
     elif isinstance(function, FunctionType):
         if function not in _described:
             _described[function] = _describe(function)

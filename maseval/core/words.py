@@ -72,3 +72,9 @@ def excerpt(text: object, length: int = _EXCERPT) -> str:
     start = str(text)[: 4 * length]
     line = visible(" ".join(start.split()))
     return line if len(line) <= length else f"{line[:length]} …"
+
+
+def as_file_name(text: str) -> str:
+    """Return a name without what a file system or a shell could take for something else."""
+    kept = "".join(char if char.isascii() and char.isalnum() else "-" for char in text)
+    return kept.strip("-")[:60] or "model"

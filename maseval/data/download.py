@@ -19,7 +19,6 @@ from maseval.data.files import MEMBER_LIMIT, DataError, SourceError
 
 if TYPE_CHECKING:  # they take long to load, and most commands download nothing
     from http.client import HTTPResponse
-    from urllib.error import HTTPError
 
 
 class FetchProgress:
@@ -29,15 +28,12 @@ class FetchProgress:
         self.verbose = verbose
         self.benchmark = benchmark
 
-    def note(self, text: str) -> None:
-        self._line(1, text)
-
-    def detail(self, text: str) -> None:
-        self._line(2, text)
-
-    def _line(self, level: int, text: str) -> None:
+    def note(self, text: str, level: int = 1) -> None:
         if self.verbose >= level:
             print(f"{self.benchmark} data: {text}", file=sys.stderr, flush=True)
+
+    def detail(self, text: str) -> None:
+        self.note(text, 2)
 
 
 _BUSY = (429, 500, 502, 503, 504)
@@ -101,17 +97,13 @@ def _answer(url: str, patience: float) -> "HTTPResponse":
         try:
             return _open_url(url, patience)
         except HTTPError as error:
-            pause = max(part * patience, _retry_after(error))
+            asked = error.headers.get("Retry-After", "")
+            pause = max(part * patience, float(asked) if asked.isdigit() else 0.0)
             if error.code not in _BUSY or time.monotonic() + pause > deadline:
                 raise
             error.close()
         time.sleep(pause)
     return _open_url(url, patience)
-
-
-def _retry_after(error: "HTTPError") -> float:
-    asked = error.headers.get("Retry-After", "")
-    return float(asked) if asked.isdigit() else 0.0
 
 
 def _open_url(url: str, patience: float) -> "HTTPResponse":

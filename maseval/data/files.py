@@ -133,7 +133,6 @@ class DataCheck(NamedTuple):
 
     @classmethod
     def of(cls, folder: Path, manifest: Manifest) -> "DataCheck":
-        """Check every file of a manifest."""
         checks = []
         for file in manifest.files.values():
             problem = None

@@ -79,7 +79,6 @@ def content_hash(path: str) -> str:
 
 
 def read_content(path: Path, sha256: str) -> bytes:
-    """Read a file whose content has this hash."""
     content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() != sha256:
         raise ChecksumError(

@@ -53,7 +53,6 @@ class KeptValues:
         return {}
 
     def get(self, key: str) -> Any:
-        """Return the value of a key; None if there is none."""
         line = self._lines.get(key.encode(), b"")
         body = line[_CHECKSUM:]
         if not body or line[:_CHECKSUM] != self._checksum(body):

@@ -4,7 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -115,8 +115,10 @@ def export(
         )
     written = []
     for name, frame in frames.items():
-        with _open_target(targets[name]) as file:
+        path = targets[name]
+        with nullcontext(sys.stdout.buffer) if path is None else atomic_file(path) as file:
             rows = write_frame(frame, file, form, spreadsheet=spreadsheet)
+            file.flush()
         written.append(ExportedTable(name, rows, targets[name]))
     return written
 
@@ -166,13 +168,3 @@ def _targets(
     if path.exists() and not path.is_dir():
         raise OutputExistsError(f"{path} is a file; for {len(names)} tables name a folder")
     return {name: path / f"{name}.{form}" for name in names}
-
-
-@contextmanager
-def _open_target(path: Path | None) -> Iterator[IO[bytes]]:
-    if path is None:
-        yield sys.stdout.buffer
-        sys.stdout.flush()
-        return
-    with atomic_file(path) as file:
-        yield file

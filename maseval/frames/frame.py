@@ -119,7 +119,6 @@ class Frame:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns, with their types and what they mean."""
         return self.table.columns
 
     @property

@@ -89,7 +89,6 @@ class FrameSource:
 
     @property
     def variants(self) -> Sequence[Variant]:
-        """The numbers beside the official one."""
         run = self._recording
         return () if run is None else support_for(run).variants(run)
 
@@ -104,7 +103,6 @@ class FrameSource:
             self._examined.save()
 
     def doubt(self) -> RunDoubt | None:
-        """Return why its numbers are doubtful, if they are."""
         return None if self._recording is None else doubt_about(self._recording, self._check)
 
     def recorded_reward(self, report: RecordedReport) -> float | None:

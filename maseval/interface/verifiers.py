@@ -6,20 +6,13 @@ reply of the model is an action, and the next observation comes back as the user
 
 import json
 from abc import abstractmethod
-from typing import Any, Protocol
+from typing import Any
 
 from maseval.interface import extras
 
 extras.require("verifiers", extra="verifiers")
 
 import verifiers.v1 as vf  # type: ignore[import-not-found]  # noqa: E402
-
-
-class AsyncTextEnv(Protocol):
-    """A Gymnasium environment over texts whose steps can be awaited."""
-
-    async def reset_async(self) -> tuple[str, dict[str, Any]]: ...
-    async def step_async(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]: ...
 
 
 class EpisodeData(vf.TaskData):  # type: ignore[misc]
@@ -42,8 +35,8 @@ class EpisodeEnv(vf.Env[EpisodeEnvConfig]):  # type: ignore[misc]
     """Plays episodes; the reward is the environment's, 0 for one that did not come to its end."""
 
     @abstractmethod
-    def make(self, settings: dict[str, Any]) -> AsyncTextEnv:
-        """Return the environment of a task."""
+    def make(self, settings: dict[str, Any]) -> Any:
+        """Return the environment of a task, over texts, whose steps can be awaited."""
 
     async def run(self, task: Any, agents: Any) -> None:
         env = self.make(task.data.settings)

@@ -40,8 +40,6 @@ StoredT = TypeVar("StoredT")
 
 @dataclass(frozen=True)
 class Annotations:
-    """Tags and a note that people have given to a run."""
-
     tags: tuple[str, ...] = ()
     note: str | None = None
 

@@ -187,7 +187,6 @@ class RunConfig:
         return hashlib.sha256(_canonical(code).encode()).hexdigest()[:12] if code else None
 
     def with_code_of(self, other: "RunConfig") -> "RunConfig":
-        """Return this configuration with the code of another."""
         code = {CODE: other.values[CODE]} if CODE in other.values else {}
         return RunConfig({**{k: v for k, v in self.values.items() if k != CODE}, **code})
 

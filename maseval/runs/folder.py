@@ -151,7 +151,12 @@ class RunFolder:
         except BaseException:
             lock.release()
             raise
-        folder._report_damage()
+        if folder.set_aside:
+            message = "%s: the last record was torn; it was moved to %s"
+            logger.warning(message, folder.log, folder.set_aside)
+        for damage in folder.damaged:
+            message = "%s, %s; what is not intact counts as not finished"
+            logger.warning(message, folder.log, damage)
         return folder
 
     @classmethod
@@ -176,7 +181,6 @@ class RunFolder:
 
     @property
     def log(self) -> Path:
-        """The file of all records."""
         return self.path / LOG
 
     @property
@@ -250,7 +254,6 @@ class RunFolder:
         yield from map(self.report, [*ordered, *sorted(places.keys() - self.planned)])
 
     def report(self, simulation: Simulation) -> Report:
-        """Return the report on one simulation."""
         try:
             place = self._contents.places[simulation]
         except KeyError:
@@ -447,12 +450,3 @@ class RunFolder:
             "config": self.config.values if self._extended else None,
             **self._totals,
         }
-
-    def _report_damage(self) -> None:
-        if self.set_aside:
-            logger.warning(
-                "%s: the last record was torn; it was moved to %s", self.log, self.set_aside
-            )
-        for damage in self.damaged:
-            message = "%s, %s; what is not intact counts as not finished"
-            logger.warning(message, self.log, damage)

@@ -142,7 +142,6 @@ class TalkFiles:
         return [f"{strict_json.dumps(self._secrets.removed_from(dict(each)))}\n" for each in talk]
 
     def close(self) -> None:
-        """Remove all of them."""
         shutil.rmtree(self._folder, ignore_errors=True)
         self._written.clear()
 

@@ -39,8 +39,12 @@ class Holder:
 
     @classmethod
     def this_process(cls) -> "Holder":
+        program, *arguments = sys.argv or [""]
+        # Its subcommands, but not its options, which may hold a key.
+        subcommands = itertools.takewhile(_SUBCOMMAND.fullmatch, arguments[:2])
+        command = " ".join([Path(program).name or "python", *subcommands])
         pid = os.getpid()
-        return cls(pid, socket.gethostname(), now(), _command(), _birth(pid))
+        return cls(pid, socket.gethostname(), now(), command, _birth(pid))
 
     @property
     def is_alive(self) -> bool:
@@ -186,13 +190,6 @@ def _read(path: Path) -> Holder | None:
     texts = (holder.host, holder.since, holder.command, holder.born or "")
     known = type(holder.pid) is int and all(isinstance(text, str) for text in texts)
     return holder if known else None
-
-
-def _command() -> str:
-    """Return the program and its subcommands; not its options, which may hold a key."""
-    program, *arguments = sys.argv or [""]
-    subcommands = itertools.takewhile(_SUBCOMMAND.fullmatch, arguments[:2])
-    return " ".join([Path(program).name or "python", *subcommands])
 
 
 def _birth(pid: int) -> str | None:

@@ -209,7 +209,6 @@ class LogReading:
         self._missing = 0  # lines that were found missing so far
 
     def take(self, line: LogLine) -> None:
-        """Read one line."""
         before, self._last = self._last, line
         try:
             record = self._read(line.text)

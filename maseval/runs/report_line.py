@@ -280,7 +280,11 @@ def _shorten(container: Any, place: Place | None, seen: dict[int, Place], depth:
                 return container  # JSON would spell the path otherwise
             is_checked = True
         if (first := seen.get(id(one))) is not None:
-            short = {_SAME: _path(first)}
+            steps, at = list[Step](), cast(Any, first)
+            while at is not None:
+                at, last = at
+                steps.insert(0, last)
+            short = {_SAME: steps}
         else:
             seen[id(one)] = here = place, step
             if kind is str or (short := _shorten(one, here, seen, depth + 1)) is one:
@@ -291,15 +295,6 @@ def _shorten(container: Any, place: Place | None, seen: dict[int, Place], depth:
     return written
 
 
-def _path(place: Place) -> list[Step]:
-    steps: list[Step] = []
-    at: Any = place
-    while at is not None:
-        at, step = at
-        steps.append(step)
-    return steps[::-1]
-
-
 def _restore(value: Any, traces: dict[str, Any]) -> Any:
     """Return a container with its references resolved; it is changed."""
     items: Iterable[tuple[Any, Any]]
@@ -308,7 +303,10 @@ def _restore(value: Any, traces: dict[str, Any]) -> Any:
     else:
         if len(value) == 1:
             if _SAME in value:
-                return _at(traces, value[_SAME])
+                found: Any = traces
+                for step in value[_SAME]:
+                    found = found[step]
+                return found
             if _LITERAL in value:
                 return value[_LITERAL]
         items = value.items()
@@ -316,10 +314,3 @@ def _restore(value: Any, traces: dict[str, Any]) -> Any:
         if (kind := type(one)) is dict or kind is list:
             value[key] = _restore(one, traces)
     return value
-
-
-def _at(traces: dict[str, Any], path: list[Any]) -> Any:
-    found: Any = traces
-    for step in path:
-        found = found[step]
-    return found

@@ -165,34 +165,29 @@ class RunCheck:
             len(self._checked), dict(self._differing), self.obstacle, *self._scores()
         )
         if self.obstacle is None and self._state == FileState.now(self._log):
-            remember_check(self._log, self._state, found)
+            known = kept_about(self._log)
+            known.put(_VERDICTS, [self._state, found.doubt or _doubt([], None, None)])
+            known.save()
         return found
 
     def _scores(self) -> tuple[Score | None, Score | None]:
         """Return pass^1 as recorded and as recomputed, if they differ."""
         if not self._differing:
             return None, None
-        recorded = self._checked
+        recorded, k = self._checked, self._run.config.stops_at_failure
         new = {
             one: recorded[one]._replace(passed=each.passed, reason=None)
             for one, each in self._differing.items()
         }
-        return self._pass_1(recorded), self._pass_1({**recorded, **new})
-
-    def _pass_1(self, outcomes: Mapping[Simulation, Outcome]) -> Score | None:
-        k = self._run.config.stops_at_failure
-        return summarise_run(outcomes.values(), self._run.planned, k).overall.scores.get(1)
+        sums = [
+            summarise_run(outcomes.values(), self._run.planned, k).overall.scores.get(1)
+            for outcomes in (recorded, {**recorded, **new})
+        ]
+        return sums[0], sums[1]
 
 
 def _doubt(reasons: list[str], recorded: Score | None, recomputed: Score | None) -> RunDoubt:
     return {"reasons": reasons, "recorded": recorded, "recomputed": recomputed, "remedies": []}
-
-
-def remember_check(log: Path, state: FileState, found: VerdictCheck) -> None:
-    """Keep what was found in a log that was in this state; where it cannot be kept, it is not."""
-    known = kept_about(log)
-    known.put(_VERDICTS, [state, found.doubt or _doubt([], None, None)])
-    known.save()
 
 
 def recall_check(log: Path) -> RunDoubt | None:

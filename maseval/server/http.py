@@ -45,22 +45,29 @@ Answer = Callable[[RequestBody, Mapping[str, str]], Completion]
 _Connection = socket.socket | tuple[bytes, socket.socket]
 
 
-class _HTTPServer(ThreadingHTTPServer):
+class QuietHTTPServer(ThreadingHTTPServer):
+    """A server of threads that ends at once; it hangs up on clients that keep their connections."""
+
     daemon_threads = True
     block_on_close = False
     request_queue_size = 128
 
-    def __init__(self, address: tuple[str, int], owner: "ChatServer") -> None:
-        if ":" in address[0]:
+    def __init__(self, host: str, port: int, handler: type[BaseHTTPRequestHandler]) -> None:
+        if ":" in host:
             self.address_family = socket.AF_INET6
-        self.owner = owner
         self._connections: set[_Connection] = set()
         self._lock = threading.Lock()
-        super().__init__(address, _ChatHandler)
+        try:
+            super().__init__((host, port), handler)
+        except (OSError, OverflowError, UnicodeError) as error:
+            raise ConfigurationError(
+                f"cannot listen on {host}:{port}: {error}; give another port, or 0 for a free one"
+            ) from error
 
     def server_bind(self) -> None:
         # The base class looks up the host's full name, which is not needed and may take seconds.
         socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
 
     def process_request(self, request: _Connection, client_address: object) -> None:
         with self._lock:
@@ -83,6 +90,10 @@ class _HTTPServer(ThreadingHTTPServer):
     def handle_error(self, request: object, client_address: object) -> None:
         # A client that hangs up, as after a time-out, is not an error.
         _log.debug("a request was not answered to its end", exc_info=True)
+
+
+class _HTTPServer(QuietHTTPServer):
+    owner: "ChatServer"
 
 
 class _ChatHandler(BaseHTTPRequestHandler):
@@ -232,12 +243,8 @@ class ChatServer:
     ) -> None:
         self.answer = answer
         self.models = models
-        try:
-            self._http = _HTTPServer((host, port), self)
-        except (OSError, OverflowError, UnicodeError) as error:
-            raise ConfigurationError(
-                f"cannot listen on {host}:{port}: {error}; give another port, or 0 for a free one"
-            ) from error
+        self._http = _HTTPServer(host, port, _ChatHandler)
+        self._http.owner = self
         self._thread: threading.Thread | None = None
         self._serving = False
         self._client = threading.local()
@@ -246,12 +253,12 @@ class ChatServer:
 
     @property
     def port(self) -> int:
-        return int(self._http.server_address[1])
+        return self._http.server_port
 
     @property
     def url(self) -> str:
         """The base URL to give to a client."""
-        host = str(self._http.server_address[0])
+        host = self._http.server_name
         host = {"0.0.0.0": LOCAL, "::": "::1"}.get(host, host)
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/v1"
 

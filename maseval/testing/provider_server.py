@@ -8,18 +8,15 @@ the byte, so that every way in which a provider can misbehave can be played.
 """
 
 import json
-import socketserver
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any, TypeVar, overload
 
-from maseval.core.exceptions import ConfigurationError
 from maseval.server.completion import Refusal, encode, parse_object, read_body, stream_events
-
-_LOCAL = "127.0.0.1"
+from maseval.server.http import LOCAL, QuietHTTPServer
 
 
 @dataclass(frozen=True)
@@ -57,26 +54,18 @@ class Request:
     method: str = "POST"
 
 
-class ProviderServer(ThreadingHTTPServer):
+class ProviderServer(QuietHTTPServer):
     """Plays ``replies`` in order and keeps ``requests``."""
 
-    daemon_threads = True
-    request_queue_size = 128
-
-    def __init__(self, host: str = _LOCAL, port: int = 0) -> None:
-        try:
-            super().__init__((host, port), _ProviderHandler)
-        except (OSError, OverflowError) as error:
-            raise ConfigurationError(
-                f"cannot listen on {host}:{port}: {error}; give another port, or 0 for a free one"
-            ) from error
+    def __init__(self, host: str = LOCAL, port: int = 0) -> None:
+        super().__init__(host, port, _ProviderHandler)
         self.replies: list[Reply] = []
         self.requests: list[Request] = []
         self.closing = threading.Event()
 
     @property
     def url(self) -> str:
-        return f"http://{self.server_address[0]!s}:{self.server_port}"
+        return f"http://{self.server_name}:{self.server_port}"
 
     def will(self, *replies: Reply | object) -> None:
         """Add replies; anything but a ``Reply`` is the body of a good one."""
@@ -85,14 +74,6 @@ class ProviderServer(ThreadingHTTPServer):
     def reply_to(self, request: Request) -> Reply:
         """Return the reply to a request; called in a thread of its own."""
         return self.replies.pop(0) if self.replies else _NOTHING_LEFT
-
-    def server_bind(self) -> None:
-        """Bind, without the base class's search for the host's full name, which may take long."""
-        socketserver.TCPServer.server_bind(self)
-        self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Ignore a client that hangs up, as one does after a time-out."""
 
 
 class _ProviderHandler(BaseHTTPRequestHandler):

@@ -20,7 +20,7 @@ def running(task="[mobile]a|b", seconds=34.0):
 
 def moment(**given):
     plain = {
-        **{"planned": 40, "done": 10, "failed": 1, "passed": 6, "running": [running()]},
+        **{"planned": 40, "done": 10, "failed": 1, "running": [running()]},
         **{
             "pass_1": Estimate("pass^k", 1, 0.6, Interval(0.3, 0.8, 0.95, "Wilson")),
             "cost": 1.25,

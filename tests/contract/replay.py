@@ -108,3 +108,26 @@ def _without_descriptions(schema: Any) -> Any:
 def _difference(what: str, found: object, recorded: object) -> Iterator[str]:
     if found != recorded:
         yield f"{what}\n    found    {found!r}\n    recorded {recorded!r}"
+
+
+def request_body(
+    model_id: str,
+    messages: Iterable[Any],
+    params: dict[str, Any],
+    tools: Iterable[Any] | None = None,
+    tool_choice: str | None = None,
+    seed: int | None = None,
+) -> dict[str, Any]:
+    """A request as the original hands it to LiteLLM, its keys in order."""
+    given = dict(params)
+    last = {"thinking": given.pop("thinking")} if "thinking" in given else {}
+    return {
+        "model": model_id,
+        "messages": list(messages),
+        "tools": list(tools) if tools else None,
+        "tool_choice": tool_choice,
+        **given,
+        **({} if seed is None else {"seed": seed}),
+        "num_retries": given.get("num_retries", 3),
+        **last,
+    }

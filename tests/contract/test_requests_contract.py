@@ -22,7 +22,7 @@ from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.domains.releases import RELEASES
 from maseval.benchmark.tau2.texts.loading import load_texts
-from maseval.benchmark.tau2.texts.original import OriginalWording, request_body
+from maseval.benchmark.tau2.texts.original import OriginalWording
 from maseval.benchmark.tau2.texts.texts import Texts
 from maseval.core.task import Task
 from tests.contract.mock_domain import (
@@ -30,7 +30,7 @@ from tests.contract.mock_domain import (
     mock_domain_of_1_0_1,
     mock_domain_of_verified,
 )
-from tests.contract.replay import Vector, assert_same, records
+from tests.contract.replay import Vector, assert_same, records, request_body
 
 pytestmark = [pytest.mark.contract, pytest.mark.data]
 

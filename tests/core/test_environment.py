@@ -32,15 +32,6 @@ def test_both_names_at_once_are_refused():
         Room({"door": "open"}, environment_data={})
 
 
-def test_tools_see_the_state():
-    room = Room({})
-    room.state["door"] = "open"
-
-    assert room.get_tool("look")() == "open"
-    assert room.get_tool("jump") is None
-    assert list(room.get_tools()) == ["look"]
-
-
 class Tracing:
     def gather_traces(self):
         return {"type": "mine"}

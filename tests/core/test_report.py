@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from maseval import AgentError, EnvironmentError, Task, TaskExecutionStatus, UserError
+from maseval import AgentError, EnvironmentError, TaskExecutionStatus, UserError
 from maseval.core import provider_errors as errors
 from maseval.core.exceptions import TaskTimeoutError, UserExhaustedError
 from maseval.core.report import (
@@ -18,7 +18,6 @@ from maseval.core.report import (
     failure_status,
     gathering_failure,
     normalise,
-    summary_of,
 )
 from maseval.core.simulator import ToolSimulatorError, UserSimulatorError
 
@@ -100,18 +99,6 @@ def test_an_error_that_cannot_be_shown_is_still_a_record():
     assert "RuntimeError in Mute.__str__" in record["error_message"]
 
 
-def test_what_could_not_be_collected_says_so():
-    assert collection_failure("traces", KeyError("k")) == {
-        "error": "Failed to collect traces: 'k'",
-        "error_type": "KeyError",
-    }
-    assert gathering_failure("usage", Task("q"), ValueError("v")) == {
-        "error": "Failed to gather usage: v",
-        "error_type": "ValueError",
-        "component_type": "Task",
-    }
-
-
 def test_a_filter_by_execution_failure_covers_all_that_can_happen_while_executing():
     covered = TaskExecutionStatus.TASK_EXECUTION_FAILED.covers
     every = {status.value for status in TaskExecutionStatus}
@@ -123,15 +110,6 @@ def test_a_filter_by_execution_failure_covers_all_that_can_happen_while_executin
         "task_execution_failed",
     }
     assert TaskExecutionStatus.SETUP_FAILED.covers == {"setup_failed"}
-
-
-def test_a_summary_does_not_change_with_its_task():
-    task = Task("go", metadata={"level": 1})
-    summary = summary_of(task)
-    task.metadata["level"] = 2
-
-    assert summary["metadata"] == {"level": 1}
-    assert list(summary) == ["query", "metadata", "protocol"]
 
 
 def test_normalising_removes_what_differs_between_equal_runs_and_nothing_else():

@@ -1,10 +1,29 @@
-"""Tests of data folders have a patient source that asks a busy server again at once."""
+"""Files of a shop, and sources that are patient and ask a busy server again at once."""
+
+import hashlib
 
 import pytest
 
 from maseval.data import download
+from maseval.data.files import DataFile
+
+DB = b'{"orders": {}}'
+POLICY = b"Be kind."
+
+
+def data_file(name, data):
+    return DataFile(name, len(data), hashlib.sha256(data).hexdigest())
+
+
+FILES = [data_file("domains/shop/db.json", DB), data_file("domains/shop/policy.md", POLICY)]
+EVERYTHING = {"domains/shop/db.json": DB, "domains/shop/policy.md": POLICY}
 
 
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch):
     monkeypatch.setattr(download, "_PAUSES", (0.0, 0.0))
+
+
+@pytest.fixture(autouse=True)
+def online(monkeypatch):
+    monkeypatch.delenv("MASEVAL_OFFLINE", raising=False)

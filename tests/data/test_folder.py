@@ -9,31 +9,17 @@ import pytest
 
 from maseval.data import folder as folder_module
 from maseval.data.download import FetchProgress
-from maseval.data.files import CacheError, DataFile, DataUnavailableError, Manifest
+from maseval.data.files import CacheError, DataUnavailableError, Manifest
 from maseval.data.folder import DataFolder, fill, forget_hashes
 from maseval.data.sources import LocalSource, RepositorySource
+from tests.data.conftest import DB, EVERYTHING, FILES, POLICY, data_file
 from tests.file_server import content, status
 from tests.waiting import wait_until
 
-DB = b'{"orders": {}}'
-POLICY = b"Be kind."
-
-
-def data_file(name, data):
-    return DataFile(name, len(data), hashlib.sha256(data).hexdigest())
-
-
-DB_FILE = data_file("domains/shop/db.json", DB)
-POLICY_FILE = data_file("domains/shop/policy.md", POLICY)
-FILES = [DB_FILE, POLICY_FILE]
+DB_FILE, POLICY_FILE = FILES
 MANIFEST = Manifest("shop", "v1", {file.name: file for file in FILES})
 DB_PATH = "/v1/domains/shop/db.json"
 POLICY_PATH = "/v1/domains/shop/policy.md"
-
-
-@pytest.fixture(autouse=True)
-def online(monkeypatch):
-    monkeypatch.delenv("MASEVAL_OFFLINE", raising=False)
 
 
 @pytest.fixture
@@ -62,12 +48,9 @@ def files_in(folder):
     return {path.relative_to(folder.root).as_posix(): path.read_bytes() for path in found}
 
 
-COMPLETE = {DB_FILE.name: DB, POLICY_FILE.name: POLICY}
-
-
 def test_an_empty_folder_is_filled_and_then_needs_no_source(folder, mirror):
     filled(folder, tag(mirror))
-    assert files_in(folder) == COMPLETE
+    assert files_in(folder) == EVERYTHING
     mirror.asked.clear()
     filled(folder, tag(mirror))
     assert mirror.asked == []
@@ -98,7 +81,7 @@ def test_a_file_that_was_changed_is_noticed_and_fetched_again(folder, mirror, ot
     folder.path(DB_FILE).write_bytes(other)
     assert folder.lacking(FILES) == [DB_FILE]
     filled(folder, tag(mirror))
-    assert files_in(folder) == COMPLETE
+    assert files_in(folder) == EVERYTHING
 
 
 def test_a_file_that_was_touched_is_hashed_again_and_stays(folder, mirror):
@@ -170,7 +153,7 @@ def test_a_failed_repair_leaves_the_good_files_alone(folder, mirror):
     mirror.answers = {}
     with pytest.raises(DataUnavailableError):
         filled(folder, tag(mirror), force=True)
-    assert files_in(folder) == COMPLETE
+    assert files_in(folder) == EVERYTHING
     assert folder.lacking(FILES) == []
 
 
@@ -180,10 +163,10 @@ def test_a_source_that_brings_everything_is_asked_for_all_that_is_missing(folder
         brings_all = True
 
         def fetch(self, files, progress):
-            yield from ((file, COMPLETE[file.name]) for file in files)
+            yield from ((file, EVERYTHING[file.name]) for file in files)
 
     fill(folder, [POLICY_FILE], [Everything()], FetchProgress(0))
-    assert files_in(folder) == COMPLETE
+    assert files_in(folder) == EVERYTHING
 
 
 def test_what_a_killed_process_left_behind_is_swept_away_after_a_while(folder, mirror):
@@ -231,7 +214,7 @@ def test_a_full_disk_is_an_error_with_a_way_out_and_leaves_nothing_behind(folder
             folder.store(file, large)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (allowed, most))
-    assert files_in(folder) == COMPLETE
+    assert files_in(folder) == EVERYTHING
 
 
 FILL = """
@@ -266,7 +249,7 @@ def test_several_processes_fill_one_folder_and_each_file_is_downloaded_once(
     with told.open("ab") as errors:
         processes = [subprocess.Popen(command, stderr=errors) for _ in range(3)]
     assert [process.wait(300) for process in processes] == [0, 0, 0]
-    assert files_in(folder) == COMPLETE
+    assert files_in(folder) == EVERYTHING
     assert sorted(mirror.asked) == [DB_PATH, POLICY_PATH]
 
 

@@ -84,22 +84,15 @@ def test_a_line_that_was_cut_off_spoils_no_later_one(file):
     assert (found.get("a"), found.get("b"), found.get("c")) == ({"text": "naïve\n"}, None, 3)
 
 
-def test_where_nothing_can_be_written_nothing_is_kept(tmp_path):
+def test_without_a_version_or_where_nothing_can_be_written_nothing_is_kept(tmp_path):
     (tmp_path / "file").write_text("a file, so that nothing can lie below")
-    values = KeptValues(tmp_path / "file" / "kept", "rules 1")
-    values.put("a", 1)
-    values.save()
+    for place, version in ((tmp_path / "kept", None), (tmp_path / "file" / "kept", "rules 1")):
+        values = KeptValues(place, version)
+        values.put("a", 1)
+        values.save()
 
-    assert KeptValues(tmp_path / "file" / "kept", "rules 1").get("a") is None
-
-
-def test_without_a_version_nothing_is_kept(tmp_path):
-    values = KeptValues(tmp_path / "kept", None)
-    values.put("a", 1)
-    values.save()
-
-    assert not values.is_open and values.get("a") is None
-    assert not (tmp_path / "kept").exists()
+        assert KeptValues(place, version).get("a") is None and not place.exists()
+        assert values.is_open is (version is not None)
 
 
 def test_the_fingerprint_is_that_of_every_file_of_code_and_data(tmp_path, monkeypatch):

@@ -10,30 +10,17 @@ import pytest
 
 from maseval.data import download
 from maseval.data.download import FetchProgress
-from maseval.data.files import DataFile, DataWheel, Manifest, Recipe, SourceError
+from maseval.data.files import DataWheel, Manifest, Recipe, SourceError
 from maseval.data.sources import (
     LocalSource,
     PackageIndexSource,
     RepositorySource,
     default_sources,
 )
+from tests.data.conftest import DB, EVERYTHING, FILES, POLICY, data_file
 from tests.file_server import content, dripping, in_turn, silence, status
 
 SILENT = FetchProgress(0)
-DB = b'{"orders": {}}'
-POLICY = b"Be kind."
-
-
-def data_file(name, data):
-    return DataFile(name, len(data), hashlib.sha256(data).hexdigest())
-
-
-@pytest.fixture(autouse=True)
-def online(monkeypatch):
-    monkeypatch.delenv("MASEVAL_OFFLINE", raising=False)
-
-
-FILES = [data_file("domains/shop/db.json", DB), data_file("domains/shop/policy.md", POLICY)]
 DB_PATH = "/v1/data/shop/domains/shop/db.json"
 POLICY_PATH = "/v1/data/shop/domains/shop/policy.md"
 
@@ -44,9 +31,6 @@ def repository(url, version="v1", inside="data/shop", **settings):
 
 def fetched(source, files=FILES):
     return {file.name: data for file, data in source.fetch(files, SILENT)}
-
-
-EVERYTHING = {"domains/shop/db.json": DB, "domains/shop/policy.md": POLICY}
 
 
 # The original's repository

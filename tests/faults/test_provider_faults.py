@@ -105,7 +105,7 @@ def server():
 
 def model_of(server, model_id="openai/served", path="/v1", **options):
     policy = CallPolicy(base_delay=0.001)
-    given = {"api_key": KEY, "base_url": f"{server.url}{path}", "timeout": 20, **options}
+    given = {"api_key": KEY, "base_url": f"{server.url}{path}", "timeout": 120, **options}
     return resolve_model(model_id, policy=policy, **given)
 
 
@@ -295,7 +295,7 @@ def test_a_fault_has_a_name_and_is_not_asked_for_ever(server, api, name):
     expected = ERRORS[name]
     server.will(*SPOILED[api](name, 10))
     # The two that are only slow would be waited for.
-    seconds = 0.2 if expected.kind is errors.ProviderTimeoutError else 20
+    seconds = 0.2 if expected.kind is errors.ProviderTimeoutError else 120
 
     with pytest.raises(errors.ProviderError) as caught:
         model_of(server, api, timeout=seconds).generate("hi")
@@ -325,13 +325,6 @@ def test_what_can_be_read_is_read(server, api, name):
             assert answer.content == "Hello"
         case _:
             assert answer.content == "Hello" and answer.usage["input_tokens"] == 0
-
-
-def test_half_a_character_is_replaced_when_it_is_sent_back(server):
-    server.will(*spoiled("surrogate"), OpenAIProtocol.text("Well."))
-    answer = model_of(server).chat([HI])
-    model_of(server).chat([HI, answer.to_message()])
-    assert server.requests[1].body["messages"][1]["content"] == "\ufffdHello"
 
 
 def openai_answer(**choice):

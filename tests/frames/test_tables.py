@@ -7,7 +7,7 @@ import pytest
 
 from maseval import frames
 from maseval.app.results.finding import UnknownRunError
-from maseval.commands import macs, show, tau2
+from maseval.commands import show, tau2
 from maseval.core.outcome import RecordedReport
 from maseval.frames.frame import TABLES
 from maseval.frames.tables import FRAMES
@@ -281,32 +281,6 @@ def test_an_agent_of_ones_own_is_named_by_its_function(tmp_path):
     )
 
     assert [row["agent"] for row in frames.runs(ran.folder)] == ["test_tables.py:refusing"]
-
-
-@pytest.mark.data
-def test_a_run_of_macs_has_its_agents_and_its_assertions(tmp_path, monkeypatch, macs_data):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("MASEVAL_MACS_DATA", str(macs_data))
-    judged = [{"assertion": "a", "answer": each, "evidence": "e"} for each in ("TRUE", "FALSE")]
-    replies = {
-        "agent": "It is done.",
-        "user": '{"text": "Thanks </stop>"}',
-        "judge": json.dumps(judged),
-    }
-    for name, reply in replies.items():
-        (tmp_path / f"{name}.json").write_text(json.dumps([reply]))
-    models = {f"{name}_model": f"scripted/{name}.json" for name in replies}
-    ran = macs.run(domain="travel", num_tasks=1, output=tmp_path / "macs", **models)
-
-    (row,) = frames.simulations(ran.folder)
-    checks = list(frames.checks(ran.folder))
-    speakers = {said["speaker"] for said in frames.messages(ran.folder)}
-    assert (row["domain"], row["outcome"]) == ("travel", "fail")
-    assert row["checks"] == len(checks) > 1
-    assert {check["met"] for check in checks} == {True, False}
-    assert "travel_agent" in speakers
-    assert row["agent_model"] == "scripted/agent.json"
 
 
 def test_the_part_of_each_agent_of_a_team_is_a_row(team, run):

@@ -41,8 +41,10 @@ def holding(tmp_path):
         process.stdout.close()
 
 
-def test_the_second_process_learns_who_holds_the_folder(tmp_path, holding):
+def test_the_second_process_learns_who_holds_the_folder_until_that_one_is_gone(tmp_path, holding):
+    assert holder_of(tmp_path / "lock") is None
     process = holding(tmp_path / "lock")
+    assert holder_of(tmp_path / "lock").pid == process.pid, "to look does not disturb"
 
     with pytest.raises(RunLockedError) as caught:
         FolderLock(tmp_path / "lock")
@@ -51,6 +53,12 @@ def test_the_second_process_learns_who_holds_the_folder(tmp_path, holding):
     assert f"process {process.pid} on {socket.gethostname()} (maseval tau2 run), since 20" in told
     assert str(tmp_path) in told and "choose another folder" in told
     assert "canary" not in told + (tmp_path / "lock").read_text()
+
+    process.kill()
+    process.wait()
+    assert json.loads((tmp_path / "lock").read_text())["pid"] == process.pid
+    assert holder_of(tmp_path / "lock") is None
+    FolderLock(tmp_path / "lock").release()
 
 
 def test_two_openings_in_one_process_exclude_each_other(tmp_path):
@@ -61,15 +69,6 @@ def test_two_openings_in_one_process_exclude_each_other(tmp_path):
 
     lock.release()
     lock.release()
-    FolderLock(tmp_path / "lock").release()
-
-
-def test_the_lock_of_a_killed_process_is_taken_over(tmp_path, holding):
-    process = holding(tmp_path / "lock")
-    process.kill()
-    process.wait()
-    assert json.loads((tmp_path / "lock").read_text())["pid"] == process.pid
-
     FolderLock(tmp_path / "lock").release()
 
 
@@ -87,17 +86,6 @@ def test_a_damaged_lock_file_is_nobodys(tmp_path, content):
 
     assert holder_of(tmp_path / "lock") is None
     FolderLock(tmp_path / "lock").release()
-
-
-def test_somebody_who_looks_sees_the_holder_and_does_not_disturb(tmp_path, holding):
-    assert holder_of(tmp_path / "lock") is None
-    process = holding(tmp_path / "lock")
-
-    assert holder_of(tmp_path / "lock").pid == process.pid
-
-    process.kill()
-    process.wait()
-    assert holder_of(tmp_path / "lock") is None
 
 
 @pytest.fixture

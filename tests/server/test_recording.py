@@ -265,17 +265,9 @@ def test_an_answer_that_its_client_did_not_wait_for_is_not_what_it_went_on_with(
 
 
 HEADER = "CANARY-header-7f3a9b"
-
-
 AZURE = "CANARY-azure-1d94aa"
-
-
 SERVER = "CANARY-server-51c08d"
-
-
 ENVIRONMENT = 'CANARY-"env"-9e21aa'
-
-
 SPOKEN = "sk-CANARYspoken123456"
 
 

@@ -238,18 +238,15 @@ def _flips(title: str, flips: Sequence[Flip], gate: Gate, report_url: str | None
     if not flips:
         return ""
     (block,) = flips_table(title, flips, gate.two.names, _MOST_TASKS)
-    cells = [_task_cell(gate, TaskKey(flip.group, flip.task), report_url) for flip in flips]
+    cells = []
+    for key in (TaskKey(flip.group, flip.task) for flip in flips):
+        link = report_url and f"({simulation_link(gate, key, report_url)})"
+        cells.append(f"[{inline(str(key))}]{link}" if link else inline(str(key)))
     return _details(f"{title}: {len(flips)}", _table(block, cells))
 
 
 def _details(title: str, content: str) -> str:
     return f"<details><summary>{title}</summary>\n\n{content}\n\n</details>"
-
-
-def _task_cell(gate: Gate, key: TaskKey, report_url: str | None) -> str:
-    if report_url is None:
-        return inline(str(key))
-    return f"[{inline(str(key))}]({simulation_link(gate, key, report_url)})"
 
 
 def simulation_link(gate: Gate, key: TaskKey, report_url: str) -> str:
@@ -321,15 +318,13 @@ def _task_cases(gate: Gate) -> Iterator[ET.Element]:
         case = ET.Element("testcase", classname=_xml_text(classname), name=_xml_text(key.task_id))
         if key in fallen:
             tag = "failure" if gate.verdict == "worse" else "skipped"
-            ET.SubElement(case, tag, message=_change(fallen[key]))
+            now, before = fallen[key].second, fallen[key].first
+            was = f"{before.passed} of {before.total} before"
+            words = f"passed {now.passed} of {now.total} trials, {was}"
+            ET.SubElement(case, tag, message=words)
         elif not trials.total:
             ET.SubElement(case, "skipped", message="no trial has a verdict")
         yield case
-
-
-def _change(flip: Flip) -> str:
-    before, now = flip.first, flip.second
-    return f"passed {now.passed} of {now.total} trials, {before.passed} of {before.total} before"
 
 
 def _xml_text(text: str) -> str:

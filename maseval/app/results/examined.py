@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple, cast
 from maseval.app.benchmarks import OnProgress, support_for
 from maseval.app.results.explained import VerdictExplanation, cause_in, misfit
 from maseval.app.results.results import RunSummary, run_summary
-from maseval.app.results.users import users_note
+from maseval.app.results.users import played_users, user_scores
 from maseval.app.results.variants import VariantScore, variant_scores
 from maseval.core.exceptions import MASEvalError
 from maseval.core.finding import Finding, read_findings
@@ -366,7 +366,9 @@ class RunFindings:
     def users(self) -> str | None:
         """A sentence on how the simulated users did; None if none was checked."""
         model = support_for(self.folder).user_model(self.folder.config.values)
-        return users_note(self.lines, self.findings, model)
+        played = played_users(self.lines, self.findings, model)
+        told = "; ".join(str(each) for each in user_scores(played) if each.read)
+        return f"The simulated user, checked by rules: {told}." if told else None
 
     def summarise(self, found: Summary | None = None) -> RunSummary:
         """Return the numbers of the run; ``found`` saves summarising it again."""

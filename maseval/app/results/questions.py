@@ -54,8 +54,7 @@ def files_below(name: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
     return [path for each in all_support() for path in each.results_below(folder)] or [name]
 
 
-@dataclass(frozen=True)
-class UnreadableFile:
+class UnreadableFile(NamedTuple):
     """A file among several that could not be read, and why."""
 
     path: Path

@@ -73,6 +73,7 @@ def report(
         reasons = REASONS if explain else ()
         found = [examine_run(each, reasons, on_progress, timelines=True) for each in opened]
         runs: dict[str | None, RunFindings] = {None: found[0]}
+        failed = (line.key for line in found[0].lines if line.passed is False)
         summary, plots, compared = None, list[str](), None
         if others:
             comparison = compare(names, options=options, explain=explain)
@@ -96,13 +97,8 @@ def report(
                 Simulation.of(cast(Report, shown))
             ),
             policies=_policies(opened),
-            unrecorded={} if others else _unrecorded(found[0]),
+            unrecorded={} if others else unrecorded_trials(found[0].folder, failed),
         )
-
-
-def _unrecorded(found: RunFindings) -> Mapping[TaskKey, Sequence[str]]:
-    failed = (line.key for line in found.lines if line.passed is False)
-    return unrecorded_trials(found.folder, failed)
 
 
 def _policies(opened: Sequence[Recording]) -> Mapping[str, Iterable[str]]:

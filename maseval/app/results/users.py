@@ -116,10 +116,3 @@ def _score(model: str, mine: Sequence[PlayedUser]) -> UserScore:
         *(every.conversations, every.passes, every.share),
         [FaultCount.of(read, kind) for kind, _ in kinds],
     )
-
-
-def users_note(lines: Iterable[Outcome], findings: Findings, model: str | None) -> str | None:
-    """Say in a sentence how the simulated users did; None if none was checked."""
-    scores = user_scores(played_users(lines, findings, model))
-    told = [str(each) for each in scores if each.read]
-    return f"The simulated user, checked by rules: {'; '.join(told)}." if told else None

@@ -43,6 +43,7 @@ from maseval.core.report import Report
 from maseval.core.storage.redaction import Secrets
 from maseval.core.task import Task
 from maseval.core.task.queues import AgentData
+from maseval.core.words import as_file_name
 from maseval.runs import RunFolder, default_root, run_into, run_state
 from maseval.runs.config import CELL, UNTIL, RunConfig
 from maseval.runs.config_file import is_run_folder
@@ -404,7 +405,7 @@ class FolderRun(ABC):
             raise
 
 
-def path_of(options: FolderRunOptions, *title: str) -> Path:
+def path_of(options: FolderRunOptions, *parts: str, title: str) -> Path:
     """Return the folder that the options name, or one named after the time and what is run.
 
     Two runs of one second would have the same; ``new_folder`` makes the one that is used.
@@ -412,7 +413,7 @@ def path_of(options: FolderRunOptions, *title: str) -> Path:
     if options.output is not None:
         return Path(options.output)
     moment = datetime.now().strftime("%Y%m%d-%H%M%S")
-    return default_root() / "-".join([moment, *title])
+    return default_root() / "-".join([moment, *parts, as_file_name(title)])
 
 
 def new_folder(path: Path) -> Path:
@@ -425,9 +426,3 @@ def new_folder(path: Path) -> Path:
                 free.mkdir()
                 break
     return free
-
-
-def as_file_name(text: str) -> str:
-    """Return a name without what a file system or a shell could take for something else."""
-    kept = "".join(char if char.isascii() and char.isalnum() else "-" for char in text)
-    return kept.strip("-")[:60] or "model"

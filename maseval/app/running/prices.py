@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.recorded import entries, mapping, number
@@ -27,15 +27,6 @@ _FORM = (
 _LEAST = 0.001
 
 
-class PriceRecord(TypedDict):
-    """The price of a model, for the run's configuration: US dollars per million tokens."""
-
-    source: str
-    on: str
-    input: float
-    output: float
-
-
 @dataclass(frozen=True)
 class ModelPrice:
     """The price of one model; ``list_id`` is its name in the list."""
@@ -48,8 +39,8 @@ class ModelPrice:
         """Return the cost of ``usage``, whatever the adapter calls the model."""
         return self.calculator.calculate_cost(usage, self.list_id)
 
-    def to_config(self) -> PriceRecord:
-        """Return the record for the run's configuration."""
+    def to_config(self) -> dict[str, object]:
+        """Return the record for the run's configuration: US dollars per million tokens."""
         return {
             "source": self.source,
             "on": date.today().isoformat(),

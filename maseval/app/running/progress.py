@@ -72,7 +72,6 @@ class RunStatus:
     planned: int
     done: int
     failed: int
-    passed: int
     running: list[RunningSimulation]
     pass_1: Estimate | None
     cost: float | None
@@ -143,7 +142,7 @@ class RunProgress:
 
     def status(self) -> RunStatus:
         """Return the run as it is now."""
-        moment = time.monotonic()
+        elapsed, left = self.times()
         with self._lock:
             lines = list(self.lines.values())
         failed = sum(line.status in NO_VERDICT_STATUSES for line in lines)
@@ -151,13 +150,12 @@ class RunProgress:
             planned=self.planned,
             done=len(lines) - failed,
             failed=failed,
-            passed=sum(line.passed is True for line in lines),
             running=self.running(),
             pass_1=_pass_1(lines, self.trials_for_pass_1),
             cost=self.cost,
             tokens=self.tokens,
-            elapsed=moment - self._began,
-            left=self._seconds_left(moment, len(lines)),
+            elapsed=elapsed,
+            left=left,
             stopping=self.stopping,
             time_limit=self.time_limit,
             nodes=self.nodes(),
@@ -175,15 +173,10 @@ class RunProgress:
 
     def times(self) -> tuple[float, float | None]:
         """Return how many seconds the session has taken, and how many the rest will take."""
-        moment = time.monotonic()
+        elapsed = time.monotonic() - self._began
         with self._lock:
-            recorded = len(self.lines)
-        return moment - self._began, self._seconds_left(moment, recorded)
-
-    def _seconds_left(self, moment: float, recorded: int) -> float | None:
-        if not self.ran:
-            return None
-        return (moment - self._began) / self.ran * (self.planned - recorded)
+            missing = self.planned - len(self.lines)
+        return elapsed, elapsed / self.ran * missing if self.ran else None
 
 
 def _pass_1(lines: Sequence[Outcome], trials: int | None) -> Estimate | None:

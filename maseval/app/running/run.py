@@ -21,7 +21,7 @@ from typing import Any
 from maseval.app.results.finding import list_names, tasks_called, why_not_one
 from maseval.app.results.results import RunResult
 from maseval.app.running.code_version import code_of
-from maseval.app.running.folder_run import FolderRun, as_file_name, path_of
+from maseval.app.running.folder_run import FolderRun, path_of
 from maseval.app.running.options import ExtraArguments, recorded_values, takes
 from maseval.app.running.own_code import (
     OwnCode,
@@ -364,7 +364,7 @@ class PreparedBenchmarkRun(FolderRun):
         own = OwnBenchmark.of(options.benchmark, {**(options.set or {}), **seed})
         return cls(
             options,
-            path_of(options, as_file_name(own.name.replace(".py:", "-"))),
+            path_of(options, title=own.name.replace(".py:", "-")),
             own,
             *tasks_to_run(own, options),
             _agent_data(own, options),

@@ -47,76 +47,6 @@ _PASS_HAT = re.compile(r"pass\^(?P<k>[1-9]\d{0,2})")
 FORMS = "better-than RUN, not-worse-than RUN with --margin 5, or '±4'"
 
 
-@dataclass(frozen=True, kw_only=True)
-class QuestionOptions:
-    """The number of trials per task, or the question that decides it."""
-
-    trials: int = option(1, "Trials per task", TASKS, short="-k", alias="num_trials", recorded=True)
-    until: str | None = option(
-        None,
-        "Stop when this is decided: better-than RUN, not-worse-than RUN, '+-4' (points) or "
-        "'+-4 on tasks like these'; --trials is the maximum per task (default: 4)",
-        TASKS,
-    )
-    margin: float | None = option(None, "Points that not-worse-than tolerates, such as 5", TASKS)
-    question: str | None = option(
-        None, "pass^4, or another k: a task runs k times, or until its first failure", TASKS
-    )
-
-    def question_config(self, tasks: Mapping[str, Collection[str]]) -> dict[str, object]:
-        """Return the ``until`` of a run's configuration; nothing for a run of a fixed size.
-
-        ``tasks`` are the ids of the run's tasks by domain; a baseline is compared in these alone.
-        """
-        if self.until is None and self.question is None:
-            return {}
-        from maseval.app.results.until import Until  # loads statistics that few runs need
-        from maseval.stats.sequential import SequentialPlan
-
-        if self.question is not None:
-            return {UNTIL: Until(k=read_question(self.question)).to_config()}
-        asked, looks = read_until(str(self.until)), tuple(range(1, self.trials + 1))
-        if not asked.how:
-            plan = SequentialPlan(
-                "precision",
-                looks,
-                half_width=asked.points / 100,
-                claim="on tasks like these" if asked.wide else "on these tasks",
-            )
-            return {UNTIL: Until(plan).to_config()}
-        name, baseline = _read_baseline(asked.run, tasks)
-        plan = SequentialPlan(
-            "better" if asked.how == "better" else "not worse",
-            looks,
-            baseline_trials=max(each.trial for each in baseline) + 1,
-            margin=(self.margin or 0) / 100,
-        )
-        return {UNTIL: Until(plan, 0, baseline, name).to_config()}
-
-    def meant_trials(self) -> int:
-        """Return how many trials the options mean; raise for a question that makes no sense."""
-        trials, until, question = self.trials, self.until, self.question
-        if until is not None and question is not None:
-            raise ConfigurationError("a run answers one question; give until or question, not both")
-        if question is not None:
-            k = read_question(question)
-            if trials not in (1, k):
-                raise ConfigurationError(
-                    f"trials is {trials}, but tasks stop at their first failure only where "
-                    f"{question} is asked of {k} trials; leave out --trials, or --question"
-                )
-            return k
-        asked = read_until(until) if until is not None else AskedQuestion()
-        if (asked.how == "not-worse") != (self.margin is not None):
-            raise ConfigurationError(
-                "margin is the loss in points that not-worse-than tolerates; give both, such as "
-                "--until 'not-worse-than RUN' --margin 5"
-            )
-        if self.margin is not None and not 0 < self.margin < 100:
-            raise ConfigurationError(f"margin is {self.margin:g}; give points, such as 5")
-        return USUAL_TRIALS if until is not None and trials == 1 else trials
-
-
 class AskedQuestion(NamedTuple):
     """An ``--until`` as it was typed: a comparison with a run, or a half-width in points."""
 
@@ -182,13 +112,24 @@ class OutputOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FolderRunOptions(QuestionOptions, OutputOptions):
+class FolderRunOptions(OutputOptions):
     """The options of every run: tasks, trials, concurrency, budget, and output.
 
     ``cell`` has the level of each factor, by name, if the run is a cell of a grid. Its budget is
     that of all cells, which have ``used_elsewhere`` so much money and so many tokens.
     """
 
+    trials: int = option(1, "Trials per task", TASKS, short="-k", alias="num_trials", recorded=True)
+    until: str | None = option(
+        None,
+        "Stop when this is decided: better-than RUN, not-worse-than RUN, '+-4' (points) or "
+        "'+-4 on tasks like these'; --trials is the maximum per task (default: 4)",
+        TASKS,
+    )
+    margin: float | None = option(None, "Points that not-worse-than tolerates, such as 5", TASKS)
+    question: str | None = option(
+        None, "pass^4, or another k: a task runs k times, or until its first failure", TASKS
+    )
     task_id: Sequence[str] = option(
         (), "Only this task, or 1-5,9 (repeatable)", TASKS, alias="task_ids", typed=list[str]
     )
@@ -277,6 +218,59 @@ class FolderRunOptions(QuestionOptions, OutputOptions):
             raise ConfigurationError(f"max_wait is {self.max_wait:g}; give seconds, 0 or more")
         check_engine_options(self._engine, self.ray_address, self.processes, force=self.force)
         check_size(self.trials)
+
+    def question_config(self, tasks: Mapping[str, Collection[str]]) -> dict[str, object]:
+        """Return the ``until`` of a run's configuration; nothing for a run of a fixed size.
+
+        ``tasks`` are the ids of the run's tasks by domain; a baseline is compared in these alone.
+        """
+        if self.until is None and self.question is None:
+            return {}
+        from maseval.app.results.until import Until  # loads statistics that few runs need
+        from maseval.stats.sequential import SequentialPlan
+
+        if self.question is not None:
+            return {UNTIL: Until(k=read_question(self.question)).to_config()}
+        asked, looks = read_until(str(self.until)), tuple(range(1, self.trials + 1))
+        if not asked.how:
+            plan = SequentialPlan(
+                "precision",
+                looks,
+                half_width=asked.points / 100,
+                claim="on tasks like these" if asked.wide else "on these tasks",
+            )
+            return {UNTIL: Until(plan).to_config()}
+        name, baseline = _read_baseline(asked.run, tasks)
+        plan = SequentialPlan(
+            "better" if asked.how == "better" else "not worse",
+            looks,
+            baseline_trials=max(each.trial for each in baseline) + 1,
+            margin=(self.margin or 0) / 100,
+        )
+        return {UNTIL: Until(plan, 0, baseline, name).to_config()}
+
+    def meant_trials(self) -> int:
+        """Return how many trials the options mean; raise for a question that makes no sense."""
+        trials, until, question = self.trials, self.until, self.question
+        if until is not None and question is not None:
+            raise ConfigurationError("a run answers one question; give until or question, not both")
+        if question is not None:
+            k = read_question(question)
+            if trials not in (1, k):
+                raise ConfigurationError(
+                    f"trials is {trials}, but tasks stop at their first failure only where "
+                    f"{question} is asked of {k} trials; leave out --trials, or --question"
+                )
+            return k
+        asked = read_until(until) if until is not None else AskedQuestion()
+        if (asked.how == "not-worse") != (self.margin is not None):
+            raise ConfigurationError(
+                "margin is the loss in points that not-worse-than tolerates; give both, such as "
+                "--until 'not-worse-than RUN' --margin 5"
+            )
+        if self.margin is not None and not 0 < self.margin < 100:
+            raise ConfigurationError(f"margin is {self.margin:g}; give points, such as 5")
+        return USUAL_TRIALS if until is not None and trials == 1 else trials
 
     @property
     def _engine(self) -> AnyEngine:

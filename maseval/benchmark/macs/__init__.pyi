@@ -16,8 +16,8 @@ from maseval.benchmark.macs.data_loader import restructure_data as restructure_d
 from maseval.benchmark.macs.default_benchmark import DefaultMACSBenchmark as DefaultMACSBenchmark
 from maseval.benchmark.macs.environment import MACSEnvironment as MACSEnvironment
 from maseval.benchmark.macs.environment import MACSGenericTool as MACSGenericTool
+from maseval.benchmark.macs.evaluator import JudgeError as JudgeError
 from maseval.benchmark.macs.evaluator import MACSEvaluator as MACSEvaluator
-from maseval.benchmark.macs.judging import JudgeError as JudgeError
 from maseval.benchmark.macs.metrics import compute_benchmark_metrics as compute_benchmark_metrics
 from maseval.benchmark.macs.scoring import score_conversation as score_conversation
 from maseval.benchmark.macs.scoring import score_conversations as score_conversations

@@ -8,8 +8,13 @@ from typing import Any, ClassVar, cast
 from maseval.benchmark.macs.data.files import COMMIT, VALID_DOMAINS
 from maseval.benchmark.macs.data_loader import configure_model_ids, data_fingerprint, load_tasks
 from maseval.benchmark.macs.environment import MACSEnvironment
-from maseval.benchmark.macs.evaluator import MACSEvaluator, SideResult, combine_sides
-from maseval.benchmark.macs.judging import SIDES, load_templates
+from maseval.benchmark.macs.evaluator import (
+    SIDES,
+    MACSEvaluator,
+    SideResult,
+    combine_sides,
+    load_templates,
+)
 from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks.base import BenchmarkCallback

@@ -36,7 +36,7 @@ from maseval.benchmark.macs.data.files import (
     scenarios_file,
     tasks_of,
 )
-from maseval.benchmark.macs.judging import load_templates
+from maseval.benchmark.macs.evaluator import load_templates
 from maseval.core.exceptions import ConfigurationError, TaskFormatError
 from maseval.core.task import Task, TaskQueue
 from maseval.core.tracing import JsonObject

@@ -13,7 +13,7 @@ from maseval.benchmark.macs.benchmark import MACSBenchmark
 from maseval.benchmark.macs.data.files import AgentConfig, AgentSpec
 from maseval.benchmark.macs.data_loader import load_agent_config
 from maseval.benchmark.macs.environment import MACSEnvironment, MACSGenericTool
-from maseval.benchmark.macs.judging import fill_template
+from maseval.benchmark.macs.evaluator import fill_template
 from maseval.benchmark.macs.trajectories import TrajectoryLog
 from maseval.core.agent import AgentAdapter
 from maseval.core.exceptions import AgentError, ConfigurationError
@@ -58,10 +58,6 @@ class MACSAgent(AgentAdapter):
         self._instruction = _instruction(spec)
         self._asked_by: str | None = None
         self._is_working = False
-
-    def add_colleague(self, agent: "MACSAgent", when: str) -> None:
-        """Let this agent call another one."""
-        self.colleagues[agent.name] = (agent, when)
 
     def answer(self, query: str, asked_by: str) -> str:
         """Work on the message of another agent."""
@@ -197,8 +193,8 @@ class DefaultMACSBenchmark(MACSBenchmark):
         for spec in specs:
             for other in spec.get("reachable_agents") or ():
                 if other["agent_id"] in team:
-                    colleague = team[other["agent_id"]]
-                    team[spec["agent_id"]].add_colleague(colleague, other.get("scenario") or "")
+                    colleague, when = team[other["agent_id"]], other.get("scenario") or ""
+                    team[spec["agent_id"]].colleagues[colleague.name] = colleague, when
         return [team[config["primary_agent_id"]]], dict[str, AgentAdapter](team)
 
     def _agent(

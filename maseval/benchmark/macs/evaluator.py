@@ -1,24 +1,25 @@
-"""MACSEvaluator: were the assertions of one side met?"""
+"""MACSEvaluator: a model judges whether the assertions of one side were met.
 
+Everything follows the original to the letter, also where that is odd: an answer that is neither
+TRUE nor FALSE cannot fail a conversation, and nobody compares the number of rows with that of the
+assertions. ``Coverage`` shows both. What the original would crash on is a ``JudgeError``.
+
+The prompts are read out of the original's source file, which is fetched, parsed as text and never
+executed. Its templates have single braces. The public form, which people may write themselves, has
+double ones: ``{{scenario}}``.
+
+After ``src/`` of multiagent-collab-scenario-benchmark (Amazon.com, Inc. or its affiliates; MIT-0).
+"""
+
+import ast
 import hashlib
-from typing import Any, TypedDict
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple, TypedDict
 
-from maseval.benchmark.macs.data.files import COMMIT, Scenario
-from maseval.benchmark.macs.judging import (
-    JUDGE_PARAMS,
-    MAX_TRY,
-    SIDES,
-    Coverage,
-    GoalSide,
-    JudgedAssertion,
-    JudgeError,
-    assertions_of,
-    coverage_of,
-    judge_prompt,
-    judge_side,
-    load_templates,
-    score_of,
-)
+from maseval.benchmark.macs.data.files import COMMIT, TEMPLATES_FILE, Scenario, original_files
 from maseval.benchmark.macs.trajectories import (
     MACSTraces,
     history_in,
@@ -27,11 +28,232 @@ from maseval.benchmark.macs.trajectories import (
     invocations_of,
 )
 from maseval.core.evaluator import Evaluator
-from maseval.core.exceptions import ConfigurationError
-from maseval.core.model import ModelAdapter
+from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.core.model import ModelAdapter, Params
 from maseval.core.recorded import RecordedTrace
 from maseval.core.task import Task
 from maseval.core.tracing import ConfigurableMixin, JsonObject
+from maseval.data.python_source import SourceShapeError, parse_source, refuse_unreadable
+from maseval.data.store import AnyPath
+
+CONSTANTS = {"user": "USER_GSR_PROMPT", "system": "SYSTEM_GSR_PROMPT", "issues": "ISSUES_PROMPT"}
+"""The purpose of each template, and its name in the original."""
+
+Templates = Mapping[str, str]
+
+
+def load_templates(data_dir: AnyPath | None = None, verbose: int = 1) -> Templates:
+    """Return the templates ``user``, ``system`` and ``issues`` in the public form."""
+    content = original_files([TEMPLATES_FILE], data_dir, verbose=verbose)[TEMPLATES_FILE]
+    return _public_forms(content)
+
+
+@lru_cache(maxsize=2)
+def _public_forms(content: bytes) -> Templates:
+    found = constants_in(content)
+    missing = [name for name in CONSTANTS.values() if name not in found]
+    if missing:
+        raise SourceShapeError(f"{TEMPLATES_FILE} does not define {', '.join(missing)}")
+    doubled = {ord("{"): "{{", ord("}"): "}}"}
+    return {kind: found[name].translate(doubled) for kind, name in CONSTANTS.items()}
+
+
+def fill_template(template: str, values: Mapping[str, str]) -> str:
+    """Return the template with its ``{{names}}`` replaced in one pass: values are not expanded."""
+    return re.sub(r"\{\{(\w+)\}\}", lambda hole: values.get(hole[1], hole[0]), template)
+
+
+def constants_in(content: bytes) -> dict[str, str]:
+    """Return the texts that a Python file assigns; it may do nothing else."""
+    found: dict[str, str] = {}
+    module = parse_source(TEMPLATES_FILE, content)
+    with refuse_unreadable(TEMPLATES_FILE):
+        for statement in module.body:
+            match statement:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    found[name] = _text(value, found)
+                case _:
+                    raise _shape_error(statement)
+    return found
+
+
+def _text(node: ast.expr, known: Mapping[str, str]) -> str:
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.Name(id=name) if name in known:
+            return known[name]
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return _text(left, known) + _text(right, known)
+    raise _shape_error(node)
+
+
+def _shape_error(node: ast.stmt | ast.expr) -> SourceShapeError:
+    return SourceShapeError(
+        f"{TEMPLATES_FILE}, line {node.lineno}: only texts, names of texts and their sums may be "
+        "assigned there"
+    )
+
+
+GoalSide = Literal["user", "system"]
+SIDES: tuple[GoalSide, GoalSide] = ("user", "system")
+
+DEFAULT_ASSERTION = "User goals are achieved with help from the agent."
+MAX_TRY = 3
+JUDGE_PARAMS: Params = {"temperature": 0, "response_format": {"type": "json_object"}}
+
+JudgedAssertion = dict[str, str]
+"""One judged assertion: ``assertion``, ``answer``, ``evidence`` and ``assertion_type``."""
+
+_WRAPPERS = ("assertions", "results", "duplicate_or_irrelevant_messages")
+
+
+class JudgeError(MASEvalError, ValueError):
+    """A judge's answer, or the conversation it should judge, cannot be read.
+
+    ``raw`` is the answer, if there was one.
+    """
+
+    def __init__(self, message: str, raw: str = "") -> None:
+        super().__init__(message, component="judge")
+        self.raw = raw
+
+
+class GoalScore(NamedTuple):
+    """``gsr`` is 1 if no assertion is false; ``partial`` is the true share of the decided ones."""
+
+    gsr: float
+    partial: float
+
+
+class Coverage(TypedDict):
+    """Counts of the assertions of one side, and of the judge's rows about them."""
+
+    assertions: int
+    rows: int
+    true: int
+    false: int
+    undecided: int
+
+
+class JudgedSide(NamedTuple):
+    """A readable answer of the judge for one side."""
+
+    rows: list[JudgedAssertion]
+    score: GoalScore
+    coverage: Coverage
+
+
+def assertions_of(assertions: Sequence[str], side: GoalSide) -> list[str]:
+    """Return the assertions about one side, without prefixes."""
+    stripped = [assertion.lstrip() for assertion in assertions]
+    if side == "system":
+        return [text[6:].strip() for text in stripped if _has_prefix(text, "agent:")]
+    return [
+        text[5:].strip() if _has_prefix(text, "user:") else text
+        for text in stripped
+        if not _has_prefix(text, "agent:")
+    ]
+
+
+def _has_prefix(text: str, prefix: str) -> bool:
+    return text[: len(prefix)].lower() == prefix
+
+
+def judge_prompt(
+    templates: Templates, side: GoalSide, scenario: Scenario, history: str, invocations: str
+) -> str:
+    """Return the question for one side; the scenario is the ``repr`` of the whole object."""
+    asked = assertions_of(scenario["assertions"], side) or [DEFAULT_ASSERTION]
+    values = {
+        "scenario": str(dict(scenario)),
+        "history": history,
+        "invocations": invocations,
+        "assertions": "\n".join(asked),
+    }
+    return fill_template(templates[side], values)
+
+
+def judge_side(
+    judge: ModelAdapter, prompt: str, side: GoalSide, asserted: int, max_try: int = MAX_TRY
+) -> JudgedSide:
+    """Ask until the answer can be read, at most ``max_try`` times."""
+    for attempt in range(1, max_try + 1):
+        raw = judge.generate(prompt, generation_params=JUDGE_PARAMS)
+        try:
+            return read_answer(raw, side, asserted)
+        except JudgeError:
+            if attempt == max_try:
+                raise
+    raise ValueError(f"max_try must be at least 1, not {max_try}")
+
+
+def read_answer(raw: str, side: GoalSide, asserted: int) -> JudgedSide:
+    """Return the answer for one side, read and counted."""
+    rows = rows_in(raw)
+    score = score_of(rows, raw)
+    for row in rows:
+        row["assertion_type"] = side
+    return JudgedSide(rows, score, coverage_of(rows, asserted))
+
+
+def rows_in(raw: str) -> list[JudgedAssertion]:
+    """Return the rows of an answer, every value as text."""
+    text = raw.partition("\n")[2] if raw.startswith("Here") else raw
+    for noise in ("\n", "```json", "```"):
+        text = text.replace(noise, "")
+    try:
+        value: object = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise JudgeError(f"JSON decode error: {error}", raw) from error
+    return [_row(entry, raw) for entry in _entries(value, raw)]
+
+
+def _entries(value: object, raw: str) -> list[object]:
+    if isinstance(value, dict):
+        key = next((key for key in _WRAPPERS if key in value), None)
+        value = value if key is None else value[key]
+    if isinstance(value, dict):
+        value = [value]
+    if not isinstance(value, list) or any(wrapper in value for wrapper in _WRAPPERS):
+        raise JudgeError("the answer is not a list of judged assertions", raw)
+    return value
+
+
+def _row(entry: object, raw: str) -> JudgedAssertion:
+    if not isinstance(entry, Mapping):
+        raise JudgeError(f"{entry!r} is not a judged assertion", raw)
+    for value in entry.values():
+        if isinstance(value, list) and not all(isinstance(part, str) for part in value):
+            raise JudgeError(f"{value!r} is a list of other things than texts", raw)
+    return {key: value if isinstance(value, str) else str(value) for key, value in entry.items()}
+
+
+def score_of(rows: Sequence[JudgedAssertion], raw: str = "") -> GoalScore:
+    """Return the score of the rows; there must be at least one that is decided."""
+    answers = [_answer(row, raw) for row in rows]
+    true, false = answers.count("true"), answers.count("false")
+    if true + false == 0:
+        raise JudgeError("no assertion is judged TRUE or FALSE", raw)
+    return GoalScore(1.0 if false == 0 else 0.0, true / (true + false))
+
+
+def _answer(row: JudgedAssertion, raw: str) -> str:
+    if "answer" not in row:
+        raise JudgeError(f"a judged assertion has no 'answer': {row}", raw)
+    return row["answer"].lower()
+
+
+def coverage_of(rows: Sequence[JudgedAssertion], asserted: int) -> Coverage:
+    answers = [row["answer"].lower() for row in rows]
+    true, false = answers.count("true"), answers.count("false")
+    return {
+        "assertions": asserted,
+        "rows": len(rows),
+        "true": true,
+        "false": false,
+        "undecided": len(rows) - true - false,
+    }
 
 
 class SideResult(TypedDict, total=False):

@@ -86,7 +86,6 @@ class RecordedGoals(Recorded):
 
     @classmethod
     def all_in(cls, report: RecordedReport) -> "list[RecordedGoals]":
-        """Return the verdicts of a report."""
         return [cls(evaluation.raw) for evaluation in report.evaluations]
 
 

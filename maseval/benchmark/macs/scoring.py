@@ -10,7 +10,7 @@ from typing import Required, TypedDict, cast
 
 from maseval.benchmark.macs.data.files import ATTRIBUTION, Scenario
 from maseval.benchmark.macs.data_loader import load_agent_config, load_scenarios
-from maseval.benchmark.macs.judging import (
+from maseval.benchmark.macs.evaluator import (
     MAX_TRY,
     SIDES,
     JudgedAssertion,
@@ -191,7 +191,6 @@ def score_conversations(
 
 
 def read_conversation(path: Path) -> ConversationFile:
-    """Return a conversation from its file."""
     try:
         found: object = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:

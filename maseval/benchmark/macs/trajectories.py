@@ -74,7 +74,6 @@ class TrajectoryLog:
             self._add(participant, source, destination, role=role, content=content)
 
     def call(self, agent: str, tool_name: str, arguments: Mapping[str, object]) -> None:
-        """An agent calls a tool."""
         called: MockInput = {"tool_name": tool_name, "tool_parameters": dict(arguments)}
         action: TrajectoryAction = {
             "tool_name": tool_name,

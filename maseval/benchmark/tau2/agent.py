@@ -306,17 +306,13 @@ class DefaultTau2AgentAdapter(MessageAgentAdapter):
         super().__init__(agent, name, callbacks)
 
     def gather_config(self) -> dict[str, object]:
+        policy = self.agent.model.reasoning_policy  # told if the experiment differs by it
+        usual = policy == self.agent.model.default_reasoning_policy
         return {
             **super().gather_config(),
             "model_id": self.agent.model.model_id,
             "llm_args": redact(self.agent.llm_args),
             "max_tool_calls": self.agent.max_tool_calls,
             "tool_names": [tool["function"]["name"] for tool in self.agent.tool_definitions],
-            **_unusual_policy(self.agent.model),
+            **({} if usual else {"reasoning_policy": str(policy)}),
         }
-
-
-def _unusual_policy(model: ModelAdapter) -> dict[str, object]:
-    """Return the reasoning policy, if it is one by which the experiment differs."""
-    policy = model.reasoning_policy
-    return {} if policy == model.default_reasoning_policy else {"reasoning_policy": str(policy)}

@@ -33,7 +33,6 @@ from maseval.core.finding import read_findings
 from maseval.core.recorded import mapping
 from maseval.core.words import count_of, text_or_none, words_on_code
 from maseval.data.folder import forget_hashes
-from maseval.data.store import AnyPath
 from maseval.stats.trials import measure_name
 
 __all__ = ["Certificate", "CertificateError", "certify", "verify"]
@@ -46,34 +45,13 @@ class CertificateError(MASEvalError, ValueError):
     """Not a certificate, or one that was changed after it was written."""
 
 
-class RewardAgreement(TypedDict):
-    """Counts of recorded rewards that were compared with recomputed ones."""
-
-    compared: int
-    equal: int
-    without_recorded_reward: int
-
-
-class DomainNumbers(TypedDict):
-    """Recomputed numbers of one domain, over those of its ``simulations`` that have a verdict.
-
-    ``missing`` ones are not in the record. ``range`` is what pass^1 becomes if all without a
-    verdict fail, and if all pass; None if every planned simulation has one.
-    """
-
-    simulations: int
-    missing: int
-    verdicts: int
-    range: list[float] | None
-    tasks: int
-    passed: int
-    mean_reward: float
-    pass_hat_k: dict[str, float]
-    not_scorable: int
-
-
 class CertificateContent(TypedDict):
-    """All that a certificate says, apart from its checksum and signature."""
+    """All that a certificate says, apart from its checksum and signature.
+
+    ``numbers`` has those of each domain. ``agreement`` counts the recorded rewards that were
+    ``compared`` with recomputed ones, those that are ``equal``, and rewards
+    ``without_recorded_reward``.
+    """
 
     form: str
     source: str | None
@@ -82,8 +60,8 @@ class CertificateContent(TypedDict):
     domains: dict[str, dict[str, Any]]
     simulations_sha256: str
     omitted: dict[str, int]
-    numbers: dict[str, DomainNumbers]
-    agreement: RewardAgreement
+    numbers: dict[str, dict[str, Any]]
+    agreement: dict[str, int]
     findings: list[dict[str, Any]]
 
 
@@ -184,18 +162,14 @@ class Certificate:
         if code := content["rules"].get("code"):
             lines.append(f"  {code}")
         for side in ("agent", "user"):
-            if policy := reasoning_of_side(content["setup"].get(side)):
+            options = mapping(content["setup"].get(side), "options")
+            if policy := text_or_none(options.get("reasoning_policy")):
                 lines.append(f"  reasoning sent back to the {side}'s model: {policy}")
         lines.append(f"  tasks of {content['rules']['scoring']}, {content['rules']['tasks']}")
         for reason, count in content["omitted"].items():
             lines.append(f"  {count} without a new verdict: {reason}")
         lines.append(f"  checksum sha256 {self.sha256}{', signed' if self.signature else ''}")
         return "\n".join(lines)
-
-
-def reasoning_of_side(side: object) -> str | None:
-    """Return the reasoning policy of a side of a run's setup, if it is not the usual one."""
-    return text_or_none(mapping(side, "options").get("reasoning_policy"))
 
 
 def digest(value: object) -> str:
@@ -208,7 +182,6 @@ def certify(
     *,
     domain: str | Domain | None = None,
     solo: bool = False,
-    data_dir: AnyPath | None = None,
     partial: bool = False,
     version: AnyVersion = None,
     judge: RememberingJudge | None = None,
@@ -221,14 +194,13 @@ def certify(
             reports from anywhere.
         domain: The domain, whatever the simulations call theirs.
         solo: The agent worked alone, where the simulations do not say so.
-        data_dir: A data folder other than the cache.
         partial: The tasks that a file lists are all there should be; otherwise every task of their
             split is, and those that are not listed have no verdict.
         version: The release by whose tasks and rules it is judged; without it v0.2.0, or the
             release that reports were run by.
         judge: The judge of natural-language assertions; without one, a source with rewards that
             depend on them cannot be certified.
-        engine: Where a large file is scored; without one, or with a ``data_dir``, in this process.
+        engine: Where a large file is scored; without one, in this process.
     """
     whole = (
         source
@@ -236,16 +208,28 @@ def certify(
         else open_record(source, domain, solo, version)
     )
     forget_hashes()  # a certificate rests on the data files as they are now
-    planned, seen = bool(whole.tasks or whole.planned), _Seen()
+    planned, hashed = bool(whole.tasks or whole.planned), hashlib.sha256()
+    modes, texts, code = set[str](), set[str](), list[str | None]()
+
+    def see(item: RecordItem, judged: RescoredSimulation) -> None:
+        hashed.update(canonical_json((judged.identity.where, item.simulation)).encode())
+        used = {"lenient order ids": item.lenient, "solo": item.solo}
+        modes.update(mode for mode, is_used in used.items() if is_used)
+        texts.update([item.texts] if item.texts else [])
+        code.append(item.code)
+
     found = rescore_record(
         whole,
         whole_split=planned and not partial,
-        data_dir=data_dir,
         judge=judge,
         engine=engine,
-        on_item=seen.add,
+        on_item=see,
     )
     wrong = record_findings(found)  # first: it refuses a plan that is too large to be listed
+    omitted = found.problems
+    del omitted[FOREIGN_TASK]  # a finding of its own
+    if whole.malformed:
+        omitted[MALFORMED] = len(whole.malformed)
     judged = [each for each in found.simulations if each.reward is not None]
     compared = [each for each in judged if each.recorded is not None]
     return Certificate(
@@ -256,15 +240,15 @@ def certify(
             "rules": {
                 "scoring": f"tau2-bench {title_of(found.version)}",
                 "evaluation_type": "all",
-                "modes": sorted(seen.modes),
+                "modes": sorted(modes),
                 **({"judges": [found.model.model_id]} if found.model else {}),
-                **({"texts": sorted(seen.texts)} if seen.texts else {}),
-                **({"code": words} if (words := words_on_code(seen.code)) else {}),
+                **({"texts": sorted(texts)} if texts else {}),
+                **({"code": words} if (words := words_on_code(code)) else {}),
                 "tasks": _LISTED if found.split is None else found.split[0],
             },
             "domains": {name: _basis(each) for name, each in sorted(found.domains.items())},
-            "simulations_sha256": seen.hash.hexdigest(),
-            "omitted": _count_omitted(found),
+            "simulations_sha256": hashed.hexdigest(),
+            "omitted": dict(sorted(omitted.items())),
             "numbers": {name: _numbers(found, name) for name in sorted(found.domains)},
             "agreement": {
                 "compared": len(compared),
@@ -297,32 +281,12 @@ def verify(
     ]
 
 
-class _Seen:
-    """The part of a certificate about the simulations besides their verdicts, in their order."""
+def _numbers(found: RescoredRecord, domain: str) -> dict[str, Any]:
+    """Return the numbers of one domain, over those of its ``simulations`` that have a verdict.
 
-    def __init__(self) -> None:
-        self.hash = hashlib.sha256()
-        self.modes: set[str] = set()
-        self.texts: set[str] = set()
-        self.code: list[str | None] = []
-
-    def add(self, item: RecordItem, judged: RescoredSimulation) -> None:
-        self.hash.update(canonical_json((judged.identity.where, item.simulation)).encode())
-        modes = {"lenient order ids": item.lenient, "solo": item.solo}
-        self.modes |= {mode for mode, is_used in modes.items() if is_used}
-        self.texts |= {item.texts} if item.texts else set()
-        self.code.append(item.code)
-
-
-def _count_omitted(found: RescoredRecord) -> dict[str, int]:
-    counted = found.problems
-    del counted[FOREIGN_TASK]  # a finding of its own
-    if found.record.malformed:
-        counted[MALFORMED] = len(found.record.malformed)
-    return dict(sorted(counted.items()))
-
-
-def _numbers(found: RescoredRecord, domain: str) -> DomainNumbers:
+    ``missing`` ones are not in the record. ``range`` is what pass^1 becomes if all without a
+    verdict fail, and if all pass; None if every planned simulation has one.
+    """
     slots = [slot for slot in found.passes if slot.domain == domain]
     counted = [slot for slot in slots if found.passes[slot] is not None]
     summary = found.summarise([each for each in found.outcomes if each.domain == domain])

@@ -184,9 +184,17 @@ class _Tau2Env(TextEnv):
         if self.ROLE == "user":
             own = self.episodes.user_tools(environment)
             tools = {"agent_tools": tools["tools"], "user_tools": own}
+        # What the original has as objects is asked by attributes.
+        task = json.loads(json.dumps(known.raw), object_hook=lambda each: SimpleNamespace(**each))
+        infos = {
+            name: [
+                SimpleNamespace(name=each["function"]["name"], openai_schema=each) for each in part
+            ]
+            for name, part in tools.items()
+        }
         return {
-            "task": json.loads(json.dumps(known.raw), object_hook=_with_attributes),
-            **{name: [_tool_info(each) for each in part] for name, part in tools.items()},
+            "task": task,
+            **infos,
             "policy": environment.policy,
         }
 
@@ -265,15 +273,6 @@ class UserGymEnv(_Tau2Env):
     ) -> None:
         task = (domain, task_id, self.ROLE, max_steps, False, agent, agent_llm, agent_llm_args)
         super().__init__(task, all_messages_as_observation, ours)
-
-
-def _with_attributes(each: dict[str, Any]) -> SimpleNamespace:
-    """Return a part of a task by whose names the original's objects are asked."""
-    return SimpleNamespace(**each)
-
-
-def _tool_info(definition: dict[str, Any]) -> SimpleNamespace:
-    return SimpleNamespace(name=definition["function"]["name"], openai_schema=definition)
 
 
 _NO_VERDICT = json.dumps({**dict.fromkeys(RewardInfo.__annotations__), "reward": 0.0})

@@ -19,9 +19,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any, Literal, TypedDict
 
-from maseval.benchmark.tau2.domains.releases import AnyVersion, release_named
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
-from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import RecordedReport, TaskKey, is_successful, parse_report
 from maseval.core.report import Report
 from maseval.core.words import count_of
@@ -118,18 +116,6 @@ def by_convention(
     """Return the summary in each of the two conventions, by its name."""
     every = list(simulations)
     return {name: compute_run_metrics(every, num_trials, name) for name in CONVENTIONS}
-
-
-def as_dict(metrics: RunMetrics) -> dict[str, float]:
-    """Return the numbers that the original shows, with each pass^k as ``pass_hat_k``."""
-    return {
-        "avg_reward": metrics["avg_reward"],
-        "avg_agent_cost": metrics["avg_agent_cost"],
-        "total_simulations": metrics["total_simulations"],
-        "total_tasks": metrics["total_tasks"],
-        "infra_error_count": metrics["infra_error_count"],
-        **{f"pass_hat_{k}": value for k, value in metrics["pass_hat_ks"].items()},
-    }
 
 
 def _reward(simulation: SimulationRecord) -> float | None:
@@ -263,48 +249,6 @@ def compute_benchmark_metrics(results: Iterable[Report]) -> BenchmarkMetrics:
         "avg_agent_cost": _mean_or_none(each.agent_cost for each in with_cost),
         "avg_user_cost": _mean_or_none(each.user_cost for each in with_cost),
     }
-
-
-def compute_metrics(
-    simulations: Iterable[Mapping[str, Any]], num_trials: int, *, version: AnyVersion = None
-) -> dict[str, float]:
-    """Return the summary that the original computes from simulations in its own form.
-
-    ``num_trials`` is the number that the run declares: no k beyond it is reported, though every
-    simulation counts. The mean cost is NaN if no cost is known. Since v1.0.0 infrastructure errors
-    are left out; ``by_convention`` has the leaderboard's numbers as well.
-    """
-    if release_named(version).rules.detailed_metrics:
-        return as_dict(compute_run_metrics(simulations, num_trials))
-    rewards: list[tuple[str, float]] = []
-    costs: list[float] = []
-    for simulation in simulations:
-        rewards.append((simulation["task_id"], _recorded_reward(simulation)))
-        if simulation.get("agent_cost") is not None:
-            costs.append(simulation["agent_cost"])
-    if not rewards:
-        raise ConfigurationError("there is no simulation to summarise; give at least one")
-    tasks = count_trials((task, is_successful(reward)) for task, reward in rewards).values()
-    return {
-        "avg_reward": fmean(reward for _, reward in rewards),
-        "avg_agent_cost": fmean(costs) if costs else math.nan,
-        **{
-            f"pass_hat_{k}": value
-            for k, value in means_up_to(
-                tasks, "pass^k", min(num_trials, fewest_trials(tasks))
-            ).items()
-        },
-    }
-
-
-def _recorded_reward(simulation: Mapping[str, Any]) -> float:
-    verdict = simulation.get("reward_info")
-    if verdict is None:
-        raise ConfigurationError(
-            f"simulation {simulation.get('id')!r} of task {simulation.get('task_id')!r} has no "
-            "reward_info; score it first with score_simulation"
-        )
-    return float(verdict["reward"])
 
 
 def _trials_by_task(results: Iterable[Report]) -> dict[TaskKey, Trials]:

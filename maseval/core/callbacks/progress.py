@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from importlib.util import find_spec
 from threading import Event, Thread
@@ -29,26 +29,6 @@ if TYPE_CHECKING:
 _SECONDS_BETWEEN_LOG_LINES = 5.0
 _SECONDS_BETWEEN_BEATS = 1.0
 _SECONDS_BETWEEN_FRAMES = 0.1
-
-
-class _Heartbeat:
-    """Calls a function every few seconds, in a thread of its own, until it is stopped."""
-
-    def __init__(self, seconds: float, beat: Callable[[], None]) -> None:
-        self._over = Event()
-        self._seconds = seconds
-        self._beat = beat
-        self._thread = Thread(target=self._run, daemon=True, name="maseval-progress")
-        self._thread.start()
-
-    def _run(self) -> None:
-        while not self._over.wait(self._seconds):
-            self._beat()
-
-    def stop(self) -> None:
-        """Beat no more; returns when the last beat is over."""
-        self._over.set()
-        self._thread.join()
 
 
 def _is_redrawn() -> bool:
@@ -74,7 +54,8 @@ class ProgressBarCallback(BenchmarkCallback):
         self.current = 0
         self.successful = 0
         self.metrics: dict[str, str] = {}
-        self._heartbeat: _Heartbeat | None = None
+        self._over: Event | None = None
+        self._beating: Thread | None = None
 
     def on_run_start(self, benchmark: Benchmark) -> None:
         self._close()
@@ -84,8 +65,15 @@ class ProgressBarCallback(BenchmarkCallback):
         if not self._has_own_desc:
             self.desc = f"Running {type(benchmark).__name__}"
         self.open_bar(str(self.desc))
+        self._over = over = Event()
         pause = _SECONDS_BETWEEN_BEATS if _is_redrawn() else _SECONDS_BETWEEN_LOG_LINES
-        self._heartbeat = _Heartbeat(pause, self.beat)
+
+        def beat_on() -> None:
+            while not over.wait(pause):
+                self.beat()
+
+        self._beating = Thread(target=beat_on, daemon=True, name="maseval-progress")
+        self._beating.start()
 
     def on_task_repeat_end(self, benchmark: Benchmark, report: Report) -> None:
         self.current += 1
@@ -97,9 +85,9 @@ class ProgressBarCallback(BenchmarkCallback):
         self._close()
 
     def _close(self) -> None:
-        if self._heartbeat is not None:
-            self._heartbeat.stop()
-            self._heartbeat = None
+        if self._over is not None and self._beating is not None:
+            self._over.set()
+            self._beating.join()
         self.close_bar()
 
     def beat(self) -> None:

@@ -9,7 +9,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol
 
@@ -60,15 +60,16 @@ class Assignment:
         return self.deaths >= most_deaths or self.moves >= _MOST_MOVES
 
 
-@dataclass
 class Backlog:
-    """Assignments that wait for a process, each kind in order."""
+    """Assignments that wait for a process, each kind in order.
 
-    room: int
-    """The number that a process holds, if none of them is suspected."""
-    _waiting: tuple[deque[Assignment], ...] = field(
-        default_factory=lambda: (deque[Assignment](), deque[Assignment](), deque[Assignment]())
-    )
+    A process has ``room`` for so many, if none of them is suspected.
+    """
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self._limits = room, max(1, math.isqrt(room)), 1
+        self._waiting = [deque[Assignment]() for _ in self._limits]
 
     def add(self, assignment: Assignment) -> None:
         self._waiting[assignment.quarantine_level].append(assignment)
@@ -88,12 +89,9 @@ class Backlog:
             # Those with equal blame are put together, so that the next death tells more.
             levels = [each.quarantine_level for each in present.values()][:1] or [2, 1]
         for level in levels:
-            if self._waiting[level] and len(present) < self._limit(level):
+            if self._waiting[level] and len(present) < self._limits[level]:
                 return self._waiting[level].popleft()
         return None
-
-    def _limit(self, level: int) -> int:
-        return (self.room, max(1, math.isqrt(self.room)), 1)[level]
 
 
 class Stage(Enum):

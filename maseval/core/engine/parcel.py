@@ -258,7 +258,7 @@ def unpack_reply(data: bytes) -> WorkerReply:
     pairs = zip(reply.deliveries, carried, strict=True)
     return reply._replace(
         deliveries=[
-            each if error is None else replace(each, exception=_rebuild_exception(unpack(error)))
+            each if error is None else replace(each, exception=unpack(error))
             for each, error in pairs
         ]
     )
@@ -268,24 +268,9 @@ def _pack_exception(error: BaseException | None) -> bytes | None:
     """Pack an exception in a form that arrives: many cannot be pickled, or not be read again."""
     if error is None:
         return None
-    sendable = {name: value for name, value in vars(error).items() if can_be_sent(value)}
-    parts = type(error), error.args, sendable
-    for form in ((error,), parts):
-        try:
-            data = pack(form)
-            _rebuild_exception(unpack(data))
-        except Exception:
-            continue
-        return data
-    return pack((WorkerExceptionError(f"{type(error).__name__}: {error}"),))
-
-
-def _rebuild_exception(form: tuple[Any, ...]) -> BaseException:
-    if len(form) == 1:
-        whole: BaseException = form[0]
-        return whole
-    kind, args, state = form
-    # Its __init__ takes other arguments than those that are left in ``args``.
-    error: BaseException = kind.__new__(kind, *args)
-    vars(error).update(state)
-    return error
+    try:
+        data = pack(error)
+        unpack(data)
+    except Exception:
+        return pack(WorkerExceptionError(f"{type(error).__name__}: {error}"))
+    return data

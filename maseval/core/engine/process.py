@@ -16,8 +16,8 @@ from types import FrameType
 SignalHandler = Callable[[int, FrameType | None], object] | int
 
 _lock = threading.Lock()
-_intervals: list[float] = []
-"""Those asked for by open contexts, after that of the process itself."""
+_open_contexts = 0
+_usual_interval = 0.0
 
 
 @contextmanager
@@ -26,19 +26,20 @@ def switch_interval(seconds: float) -> Iterator[None]:
 
     Runs may overlap: the longest interval holds, and the original returns with the last end.
     """
+    global _open_contexts, _usual_interval
     with _lock:
-        if not _intervals:
-            _intervals.append(sys.getswitchinterval())
-        _intervals.append(seconds)
-        _set_switch_interval(max(_intervals))
+        present = sys.getswitchinterval()
+        if not _open_contexts:
+            _usual_interval = present
+        _open_contexts += 1
+        _set_switch_interval(max(present, seconds))
     try:
         yield
     finally:
         with _lock:
-            _intervals.remove(seconds)
-            _set_switch_interval(max(_intervals))
-            if len(_intervals) == 1:
-                _intervals.clear()
+            _open_contexts -= 1
+            if not _open_contexts:
+                _set_switch_interval(_usual_interval)
 
 
 def _set_switch_interval(seconds: float) -> None:
@@ -87,15 +88,22 @@ _RARE = 200_000
 
 @contextmanager
 def signal_handlers(handlers: Mapping[signal.Signals, SignalHandler]) -> Iterator[None]:
-    """Handle signals this way; the handlers installed last win while they are in place.
+    """Handle signals this way within the context.
 
     Does nothing outside the main thread, the only one in which Python allows it.
     """
-    with ExitStack() as installed:
+    before: dict[signal.Signals, SignalHandler] = {}
+    try:
         if threading.current_thread() is threading.main_thread():
             for number, handler in handlers.items():
-                installed.enter_context(_handle_signal(number, handler))
+                original = signal.getsignal(number)
+                if original is not None:  # else installed from C: it could not be put back
+                    before[number] = original
+                    signal.signal(number, handler)
         yield
+    finally:
+        for number, original in before.items():
+            signal.signal(number, original)
 
 
 def end_signals(handle: SignalHandler) -> AbstractContextManager[None]:
@@ -110,46 +118,18 @@ def end_signals(handle: SignalHandler) -> AbstractContextManager[None]:
     if hang_up is not None and signal.getsignal(hang_up) is not signal.SIG_IGN:
 
         def leave_terminal(number: int, frame: FrameType | None) -> None:
-            _release_closed_terminal()
+            for stream in (0, 1, 2):
+                with suppress(OSError):  # not open at all
+                    is_device = stat.S_ISCHR(os.fstat(stream).st_mode)
+                    if is_device and not os.isatty(stream):
+                        nowhere = os.open(os.devnull, os.O_RDWR)
+                        os.dup2(nowhere, stream)
+                        os.close(nowhere)
             if callable(handle):
                 handle(number, frame)
 
         handlers[hang_up] = leave_terminal
     return signal_handlers(handlers)
-
-
-def _release_closed_terminal() -> None:
-    for stream in (0, 1, 2):
-        with suppress(OSError):  # not open at all
-            is_device = stat.S_ISCHR(os.fstat(stream).st_mode)
-            if is_device and not os.isatty(stream):
-                nowhere = os.open(os.devnull, os.O_RDWR)
-                os.dup2(nowhere, stream)
-                os.close(nowhere)
-
-
-# For each signal its handlers in order of installation, below them the one that was there before;
-# each in a list of its own, as the same function may be there twice.
-_handlers: dict[signal.Signals, list[list[SignalHandler]]] = {}
-
-
-@contextmanager
-def _handle_signal(number: signal.Signals, handler: SignalHandler) -> Iterator[None]:
-    original = signal.getsignal(number)
-    if original is None:  # installed from C: it could not be put back
-        yield
-        return
-    stack, mine = _handlers.setdefault(number, [[original]]), [handler]
-    stack.append(mine)
-    try:
-        signal.signal(number, handler)
-        yield
-    finally:
-        if stack[-1] is mine:
-            signal.signal(number, stack[-2][0])
-        stack[:] = [each for each in stack if each is not mine]
-        if len(stack) == 1:
-            del _handlers[number]
 
 
 class HeldInterrupts:

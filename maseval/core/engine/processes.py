@@ -8,7 +8,6 @@ however that happens; a pool of ``concurrent.futures`` would outlive a process t
 
 import gc
 import itertools
-import logging
 import multiprocessing
 import os
 import platform
@@ -26,7 +25,7 @@ from multiprocessing import connection
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from maseval.core.engine.dispatch import ProcessLostError
 from maseval.core.engine.engines import Job, MappedBatch
@@ -34,17 +33,13 @@ from maseval.core.engine.parcel import pack, unpack
 from maseval.core.engine.remote_workers import Limits, RemoteEngine, RemoteWorkers
 from maseval.core.engine.worker import Worker
 from maseval.core.engine.worker_setup import code_hash
-from maseval.core.exceptions import ConfigurationError, MASEvalError, WorkerDiedError
+from maseval.core.exceptions import ConfigurationError, WorkerDiedError
 
 # Beside a call that waits: others that must be answered meanwhile.
 _CALLS_AT_ONCE = 8
 _THREADS = Path("/proc/self/task")
 # A new Python imports the program that started it, and must not start others by that.
 _WAY_TO_BEGIN = " before it began; let your program run it under if __name__ == '__main__':"
-
-
-class ChildLostError(MASEvalError, RuntimeError):
-    """The process ended before it answered."""
 
 
 def usable_cores() -> int:
@@ -61,13 +56,13 @@ class Call:
 
     @property
     def is_lost(self) -> bool:
-        return isinstance(self._answer, ChildLostError)
+        return isinstance(self._answer, ProcessLostError)
 
     def end(self, answer: Any) -> None:
         self.is_over, self._answer = True, answer
 
     def answer(self, timeout: float | None = None) -> Any:
-        """Wait for the answer; raise ``ChildLostError`` if there is none, or ``TimeoutError``."""
+        """Wait for the answer; raise ``ProcessLostError`` if there is none, or ``TimeoutError``."""
         until = None if timeout is None else time.monotonic() + timeout
         while not self.is_over:
             left = None if until is None else until - time.monotonic()
@@ -87,25 +82,17 @@ class ChildProcess:
 
     def __init__(self, make: Callable[[], object]) -> None:
         forks = may_fork()
-        self._pipe, theirs = multiprocessing.Pipe()
+        # Can be read when there is an answer, or when the process has ended.
+        self.pipe, theirs = multiprocessing.Pipe()
         start = multiprocessing.get_context("fork" if forks else "spawn").Process  # type: ignore[attr-defined]
-        given = (make, theirs, self._pipe if forks else None)
+        given = (make, theirs, self.pipe if forks else None)
         self._process: BaseProcess = start(target=_serve, args=given, daemon=True)
         self._process.start()
         theirs.close()
         self._numbers = itertools.count()
         self._calls: dict[int, Call] = {}
-        self._lost: ChildLostError | None = None
+        self._lost: ProcessLostError | None = None
         self._has_begun = forks
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid or 0
-
-    @property
-    def pipe(self) -> Connection:
-        """The pipe that can be read when there is an answer, or when the process has ended."""
-        return self._pipe
 
     def call(self, method: str, *args: object) -> Call:
         call = Call(self)
@@ -115,7 +102,7 @@ class ChildProcess:
         number = next(self._numbers)
         self._calls[number] = call
         try:
-            self._pipe.send((number, method, args))
+            self.pipe.send((number, method, args))
         except OSError:
             self.receive()
         return call
@@ -124,28 +111,28 @@ class ChildProcess:
         if self._lost is not None:
             return
         try:
-            while self._pipe.poll():
-                number, answer = self._pipe.recv()
+            while self.pipe.poll():
+                number, answer = self.pipe.recv()
                 self._has_begun = True
                 self._calls.pop(number).end(answer)
         except (EOFError, OSError):
             self._process.join()
             code = self._process.exitcode
             way = _WAY_TO_BEGIN if code == 1 and not self._has_begun else ""
-            self._end(ChildLostError(_end_in_words(code) + way))
+            self._end(ProcessLostError(_end_in_words(code) + way))
 
     def kill(self) -> None:
         """End the process at once; ``join`` waits until it is gone."""
         self._process.kill()
-        self._end(ChildLostError("it was ended"))
+        self._end(ProcessLostError("it was ended"))
 
     def join(self) -> None:
         self._process.join()
 
-    def _end(self, lost: ChildLostError) -> None:
+    def _end(self, lost: ProcessLostError) -> None:
         if self._lost is None:
             self._lost = lost
-            self._pipe.close()
+            self.pipe.close()
         for call in self._calls.values():
             call.end(self._lost)
         self._calls.clear()
@@ -216,8 +203,6 @@ def _end_in_words(code: int | None) -> str:
     return f"it ended with exit code {code}"
 
 
-logger = logging.getLogger(__name__)
-
 Function = Callable[[Sequence[Any]], Any]
 
 # A batch or a repetition whose process died so often is to blame.
@@ -227,13 +212,6 @@ _START_SECONDS = 600.0
 _FOR_EACH = 2
 
 
-class _Reply(NamedTuple):
-    """The answer of a function to a batch; without a result, it raised an exception."""
-
-    result: bytes | None
-    problem: str = ""
-
-
 class _Applier:
     """Applies a function to batches, one at a time, in a process of its own."""
 
@@ -241,15 +219,14 @@ class _Applier:
         self._function = function
         self._turn = threading.Lock()
 
-    def apply(self, values: bytes) -> _Reply:
-        with self._turn:
-            try:
-                function = self._function
-                if isinstance(function, bytes):
-                    function = self._function = unpack(function)
-                return _Reply(pack(function(unpack(values))))
-            except Exception as error:  # for the caller to decide
-                return _Reply(None, f"{type(error).__name__}: {error}")
+    def apply(self, values: bytes) -> bytes | None:
+        """Return the packed result; None if there was an exception, for the caller to decide."""
+        with self._turn, suppress(Exception):
+            function = self._function
+            if isinstance(function, bytes):
+                function = self._function = unpack(function)
+            return pack(function(unpack(values)))
+        return None
 
 
 @dataclass
@@ -291,17 +268,15 @@ class _ProcessMap:
     def _next(self) -> Iterator[MappedBatch[Any, Any]]:
         first = self._under_way[0]
         try:
-            reply: _Reply = first.call.answer()
-        except ChildLostError as lost:
+            result: bytes | None = first.call.answer()
+        except ProcessLostError as lost:
             self._replace_dead(first, lost)
             return
         self._under_way.popleft()
-        if reply.result is None:
-            logger.info("in process %d: %s", first.call.child.pid, reply.problem)
-        result = None if reply.result is None else unpack(reply.result)
-        yield MappedBatch(first.values, result, platform.node())
+        found = None if result is None else unpack(result)
+        yield MappedBatch(first.values, found, platform.node())
 
-    def _replace_dead(self, first: _Batch, lost: ChildLostError) -> None:
+    def _replace_dead(self, first: _Batch, lost: ProcessLostError) -> None:
         """Begin again what was lost; the batch that was worked on is to blame, not the others."""
         dead = first.call.child
         self._children.remove(dead)
@@ -312,7 +287,7 @@ class _ProcessMap:
             if batch.call.child is dead and batch.call.is_lost:
                 batch.call = self._start(batch.values)
 
-    def _divide(self, batch: _Batch, lost: ChildLostError) -> None:
+    def _divide(self, batch: _Batch, lost: ProcessLostError) -> None:
         """Try the values of a batch one by one; raise if there is only one."""
         if len(batch.values) == 1:
             raise WorkerDiedError(
@@ -356,10 +331,7 @@ class LocalCarrier:
         return wait_for_calls(calls, timeout)
 
     def reply(self, call: Call, timeout: float | None = None) -> Any:
-        try:
-            return call.answer(timeout)
-        except ChildLostError as lost:
-            raise ProcessLostError(str(lost)) from lost
+        return call.answer(timeout)
 
     def kill(self, process: ChildProcess) -> None:
         process.kill()

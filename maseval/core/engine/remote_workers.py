@@ -118,7 +118,11 @@ class RemoteWorkers:
             try:
                 yield
             finally:
-                self._end_all()
+                for process in self._processes:
+                    process.kill()
+                # A reference that outlives its connection would release what the next one calls
+                # the same.
+                self._processes, self._modules = [], None
 
     def submit(self, repetition: Repetition) -> None:
         if not self._processes:  # a run that is complete needs none
@@ -157,7 +161,8 @@ class RemoteWorkers:
         except TimeoutError:
             self._forget(assignment)
             self._replace_dead(holder, ProcessLostError(f"no answer in {_WAIT_FOR_LATE:g} s"))
-            return _cut_off(repetition)
+            error, usage = repetition.context.timeout_error(), repetition.abandon()
+            return repetition.outcome(error, usage=usage)
         if done is None:
             return None
         self._forget(assignment)
@@ -197,12 +202,6 @@ class RemoteWorkers:
             self.wait(None)
             self._attend()
         self._all_started = True
-
-    def _end_all(self) -> None:
-        for process in self._processes:
-            process.kill()
-        # A reference that outlives its connection would release what the next one calls the same.
-        self._processes, self._modules = [], None
 
     def _attend(self) -> None:
         """Give out what waits, and see to every process that has replied."""
@@ -353,13 +352,6 @@ _WAY_FOR_TOKENS = (
     "to what the cluster has: 'token' or 'disabled'"
 )
 _WAY_FOR_BENCHMARK = "let its for_worker() leave out what holds it, or run it with engine='threads'"
-
-
-def _cut_off(repetition: Repetition) -> RepetitionResult:
-    """Return the result of a late repetition whose process does not say what it has done."""
-    error = repetition.context.timeout_error()
-    usage = repetition.abandon()
-    return repetition.outcome(error, usage=usage)
 
 
 class RemoteEngine:

@@ -246,7 +246,7 @@ def _ends_run(owner: RunOwner, status: TaskExecutionStatus) -> bool:
 def next_attempt(repetition: Repetition, outcome: RepetitionResult) -> Repetition | None:
     """Return the next attempt at the repetition, if its task's protocol allows one."""
     protocol, timeout = repetition.task.protocol, repetition.timeout
-    timed_out = TaskExecutionStatus.TASK_TIMEOUT
+    timed_out, failure = TaskExecutionStatus.TASK_TIMEOUT, outcome.exception
     earlier = [attempt["status"] == timed_out.value for attempt in repetition.attempts]
     if outcome.status is timed_out:
         if protocol.timeout_action is TimeoutAction.SKIP or any(earlier):
@@ -256,16 +256,12 @@ def next_attempt(repetition: Repetition, outcome: RepetitionResult) -> Repetitio
     elif (
         outcome.status not in RETRYABLE_STATUSES
         or earlier.count(False) >= protocol.max_retries
-        or _would_fail_again(outcome.exception)
+        or (isinstance(failure, ProviderError) and not failure.transient)
+        or (isinstance(failure, MASEvalError) and failure.fatal_for_run)
     ):
         return None
     attempts = [*repetition.attempts, attempt_of(outcome.report)]
     return replace(repetition, timeout=timeout, attempts=attempts)
-
-
-def _would_fail_again(failure: BaseException | None) -> bool:
-    lasting = isinstance(failure, ProviderError) and not failure.transient
-    return lasting or (isinstance(failure, MASEvalError) and failure.fatal_for_run)
 
 
 class LostCause:

@@ -27,7 +27,7 @@ from maseval.core.engine.parcel import (
 )
 from maseval.core.engine.participants import BenchmarkHooks
 from maseval.core.engine.repetition import Repetition, RunSetting
-from maseval.core.engine.worker_setup import CodeFacts, ModuleSource, OwnSecrets, install
+from maseval.core.engine.worker_setup import CodeFacts, ModuleSource, install, own_secrets
 from maseval.core.exceptions import MASEvalError
 from maseval.core.storage.redaction import Secrets
 from maseval.core.throttle import complaints
@@ -111,7 +111,7 @@ class Worker:
         self._most_in_reply = _MOST_IN_FIRST_REPLY
         self._setting: RunSetting
         self._threads: Threads
-        self._secrets: OwnSecrets
+        self._secrets: Secrets
         self._last_words: LastWords
 
     def describe(self) -> tuple[Place, CodeFacts]:
@@ -129,7 +129,7 @@ class Worker:
             return pack(_in_words(error))
 
     def _set_up(self, modules: dict[str, ModuleSource], given: Equipment) -> dict[str, str]:
-        self._secrets = OwnSecrets(given.environment)
+        self._secrets = own_secrets(given.environment)
         os.environ.update(given.environment)
         every = Secrets.of({})
         sys.stdout, sys.stderr = _Redacted(sys.stdout, every), _Redacted(sys.stderr, every)

@@ -10,7 +10,7 @@ import os
 import platform
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.abc import MetaPathFinder, SourceLoader
 from importlib.machinery import ModuleSpec
@@ -37,13 +37,8 @@ class ModuleSource(NamedTuple):
 
 def own_modules() -> dict[str, ModuleSource]:
     """Return the imported modules that no other machine can be expected to have."""
-    return dict(_find_own_modules(tuple(sys.modules.items())))
-
-
-def _find_own_modules(
-    modules: Sequence[tuple[str, ModuleType]],
-) -> Iterator[tuple[str, ModuleSource]]:
-    for name, module in modules:
+    found: dict[str, ModuleSource] = {}
+    for name, module in tuple(sys.modules.items()):
         file = getattr(module, "__file__", None)
         if name.partition(".")[0] in _EVERYWHERE or not str(file or "").endswith(".py"):
             continue
@@ -52,7 +47,8 @@ def _find_own_modules(
         if not is_installed(place.parent) and path.is_file():
             text = path.read_bytes()
             if len(text) <= _LARGEST:
-                yield name, ModuleSource(text, str(path), hasattr(module, "__path__"))
+                found[name] = ModuleSource(text, str(path), hasattr(module, "__path__"))
+    return found
 
 
 _INSTALLED = ("stdlib", "platstdlib", "purelib", "platlib")
@@ -187,18 +183,7 @@ def needed_by_workers(more: Iterable[str] = ()) -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if travels(name, value)}
 
 
-class OwnSecrets:
-    """The secrets of this machine, beside those that were sent to it."""
-
-    def __init__(self, given: Mapping[str, str]) -> None:
-        sent = given.values()
-        self._secrets = Secrets(value for value in environment_secrets() if value not in sent)
-        self._written = [each.encode("utf-8", "surrogatepass") for each in self._secrets.spellings]
-
-    def are_in(self, data: bytes) -> bool:
-        """Return True if any may be in a pickled value: its texts are in there as they are."""
-        return any(each in data for each in self._written)
-
-    def removed_from(self, record: Mapping[str, object]) -> Mapping[str, object]:
-        """Return the record with ``<redacted>`` for every secret."""
-        return self._secrets.removed_from(record)
+def own_secrets(given: Mapping[str, str]) -> Secrets:
+    """Return the secrets of this machine, beside those that were sent to it."""
+    sent = given.values()
+    return Secrets(value for value in environment_secrets() if value not in sent)

@@ -73,7 +73,9 @@ class RecordWriter:
         """``append`` for several lines of JSON, for which the disk is waited for once."""
         lines = b"".join(text + b"\n" for text in texts)
         try:
-            self._check_in_place()
+            # A deleted or replaced file still accepts what is written to its descriptor.
+            if not os.path.samestat(os.fstat(self._descriptor), os.stat(self.path)):
+                raise FileNotFoundError(errno.ENOENT, "the file was replaced by another one")
             self._cut_torn_line()
             self._torn_at = start = self._size()
             self._write(lines)
@@ -113,11 +115,6 @@ class RecordWriter:
             rest = rest[os.write(self._descriptor, rest) :]
         if self._sync:
             os.fsync(self._descriptor)
-
-    def _check_in_place(self) -> None:
-        # A deleted or replaced file still accepts what is written to its descriptor.
-        if not os.path.samestat(os.fstat(self._descriptor), os.stat(self.path)):
-            raise FileNotFoundError(errno.ENOENT, "the file was replaced by another one")
 
     def _cut_torn_line(self) -> None:
         # Until this works no record is added: behind a torn line it would be unreadable too.

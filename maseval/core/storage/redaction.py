@@ -65,7 +65,7 @@ def redact_by_name(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def _redact(options: Mapping[str, Any], depth: int, change: Callable[[str], str]) -> dict[str, Any]:
     return {
-        str(key): REDACTED if _is_secret(str(key), value) else _clean(value, depth - 1, change)
+        str(key): REDACTED if is_secret(str(key), value) else _clean(value, depth - 1, change)
         for key, value in options.items()
     }
 
@@ -124,7 +124,7 @@ def _cut_secrets(text: str, note: Callable[[str], object]) -> str:
 
     def query_value(found: re.Match[str]) -> str:
         separator, key, value = found.groups()
-        secret = _is_secret(unquote(key), value)
+        secret = is_secret(unquote(key), value)
         return cut(value, f"{separator}{key}=") if secret else found[0]
 
     text = _USERINFO.sub(lambda found: cut(found[0][:-1], after="@"), text)
@@ -156,7 +156,7 @@ def _clean_words(words: Sequence[str]) -> Iterator[str]:
 
 
 def _clean_value(name: str, value: str) -> str:
-    return REDACTED if _is_secret(name, value) else _clean_word(value)
+    return REDACTED if is_secret(name, value) else _clean_word(value)
 
 
 def _clean_word(word: str) -> str:
@@ -190,7 +190,8 @@ def _clean(value: Any, depth: int, change: Callable[[str], str]) -> Any:
     return value
 
 
-def _is_secret(key: str, value: object) -> bool:
+def is_secret(key: str, value: object) -> bool:
+    """Return whether ``key`` says that ``value`` is a secret."""
     if value is None or isinstance(value, bool):
         return False
     names_a_secret, names_a_token = _names_in(key)
@@ -232,11 +233,6 @@ class Secrets:
         self._values = sorted(spellings, key=lambda value: (-len(value), value))
         self._written = {_escape(value): spellings[value] for value in self._values}
 
-    @property
-    def spellings(self) -> list[str]:
-        """The values as they may stand in a text, also within JSON in that text."""
-        return list(self._values)
-
     @classmethod
     def of(cls, config: Mapping[str, object]) -> "Secrets":
         """Return those of a configuration and of the environment variables."""
@@ -263,6 +259,10 @@ class Secrets:
         """Return whether JSON text holds any of them."""
         return any(value in text for value in self._written)
 
+    def are_in(self, data: bytes) -> bool:
+        """Return True if any may be in a pickled value: its texts are in there as they are."""
+        return any(each.encode("utf-8", "surrogatepass") in data for each in self._values)
+
     def sources_in(self, text: str) -> list[str]:
         """Return where those come from that JSON text holds, such as a variable's name."""
         return sorted({name for value, name in self._written.items() if value in text})
@@ -280,7 +280,7 @@ def environment_secrets() -> dict[str, str]:
     for name, value in os.environ.items():
         if not is_secret(name, value):
             secrets = [secret for secret in _cut_out(value) if not _is_plain_name(secret)]
-        elif _is_api_key(name):
+        elif "apikey" in name.lower().replace("_", "").replace("-", ""):
             secrets = [] if _is_plain_name(value) else [value]
         else:
             secrets = [value] if _looks_secret(value) else []
@@ -301,14 +301,6 @@ def _is_plain_name(value: str) -> bool:
     words = _WORD.findall(value)
     # In a random key large and small letters take turns.
     return _NAME.fullmatch(value) is not None and 3 * len(words) <= len(value)
-
-
-def _is_api_key(name: str) -> bool:
-    return "apikey" in name.lower().replace("_", "").replace("-", "")
-
-
-def is_secret(name: str, value: object) -> bool:
-    return bool(redact({name: value})[name] == REDACTED)
 
 
 def _escape(value: str) -> str:

@@ -109,7 +109,9 @@ def _plain(value: object, ancestors: frozenset[int]) -> object:
         case int():
             return _integer(value)
         case float():
-            return value if math.isfinite(value) else _not_finite(value)
+            if math.isnan(value):
+                return "NaN"
+            return value if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
         case dict() | list() | tuple():
             return _container(value, ancestors)
         case _:
@@ -143,12 +145,6 @@ def _integer(value: int) -> int | str:
     except ValueError:
         return hex(value)
     return value
-
-
-def _not_finite(value: float) -> str:
-    if math.isnan(value):
-        return "NaN"
-    return "Infinity" if value > 0 else "-Infinity"
 
 
 def _text(value: object) -> str:

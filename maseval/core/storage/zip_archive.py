@@ -47,10 +47,6 @@ class ArchiveLimits(NamedTuple):
     ratio: int = 200
     any_ratio: int = 64 << 20
 
-    def allowed_bytes(self, size: int) -> int:
-        """Return the bytes that an archive of that size may unpack to."""
-        return min(self.total, max(self.any_ratio, self.ratio * size))
-
 
 class FileDigest(NamedTuple):
     """The checksum and size that identify a file's content."""
@@ -103,7 +99,8 @@ class ArchiveReader:
         self, path: Path, file: BinaryIO, expected: Collection[str], limits: ArchiveLimits
     ) -> None:
         self._path = path
-        self._allowed = limits.allowed_bytes(path.stat().st_size)
+        by_ratio = max(limits.any_ratio, limits.ratio * path.stat().st_size)
+        self._allowed = min(limits.total, by_ratio)
         self._unpacked = 0
         with self._named_errors():
             self._archive = zipfile.ZipFile(_Reluctant(file))

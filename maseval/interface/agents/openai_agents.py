@@ -25,6 +25,7 @@ from maseval.interface.agents.framework import (
     FrameworkAgentAdapter,
     Tool,
     Tools,
+    adapter_of,
     as_text,
     bystanding_adapter,
     describe_tools,
@@ -96,7 +97,6 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         self.current_agent = self.agent
         """The agent that currently holds the conversation."""
         if hasattr(agent_instance, "hooks"):
-            _observe_agent(self.agent)
             _observe_runs()
         self._asked_by_others: list[InputItem] = []
         self._earlier = 0  # messages of the runs by others that are finished
@@ -121,7 +121,7 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
             self._record_instructions()
         self.messages.add_message("user", query)
         asked = [*self._memory, {"role": "user", "content": query}]
-        times = _times_class()()
+        times = _observer_class()(leader=self)
         try:
             result = await sdk.Runner.run(
                 self.current_agent,
@@ -261,73 +261,58 @@ def _function_tool(tool: Tool) -> object:
     )
 
 
-def _observe_agent(agent: Any) -> None:
-    """Give an agent hooks that tell its adapter of its work; its own hooks still work.
+@cache
+def _observe_runs() -> None:
+    """Let adapters record the runs that others make of agents, as tools do."""
+    runner = sdk_module().Runner
+    for name in ("run", "run_sync", "run_streamed"):
+        setattr(runner, name, _observed(getattr(runner, name)))
 
-    The SDK tells an agent's own hooks of every answer of its model, whoever runs the agent. They
-    pass this on to the adapter that the agent has in the current repetition.
-    """
-    kind = _hooks_class()
-    if not isinstance(agent.hooks, kind):
-        agent.hooks = kind(agent.hooks)
+
+def _observed(own: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(own)
+    def run(starting_agent: Any, *args: Any, hooks: Any = None, **kwargs: Any) -> Any:
+        kind = _observer_class()
+        observer = hooks if isinstance(hooks, kind) else kind(own=hooks)
+        return own(starting_agent, *args, hooks=observer, **kwargs)
+
+    return run
 
 
 @cache
-def _times_class() -> Callable[[], Any]:
+def _observer_class() -> type[Any]:
+    """Return the class of hooks that tell adapters of a run; those of the caller still work.
+
+    In a run that an adapter leads, an agent without an adapter is part of it.
+    """
     base = sdk_module().RunHooks
 
-    class Times(base):  # type: ignore[misc, valid-type]
-        def __init__(self) -> None:
+    class RunObserver(base):  # type: ignore[misc, valid-type]
+        def __init__(self, leader: OpenAIAgentsAdapter | None = None, own: Any = None) -> None:
+            self.leader, self.own = leader, own
             self.asked: list[str] = []
             self.answered: list[str] = []
 
-        async def on_llm_start(self, *args: object) -> None:
-            self.asked.append(now())
+        def _adapter_of(self, agent: Any) -> OpenAIAgentsAdapter | None:
+            if self.leader is None:
+                return bystanding_adapter(agent, OpenAIAgentsAdapter)
+            found = None if agent is self.leader.agent else adapter_of(agent)
+            return found if isinstance(found, OpenAIAgentsAdapter) else None
 
-        async def on_llm_end(self, *args: object) -> None:
-            self.answered.append(now())
-
-    return Times
-
-
-@cache
-def _observe_runs() -> None:
-    """Let the SDK tell of agents without an adapter, too, which run as the tools of others."""
-    runner = sdk_module().Runner
-    own = runner.run
-
-    @wraps(own)
-    async def run(starting_agent: Any, *args: Any, **kwargs: Any) -> Any:
-        leader = running_adapter()
-        if leader is not None and getattr(leader, "current_agent", None) is not starting_agent:
-            _observe_agent(starting_agent)
-        return await own(starting_agent, *args, **kwargs)
-
-    runner.run = run
-
-
-@cache
-def _hooks_class() -> type[Any]:
-    base = sdk_module().AgentHooks
-
-    class WorkHooks(base):  # type: ignore[misc, valid-type]
-        def __init__(self, own: Any) -> None:
-            self.own = own
-
-        async def on_start(self, context: Any, agent: Any) -> None:
-            if adapter := bystanding_adapter(agent, OpenAIAgentsAdapter):
+        async def on_agent_start(self, context: Any, agent: Any) -> None:
+            if adapter := self._adapter_of(agent):
                 adapter.begin_run_by_others()
-            await self._forward("on_start", context, agent)
+            await self._forward("on_agent_start", context, agent)
 
-        async def on_llm_start(
-            self, context: Any, agent: Any, system_prompt: str | None, input_items: Any
-        ) -> None:
-            if adapter := bystanding_adapter(agent, OpenAIAgentsAdapter):
-                adapter.note_request(system_prompt, input_items)
-            await self._forward("on_llm_start", context, agent, system_prompt, input_items)
+        async def on_llm_start(self, context: Any, agent: Any, *asked: Any) -> None:
+            self.asked.append(now())
+            if adapter := self._adapter_of(agent):
+                adapter.note_request(*asked)
+            await self._forward("on_llm_start", context, agent, *asked)
 
         async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:
-            if adapter := bystanding_adapter(agent, OpenAIAgentsAdapter):
+            self.answered.append(now())
+            if adapter := self._adapter_of(agent):
                 adapter.note_answer(response)
                 leader = running_adapter()
                 counted = get(get(leader, "_run_context"), "usage")
@@ -340,9 +325,9 @@ def _hooks_class() -> type[Any]:
             if self.own is not None:
                 await getattr(self.own, name)(*args, **kwargs)
 
-    for name in ("on_end", "on_handoff", "on_tool_start", "on_tool_end"):
-        setattr(WorkHooks, name, partialmethod(WorkHooks._forward, name))
-    return WorkHooks
+    for name in ("on_agent_end", "on_handoff", "on_tool_start", "on_tool_end"):
+        setattr(RunObserver, name, partialmethod(RunObserver._forward, name))
+    return RunObserver
 
 
 def tokens_of(usage: Any) -> TokenUsage:

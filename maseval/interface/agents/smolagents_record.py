@@ -26,9 +26,9 @@ from maseval.core.tracing import JsonObject
 from maseval.core.usage import TokenUsage
 from maseval.interface import extras
 from maseval.interface.agents.framework import as_text
-from maseval.interface.agents.smolagents_tools import EXTRA
 from maseval.interface.inference.chat_completions import function_call, get, text_of, usage_of
 
+EXTRA = "smolagents"
 ANSWERING_TOOL = "final_answer"
 TOKENS = ("input_tokens", "output_tokens", "total_tokens")
 

@@ -12,7 +12,7 @@ from maseval.core.exceptions import UnreadableAnswerError
 from maseval.core.messages import ChatResponse, ChatUsage, Message, Reasoning, ToolCall, chat_usage
 from maseval.core.model import Params
 from maseval.core.provider_errors import ProviderError
-from maseval.core.reasoning import ReasoningPolicy, reasoning_of
+from maseval.core.reasoning import ReasoningPolicy
 from maseval.core.seeding import SeedingError
 from maseval.core.structured import AnswerForm
 from maseval.core.usage import CostCalculator
@@ -28,6 +28,7 @@ from maseval.interface.inference.chat_completions import (
     reading,
     strict_schema,
     text_of,
+    thought_details,
 )
 from maseval.interface.inference.provider import (
     NO_KEY,
@@ -135,15 +136,16 @@ class AnthropicModelAdapter(ClientModelAdapter):
             case "system" | "developer":
                 return []
             case "tool":
-                return [_tool_result(message)]
+                answered = {"type": "tool_result", "tool_use_id": message.get("tool_call_id")}
+                return [{**answered, "content": text_of(message.get("content"))}]
         # The API refuses empty blocks.
         text = text_of(message.get("content"))
         blocks: list[AnthropicBlock] = [{"type": "text", "text": text}] if text.strip() else []
         if message["role"] != "assistant":
             return blocks
         calls = message.get("tool_calls") or []
-        thoughts = _thoughts_of(message) if blocks or calls else []
-        return [*thoughts, *blocks, *(_tool_use(call) for call in calls)]
+        thoughts = thought_details(message).get(_BLOCKS) if blocks or calls else None
+        return [*(thoughts or ()), *blocks, *(_tool_use(call) for call in calls)]
 
     def _read(self, answer: object) -> ChatResponse:
         blocks = get(answer, "content")
@@ -213,14 +215,6 @@ def _results_only(turn: AnthropicTurn, blocks: Iterable[AnthropicBlock]) -> bool
     return all(block["type"] == "tool_result" for block in [*turn["content"], *blocks])
 
 
-def _tool_result(message: Message) -> AnthropicBlock:
-    return {
-        "type": "tool_result",
-        "tool_use_id": message.get("tool_call_id"),
-        "content": text_of(message.get("content")),
-    }
-
-
 def _tool_use(call: ToolCall) -> AnthropicBlock:
     function = call["function"]
     return {
@@ -264,12 +258,6 @@ def _reasoning(blocks: Iterable[object]) -> Reasoning | None:
     texts = [str(block["thinking"]) for block in thoughts if block.get("thinking")]
     found: Reasoning = {"text": "\n".join(texts), "details": {_BLOCKS: thoughts}}
     return found if thoughts else None
-
-
-def _thoughts_of(message: Message) -> list[AnthropicBlock]:
-    thought = reasoning_of(message) or {}
-    found = (thought.get("details") or {}).get(_BLOCKS)
-    return found if isinstance(found, list) else []
 
 
 def _usage(usage: object) -> ChatUsage | None:

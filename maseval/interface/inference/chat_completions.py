@@ -88,13 +88,14 @@ def _in_form(message: Message, form: MessageForm) -> Message:
             return cast(Message, {k: v for k, v in message.items() if v is not None})
 
 
+def thought_details(message: Message) -> dict[str, Any]:
+    """Return what a provider wants back with a message beside the text of its thoughts."""
+    return (reasoning_of(message) or {}).get("details") or {}
+
+
 def _thought_keys(message: Message) -> dict[str, object]:
-    thought = reasoning_of(message) or {}
-    details = {
-        key: value
-        for key, value in (thought.get("details") or {}).items()
-        if key in _THOUGHT_DETAILS
-    }
+    thought, found = reasoning_of(message) or {}, thought_details(message)
+    details = {key: found[key] for key in _THOUGHT_DETAILS if key in found}
     key = thought.get("key")
     return {key: thought.get("text", ""), **details} if key in _THOUGHTS else details
 
@@ -105,15 +106,14 @@ def _request_message(message: Message) -> Message:
     known: Mapping[str, object] = message
     kept = {key: known[key] for key in keys if known.get(key) is not None}
     if calls := message.get("tool_calls") if role == "assistant" else None:
-        kept["tool_calls"] = [_request_call(call) for call in calls]
+        kept["tool_calls"] = [
+            {**function_call("", called["name"], called.get("arguments")), "id": call.get("id")}
+            for call in calls
+            if (called := call["function"])
+        ]
     # Some servers require the key, and all accept null where there are tool calls.
     kept.setdefault("content", None if calls else "")
     return cast(Message, {"role": role, **kept})
-
-
-def _request_call(call: ToolCall) -> ToolCall:
-    function = call["function"]
-    return {**function_call("", function["name"], function.get("arguments")), "id": call.get("id")}
 
 
 def function_call(call_id: str | None, name: str | None, arguments: object) -> ToolCall:

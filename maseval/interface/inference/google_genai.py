@@ -12,7 +12,7 @@ from maseval.core.exceptions import UnreadableAnswerError
 from maseval.core.messages import ChatResponse, ChatUsage, Message, Reasoning, ToolCall, chat_usage
 from maseval.core.model import Params
 from maseval.core.provider_errors import ProviderError
-from maseval.core.reasoning import ReasoningPolicy, reasoning_of
+from maseval.core.reasoning import ReasoningPolicy
 from maseval.core.structured import AnswerForm
 from maseval.core.words import excerpt
 from maseval.interface import extras
@@ -25,6 +25,7 @@ from maseval.interface.inference.chat_completions import (
     get,
     reading,
     text_of,
+    thought_details,
 )
 from maseval.interface.inference.http import client_options
 from maseval.interface.inference.provider import (
@@ -137,7 +138,7 @@ class GoogleGenAIModelAdapter(ClientModelAdapter):
             case "assistant":
                 said: list[GeminiPart] = [{"text": text}] if text else []
                 calls = message.get("tool_calls") or ()
-                signatures = _signatures_of(message)
+                signatures = thought_details(message).get(_SIGNATURES) or {}
                 return "model", [*said, *(_call_part(call, signatures) for call in calls)]
         return "user", [{"text": text}] if text else []
 
@@ -229,12 +230,6 @@ def _reasoning(
     signed = {call["id"]: b64encode(mark).decode() for call, mark in calls if mark}
     found: Reasoning = {"text": "\n".join(thoughts)} if thoughts else {}
     return {**found, "details": {_SIGNATURES: signed}} if signed else found or None
-
-
-def _signatures_of(message: Message) -> Mapping[str, object]:
-    thought = reasoning_of(message) or {}
-    found = (thought.get("details") or {}).get(_SIGNATURES)
-    return found if isinstance(found, Mapping) else {}
 
 
 def _call_part(call: ToolCall, signatures: Mapping[str, object]) -> GeminiPart:

@@ -82,7 +82,8 @@ class HuggingFacePipelineModelAdapter(ProviderModelAdapter):
         prompt = self._prompt(messages, tools)
         asked = self._check_length(_count(self._model, prompt))
         with _alone:
-            self._set_seed(seed)
+            if seed is not None and (library := sys.modules.get("transformers")):
+                library.set_seed(seed)
             text = self._generate(prompt, _own_names(params))
         spoken, calls = _read(text, calls_so_far(messages)) if tools else (text, [])
         return ChatResponse(
@@ -101,11 +102,6 @@ class HuggingFacePipelineModelAdapter(ProviderModelAdapter):
             text = f"the prompt has {tokens} tokens, but the model takes at most {limit}"
             raise self._error(errors.ContextOverflowError, text)
         return tokens
-
-    def _set_seed(self, seed: object) -> None:
-        library = sys.modules.get("transformers")
-        if seed is not None and library is not None:
-            library.set_seed(seed)
 
     def _prompt(self, messages: list[Message], tools: ToolDefinitions | None) -> str:
         tokenizer = _tokenizer_of(self._model)

@@ -12,7 +12,7 @@ from maseval.core.answers import call_arguments, call_id, tokens, tool_name
 from maseval.core.exceptions import UnreadableAnswerError
 from maseval.core.messages import ChatResponse, ChatUsage, Message, Reasoning, ToolCall, chat_usage
 from maseval.core.model import Params
-from maseval.core.reasoning import ReasoningPolicy, reasoning_of
+from maseval.core.reasoning import ReasoningPolicy
 from maseval.core.structured import AnswerForm
 from maseval.core.words import excerpt
 from maseval.interface.inference.chat_completions import (
@@ -26,6 +26,7 @@ from maseval.interface.inference.chat_completions import (
     reading,
     response_format,
     text_of,
+    thought_details,
 )
 from maseval.interface.inference.http import kind_of
 from maseval.interface.inference.openai import OpenAIModelAdapter, UnusableClientError
@@ -154,9 +155,7 @@ def _spoken_items(message: Message, text: str) -> Iterator[ResponseItem]:
         waiting["message"] = {"role": "assistant", "content": text}
     for call in message.get("tool_calls") or ():
         waiting["call", call.get("id")] = _call_item(call)
-    thought = reasoning_of(message) or {}
-    order = (thought.get("details") or {}).get(_ITEMS)
-    for item in order if isinstance(order, list) else ():
+    for item in thought_details(message).get(_ITEMS) or ():
         match item:
             case {"type": "message"}:
                 key: object = "message"

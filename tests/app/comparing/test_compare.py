@@ -116,21 +116,6 @@ def test_a_run_is_not_compared_with_itself(runs):
         compare([runs["careful"]])
 
 
-def test_a_drawing_goes_into_an_svg_file(runs, tmp_path):
-    two = [runs["careful"], runs["hurried"]]
-
-    drawn = compare(
-        two, plot=tmp_path / "new" / "curves.svg", plot_cost=tmp_path / "cost.svg"
-    ).drawn
-
-    assert [path.name for path in drawn] == ["curves.svg", "cost.svg"]
-    assert all(path.read_text().startswith("<svg") for path in drawn)
-    with pytest.raises(ConfigurationError, match=r"curves\.svg"):
-        compare(two, plot=tmp_path / "curves.gif")
-    with pytest.raises(ConfigurationError, match="is a folder"):
-        compare(two, plot=tmp_path)
-
-
 def test_the_reasons_of_failures_stand_side_by_side(runs):
     found = compare([runs["careful"], runs["hurried"]])
     written, shown = found.to_dict(), found.reasons()

@@ -10,18 +10,23 @@ import typer
 
 pytest.importorskip("starlette")
 
-from maseval.app.results.finding import open_recording
-from maseval.app.sharing.sync import _tracked_run
 from maseval.app.viewing.reader import BenchmarkReader
 from maseval.cli.app import app
 from maseval.commands import export_site, tau2
 from maseval.runs import RunFolder
 from maseval.view.library import Library
-from tests.app.results.test_one_number import finish, provider_outage
+from tests.app.results.test_one_number import (
+    finish,
+    in_certificate,
+    in_comparison,
+    in_frame_of_runs,
+    in_report,
+    in_trackers,
+    provider_outage,
+)
 from tests.app.viewing.test_export import read
 from tests.cli.commandline import maseval
 from tests.damage import FORGERIES
-from tests.report.reading import index_of
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.needs(library="starlette")
@@ -44,6 +49,10 @@ def copy_of(run, name):
     return Path(shutil.copytree(run, beside(run, name)))
 
 
+def in_place(place):
+    return lambda run: place(run)["pass_1"]
+
+
 def in_resumed_run(run):
     """The number that the same command prints again, which runs nothing more."""
     again = {**OPTIONS, "output": copy_of(run, "resumed"), "retry_failed": False}
@@ -64,12 +73,6 @@ def in_viewer(run):
     return page
 
 
-def in_comparison(run):
-    found = asked("compare", run, copy_of(run, "compared"))["main"]
-    assert found["first"] == found["second"]
-    return found["first"]
-
-
 def in_gate(run):
     baseline = ("--baseline", copy_of(run, "baseline"))
     found = asked("gate", run, *baseline, "--allow-undecidable", "--allow-incomplete")["main"]
@@ -83,13 +86,6 @@ def in_list(run):
     return (found["pass^1_recomputed"] or found["pass^1"])["value"]
 
 
-def in_report(run):
-    page = index_of(
-        Path(maseval("report", run, "--output", beside(run, "page.html")).stdout.strip())
-    )
-    return page["results"]["rows"][0]["measures"][0]["value"]
-
-
 def in_export(run):
     maseval("export", run, "--format", "tau2-bench", "--output", beside(run, "theirs.json"))
     return asked("score", beside(run, "theirs.json"))["files"][0]["pass^1"]["value"]
@@ -101,36 +97,21 @@ def in_bundle(run):
     return asked("show", beside(run, "unpacked"))["overall"]["pass^1"]["value"]
 
 
-def in_frames(run):
-    maseval("export", run, "--table", "runs", "--output", beside(run, "runs.jsonl"))
-    return json.loads(beside(run, "runs.jsonl").read_text())["pass_1"]
-
-
-def in_tracker(run):
-    with _tracked_run(open_recording(run), explain=False) as sent:
-        return sent.metrics["pass_hat_1"]
-
-
-def in_certificate(run):
-    found = asked("tau2", "certify", run, "--partial", "--output", beside(run, "certificate.json"))
-    return found["numbers"]["library"]["pass_hat_k"]["pass^1"]
-
-
 SHOWN = {
     "show": lambda run: asked("show", run)["overall"]["pass^1"]["value"],
     "runs": in_list,
     "view": in_viewer,
-    "compare": in_comparison,
+    "compare": in_place(in_comparison),
     "gate": in_gate,
     "plan": lambda run: asked("plan", run, "--difference", "10")["about"]["rate"],
-    "report": in_report,
-    "export": in_frames,
+    "report": in_place(in_report),
+    "export": in_place(in_frame_of_runs),
     "bundle": in_bundle,
-    "sync": in_tracker,
+    "sync": in_place(in_trackers),
     "tau2 run": in_resumed_run,
     "score": lambda run: asked("score", run)["files"][0]["pass^1"]["value"],
     "comply": lambda run: asked("comply", run)["files"][0]["scores"][0]["pass^1"]["value"],
-    "tau2 certify": in_certificate,
+    "tau2 certify": in_place(in_certificate),
     "export --format": in_export,
 }
 

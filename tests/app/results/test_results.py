@@ -31,13 +31,6 @@ def test_every_domain_and_all_of_them_have_their_numbers():
     assert (summary.cost, summary.tokens) == (0.5, 7)
 
 
-def test_a_task_that_lacks_trials_limits_k():
-    summary = run_summary([line("1", 0), line("1", 1), line("2", 0)], planned("1", "2"))
-
-    assert list(summary.overall.pass_hat) == [1]
-    assert (summary.overall.recorded, summary.overall.planned) == (3, 4)
-
-
 @pytest.mark.parametrize(
     "status", ["task_timeout", "provider_error", "content_filtered", "evaluation_failed"]
 )
@@ -80,28 +73,6 @@ def test_the_range_covers_whatever_has_no_verdict():
     assert summary.overall.missing == {
         **{"quota_exhausted": 1, "unjudged": 1, "evaluation_failed": 1, "missing": 1}
     }
-
-
-def test_an_incomplete_run_says_between_which_numbers_it_may_end():
-    summary = run_summary([line("1", 0), line("1", 1, "fail")], planned("1", "2"))
-    complete = run_summary([line("1", 0), line("1", 1)], planned("1"))
-
-    assert "2 of 4 simulations have a verdict (2 missing)" in summary.method
-    assert "25.0% if all others fail, 75.0% if all pass" in summary.method
-    assert "simulations have a verdict" not in complete.method
-
-
-def test_a_k_beyond_the_fewest_trials_with_a_verdict_has_no_value_and_the_method_says_so():
-    lines = [line("1", 0), line("1", 1), line("2", 0), line("2", 1, "unjudged")]
-
-    summary = run_summary(lines, planned("1", "2"))
-
-    assert list(summary.overall.pass_hat) == [1]
-    assert "pass^2: no value, as some task has only 1 trial with a verdict." in summary.method
-
-
-def test_nothing_run_is_no_number():
-    assert run_summary([], planned("1")).overall.pass_hat == {}
 
 
 def test_without_any_verdict_there_is_no_number():

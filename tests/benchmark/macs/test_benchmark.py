@@ -4,7 +4,7 @@ import pytest
 
 from maseval.benchmark.macs import score_conversation
 from maseval.benchmark.macs.default_benchmark import team_of
-from maseval.benchmark.macs.judging import load_templates
+from maseval.benchmark.macs.evaluator import load_templates
 from maseval.benchmark.macs.scoring import conversation_text
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import RecordedReport

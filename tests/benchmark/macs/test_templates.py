@@ -1,7 +1,7 @@
 import pytest
 
 from maseval.benchmark.macs import MACSDataError
-from maseval.benchmark.macs.judging import (
+from maseval.benchmark.macs.evaluator import (
     constants_in,
     fill_template,
     load_templates,
@@ -44,7 +44,7 @@ def test_a_template_is_filled_in_one_pass():
 def test_a_file_without_the_three_templates_is_refused(monkeypatch):
     content = b'USER_GSR_PROMPT = "u"\n'
     monkeypatch.setattr(
-        "maseval.benchmark.macs.judging.original_files",
+        "maseval.benchmark.macs.evaluator.original_files",
         lambda names, data_dir, verbose: {name: content for name in names},
     )
     with pytest.raises(MACSDataError, match="does not define SYSTEM_GSR_PROMPT, ISSUES_PROMPT"):

@@ -182,18 +182,3 @@ def test_callbacks_hear_of_whole_turns():
 
     counts = [talk["message_count"] for talk in tracing.get_all_conversations()]
     assert counts == [4, 6]
-
-
-def test_the_adapter_tells_how_the_agent_is_set_up_and_what_it_saw():
-    adapter = DefaultTau2AgentAdapter(agent(["Hello"], llm_args={"temperature": 0.5}))
-    adapter.run("Hi")
-
-    config, traces = adapter.gather_config(), adapter.gather_traces()
-    assert (adapter.name, config["llm_args"]) == ("default_agent", {"temperature": 0.5})
-    assert config["tool_names"] == ["paint"]
-    assert config["model_id"] == "scripted"
-    assert traces["message_count"] == 2
-    assert traces["messages"] == [
-        {"role": "user", "content": "Hi"},
-        {"role": "assistant", "content": "Hello"},
-    ]

@@ -365,6 +365,16 @@ def test_a_number_that_only_the_user_is_told_is_found(shop, ticket, count):
     assert len(found(domain, "ticket leaves something out")) == count
 
 
+@pytest.mark.parametrize(("by", "count"), [("3 points", 1), (3.0, 0), ("3rd", 0)])
+@pytest.mark.parametrize("write", [dict, json.dumps])
+def test_an_amount_that_is_a_text_is_found_also_within_an_inner_call(shop, by, count, write):
+    texts = found(
+        shop(step("raise", order_id="W100", more=write({"by": by}))), "free text is compared"
+    )
+
+    assert sum("has by '3 points'" in each.text for each in texts) == count
+
+
 def test_one_task_is_audited_by_itself(shop):
     domain = shop(PAY, step("cancel", order_id="W100"))
 

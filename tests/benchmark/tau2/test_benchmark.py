@@ -182,22 +182,16 @@ AGENT_NONSENSE = ChatResponse(
 
 
 @pytest.mark.parametrize("reply", ["", " \n", ChatResponse(None)])
-def test_a_user_model_that_says_nothing_is_a_users_error(room, reply):
-    (report,) = live([room_task(room)], [], [reply])
+@pytest.mark.parametrize(("side", "messages"), [("user", 1), ("agent", 2)])
+def test_a_model_that_says_nothing_is_an_error_of_its_side(room, reply, side, messages):
+    words = ([], [reply]) if side == "user" else ([reply], ["Dark"])
 
-    assert report["status"] == "user_error"
-    assert report["error"]["error_type"] == "EmptyUserTurnError"
+    (report,) = live([room_task(room)], *words)
+
+    assert report["status"] == f"{side}_error"
+    assert report["error"]["error_type"] == f"Empty{side.title()}TurnError"
     assert report["eval"] is None
-    assert said(report) == [("assistant", "Hi! How can I help you today?")]
-
-
-@pytest.mark.parametrize("reply", ["", " \n", ChatResponse(None)])
-def test_an_agent_model_that_says_nothing_is_the_agents_error(room, reply):
-    (report,) = live([room_task(room)], [reply], ["Dark"])
-
-    assert report["status"] == "agent_error"
-    assert report["error"]["error_type"] == "EmptyAgentTurnError"
-    assert len(conversation(report)) == 2
+    assert len(conversation(report)) == messages
 
 
 def test_a_user_that_calls_tools_without_end_reaches_the_limit(room):

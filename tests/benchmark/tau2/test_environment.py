@@ -126,18 +126,6 @@ def test_calls_from_many_threads_are_written_one_after_another(room):
     environment(room).set_state(None, None, messages)
 
 
-def test_past_the_limit_tools_say_so_and_do_nothing(room):
-    one = environment(room)
-    one.step_limit = 2
-
-    one.tools["paint"]("red")
-
-    over = "Error: the simulation is over: its limit of 2 steps is reached"
-    assert one.tools["paint"]("blue") == over
-    assert one.db.wall == "red"
-    assert one.trajectory.steps == 2
-
-
 # The original's interface.
 
 

@@ -57,13 +57,6 @@ def test_tools_are_used_on_the_way_to_an_answer():
     assert request["tool_choice"] == "auto"
 
 
-def test_a_tool_the_user_does_not_have_is_an_answer():
-    one = user([{"name": "burn", "arguments": {}}, "Sorry."], tools={"press": press})
-
-    assert one.respond("Burn it") == "Sorry."
-    assert one.model.requests[1]["messages"][-1]["content"] == "Error: Tool 'burn' not found."
-
-
 def test_the_traces_hold_the_conversation_as_the_user_saw_it():
     def broken() -> str:
         """Break down."""
@@ -147,14 +140,6 @@ def test_begin_takes_up_a_conversation():
 
     roles = [message["role"] for message in one.model.requests[0]["messages"]]
     assert roles == ["system", "user", "assistant", "user"]
-
-
-def test_the_user_tells_how_it_is_set_up():
-    config = user([], tools={"press": press}, llm_args={"temperature": 0.0}).gather_config()
-
-    assert config["scenario"] == "You sit in the dark."
-    assert config["llm_args"] == {"temperature": 0.0}
-    assert config["tool_names"] == ["press"]
 
 
 @pytest.mark.data

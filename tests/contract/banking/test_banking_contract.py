@@ -16,9 +16,8 @@ from maseval.benchmark.tau2.data_loader import (
     load_raw_tasks,
     load_tasks,
 )
-from maseval.benchmark.tau2.domains.banking_knowledge import banking, embeddings
-from maseval.benchmark.tau2.domains.banking_knowledge.documents import knowledge_base
-from maseval.benchmark.tau2.domains.banking_knowledge.embeddings import KeptVectors
+from maseval.benchmark.tau2.domains.banking_knowledge import banking, documents
+from maseval.benchmark.tau2.domains.banking_knowledge.documents import KeptVectors, knowledge_base
 from maseval.benchmark.tau2.domains.banking_knowledge.sandbox import export
 from maseval.benchmark.tau2.domains.banking_knowledge.variants import (
     VARIANTS,
@@ -257,13 +256,13 @@ def models(monkeypatch, tmp_path):
     """Local embeddings and ratings, and a cache of one's own for them."""
     asked.clear()
     kept = KeptVectors(tmp_path / "vectors")
-    monkeypatch.setattr(embeddings, "_vector_cache", lambda: kept)
+    monkeypatch.setattr(documents, "_vector_cache", lambda: kept)
     register_embedder("openai", HashEmbedder)
     register_embedder("openrouter", HashEmbedder)
     policy = CallPolicy(max_attempts=1)
     register_model("openai", lambda name, **options: rater(name, policy))
     yield
-    embeddings.dense_index.cache_clear()
+    documents.dense_index.cache_clear()
 
 
 def rater(name: str, policy: CallPolicy) -> ScriptedModelAdapter:

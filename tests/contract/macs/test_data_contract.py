@@ -11,7 +11,7 @@ from maseval.benchmark.macs import (
     load_tasks,
 )
 from maseval.benchmark.macs.data.files import TEMPLATES_FILE
-from maseval.benchmark.macs.judging import constants_in
+from maseval.benchmark.macs.evaluator import constants_in
 from tests.contract.macs.vectors import canonical, cases_in
 from tests.contract.replay import sha256
 

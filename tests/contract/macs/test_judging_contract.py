@@ -7,7 +7,7 @@ import pytest
 
 from maseval.benchmark.macs import VALID_DOMAINS, JudgeError, score_conversation
 from maseval.benchmark.macs.data_loader import load_scenarios
-from maseval.benchmark.macs.judging import (
+from maseval.benchmark.macs.evaluator import (
     SIDES,
     assertions_of,
     judge_prompt,

@@ -39,47 +39,6 @@ def settings_are_put_back():
     sys.setswitchinterval(interval)
 
 
-class Overlapping:
-    """Two runs in threads of their own: the second starts within the first and outlasts it."""
-
-    def __init__(self):
-        self.first_is_on, self.second_is_on = threading.Event(), threading.Event()
-        self.first_is_over = threading.Event()
-        self.meanwhile = []
-
-    def run(self):
-        threads = [threading.Thread(target=self._first), threading.Thread(target=self._second)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(PATIENCE)
-
-    def _first(self):
-        def work(query):
-            self.first_is_on.set()
-            self.second_is_on.wait(PATIENCE)
-
-        Shop(work, num_workers=500).run(numbered(1))
-        self.first_is_over.set()
-
-    def _second(self):
-        def work(query):
-            self.second_is_on.set()
-            self.first_is_over.wait(PATIENCE)
-            self.meanwhile.append(sys.getswitchinterval())
-
-        self.first_is_on.wait(PATIENCE)
-        Shop(work, num_workers=100).run(numbered(1))
-
-
-def test_the_end_of_one_run_does_not_change_what_the_other_needs():
-    overlapping = Overlapping()
-    overlapping.run()
-
-    assert overlapping.meanwhile == [pytest.approx(0.1)]
-    assert sys.getswitchinterval() == pytest.approx(0.005)
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="a setting of Linux")
 def test_threads_that_wait_are_kept_in_many_lists():
     import ctypes
@@ -93,12 +52,14 @@ def test_threads_that_wait_are_kept_in_many_lists():
     assert ctypes.CDLL(None).prctl(*map(ctypes.c_ulong, get_slots)) == 4096
 
 
-def test_the_longest_requested_switch_interval_holds():
-    with switch_interval(0.02):
-        with switch_interval(0.05), switch_interval(0.02):
-            assert sys.getswitchinterval() == pytest.approx(0.05)
-        assert sys.getswitchinterval() == pytest.approx(0.02)
+def test_the_end_of_one_run_does_not_change_what_the_other_needs():
+    first, second = ExitStack(), ExitStack()
+    first.enter_context(switch_interval(0.02))
+    second.enter_context(switch_interval(0.05))
 
+    first.close()
+    assert sys.getswitchinterval() == pytest.approx(0.05)
+    second.close()
     assert sys.getswitchinterval() == pytest.approx(0.005)
 
 
@@ -146,29 +107,6 @@ def test_the_innermost_signal_handler_is_called_and_the_original_put_back():
         signal.raise_signal(signal.SIGTERM)
 
     assert (inner.seen, outer.seen) == ([signal.SIGTERM], [signal.SIGTERM])
-    assert signal.getsignal(signal.SIGTERM) is original
-
-
-def test_signal_handlers_may_be_released_in_any_order():
-    original, older, newer = signal.getsignal(signal.SIGTERM), Handler(), Handler()
-    first, second = ExitStack(), ExitStack()
-    first.enter_context(signal_handlers({signal.SIGTERM: older}))
-    second.enter_context(signal_handlers({signal.SIGTERM: newer}))
-
-    first.close()
-    assert signal.getsignal(signal.SIGTERM) is newer
-    second.close()
-    assert signal.getsignal(signal.SIGTERM) is original
-
-
-def test_the_same_signal_handler_may_be_installed_twice():
-    original, handler = signal.getsignal(signal.SIGTERM), Handler()
-
-    with signal_handlers({signal.SIGTERM: handler}):
-        with signal_handlers({signal.SIGTERM: handler}):
-            pass
-        assert signal.getsignal(signal.SIGTERM) is handler
-
     assert signal.getsignal(signal.SIGTERM) is original
 
 

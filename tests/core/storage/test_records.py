@@ -17,7 +17,6 @@ from maseval.core.storage.records import (
     TornRecordWarning,
     iter_records,
     mend,
-    new_record_file,
     seal_problem,
     seal_record,
 )
@@ -58,14 +57,6 @@ def test_an_existing_file_is_refused_unless_it_may_be_overwritten(tmp_path):
     with RecordWriter(path, overwrite=True) as writer:
         writer.append({"n": 2})
     assert read_records(path)[0] == [{"n": 2}]
-
-
-def test_a_taken_name_gets_a_number(tmp_path):
-    writers = [new_record_file(tmp_path / "r.jsonl") for _ in range(3)]
-    for writer in writers:
-        writer.close()
-
-    assert [writer.path.name for writer in writers] == ["r.jsonl", "r-2.jsonl", "r-3.jsonl"]
 
 
 @given(cut=st.integers(min_value=1))

@@ -41,28 +41,6 @@ def test_each_task_is_handed_out_once_however_the_results_come_in(count, repeats
     assert (queue.remaining, queue.in_flight) == ([], [])
 
 
-def test_results_steer_the_choice():
-    class HarderAfterSuccess(InOrder):
-        def initial_state(self):
-            return {"level": 5}
-
-        def select_next_task(self, remaining, state):
-            return min(remaining, key=lambda t: abs(t.protocol.priority - state["level"]))
-
-        def update_state(self, task, report, state):
-            step = 1 if report["status"] == "success" else -1
-            return {"level": task.protocol.priority + step * 2}
-
-    queue = HarderAfterSuccess(task(n, priority=n) for n in range(10))
-    order = []
-    for chosen in queue:
-        order.append(chosen.id)
-        status = "success" if int(chosen.id) < 7 else "agent_error"
-        queue.on_task_repeat_end(None, {"task_id": chosen.id, "status": status})
-    assert order[:4] == ["5", "7", "4", "6"]
-    assert len(order) == 10
-
-
 def test_every_repetition_is_learnt_from_and_the_first_report_is_kept():
     queue = InOrder(tasks(2))
     first = next(iter(queue))
@@ -98,17 +76,6 @@ def test_choosing_nothing_ends_the_iteration():
             return remaining[0] if len(remaining) > 1 else None
 
     assert ids(AtMostTwo(tasks(3))) == ["0", "1"]
-
-
-def test_a_new_iteration_begins_afresh():
-    queue = InOrder(tasks(2))
-    for _ in range(2):
-        for chosen in queue:
-            finish(queue, chosen)
-            queue.stop()
-        assert queue.state == {"reports": 1}
-        assert ids(queue.remaining) == ["1"]
-        assert len(queue.completed) == 1
 
 
 def test_looking_at_the_tasks_does_not_disturb_an_iteration():

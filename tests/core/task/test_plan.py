@@ -26,28 +26,6 @@ def test_what_is_no_collection_of_tasks_is_refused_with_its_value(nonsense):
         task_queue(nonsense)
 
 
-def test_one_dict_is_for_every_task_also_those_that_come_later():
-    data = {"model": "m"}
-    data_of = agent_data_for(task_queue(tasks("a")), data)
-
-    assert data_of(Task("a")) is data
-    assert data_of(Task("new")) is data
-
-
-def test_one_dict_for_each_task_goes_by_position():
-    queue = task_queue(tasks("a", "b"))
-    data_of = agent_data_for(queue, ({"n": n} for n in range(2)))
-
-    assert [data_of(task) for task in queue] == [{"n": 0}, {"n": 1}]
-
-
-def test_a_task_that_was_not_there_has_no_data_of_its_own():
-    data_of = agent_data_for(task_queue(tasks("a")), [{}])
-
-    with pytest.raises(ConfigurationError, match=r"no agent data for task 'new'.*single dict"):
-        data_of(Task("go", id="new"))
-
-
 @pytest.mark.parametrize(
     ("agent_data", "message"),
     [

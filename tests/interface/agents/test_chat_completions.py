@@ -81,18 +81,6 @@ def test_a_retail_task_is_solved_over_http():
 
 
 @over_http
-def test_a_conversation_of_many_turns_is_remembered():
-    solved = solve(behind_http, "telecom", [str(first_of("telecom").id)])
-
-    assert solved.rewards == [1.0]
-    sent = solved.last_request()
-    heard = [message["content"] for message in sent if message["role"] == "user"]
-    assert sent[0]["role"] == "system" and len(heard) > 1
-    spoken = [m["content"] for m in solved.agents[0].get_messages() if m["role"] == "user"]
-    assert heard == spoken
-
-
-@over_http
 def test_what_the_agent_used_is_counted_once_however_its_model_was_made():
     class Registered(Rehearsed):
         def setup_agents(self, agent_data, environment, task, user, seed_generator):

@@ -32,11 +32,7 @@ from maseval.testing.provider_server import (
 from tests.interface.libraries import QUIET_LITELLM, needing
 
 pytestmark = QUIET_LITELLM
-
-
 CANARY = "canary-0123456789-do-not-sing"
-
-
 TOOLS = [
     {
         "type": "function",
@@ -75,8 +71,6 @@ PROVIDERS = [
     Provider("google", "google.genai", google_genai.from_id, GoogleProtocol),
     Provider("litellm", "litellm", litellm.from_id, OpenAIProtocol, "openai/some-model", "/v1"),
 ]
-
-
 INSTALLED = [
     pytest.param(known, id=known.name, marks=needing(known.library)) for known in PROVIDERS
 ]
@@ -323,8 +317,6 @@ def test_the_key_shows_up_nowhere(provider, server, caplog):
 
 
 ADDRESSES = {"google": "GOOGLE_GEMINI_BASE_URL", "litellm": "OPENAI_API_BASE"}
-
-
 VARIABLES = {"google": "GEMINI_API_KEY or GOOGLE_API_KEY", "litellm": "OPENAI_API_KEY"}
 
 
@@ -422,8 +414,6 @@ def test_a_request_that_is_refused_in_words_too_is_not_asked_for_ever(provider, 
 
 
 PAGES = Path(__file__).parents[3] / "docs" / "models"
-
-
 EXAMPLE = re.compile(r"^```py\n(.*?)^```$", re.M | re.S)
 
 

@@ -12,12 +12,12 @@ from maseval.core.engine.worker_setup import (
     CodeFacts,
     ModuleSource,
     NodeMismatchError,
-    OwnSecrets,
     check_code,
     check_data,
     install,
     needed_by_workers,
     own_modules,
+    own_secrets,
 )
 
 
@@ -115,7 +115,7 @@ def test_the_secrets_of_a_machine_are_those_that_were_not_sent_to_it(monkeypatch
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-driver")
     monkeypatch.setenv("NODE_API_KEY", 'sk-"of"-the-nöde')
 
-    own = OwnSecrets({"OPENAI_API_KEY": "sk-of-the-driver"})
+    own = own_secrets({"OPENAI_API_KEY": "sk-of-the-driver"})
     arguments = json.dumps({"key": 'sk-"of"-the-nöde'})
     report = {"answer": 'sk-"of"-the-nöde, sk-of-the-driver', "arguments": arguments}
 
@@ -131,4 +131,4 @@ def test_a_key_that_is_empty_or_short_is_nowhere(monkeypatch):
     monkeypatch.setenv("NODE_API_KEY", "")
     monkeypatch.setenv("OTHER_API_KEY", "ab")
 
-    assert not OwnSecrets({}).are_in(pickle.dumps(["drab"], 5))
+    assert not own_secrets({}).are_in(pickle.dumps(["drab"], 5))

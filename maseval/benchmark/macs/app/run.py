@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from maseval.app.results.results import RunResult
-from maseval.app.running.folder_run import as_file_name, path_of
+from maseval.app.running.folder_run import path_of
 from maseval.app.running.options import takes
 from maseval.app.running.run import OwnBenchmark, PreparedBenchmarkRun, tasks_to_run
 from maseval.app.running.run_options import BenchmarkRunOptions, FolderRunOptions
@@ -15,7 +15,7 @@ from maseval.benchmark.macs.benchmark import MACSBenchmark
 from maseval.benchmark.macs.data.files import COMMIT
 from maseval.benchmark.macs.data_loader import configure_model_ids, load_tasks
 from maseval.benchmark.macs.default_benchmark import DefaultMACSBenchmark
-from maseval.benchmark.macs.judging import JUDGE_PARAMS, MAX_TRY, SIDES, load_templates
+from maseval.benchmark.macs.evaluator import JUDGE_PARAMS, MAX_TRY, SIDES, load_templates
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.task import Task
 
@@ -47,7 +47,7 @@ class PreparedMACSRun(PreparedBenchmarkRun):
                 "maseval.benchmark.macs.MACSBenchmark"
             )
         title = options.agent_model or own.name.replace(".py:", "-")
-        path = path_of(general, "macs", "+".join(options.domains), as_file_name(title))
+        path = path_of(general, "macs", "+".join(options.domains), title=title)
         return cls(
             general,
             path,

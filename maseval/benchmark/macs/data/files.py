@@ -228,7 +228,6 @@ def chosen_domains(domain: str | None) -> Sequence[str]:
 
 
 def read_file(root: Path, folder: str, domain: str, name: str) -> bytes:
-    """Return the content of ``root/folder/domain/name``."""
     path = root / folder / domain / name
     try:
         return path.read_bytes()

@@ -174,7 +174,6 @@ class OpenChoice(NamedTuple):
 
 
 def payment_choice(argument: str, *tools: str) -> OpenChoice:
-    """Return the choice of a payment method."""
     return OpenChoice("payment method", argument, tools, _PAYMENT)
 
 

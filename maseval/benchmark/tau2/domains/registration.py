@@ -22,10 +22,6 @@ if TYPE_CHECKING:  # whoever only asks for a name needs neither
     from maseval.benchmark.tau2.domains.domain import Domain
 
 
-def _as_it_is(domain: "Domain") -> "Domain":
-    return domain
-
-
 class DomainCatalogue(Mapping[str, "Domain"]):
     """Domains by name; listing them all loads them all.
 
@@ -34,7 +30,7 @@ class DomainCatalogue(Mapping[str, "Domain"]):
     """
 
     def __init__(
-        self, places: Mapping[str, str], adapt: "Callable[[Domain], Domain]" = _as_it_is
+        self, places: Mapping[str, str], adapt: "Callable[[Domain], Domain]" = lambda each: each
     ) -> None:
         self._places = places
         self._adapt = adapt
@@ -146,7 +142,6 @@ class DomainRegistry:
             )
 
     def find(self, name: str) -> "Domain":
-        """The domain of that name."""
         if self._find(name) is None:
             self._ask_packages()
         found = self._find(name) or self.find_elsewhere(name)
@@ -168,7 +163,11 @@ class DomainRegistry:
                 try:
                     self.register(_load_domain(entry_point))
                 except Exception as error:  # a stranger's code: its fault must not become ours
-                    self._broken[entry_point.name] = _describe_failure(entry_point, error)
+                    package = f" of {entry_point.dist.name}" if entry_point.dist else ""
+                    self._broken[entry_point.name] = (
+                        f"the entry point {entry_point.name} = {entry_point.value!r}{package} in "
+                        f"{GROUP} failed with {type(error).__name__}: {error}"
+                    )
                     _log.warning("%s", self._broken[entry_point.name])
 
     def _unknown_domain(self, name: str) -> UnknownDomainError:
@@ -210,14 +209,6 @@ def _load_domain(entry_point: "EntryPoint") -> "Domain":
             f"it gives a domain named {domain.name!r}; entry point and domain must have one name"
         )
     return domain
-
-
-def _describe_failure(entry_point: "EntryPoint", error: Exception) -> str:
-    package = f" of {entry_point.dist.name}" if entry_point.dist else ""
-    return (
-        f"the entry point {entry_point.name} = {entry_point.value!r}{package} in {GROUP} failed "
-        f"with {type(error).__name__}: {error}"
-    )
 
 
 _registry = DomainRegistry(DOMAINS)

@@ -176,7 +176,6 @@ def tool_calls_of(message: Tau2Message) -> list[Tau2ToolCall] | None:
 
 
 def calls_in(messages: Sequence[Tau2Message]) -> list[Tau2ToolCall]:
-    """Return all tool calls of a conversation."""
     if isinstance(messages, AnsweredMessages):
         return [call for _, call, _ in messages.calls]
     return [call for message in messages for call in tool_calls_of(message) or ()]
@@ -448,17 +447,15 @@ def without_thought(message: Tau2Message) -> Tau2Message:
 
 def messages_seen_by(messages: Iterable[Tau2Message], side: Requestor) -> list[Tau2Message]:
     """Return the part of a history that one side has seen."""
-    return [
-        message if message["role"] == side else without_thought(message)
-        for message in messages
-        if _is_seen_by(message, side)
-    ]
-
-
-def _is_seen_by(message: Tau2Message, side: Requestor) -> bool:
-    if message["role"] == "tool":
-        return message.get("requestor", "assistant") == side
-    return message["role"] == side or not is_tool_call(message)
+    seen = []
+    for message in messages:
+        if message["role"] == "tool":
+            is_seen = message.get("requestor", "assistant") == side
+        else:
+            is_seen = message["role"] == side or not is_tool_call(message)
+        if is_seen:
+            seen.append(message if message["role"] == side else without_thought(message))
+    return seen
 
 
 _LONGEST_ARGUMENT, _LONGEST_CALL = 160, 300

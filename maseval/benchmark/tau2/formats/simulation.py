@@ -84,8 +84,6 @@ def replay_problem(verdict: RewardInfo) -> ReplayProblem | None:
 
 
 class UserInstructions(TypedDict, total=False):
-    """The user's instructions, in parts."""
-
     domain: str
     reason_for_call: str
     known_info: str | None
@@ -94,8 +92,6 @@ class UserInstructions(TypedDict, total=False):
 
 
 class UserScenario(TypedDict, total=False):
-    """The user's persona and instructions."""
-
     persona: str | None
     instructions: str | UserInstructions | None
 
@@ -156,22 +152,16 @@ class SideInfo(TypedDict):
 
 
 class UserInfo(SideInfo):
-    """The implementation, model and guidelines of the user."""
-
     global_simulation_guidelines: NotRequired[str | None]
 
 
 class EnvironmentInfo(TypedDict):
-    """The domain and its policy."""
-
     domain_name: str
     policy: str
     tool_defs: NotRequired[object]
 
 
 class RunInfo(TypedDict):
-    """The configuration of a run."""
-
     git_commit: str
     num_trials: int
     max_steps: int
@@ -224,8 +214,9 @@ def with_keys(record: Mapping[str, object], keys: Keys) -> dict[str, object]:
     return {**ordered, **record}
 
 
-def _nulls(*names: str) -> dict[str, object]:
-    return dict.fromkeys(names)
+def _keys(names: str, **defaults: object) -> Keys:
+    """Return these keys in order; one without a default is null."""
+    return {name: defaults.get(name) for name in names.split()}
 
 
 FORM_0_2_0 = FileForm(
@@ -234,42 +225,36 @@ FORM_0_2_0 = FileForm(
 )
 
 FORM_1_0_1 = FileForm(
-    simulation={
-        **_nulls("id", "task_id", "timestamp", "start_time", "end_time", "duration"),
-        **_nulls("termination_reason", "agent_cost", "user_cost", "reward_info", "messages"),
-        **_nulls("ticks", "trial", "seed"),
-        "mode": "half_duplex",
-        **_nulls("speech_environment", "review", "user_only_review", "info"),
-        **_nulls("auth_classification"),
-        "hallucination_retries_used": 0,
-        **_nulls("hallucination_check", "provider_session_id", "policy", "effect_timeline"),
-    },
-    spoken={
-        **_nulls("role", "content", "tool_calls"),
-        "is_audio": False,
-        **_nulls("turn_idx", "timestamp", "cost", "usage", "raw_data"),
-        **_nulls("generation_time_seconds", "audio_format", "audio_path", "audio_script_gold"),
-        **_nulls("speech_effects", "source_effects", "channel_effects", "turn_taking_action"),
-        **_nulls("utterance_ids", "chunk_id"),
-        "is_final_chunk": True,
-        "source": None,
-        "contains_speech": True,
-    },
-    info={
-        **_nulls("git_commit", "num_trials", "max_steps", "max_errors", "user_info"),
-        **_nulls("agent_info", "environment_info", "seed"),
-        "text_streaming_config": {"chunk_by": "words", "chunk_size": 1},
-        **_nulls("speech_complexity", "audio_native_config"),
-        **_nulls("retrieval_config", "retrieval_config_kwargs"),
-    },
-    user_info=_nulls(
-        *("implementation", "llm", "llm_args", "global_simulation_guidelines"),
-        *("voice_settings", "persona_config"),
+    simulation=_keys(
+        "id task_id timestamp start_time end_time duration termination_reason agent_cost user_cost "
+        "reward_info messages ticks trial seed mode speech_environment review user_only_review "
+        "info auth_classification hallucination_retries_used hallucination_check "
+        "provider_session_id policy effect_timeline",
+        mode="half_duplex",
+        hallucination_retries_used=0,
     ),
-    agent_info=_nulls("implementation", "llm", "llm_args", "voice_settings"),
-    task=_nulls(
-        *("id", "description", "user_scenario", "ticket", "initial_state"),
-        *("evaluation_criteria", "issues", "required_documents", "user_tools"),
+    spoken=_keys(
+        "role content tool_calls is_audio turn_idx timestamp cost usage raw_data "
+        "generation_time_seconds audio_format audio_path audio_script_gold speech_effects "
+        "source_effects channel_effects turn_taking_action utterance_ids chunk_id is_final_chunk "
+        "source contains_speech",
+        is_audio=False,
+        is_final_chunk=True,
+        contains_speech=True,
+    ),
+    info=_keys(
+        "git_commit num_trials max_steps max_errors user_info agent_info environment_info seed "
+        "text_streaming_config speech_complexity audio_native_config retrieval_config "
+        "retrieval_config_kwargs",
+        text_streaming_config={"chunk_by": "words", "chunk_size": 1},
+    ),
+    user_info=_keys(
+        "implementation llm llm_args global_simulation_guidelines voice_settings persona_config"
+    ),
+    agent_info=_keys("implementation llm llm_args voice_settings"),
+    task=_keys(
+        "id description user_scenario ticket initial_state evaluation_criteria issues "
+        "required_documents user_tools"
     ),
     results={"simulation_index": None},
     keeps_policy=True,

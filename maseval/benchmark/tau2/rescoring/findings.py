@@ -99,7 +99,7 @@ def other_setting(found: RescoredRecord) -> Iterator[Finding]:
     if whole.domain_name not in (None, domain.name):
         text = f"the file calls its domain {whole.domain_name!r}; it was judged as {domain.name}"
         yield record_finding("foreign domain", text)
-    if whole.policy and whole.policy not in policies(domain, found.data_dir):
+    if whole.policy and whole.policy not in policies(domain):
         yield record_finding("other policy", f"the file's policy is not that of {domain.name}")
 
 
@@ -228,9 +228,21 @@ def _describe_fault(each: RescoredSimulation) -> str:
 
 def other_rules(found: RescoredRecord) -> Iterator[Finding]:
     """Yield a finding if verdicts differ though task, answers and record are sound."""
-    disagreeing = found.disagreeing
-    is_explained = _is_explained(found) if disagreeing else bool
-    left = [each for each in disagreeing if not is_explained(each)]
+    if not (disagreeing := found.disagreeing):
+        return
+    other = set()
+    if found.domain is not None and not found.options.embedded_tasks:
+        known = found.known_tasks(found.domain)
+        other = {name for name, _ in differing_tasks(found.record.tasks, known)}
+    mixed_up = sum(each.checked_task is not None for each in found.simulations)
+    shuffled = 2 * mixed_up > len(found.simulations)  # then also where no check shows it
+    left = [
+        each
+        for each in disagreeing
+        if not (each.contradiction or each.fault or each.foreign_ending or each.is_by_judge_alone)
+        and each.named not in other
+        and (found.options.remap_tasks or not (shuffled or each.checked_task))
+    ]
     if not left:
         return
     kinds = Counter(kind for each in left for kind in each.differing)
@@ -244,28 +256,6 @@ def other_rules(found: RescoredRecord) -> Iterator[Finding]:
         kind = "rewards not confirmed"
         text = f"the recorded reward does not follow from the conversation ({first})"
     yield record_finding(kind, f"in {_share_of(left, found)} {text}")
-
-
-def _is_explained(found: RescoredRecord) -> Callable[[RescoredSimulation], bool]:
-    """Return a test whether another finding explains why the two verdicts differ."""
-    other = set()
-    if found.domain is not None:
-        known = found.known_tasks(found.domain)
-        other = {name for name, _ in differing_tasks(found.record.tasks, known)}
-    mixed_up = sum(each.checked_task is not None for each in found.simulations)
-    shuffled = 2 * mixed_up > len(found.simulations)  # then also where no check shows it
-
-    def is_explained(each: RescoredSimulation) -> bool:
-        return bool(
-            ((shuffled or each.checked_task) and not found.options.remap_tasks)
-            or each.contradiction
-            or each.fault
-            or each.foreign_ending
-            or each.is_by_judge_alone
-            or (each.named in other and not found.options.embedded_tasks)
-        )
-
-    return is_explained
 
 
 def judgements(found: RescoredRecord) -> Iterator[Finding]:

@@ -40,7 +40,6 @@ from maseval.core.recorded import mapping, whole_number
 from maseval.core.report import Report
 from maseval.core.task import ChosenSubset
 from maseval.core.words import excerpt, text_or_none
-from maseval.data.store import AnyPath
 
 RecordSource = (
     str | os.PathLike[str] | ResultsFile | Iterable[RecordedSimulation | Mapping[str, Any]]
@@ -71,30 +70,22 @@ def planned_trials(
 
 
 def smallest_split(
-    domain: Domain,
-    task_ids: Iterable[str],
-    data_dir: AnyPath | None = None,
-    version: str | None = None,
+    domain: Domain, task_ids: Iterable[str], version: str | None = None
 ) -> tuple[str, Sequence[str]] | None:
     """The smallest split of the domain that has all these tasks, and the ids of its tasks."""
     wanted = set(task_ids)
-    splits = _splits(domain, None if data_dir is None else Path(data_dir), version)
-    fitting = [(name, ids) for name, ids in splits.items() if wanted <= set(ids)]
+    fitting = [each for each in _splits(domain, version).items() if wanted <= set(each[1])]
     return min(fitting, key=lambda each: len(each[1]), default=None)
 
 
 @lru_cache(maxsize=16)
-def _splits(
-    domain: Domain, data_dir: Path | None, version: str | None
-) -> Mapping[str, Sequence[str]]:
+def _splits(domain: Domain, version: str | None) -> Mapping[str, Sequence[str]]:
     """Return the ids of the tasks of each split; reading the files takes a moment."""
-    release = release_of(domain, version)
-    source = release.tasks.domain(domain)
-    # Tasks of another release have its splits too, and do not lie in the folder of this one.
-    folder = data_dir if source is release.domain(domain) else None
+    # Tasks of another release have its splits too.
+    source = release_of(domain, version).tasks.domain(domain)
     return {
-        name: [str(raw["id"]) for raw in load_raw_tasks(domain, name, data_dir, version=version)]
-        for name in split_names(source, folder)
+        name: [str(raw["id"]) for raw in load_raw_tasks(domain, name, version=version)]
+        for name in split_names(source)
     }
 
 
@@ -283,7 +274,11 @@ def _item(
 ) -> RecordItem:
     if isinstance(each, RecordedSimulation):
         simulation = cast("Mapping[str, Any]", each.simulation)
-        world = domain or _domain_by_name(each.domain)
+        try:
+            world = domain or _require_domain(domain_named(each.domain) if each.domain else None)
+        except UnknownDomainError as error:
+            way_out = "if the simulations are of a variant of one of them, name it with --domain"
+            raise UnknownDomainError(f"{error}; {way_out}") from None
         return RecordItem(simulation, world, solo or each.solo, cast("Any", each.verdict))
     if "repeat_idx" in each:
         report = cast("Report", each)
@@ -338,15 +333,6 @@ def world_of(name: str, version: str | None, lenient: bool = False) -> Domain:
     """Return a domain of a release; it is the same object each time, with what is known of it."""
     domain = release_named(version).domain(name)
     return domain.lenient if lenient else domain
-
-
-def _domain_by_name(name: str | None) -> Domain:
-    try:
-        return _require_domain(None if name is None else domain_named(name))
-    except UnknownDomainError as error:
-        raise UnknownDomainError(
-            f"{error}; if the simulations are of a variant of one of them, name it with --domain"
-        ) from None
 
 
 def _require_domain(domain: Domain | None) -> Domain:

@@ -302,7 +302,6 @@ class ScoredUnder:
 
     @property
     def totals(self) -> dict[str, ReleaseTotals]:
-        """The totals of each release but the first."""
         return {
             name: ReleaseTotals.of(changes, self.ended_early)
             for name, changes in self.every.items()

@@ -17,7 +17,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice, repeat
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.data_loader import data_fingerprint
@@ -46,7 +45,6 @@ from maseval.core.engine.worker_setup import check_data
 from maseval.core.outcome import Outcome, Score, Simulation, is_successful
 from maseval.core.recorded import whole_number
 from maseval.core.scoring_options import ScoringOptions
-from maseval.data.store import AnyPath
 from maseval.stats.summary import (
     MISSING,
     Estimate,
@@ -78,20 +76,17 @@ class RescoredRecord:
         options: ScoringOptions | None = None,
         *,
         whole_split: bool = False,
-        data_dir: AnyPath | None = None,
         judge: RememberingJudge | None = None,
     ) -> None:
         self.record = record
         self.options = options or ScoringOptions()
         self.simulations: list[RescoredSimulation] = []
         self._whole_split = whole_split
-        self.data_dir = None if data_dir is None else Path(data_dir)
         self.model = judge
         self._known: dict[str, KnownTasks] = {}
         self._unnumbered: Counter[tuple[str, str]] = Counter()
 
     def judge(self, item: RecordItem) -> RescoringResult:
-        """Judge one simulation, with all that was found."""
         found = self.assess(item)
         return found._replace(simulation=self.place(item, found.simulation))
 
@@ -117,10 +112,7 @@ class RescoredRecord:
             meant = checked or known.embedded_task(self.record.tasks.get(named)) or named
         embedded = self.record.tasks.get(named) if self.options.embedded_tasks else None
         task = embedded if meant == named else known.raw(meant)
-        strict = self.options.strict
-        new = rescore_simulation(
-            item, task, strict=strict, data_dir=self.data_dir, nl_model=self.model
-        )
+        new = rescore_simulation(item, task, strict=self.options.strict, nl_model=self.model)
         found = RescoredSimulation(
             Simulation(item.domain.name, meant, whole_number(item.simulation.get("trial")) or 0),
             named,
@@ -134,7 +126,7 @@ class RescoredRecord:
     def known_tasks(self, domain: Domain, version: str | None = None) -> KnownTasks:
         """Return what is known of a domain's tasks; ``version`` counts when it is first asked."""
         if domain.name not in self._known:
-            self._known[domain.name] = KnownTasks(domain, self.data_dir, version)
+            self._known[domain.name] = KnownTasks(domain, version)
         return self._known[domain.name]
 
     @property
@@ -189,7 +181,7 @@ class RescoredRecord:
             return None
         known = self.known_tasks(self.domain)
         ours = [task_id for task_id in self._task_ids if known.raw(task_id) is not None]
-        return smallest_split(self.domain, ours, self.data_dir, known.version)
+        return smallest_split(self.domain, ours, known.version)
 
     @cached_property
     def tasks_left_out(self) -> list[str]:
@@ -214,7 +206,7 @@ class RescoredRecord:
         for name, known in self._known.items():
             listed = {slot.task_id for slot in self.slots if slot.domain == name}
             ours = [task_id for task_id in listed if known.raw(task_id) is not None]
-            split = smallest_split(known.domain, ours, version=known.version) if ours else None
+            split = smallest_split(known.domain, ours, known.version) if ours else None
             if split is not None and (gone := [each for each in split[1] if each not in listed]):
                 found[name] = split[0], len(split[1]), gone
         return found
@@ -241,7 +233,6 @@ class RescoredRecord:
 
     @property
     def missing(self) -> list[Simulation]:
-        """Planned simulations of which there is no record."""
         return [slot for slot in self.slots if slot not in self.by_slot]
 
     @cached_property
@@ -305,7 +296,6 @@ class RescoredRecord:
 
     @property
     def passed(self) -> int:
-        """The number of planned trials that passed."""
         return sum(passed is True for passed in self.passes.values())
 
     @property
@@ -338,7 +328,6 @@ def rescore_record(
     options: ScoringOptions | None = None,
     *,
     whole_split: bool = False,
-    data_dir: AnyPath | None = None,
     judge: RememberingJudge | None = None,
     on_progress: Callable[[int], object] | None = None,
     engine: MappingEngine | None = None,
@@ -347,10 +336,10 @@ def rescore_record(
     """Judge every simulation of a record; ``on_progress`` gets how many are done.
 
     ``judge`` decides natural-language assertions. ``engine`` is where a large record is scored,
-    unless it needs a judge or a ``data_dir``. ``on_item`` gets each item with its new verdict.
+    unless it needs a judge. ``on_item`` gets each item with its new verdict.
     """
-    found = RescoredRecord(record, options, whole_split=whole_split, data_dir=data_dir, judge=judge)
-    divided = engine and not judge and data_dir is None and record.size >= _WORTH_SHARING
+    found = RescoredRecord(record, options, whole_split=whole_split, judge=judge)
+    divided = engine and not judge and record.size >= _WORTH_SHARING
     through = _assessed_by(engine, found) if engine and divided else zip(record.items, repeat(None))
     for number, (item, judged) in enumerate(through, 1):
         placed = found.judge(item).simulation if judged is None else found.place(item, judged)

@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property
-from pathlib import Path
 from typing import Any
 
 from maseval.benchmark.tau2.data import title_of
@@ -20,7 +19,6 @@ from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.benchmark.tau2.world.tasks import TaskSpec
 from maseval.core.exceptions import TaskFormatError
 from maseval.core.recorded import entries, mapping
-from maseval.data.store import AnyPath
 
 RawTaskLike = Mapping[str, Any]
 
@@ -70,19 +68,16 @@ def _without_nothing(value: Any) -> Any:
 class KnownTasks:
     """A domain's tasks, and what the recorded checks or embedded tasks say of which is meant."""
 
-    def __init__(
-        self, domain: Domain, data_dir: AnyPath | None = None, version: str | None = None
-    ) -> None:
+    def __init__(self, domain: Domain, version: str | None = None) -> None:
         self.domain = domain
         self.version = version
-        self._data_dir = data_dir
         self._raw: dict[str, RawTaskLike | None] = {}
 
     def raw(self, task_id: str) -> RawTaskLike | None:
         """Return a task as the benchmark has it; None if it has none of that id."""
         if task_id not in self._raw:
             try:
-                task = load_raw_task(self.domain, task_id, self._data_dir, version=self.version)
+                task = load_raw_task(self.domain, task_id, version=self.version)
             except UnknownTaskError:
                 task = None
             self._raw[task_id] = task
@@ -91,7 +86,7 @@ class KnownTasks:
     @cached_property
     def _every(self) -> list[RawTaskLike]:
         split = "base" if "base" in self.domain.task_files else next(iter(self.domain.task_files))
-        return list(load_raw_tasks(self.domain, split, self._data_dir, version=self.version))
+        return list(load_raw_tasks(self.domain, split, version=self.version))
 
     @cached_property
     def _by_checks(self) -> Mapping[tuple[str, ...], list[str]]:
@@ -103,11 +98,8 @@ class KnownTasks:
         return found
 
     @cached_property
-    def _by_instructions(self) -> Mapping[str, list[str]]:
-        found: dict[str, list[str]] = defaultdict(list)
-        for task in self._every:
-            found[_instructions(task)].append(str(task["id"]))
-        return found
+    def _told(self) -> Mapping[str, str]:
+        return {str(task["id"]): _instructions(task) for task in self._every}
 
     def checked_task(self, task_id: str, verdict: Mapping[str, Any] | None) -> str | None:
         """The other task to which a verdict's action checks belong; None if there is none."""
@@ -135,13 +127,17 @@ class KnownTasks:
         own = self.raw(str(task["id"]))
         if own is not None and own.get("user_scenario") == task.get("user_scenario"):
             return None
-        found = self._by_instructions.get(_instructions(task), [])
+        words = _instructions(task)
+        found = [each for each, told in self._told.items() if told == words]
         return found[0] if len(found) == 1 and found[0] != task["id"] else None
 
     def moved_tasks(self, embedded: Mapping[str, RawTaskLike]) -> dict[str, str]:
         """Return the tasks that stand in a file under another id, each with its own."""
-        pairs = ((name, self.embedded_task(task)) for name, task in embedded.items())
-        return {name: other for name, other in pairs if other is not None}
+        return {
+            name: other
+            for name, task in embedded.items()
+            if (other := self.embedded_task(task)) is not None
+        }
 
 
 def _names(actions: Sequence[object]) -> tuple[str, ...]:
@@ -185,7 +181,6 @@ def other_releases(domain: Domain, judged_by: str) -> tuple[Sequence[str], Seque
 
 
 def has_tasks(domain: Domain, version: str, tasks: Mapping[str, RawTaskLike]) -> bool:
-    """Return True if a release has these tasks."""
     known = KnownTasks(RELEASES[version].domain(domain), version=version)
     return all(
         (ours := known.raw(task_id)) is not None and task_content(task) == task_content(ours)
@@ -194,8 +189,8 @@ def has_tasks(domain: Domain, version: str, tasks: Mapping[str, RawTaskLike]) ->
 
 
 @cache
-def policies(domain: Domain, data_dir: Path | None = None) -> tuple[str, ...]:
+def policies(domain: Domain) -> tuple[str, ...]:
     """Return the domain's own policy, and the one for an agent that works alone if there is one."""
-    folder = load_domain_config(domain, data_dir)["db_path"].parent
+    folder = load_domain_config(domain)["db_path"].parent
     modes = (False,) if domain.solo_refusal else (False, True)
     return tuple(domain.policy(folder, solo=solo) for solo in modes)

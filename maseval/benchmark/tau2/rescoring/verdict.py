@@ -21,7 +21,6 @@ from maseval.core.model import ModelAdapter
 from maseval.core.outcome import Simulation, is_successful, total_cost
 from maseval.core.recorded import entries, mapping, number, whole_number
 from maseval.core.report import AGENT_FAILURES, RERUN_STATUSES, TaskExecutionStatus
-from maseval.data.store import AnyPath
 
 _SLACK = timedelta(seconds=1)
 _SHORT, _LONGEST_TOKEN = 40, 8
@@ -291,7 +290,6 @@ def rescore_simulation(
     task: Mapping[str, Any] | None,
     *,
     strict: bool = False,
-    data_dir: AnyPath | None = None,
     nl_model: ModelAdapter | None = None,
 ) -> NewVerdict:
     """Score a simulation by a task, or without one by the benchmark's of the name it has."""
@@ -305,7 +303,6 @@ def rescore_simulation(
             task=task,
             solo=item.solo,
             strict=strict,
-            data_dir=data_dir,
             version=release,
             # v1.0.1 accepts other answers when it grades again.
             lenient_replay=release.rules.replay.can_be_lenient and not strict,

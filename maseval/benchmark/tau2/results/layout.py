@@ -15,9 +15,8 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import zip_longest
 from json.decoder import JSONDecodeError
 from pathlib import Path
 from typing import IO, Any, Literal, Self, TypeGuard, TypeVar, cast
@@ -88,7 +87,6 @@ class JsonStream:
                 return ""
 
     def value(self) -> Any:
-        """Return the next value, whole."""
         if not self.peek():
             raise self._truncation_error()
         while True:
@@ -121,7 +119,6 @@ class JsonStream:
                 self.value()
 
     def elements(self) -> Iterator[Any]:
-        """Yield the elements of the array that comes next."""
         self._take("[")
         ended = self._took("]")
         while not ended:
@@ -236,6 +233,7 @@ def _size(text: str) -> int:
 
 
 Form = TypeVar("Form")
+_ROLES = frozenset({"system", "assistant", "user", "tool"})
 
 
 class ResultsFormatError(ResultFileError):
@@ -264,11 +262,11 @@ def check_form(form: TypeAdapter[Form], value: object, where: str) -> Form:
     except ValidationError as error:
         faults = error.errors(include_url=False, include_context=False)
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
-        raise ResultsFormatError(f"{where}, {_fault(faults[0], value)}{more}") from None
+        raise ResultsFormatError(f"{where}, {_fault(faults[0])}{more}") from None
 
 
-def _fault(fault: Mapping[str, Any], value: object) -> str:
-    path, found = field_path(fault["loc"], value), fault["input"]
+def _fault(fault: Mapping[str, Any]) -> str:
+    path, found = field_path(fault["loc"]), fault["input"]
     match fault["type"]:
         case "missing":
             return f"{path}: missing"
@@ -282,18 +280,11 @@ def _fault(fault: Mapping[str, Any], value: object) -> str:
     return f"{path}: {problem}, found {abbreviate(found)}"
 
 
-def field_path(location: tuple[str | int, ...], value: object) -> str:
-    """Return the path of a fault in ``value``, such as ``messages[3].tool_calls[0].name``."""
-    path = ""
-    for step, after in zip_longest(location, location[1:]):
-        # A message's role is part of the location, though it is not a field.
-        if isinstance(value, dict) and step not in value and after is not None:
-            continue
-        path += f"[{step}]" if isinstance(step, int) else f".{step}"
-        try:
-            value = value[step]  # type: ignore[index]  # whatever it is, it is only looked at
-        except (KeyError, IndexError, TypeError):
-            value = None
+def field_path(location: Sequence[str | int]) -> str:
+    """Return the path of a fault, such as ``messages[3].tool_calls[0].name``."""
+    # A message's role is part of the location, though it is not a field.
+    steps = (step for step in location if step not in _ROLES)
+    path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
     return path.lstrip(".") or "the value itself"
 
 

@@ -46,7 +46,6 @@ class Tau2Report(RecordedReport):
 
     @cached_property
     def release(self) -> Release:
-        """The release that it was run by."""
         return release_of_report(cast("Report", self.raw))
 
     @property
@@ -81,8 +80,9 @@ def simulation_of(report: Report) -> dict[str, Any] | Omitted:
         {**rules.files.message(each), **{key: each[key] for key in (OVERRIDE,) if key in each}}
         for each in recorded["messages"]
     ]
-    known = {**recorded, "reward_info": _reward_info(report), "messages": messages}
-    return _form(report, known)
+    verdicts = (entry.get("reward_info") for entry in report.get("eval") or ())
+    verdict = next((each for each in verdicts if each is not None), None)
+    return _form(report, {**recorded, "reward_info": verdict, "messages": messages})
 
 
 def release_of_report(report: Report) -> Release:
@@ -128,11 +128,6 @@ def infrastructure_error(report: Report) -> dict[str, Any] | None:
 def environment_of(report: Report) -> Mapping[str, Any]:
     environment: Mapping[str, object] = (report.get("traces") or {}).get("environment") or {}
     return environment
-
-
-def _reward_info(report: Report) -> object:
-    forms = (entry.get("reward_info") for entry in report.get("eval") or ())
-    return next((form for form in forms if form is not None), None)
 
 
 def _make_omitted(report: Report, reason: str) -> Omitted:

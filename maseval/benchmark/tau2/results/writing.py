@@ -10,7 +10,7 @@ from typing import IO, Any, NamedTuple
 
 from maseval.benchmark.tau2.data_loader import load_domain_config, load_guidelines, load_raw_task
 from maseval.benchmark.tau2.domains import Domain, domain_named
-from maseval.benchmark.tau2.domains.releases import DEFAULT_RELEASE, Release, release_of
+from maseval.benchmark.tau2.domains.releases import Release, release_of
 from maseval.benchmark.tau2.formats.message import describe_overrides, without_overrides
 from maseval.benchmark.tau2.formats.simulation import RunInfo, SideInfo, UserInfo, with_keys
 from maseval.benchmark.tau2.results.layout import (
@@ -32,7 +32,6 @@ from maseval.core.storage import strict_json
 from maseval.core.storage.files import atomic_file, write_json
 from maseval.core.task import ChosenSubset
 from maseval.core.tracing import now
-from maseval.data.store import AnyPath
 
 logger = logging.getLogger(__name__)
 # Of the original's command line, for reports that do not name them.
@@ -65,7 +64,6 @@ def export_results(
     *,
     domain: str | Domain | None = None,
     info: Mapping[str, object] | None = None,
-    data_dir: AnyPath | None = None,
     overwrite: bool = False,
 ) -> ExportSummary:
     """Write the reports of a run as a results file of the tau2-bench release it was run by.
@@ -79,7 +77,6 @@ def export_results(
         path: The file to write.
         domain: The domain object, if it is one of your own.
         info: Takes precedence over what the reports say, key by key, in the file's ``info``.
-        data_dir: A data folder other than the cache.
         overwrite: Replace a file that is there.
     """
     target = Path(path)
@@ -88,28 +85,26 @@ def export_results(
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=target.parent) as spool:
         # The tasks and the number of trials stand before the simulations, but are known after.
-        export = _Export(spool, domain, data_dir)
+        export = _Export(spool, domain)
         for report in reports:
             export.add(report)
         with atomic_file(target) as file:
             export.write(file, dict(info or {}))
-    return ExportSummary(
-        target,
-        export.domain.name,
-        export.written,
-        export.omitted,
-        _list_omitted(target, export.omitted),
-    )
+    listed = target.with_name(f"{target.stem}.omitted.json")
+    if export.omitted:
+        entries = [each._asdict() for each in export.omitted]
+        write_json(listed, {"results": target.name, "omitted": entries})
+    else:
+        listed.unlink(missing_ok=True)  # of an earlier export that this one replaces
+    about = export.domain.name, export.written, export.omitted
+    return ExportSummary(target, *about, listed if export.omitted else None)
 
 
 class _Export:
     """The file while its simulations are collected."""
 
-    def __init__(
-        self, spool: IO[bytes], domain: str | Domain | None, data_dir: AnyPath | None
-    ) -> None:
+    def __init__(self, spool: IO[bytes], domain: str | Domain | None) -> None:
         self._spool = spool
-        self._data_dir = data_dir
         self._release: Release | None = None
         self._policies: dict[tuple[bool, str | None], str] = {}
         self._domain = None if domain is None else domain_named(domain)
@@ -163,8 +158,7 @@ class _Export:
         own = self.domain.task_policy
         key = solo, report["task_id"] if own else None
         if key not in self._policies:
-            config = load_domain_config(self.domain, self._data_dir, version=self.release)
-            folder = config["db_path"].parent
+            folder = load_domain_config(self.domain, version=self.release)["db_path"].parent
             self._policies[key] = (
                 own(folder, solo, self._raw_task(report["task_id"]))
                 if own
@@ -173,7 +167,7 @@ class _Export:
         return self._policies[key]
 
     def _raw_task(self, task_id: str) -> Mapping[str, Any]:
-        return load_raw_task(self.domain, task_id, self._data_dir, version=self.release)
+        return load_raw_task(self.domain, task_id, version=self.release)
 
     def write(self, file: IO[bytes], info: Mapping[str, object]) -> None:
         if self._overridden:
@@ -186,7 +180,7 @@ class _Export:
         tasks = (check_form(TASK, self._raw_task(each), "task") for each in self._task_ids)
         listed = ",\n".join(strict_json.dumps(with_keys({**task}, form.task)) for task in tasks)
         known = {"num_trials": self._num_trials, "seed": self._seed, **info}
-        about = run_info(self._config, self.domain, known, self._data_dir, self.release)
+        about = run_info(self._config, self.domain, known, self.release)
         head = (
             f'{{"timestamp": "{now()}",\n"info": {strict_json.dumps(form.run_info({**about}))},\n'
             f'"tasks": [\n{listed}\n],\n"simulations": [\n'
@@ -218,22 +212,8 @@ class _Export:
             )
 
 
-def _list_omitted(target: Path, omitted: list[Omitted]) -> Path | None:
-    path = target.with_name(f"{target.stem}.omitted.json")
-    if not omitted:
-        path.unlink(missing_ok=True)  # of an earlier export that this one replaces
-        return None
-    entries = [each._asdict() for each in omitted]
-    write_json(path, {"results": target.name, "omitted": entries})
-    return path
-
-
 def run_info(
-    config: Mapping[str, Any],
-    domain: Domain,
-    known: Mapping[str, object],
-    data_dir: AnyPath | None = None,
-    release: Release = DEFAULT_RELEASE,
+    config: Mapping[str, Any], domain: Domain, known: Mapping[str, object], release: Release
 ) -> RunInfo:
     """Return the ``info`` of a results file, from the ``config`` of one of its reports.
 
@@ -247,12 +227,12 @@ def run_info(
             "the run accepted order ids without their #, which the original does not: "
             "it may score these simulations differently"
         )
-    folder = load_domain_config(domain, data_dir, version=release)["db_path"].parent
+    folder = load_domain_config(domain, version=release)["db_path"].parent
     gathered = {
         "git_commit": (benchmark.get("git") or {}).get("commit_hash", "unknown"),
         "max_steps": rules.get("max_steps", _MAX_STEPS),
         "max_errors": rules.get("max_errors", _MAX_ERRORS),
-        "user_info": _user_info(config.get("user"), domain, rules, data_dir, release),
+        "user_info": _user_info(config.get("user"), domain, rules, release),
         "agent_info": _agent_info(config.get("agents") or {}, mode),
         "environment_info": {
             "domain_name": domain.recorded_name,
@@ -285,7 +265,6 @@ def _user_info(
     user: Mapping[str, Any] | None,
     domain: Domain,
     rules: Mapping[str, object],
-    data_dir: AnyPath | None,
     release: Release,
 ) -> UserInfo:
     if not user:
@@ -295,7 +274,7 @@ def _user_info(
     guidelines = (
         None
         if rules.get("short_conversations")
-        else load_guidelines(domain.user_toolkit is not None, data_dir, version=release)
+        else load_guidelines(domain.user_toolkit is not None, version=release)
     )
     return {
         "implementation": "user_simulator",

@@ -82,14 +82,14 @@ _ACT = (
 )
 # What stops an action wherever it stands in a reply.
 _STOPS = re.compile(
-    rf"{_OPENING}(?:no|nope|nah|nay|negative|never)\b"
+    rf"{_OPENING}(?:(?:nope|nah|nay|negative)\b|(?:no|never)\b"
     r"(?=$| (?:thanks?|i|not|way|sorry|wait|please|do|you|we|it|that|this|let|never|and|can|will"
-    r"|would|because|my|stop|keep|leave|just|no|sir|want|need|first|actually|really|but)\b)"
+    r"|would|because|my|stop|keep|leave|just|no|sir|want|need|first|actually|really|but)\b))"
     r"|\b(?:absolutely|certainly|definitely|surely|of course) not\b"
     rf"|\bnot {_WANTS}{_ACT}"
     rf"|{_OPENING}(?:wait(?! for)|pause|slow down|halt|desist|abort|stop(?! ?over)|pass|skip it"
     r"|not (?:yet|today|now|so fast)|later)\b"
-    r"|\b(?:hold|hang) (?:on|off|up|it|that|fire|tight|your)\b|\bchanged? my mind"
+    r"|\b(?:hold|hang) (?:on|off|up|it|that|fire|tight|your)\b|(?<!before i )\bchanged? my mind"
     r"|\bsecond thoughts?"
     r"|\bnever mind\b|\b(?:forget|scratch|drop|skip|shelve|park|scrap) (?:it|that|about it|this)\b"
     rf"|\b(?:let|allow|permit) (?:me|us) (?:to )?(?:\w+ )?{_THINKING}"
@@ -102,7 +102,7 @@ _STOPS = re.compile(
 _DOUBTS = re.compile(
     r"\bnot (?:\w+ )?(?:yet|today|tonight|now(?! that)|sure|ready|certain|convinced|keen|interested"
     r"|comfortable|happy|really|quite|necessary|decided|for me|for now|for the time"
-    r"|at (?:this|the|all)|in (?:a position|agreement|favou?r))\b|(?<!if )\bnot$"
+    r"|at (?:this|the|all)|in (?:a position|agreement|favou?r))\b|(?<!if )(?<!why )\bnot$"
     rf"|\b(?:need|have|want|like|wish|going|must|should|better|will|rather|prefer)"
     rf" (?:(?:some |more |a little )?time )?(?:to )?(?:\w+ )?{_THINKING}"
     r"|\b(?:an|some )?other (?:day|time)\b|\bneed (?:a |some |more |bit ){0,3}(?:time|moment|minute"
@@ -117,7 +117,15 @@ _DOUBTS = re.compile(
     rf"|\bwould (?:like|want|prefer) (?:it |that )?{_LATER}"
 )
 _PUT_OFF = re.compile(rf"^(?:but |only |maybe |perhaps |just |please |do it )*{_LATER}")
-_PUTS_OFF_BUT = re.compile(rf"^but\b.*\b(?:{_LATER}|{_THINKING})")
+_BUT = r"^(?:but|however|though|although|except)\b"
+_PUTS_OFF_BUT = re.compile(
+    rf"{_BUT}.*\b(?:{_LATER}|{_THINKING}|(?:can|could|would) (?:you|we|i)\b|need to\b)"
+)
+# Another value than the one proposed: the yes may not be one to what is done.
+_OTHERWISE = re.compile(
+    rf"{_BUT}(?:.*\bnot (?:on|with|to|for|in|from) |(?!.*\bnot\b).*\b(?:make (?:it|that)|change"
+    r"|instead|rather|only (?:one|two|three|\d)|without)\b)"
+)
 _ASKS_SOMEBODY = re.compile(
     r"\b(?:ask|check|consult|discuss|talk|speak|spoke|run|clear|decid)\w{0,6} (?:\w+ ){0,4}"
     r"(?:my|our|the) (?:\w+ )?(?:wife|husband|partner|spouse|boss|son|daughter|mom|mum|dad|mother"
@@ -131,8 +139,10 @@ _CONDITION = re.compile(
 )
 # Words that agree wherever they stand in a clause, unless it turns them.
 _AGREES = re.compile(
-    r"\b(?:yes|yeah|yea|yep|yup|oui|s\u00ed|aye|affirmative|absolutely|definitely|certainly|indeed"
-    r"|exactly|of course|by all means|agreed|approved|confirmed|go ahead|go for it|do (?:it|so"
+    r"\b(?:y[eau](?:s|h|p|ah|a|ss?ir)|oui|s[i\u00ed]|aye|ok(?:i|ie)|alrighty|permission granted"
+    r"|you are (?:hereby )?authori[sz]ed|aye|affirmative|absolutely|definitely|certainly|indeed"
+    r"|exactly|of course|by all means|(?:^|is |it |so )(?:agreed|approved|confirmed|granted)"
+    r"|go ahead|go for it|do (?:it|so"
     r"|that)"
     r"|please do(?! not)|proceed(?:ing)?|make it (?:so|happen)|you got it|you choose|lgtm"
     r"|sign me up"
@@ -168,7 +178,8 @@ _AGREES_ALONE = re.compile(
 )
 # Before a word of agreement in its clause: then it is none.
 _TURNED = re.compile(
-    r"\b(?:not|never|without|before|until|unless|how|what|whether|if|once|in order to|longer|unable"
+    r"\b(?:would say|not|never|without|before|until|unless|how|what|whether|if|once|in order to"
+    r"|longer|unable"
     r"|make sure|(?:can|could|would|will|did|do|does|are|is) (?:you|we|i|it|that|this|there))\b"
 )
 _BIDS = re.compile(
@@ -197,7 +208,8 @@ _DISLIKES = re.compile(
     r"|maybe"
     r"|perhaps|might|h?u?m+|uh|eh|meh|ugh|oof|yikes|ouch|whoa|skip|pass|stop|wait|later|tomorrow"
     r"|first"
-    r"|un\w{4,}|torn|busy|before|until|refrain|keep|leave|hold|only|still|wrong|instead|tempting)\b"
+    r"|un\w{4,}|torn|busy|before|until|refrain|keep|leave|hold|only|still|wrong|instead|tempting"
+    r"|what|why|huh|how|easy)\b"
 )
 _ECHO = re.compile(r"(?:(?:i|we|please|do) )*([a-z]{3,})(?: (?:it|that|so|this))?$")
 # Verbs that may stand for any action.
@@ -300,7 +312,10 @@ def _depends(clauses: Sequence[_Clause], place: tuple[int, int]) -> bool:
     at, start = place
     number = clauses[at].sentence
     rest = [each.text for each in clauses[at + 1 :] if each.sentence == number]
-    return any(map(_CONDITION.search, [clauses[at].text[start:], *rest]))
+    return any(
+        _CONDITION.search(each) or _OTHERWISE.search(each)
+        for each in [clauses[at].text[start:], *rest]
+    )
 
 
 def _orders(clause: _Clause, tool: str) -> bool:
@@ -310,13 +325,17 @@ def _orders(clause: _Clause, tool: str) -> bool:
     return says_the_like(clause.text, tool) or _BIDS.search(clause.text) is not None
 
 
+def is_short(text: str) -> bool:
+    return len(text.split()) <= _MOST_WORDS
+
+
 def evades(question: str, reply: str) -> bool:
     """Return True if an unclear answer is short, names no value, and has not the form of a yes.
 
     "I concur" agrees to "Do you concur?", whatever the word is.
     """
     plain = _write_out(_SENTENCE.split(reply.lower())[0])
-    if len(reply.split()) > _MOST_WORDS or any(map(str.isdigit, reply)):
+    if not is_short(reply) or any(map(str.isdigit, reply)):
         return False
     if _DISLIKES.search(plain):
         return True

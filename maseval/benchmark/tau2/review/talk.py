@@ -190,15 +190,21 @@ class Talk:
 
     def user_before(self, at: int) -> list[Utterance]:
         """Return what the user said before a message."""
-        return self.user[: _until(self.user, at)]
+        return self.user[: bisect_left(self._places[0], at)]
 
     def agent_before(self, at: int) -> list[Utterance]:
         """Return what the agent said before a message."""
-        return self.agent[: _until(self.agent, at)]
+        return self.agent[: bisect_left(self._places[1], at)]
 
     def calls_before(self, at: int) -> list[CallMade]:
         """Return the calls whose message stands before a message."""
-        return self.calls[: _until(self.calls, at)]
+        return self.calls[: bisect_left(self._places[2], at)]
+
+    @cached_property
+    def _places(self) -> tuple[list[int], ...]:
+        """The messages of the user's texts, of the agent's, and of the calls."""
+        sides = self.user, self.agent, self.calls
+        return tuple([each.message_index for each in side] for side in sides)
 
     def known_before(self, at: int) -> str:
         """Return all that the user said and the tools answered before a message."""
@@ -254,10 +260,6 @@ def _is_english(side: Sequence[Utterance], least: float) -> bool:
     lower = text.lower()
     found = lower.translate(_LETTERS).split() if lower.isascii() else _WORD.findall(lower)
     return len(found) < _LEAST_WORDS or sum(map(_ENGLISH.__contains__, found)) >= least * len(found)
-
-
-def _until(entries: Sequence[Utterance | CallMade], at: int) -> int:
-    return bisect_left(entries, at, key=lambda each: each.message_index)
 
 
 def _answered_calls(messages: Sequence[Tau2Message]) -> Iterator[CallMade]:
@@ -321,27 +323,27 @@ class CallMoment:
     def _comes_later_than(self, made: CallMade) -> bool:
         return made.message_index <= self.message_index and made.call is not self.call
 
-    @property
+    @cached_property
     def calls_read(self) -> list[CallMade]:
         """The calls whose answers the agent had; it knows none of those in the same message."""
         return self.talk.calls_before(self.message_index)
 
-    @property
+    @cached_property
     def user_texts(self) -> list[Utterance]:
         """The user's texts before this call, in order."""
         return self.talk.user_before(self.message_index)
 
-    @property
+    @cached_property
     def agent_texts(self) -> list[Utterance]:
         """The agent's texts before this call, in order."""
         return self.talk.agent_before(self.message_index)
 
-    @property
+    @cached_property
     def user_said(self) -> str:
         """All that the user had said by then."""
         return "\n".join(each.text for each in self.user_texts)
 
-    @property
+    @cached_property
     def question_and_reply(self) -> tuple[Utterance | None, Utterance | None]:
         """The agent's text that the user's last one before this call answers, and that one."""
         replies = self.user_texts

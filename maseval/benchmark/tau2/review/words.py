@@ -15,14 +15,6 @@ _REMEMBERED = 1024
 _TOKEN = re.compile(r"[#\w][\w.@'+-]*[\w]")
 _NUMBER = re.compile(r"(?<![\w.-])\d{8,12}(?![\w-])")
 OWNERS = ("user_id", "customer_id")
-_ADVERBS = r"(?:(?:now|just|also|already|successfully) )*"
-_DONE = (
-    rf"\b(?:i(?:'ve| have) {_ADVERBS}|(?:has|have) {_ADVERBS}been {_ADVERBS}"
-    r"|(?:is|are|was|were) (?:now |already |successfully )"
-    r"|(?<!will )(?<!'ll )(?<!can )(?<!to )now (?=\w{3,12}ed\b)|successfully )"
-)
-_REPORTS = re.compile(_DONE)
-_CARRIED_OUT = r"(?:process|complet|finali|made|appli|submit|issu)"
 MONTHS = (
     *("january", "february", "march", "april", "may", "june", "july", "august"),
     *("september", "october", "november", "december"),
@@ -232,15 +224,6 @@ def says_part_of_it(text: str, tool: str) -> bool:
     return any(each.search(lower) for each in _topic(tool))
 
 
-def reports_it_done(sentence: str, call: Tau2ToolCall) -> bool:
-    """Return True if a sentence reports that a call was carried out."""
-    text = sentence.lower()
-    if not _REPORTS.search(text):
-        return False
-    patterns = _report_of(call["name"])
-    return bool(patterns) and all(each.search(text) for each in patterns)
-
-
 def record(call: Tau2ToolCall) -> str | None:
     """Return the record a call is about: its first argument, unless that is a person."""
     first, value = next(iter(call["arguments"].items()), (None, None))
@@ -253,14 +236,6 @@ def _topic(tool: str) -> list[re.Pattern[str]]:
     arrow = {"modify": "|->", "exchange": "|->"}
     words = topic_words(tool)
     return [re.compile(rf"\b(?:{said_as(word)}){arrow.get(word, '')}") for word in words]
-
-
-@lru_cache(maxsize=256)
-def _report_of(tool: str) -> list[re.Pattern[str]]:
-    """Return the patterns of a report: the words of the tool's name, and that it was done."""
-    words = [said_as(each).replace("return|refund", "return|remov") for each in topic_words(tool)]
-    done = [rf"{_DONE}(?:(?:{words[0]})|{_CARRIED_OUT})"] if words else []
-    return [re.compile(each) for each in (*(rf"\b(?:{word})" for word in words), *done)]
 
 
 def topic_words(tool: str) -> list[str]:

@@ -167,7 +167,6 @@ class JudgeMemory:
             self._prepared = True
 
     def keep(self, request: str, model_id: str, reply: str) -> None:
-        """Keep a reply."""
         self.prepare()
         with self._lock, RecordWriter(self.path, resume=True) as file:
             self._replies_by_request[request] = reply

@@ -254,7 +254,10 @@ def score_simulation(
     rules = release.rules.leniently() if lenient_replay else release.rules
     recording = read_recording(simulation, messages_required=rules.evaluation.messages_required)
     chosen = domain_named(domain)
-    kind = _evaluation_type(evaluation_type, rules)
+    if evaluation_type not in (known := rules.evaluation.types):
+        raise ConfigurationError(
+            f"evaluation_type is {evaluation_type!r}; choose one of: {', '.join(known)}"
+        )
     case = case_of(
         recording,
         chosen,
@@ -266,6 +269,7 @@ def score_simulation(
     )
     if nl_model is not None:
         case = case._replace(wording=wording_of(texts, release))
+    kind = EvaluationType(evaluation_type)
     return score(case, kind, nl_model=nl_model, strict=strict).reward_info
 
 
@@ -453,11 +457,3 @@ def _reward_info(
         "reward_breakdown": breakdown,
         "info": info,
     }
-
-
-def _evaluation_type(name: str, rules: RuleSet) -> EvaluationType:
-    if name not in rules.evaluation.types:
-        raise ConfigurationError(
-            f"evaluation_type is {name!r}; choose one of: {', '.join(rules.evaluation.types)}"
-        )
-    return EvaluationType(name)

@@ -8,7 +8,7 @@ The original's words are laid over our own tool schemas. Names, types and defaul
 both; descriptions are replaced or removed. The keys are put into the order in which pydantic writes
 them, whatever the installed release does.
 
-Equal at the point where the original hands over to LiteLLM: ``request_body`` is that object.
+Requests are equal at the point where the original hands over to LiteLLM.
 After tau2-bench v0.2.0 and v1.0.1, src/tau2/utils/llm_utils.py (MIT, Sierra Research).
 """
 
@@ -46,7 +46,6 @@ from maseval.benchmark.tau2.texts.texts import (
 )
 from maseval.benchmark.tau2.versions import ParticipantRules
 from maseval.core.messages import Message, MessageForm
-from maseval.core.model import Params
 from maseval.core.seeding import SeedGenerator
 
 Side = Literal["assistant", "user"]
@@ -152,9 +151,6 @@ def format_texts_config(config: Mapping[str, object], digits: int = 12) -> str:
     """Return the texts of a run's configuration as ``original v0.2.0 (0f524b729bf8)``."""
     version = f" {title_of(str(config['version']))}" if "version" in config else ""
     return f"{config.get('name')}{version} ({str(config.get('sha256'))[:digits]})"
-
-
-RETRIES = 3
 
 
 class OriginalWording(Wording):
@@ -290,33 +286,6 @@ def _call_to_chat(call: Tau2ToolCall) -> dict[str, object]:
         "name": name,
         "function": {"name": name, "arguments": arguments},
         "type": "function",
-    }
-
-
-def request_body(
-    model_id: str,
-    messages: Sequence[Message],
-    params: Params,
-    tools: Sequence[ToolSchema] | None = None,
-    tool_choice: str | None = None,
-    seed: int | None = None,
-) -> dict[str, object]:
-    """Return a request as the original hands it to LiteLLM, its keys in order.
-
-    ``num_retries`` is LiteLLM's own and never sent; here the call policy decides about retries.
-    """
-    given = dict(params)
-    last = {"thinking": given.pop("thinking")} if "thinking" in given else {}
-    seeded = {} if seed is None else {"seed": seed}
-    return {
-        "model": model_id,
-        "messages": list(messages),
-        "tools": list(tools) if tools else None,
-        "tool_choice": tool_choice,
-        **given,
-        **seeded,
-        "num_retries": given.get("num_retries", RETRIES),
-        **last,
     }
 
 

@@ -87,7 +87,12 @@ class Trajectory:
     def numbered_messages(self) -> list[Tau2Message]:
         """Return numbered messages for a record; all records of a trajectory share the copies."""
         for index in range(len(self._recorded), len(self.messages)):
-            self._recorded.append(_numbered_copy(self.messages[index], index))
+            # A copy that shares nothing with the original; texts and numbers need no copying.
+            own: dict[str, object] = {
+                key: copy_value(value, {}) if isinstance(value, (dict, list)) else value
+                for key, value in self.messages[index].items()
+            }
+            self._recorded.append(cast(Tau2Message, {**own, "turn_idx": index}))
         return list(self._recorded)
 
     def next_call_id(self) -> str:
@@ -112,7 +117,6 @@ class Trajectory:
         self,
         *,
         task_id: str | None = None,
-        trial: int | None = None,
         seed: int | None = None,
         reward_info: RewardInfo | None = None,
     ) -> dict[str, object]:
@@ -131,19 +135,9 @@ class Trajectory:
             "user_cost": cost_of(messages, "user"),
             "reward_info": reward_info,
             "messages": messages,
-            "trial": trial,
+            "trial": None,
             "seed": seed,
         }
-
-
-def _numbered_copy(message: Tau2Message, index: int) -> Tau2Message:
-    """Return a copy with its place in the conversation, which shares nothing with the original."""
-    # Texts and numbers need no copying.
-    own: dict[str, object] = {
-        key: copy_value(value, {}) if isinstance(value, (dict, list)) else value
-        for key, value in message.items()
-    }
-    return cast(Tau2Message, {**own, "turn_idx": index})
 
 
 def cost_of(messages: Sequence[Tau2Message], side: Requestor) -> float | None:

@@ -340,9 +340,5 @@ def _own_arguments(arguments: Mapping[str, object]) -> Mapping[str, Any]:
     """Return arguments that a tool may keep and change: the record stays as it is."""
     for value in arguments.values():
         if isinstance(value, _CHANGEABLE):
-            return {name: _own_value(value) for name, value in arguments.items()}
+            return copy.deepcopy(dict(arguments))
     return arguments
-
-
-def _own_value(value: object) -> object:
-    return copy.deepcopy(value) if isinstance(value, _CHANGEABLE) else value

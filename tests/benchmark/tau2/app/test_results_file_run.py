@@ -55,12 +55,6 @@ def test_the_report_of_a_file_stands_beside_it_and_says_that_rewards_were_recomp
     assert "rewards recomputed from theirs.json" in index["results"]["notes"]
 
 
-def test_a_doctored_file_is_not_drawn_without_saying_so(theirs):
-    drawn = maseval("report", doctored(theirs, all_rewarded), "--format", "svg", "--no-explain")
-
-    assert drawn.exit_code == 0 and "edited rewards: " in drawn.stderr
-
-
 def test_what_is_wrong_with_a_file_stands_above_its_numbers(theirs):
     path = doctored(theirs, all_rewarded)
 

@@ -131,7 +131,7 @@ def test_the_viewer_counts_what_was_found(folder):
     (told,) = run.reports()
     labels = BenchmarkReader().complete_report(run, told)["labels"]
     entry = entry_of(RecordedReport({**told, "labels": labels}), 0)
-    found = summarise([entry.to_outcome(0)])
+    found = summarise([entry.row])
     notes = BenchmarkReader().overview(run, [entry], found, labelled=True).summary["meaning"]
 
     assert any("play/hasty: a fault in 1 of 1 conversations" in each for each in notes)

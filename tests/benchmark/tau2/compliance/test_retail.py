@@ -33,10 +33,7 @@ BROKEN_BY_GOLD = {
         ("105", "retail.payment.balance", False),
         ("107", "retail.items.option", True),
     },
-    "1.0.1": {
-        ("64", "retail.exchange.status", False),
-        ("105", "retail.payment.balance", False),
-    },
+    "1.0.1": {("64", "retail.exchange.status", False), ("105", "retail.payment.balance", False)},
     "verified": {
         ("18", "retail.items.available", False),
         ("64", "retail.exchange.status", False),
@@ -125,20 +122,6 @@ def test_no_arguments_make_a_rule_raise(identified: bool, tasks: dict[str, dict[
     assert found.breaches
 
 
-def test_a_breach_names_what_was_told_and_what_is_booked(tasks: dict[str, dict[str, Any]]) -> None:
-    task = tasks["70"]
-    steps = [
-        Say("assistant", step.text.replace("$22.55", "$25.00"))
-        if isinstance(step, Say) and step.role == "assistant"
-        else step
-        for step in conversation(task)
-    ]
-    found = compliance_of("retail", task, steps)
-    assert names(found) == {"retail.amount.told"}
-    (breach,) = (each for each in found.breaches if each.rule == "retail.amount.told")
-    assert breach.text == "25.00 was given, but 22.55 is booked"
-
-
 def told(task: dict[str, Any], question: str, reply: str, tool: str) -> PolicyResult:
     """Ask about the only change of a task, with another question and another reply."""
     steps = conversation(task, with_wish=False)
@@ -157,16 +140,8 @@ ASK = " Are these all items you want to exchange? Do you confirm?"
         ("The price difference of $22.55 goes to your Visa ending in 7312.", YES, set()),
         ("You pay $22.55 more with your credit card.", YES, set()),
         ("It costs $219.88 instead of $197.33; your card pays the difference.", YES, set()),
-        (
-            "You will be charged $219.88, on your credit card.",
-            YES,
-            {"retail.amount.told"},
-        ),
-        (
-            "You receive a refund of $22.55 on your credit card.",
-            YES,
-            {"retail.amount.told"},
-        ),
+        ("You will be charged $219.88, on your credit card.", YES, {"retail.amount.told"}),
+        ("You receive a refund of $22.55 on your credit card.", YES, {"retail.amount.told"}),
         (
             "The difference of $22.55 goes to your PayPal account.",
             YES,
@@ -204,11 +179,7 @@ def test_a_wish_for_a_payment_that_is_not_to_be_had_is_left_open(
             "Yes, I no longer need it.",
             {"retail.cancel.reason_said"},
         ),
-        (
-            "Shall I cancel the camera's order?",
-            "Yes, it was a mistake.",
-            {"retail.details.order"},
-        ),
+        ("Shall I cancel the camera's order?", "Yes, it was a mistake.", {"retail.details.order"}),
     ],
 )
 def test_reasons_of_a_cancellation(
@@ -235,14 +206,3 @@ def test_an_address_on_file_need_not_be_spelled_out(tasks: dict[str, dict[str, A
         Say("user", YES),
     ]
     assert names(compliance_of("retail", task, steps)) == set()
-
-
-def test_words_of_another_language_are_not_guessed_at(tasks: dict[str, dict[str, Any]]) -> None:
-    task = tasks["70"]
-    german = "Guten Tag, der Helm passt mir leider nicht, und ich will ihn gern umtauschen."
-    steps = [
-        Say(step.role, german) if isinstance(step, Say) else step for step in conversation(task)
-    ]
-    found = compliance_of("retail", task, steps)
-    assert found.without_breaches_found is None
-    assert "retail.amount.told" in {doubt.rule for doubt in found.undecided}

@@ -7,11 +7,7 @@ from typing import Any
 import pytest
 
 from maseval.benchmark.tau2.domains import DOMAINS
-from maseval.benchmark.tau2.review.policy import (
-    PolicyResult,
-    check_gold,
-    scenario_text,
-)
+from maseval.benchmark.tau2.review.policy import PolicyResult, check_gold, scenario_text
 from maseval.benchmark.tau2.scoring.case import open_case
 from tests.benchmark.tau2.compliance.gold_talk import Do, Say, compliance_of
 from tests.benchmark.tau2.compliance.gold_telecom import (
@@ -226,9 +222,7 @@ def test_the_line_that_the_user_speaks_of(
     assert names(compliance_of("telecom", task, steps)) == rules
 
 
-def test_a_user_who_asks_for_data_may_have_it_before_the_limit(
-    tasks: list[dict[str, Any]],
-) -> None:
+def test_a_user_who_asks_for_data_may_have_it_before_the_limit(tasks: list[dict[str, Any]]) -> None:
     task = next(each for each in tasks if "data_usage_exceeded" not in each["id"])
     call = Do("refuel_data", {"customer_id": CUSTOMER, "line_id": LINE, "gb_amount": 1})
     steps = [
@@ -257,20 +251,6 @@ def test_data_that_no_ticket_permits_leaves_an_agent_only_the_transfer(
     )
     hasty = compliance_of("telecom", task, [*done[:2], transfer, stop], solo=True)
     assert names(hasty) == {"telecom.transfer.exhausted"}
-
-
-def test_words_of_another_language_are_not_guessed_at(tasks: list[dict[str, Any]]) -> None:
-    task = next(each for each in tasks if "data_usage_exceeded" in each["id"])
-    german = "Guten Tag, mein mobiles Internet geht leider seit gestern nicht mehr richtig."
-    steps = [
-        Say(step.role, f"{german} {NUMBER}" if step.role == "user" else german)
-        if isinstance(step, Say)
-        else step
-        for step in clean_steps(task)
-    ]
-    found = compliance_of("telecom", task, steps)
-    assert found.without_breaches_found is None
-    assert "telecom.refuel.price" in {doubt.rule for doubt in found.undecided}
 
 
 def test_only_what_the_state_alone_shows_is_proven() -> None:

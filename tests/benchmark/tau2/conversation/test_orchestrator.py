@@ -14,12 +14,11 @@ from maseval.benchmark.tau2.conversation.orchestrator import (
     Orchestrator,
     check_history,
 )
-from maseval.benchmark.tau2.conversation.participants import TextAgent, TextUser
+from maseval.benchmark.tau2.conversation.participants import TextAgent
 from maseval.benchmark.tau2.environment import ENDED, OVER
 from maseval.benchmark.tau2.formats.message import assistant_message, is_user_stop, user_message
 from maseval.core.exceptions import AgentError, ConfigurationError, UserError
 from tests.benchmark.tau2.rooms import Live, action, room_domain, room_task, said, simulation
-from tests.core.worlds import Customer
 
 
 @pytest.fixture
@@ -135,18 +134,6 @@ def test_an_empty_turn_names_whose_it_was(new_environment, nothing):
     assert isinstance(user.value, UserError) and isinstance(agent.value, AgentError)
 
 
-def test_alone_the_agent_begins_and_ends(new_environment):
-    environment = new_environment(solo=True)
-    agent = Side("assistant", "!press_switch look", "END")
-
-    Orchestrator(environment, agent, None).run()
-
-    assert agent.heard[0] == []
-    assert environment.user_toolkit.db.on
-    assert environment.trajectory.termination_reason == "agent_stop"
-    assert environment.trajectory.steps == 2
-
-
 @pytest.mark.parametrize("lines", [["Hello?"], ["!look", "Hello?"]])
 def test_alone_the_agent_has_nobody_to_talk_to(new_environment, lines):
     agent = Side("assistant", *lines)
@@ -240,19 +227,6 @@ def test_a_text_agent_that_takes_over_is_given_the_past_as_messages():
 
     assert [message["content"] for message in loaded] == ["Hi", "Dark", "Where?"]
     assert queries == ["Here", "And?"]
-
-
-def test_any_user_can_take_part(new_environment):
-    environment = new_environment()
-    agent = TextAgent(lambda query: f"You said {query}")
-
-    Orchestrator(environment, agent, TextUser(Customer("Dark", "Still dark", "Bye"))).run()
-
-    said = [message["content"] for message in environment.trajectory.messages]
-    assert said[1:] == [
-        *("Dark", "You said Dark", "Still dark", "You said Still dark", "Bye ###STOP###")
-    ]
-    assert environment.trajectory.termination_reason == "user_stop"
 
 
 PRESS = tool_call("press_switch", {})

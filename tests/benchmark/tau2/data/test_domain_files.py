@@ -28,12 +28,21 @@ GUIDELINES = {file.name for file in MANIFEST.below("user_simulator")}
 
 
 @pytest.fixture
-def cache(tmp_path, monkeypatch, tau2_data):
-    """An empty cache whose only source is a folder that has everything."""
-    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("MASEVAL_TAU2_DATA", str(tau2_data))
-    monkeypatch.setenv("MASEVAL_OFFLINE", "1")
-    return tmp_path / "cache" / "tau2" / "v0.2.0"
+def empty_cache(tmp_path, monkeypatch):
+    """An empty cache whose only source is a folder."""
+
+    def fed_by(folder, version):
+        monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
+        monkeypatch.setenv("MASEVAL_TAU2_DATA", str(folder))
+        monkeypatch.setenv("MASEVAL_OFFLINE", "1")
+        return tmp_path / "cache" / "tau2" / version
+
+    return fed_by
+
+
+@pytest.fixture
+def cache(empty_cache, tau2_data):
+    return empty_cache(tau2_data, "v0.2.0")
 
 
 @pytest.fixture
@@ -204,12 +213,8 @@ def newer_data(tmp_path_factory, tau2_data, shared_data, contract_dir):
 
 
 @pytest.fixture
-def newer_cache(tmp_path, monkeypatch, newer_data):
-    """An empty cache whose only source has all files of v1.0.1."""
-    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("MASEVAL_TAU2_DATA", str(newer_data))
-    monkeypatch.setenv("MASEVAL_OFFLINE", "1")
-    return tmp_path / "cache" / "tau2" / "v1.0.1"
+def newer_cache(empty_cache, newer_data):
+    return empty_cache(newer_data, "v1.0.1")
 
 
 def newer_files_in(folder):
@@ -240,17 +245,6 @@ def test_all_of_the_newer_version_is_fetched_from_the_tag(
     assert len(file_server.asked) == len(NEWER.files)
     monkeypatch.setattr(socket, "socket", None)
     assert ensure_data_exists(version="1.0.1") == newer_cache
-
-
-def test_without_a_source_the_newer_version_names_two_ways_out(newer_cache, monkeypatch):
-    monkeypatch.delenv("MASEVAL_TAU2_DATA")
-    with pytest.raises(DataUnavailableError) as failure:
-        ensure_data_exists(domain="retail", version="1.0.1")
-    message = str(failure.value)
-    assert "folder or archive that holds the v1.0.1 data (domains/..., user_simulator/" in message
-    command = "maseval tau2 data fetch --data-version 1.0.1"
-    assert f'run `{command}` (in Python: ensure_data_exists(version="1.0.1")) once' in message
-    assert "Python package index" not in message
 
 
 def test_equal_files_of_two_versions_are_stored_once(newer_cache, tau2_data, monkeypatch):
@@ -296,15 +290,3 @@ def test_a_folder_of_one_version_is_refused_as_another(newer_cache, newer_data):
     assert ensure_data_exists(newer_data, "retail", version="1.0.1") == newer_data
     with pytest.raises(ChecksumError, match=r"retail/tasks.json is not the file of the benchmark"):
         ensure_data_exists(newer_data, "retail")
-
-
-def test_advice_about_a_folder_names_the_version(newer_cache, newer_data, tmp_path):
-    own = tmp_path / "own"
-    shutil.copytree(newer_data, own, ignore=shutil.ignore_patterns("banking_knowledge"))
-    (own / "domains/retail/policy.md").write_text("Give everything away.")
-    with pytest.raises(ChecksumError) as refusal:
-        ensure_data_exists(own, "retail", version="1.0.1")
-    call = f"ensure_data_exists({str(own)!r}, force_download=True, version='1.0.1')"
-    assert call in str(refusal.value)
-    ensure_data_exists(str(own), "retail", force_download=True, version="1.0.1", verbose=0)
-    NEWER.files["domains/retail/policy.md"].verify((own / "domains/retail/policy.md").read_bytes())

@@ -9,8 +9,12 @@ import pytest
 from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.domains.banking_knowledge import banking
 from maseval.benchmark.tau2.domains.banking_knowledge.desk import answer, listing
-from maseval.benchmark.tau2.domains.banking_knowledge.documents import BM25, Document, KnowledgeBase
-from maseval.benchmark.tau2.domains.banking_knowledge.embeddings import KeptVectors
+from maseval.benchmark.tau2.domains.banking_knowledge.documents import (
+    BM25,
+    Document,
+    KeptVectors,
+    KnowledgeBase,
+)
 from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB
 from maseval.benchmark.tau2.domains.banking_knowledge.sandbox import NoSandboxError, Shell
 from maseval.benchmark.tau2.domains.banking_knowledge.variants import NotReadyError

@@ -7,12 +7,9 @@ import sys
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from maseval.benchmark.tau2 import score_simulation
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
-from maseval.benchmark.tau2.domains.base import ToolType
 from maseval.benchmark.tau2.domains.library import LIBRARY, LibraryDB, LibraryTools
 from maseval.benchmark.tau2.formats.message import STOP, assistant_message, user_message
 from maseval.benchmark.tau2.review.audit import check_domain
@@ -270,46 +267,6 @@ def test_doing_more_than_the_policy_allows_costs_the_reward(task_id, forbidden):
 
     assert not simulation["messages"][-2]["error"], "the tool itself allows it"
     assert score_simulation(simulation, domain="library")["reward"] == 0.0
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
-    max_leaves=4,
-)
-KNOWN = st.sampled_from(["M-2047", "L-5008", "H-304", "F-401", "T-102", "3106 0016", "B 1184 2011"])
-CALLS = st.one_of(
-    *(
-        st.fixed_dictionaries(
-            {
-                "id": st.just("1"),
-                "name": st.just(definition["function"]["name"]),
-                "arguments": st.fixed_dictionaries(
-                    {},
-                    optional={
-                        name: KNOWN | JSON
-                        for name in definition["function"]["parameters"]["properties"]
-                    },
-                ),
-                "requestor": st.just(side),
-            }
-        )
-        for side, toolkit in (("assistant", LIBRARY.toolkit), ("user", LIBRARY.user_toolkit))
-        for definition in toolkit.definitions()
-    )
-)
-
-
-@settings(max_examples=150, deadline=None)
-@given(st.lists(CALLS, max_size=6))
-def test_whatever_is_called_is_answered_and_only_success_changes_anything(calls):
-    world = world_of(TASKS["late_film_into_the_box"])
-    for call in calls:
-        before = world.state()
-        answer = world.respond(call)
-        toolkit = world.tools if call["requestor"] == "assistant" else world.user_tools
-        if answer["error"] or toolkit.tool_type(call["name"]) is not ToolType.WRITE:
-            assert world.state() == before
 
 
 OFFLINE = f"""

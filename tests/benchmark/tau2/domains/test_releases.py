@@ -1,6 +1,7 @@
 import pytest
 
-from maseval.benchmark.tau2.data import UnknownVersionError
+from maseval.benchmark.tau2.data import UnknownVersionError, known_version, title_of, version_titled
+from maseval.benchmark.tau2.data.files import VERIFIED_COMMIT, manifest_of
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.domains.releases import (
     V0_2_0,
@@ -11,6 +12,7 @@ from maseval.benchmark.tau2.domains.releases import (
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.scoring.score import score_simulation
 from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.data.sources import default_sources
 from tests.benchmark.tau2.todo_list import CREATE, said, task, todo_list
 
 
@@ -97,3 +99,28 @@ def test_an_environment_is_of_the_release_its_task_names(tmp_path):
     assert Tau2Environment({"domain": own}).release is V0_2_0
     with pytest.raises(UnknownVersionError):
         Tau2Environment({"domain": own, "version": "3"})
+
+
+@pytest.mark.parametrize("name", ["0.2.0", "1.0.1", "verified", "1.0.1+tasks.0.2.0"])
+def test_a_recorded_title_leads_back_to_the_release(name):
+    assert version_titled(f"tau2-bench {title_of(name)}") == name
+
+
+def test_the_name_does_not_lose_its_first_letter():
+    assert known_version("verified") == "verified" and known_version("v1.0.1") == "1.0.1"
+    with pytest.raises(UnknownVersionError, match="'erified'"):
+        known_version("erified")
+
+
+def test_its_files_come_from_its_own_repository_at_the_pinned_commit(monkeypatch):
+    for variable in ("MASEVAL_TAU2_DATA", "MASEVAL_TAU2_BASE_URL"):
+        monkeypatch.delenv(variable, raising=False)
+    original = default_sources(manifest_of("verified"))[0]
+    assert original.name.endswith(f"amazon-agi/tau2-bench-verified/{VERIFIED_COMMIT}")
+
+
+def test_the_new_tool_never_finds_an_item():
+    retail = release_named("verified").domain("retail")
+    assert retail.toolkit.has_tool("get_item_details")
+    with pytest.raises(ValueError, match="Item not found"):
+        retail.toolkit.get_item_details(None, None)

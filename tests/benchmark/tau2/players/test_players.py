@@ -17,7 +17,6 @@ from maseval.benchmark.tau2.players.scripted import (
     GOODBYE,
     ScriptedUser,
     make_agent,
-    make_user,
     request_for,
     requests_in,
 )
@@ -84,24 +83,6 @@ def test_players_tell_how_they_were_set_up(room):
     assert config["player"] == "noisy"
     assert config["error_rate"] == 0.25
     assert config["seed"] == seeds["agents/player"]
-
-
-def test_a_text_loop_can_use_both_sides_as_well(room):
-    task = room_task(room, LOOK, PRESS)
-    environment = Tau2Environment(task.environment_data)
-    agent, user = make_agent("gold", task, environment), make_user(task, environment)
-
-    request = agent.run(user.get_initial_query())
-    report = user.respond(request)
-    goodbye = agent.run(report)
-
-    assert requests_in(request) == [("press_switch", {})]
-    assert "The light is on." in report
-    assert goodbye == GOODBYE
-    assert user.respond(goodbye).endswith("###STOP###") and user.is_done()
-    assert environment.user_toolkit.db.on
-    names = [c["name"] for m in environment.trajectory.messages for c in m.get("tool_calls") or ()]
-    assert names == ["look", "press_switch"]
 
 
 # Noop and unknown players.

@@ -97,32 +97,6 @@ def test_doctored_files_have_the_same_faults(change, document, tmp_path):
     assert scored(file, engine=InTurn(), **ways) == scored(file, engine="threads", **ways)
 
 
-def damaged_texts(document):
-    text = json.dumps(document)
-    broken = json.loads(text)
-    broken["simulations"][7]["messages"] = 7
-    yield "cut off", text[: len(text) * 2 // 3]
-    yield "not JSON", text[: len(text) // 2] + "\x00" + text[len(text) // 2 :]
-    yield "malformed", json.dumps(broken)
-    yield "two lists", text[:-1] + ', "simulations": []}'
-    yield "no list", json.dumps({**document, "simulations": 7})
-
-
-def test_damage_is_reported_as_by_one_process(document, tmp_path):
-    for name, text in damaged_texts(document):
-        file = tmp_path / f"{name}.json"
-        file.write_text(text)
-        found = [outcome(file, engine=engine) for engine in ("threads", InTurn())]
-        assert found[0] == found[1], name
-
-
-def outcome(file, **more):
-    try:
-        return scored(file, **more)
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-
-
 def test_what_fails_elsewhere_is_scored_here(run):
     class Failing(InTurn):
         def mapped(self, function, batches):

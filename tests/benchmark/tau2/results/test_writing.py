@@ -105,15 +105,13 @@ def test_every_simulation_has_the_originals_keys_and_types(exported):
                 assert list(call) == ["id", "name", "arguments", "requestor"]
 
 
-def test_the_tasks_are_the_originals(exported):
+def test_the_run_and_its_tasks_are_described(exported, tau2_data, reports, tmp_path):
     file = read_results(exported.path)
-
     assert file.tasks == {id: load_raw_task("airline", id) for id in ("0", "1")}
+    other = export_results(reports, tmp_path / "other.json", info={"git_commit": "f8de30c"})
+    assert read_results(other.path).info["git_commit"] == "f8de30c"
 
-
-def test_the_run_is_described(exported, tau2_data):
-    info = read_results(exported.path).info
-
+    info = file.info
     assert (info["num_trials"], info["max_steps"], info["max_errors"]) == (2, 200, 10)
     assert info["seed"] == 7
     assert info["agent_info"] == {
@@ -203,12 +201,6 @@ def test_without_a_domain_there_is_nothing_to_export(tmp_path):
         export_results([], tmp_path / "results.json")
 
     assert not list(tmp_path.iterdir())
-
-
-def test_what_is_said_of_the_run_can_be_put_right(reports, tmp_path):
-    summary = export_results(reports, tmp_path / "r.json", info={"git_commit": "f8de30c"})
-
-    assert read_results(summary.path).info["git_commit"] == "f8de30c"
 
 
 def test_a_log_of_reports_is_read_like_its_export(tau2_data, tmp_path):

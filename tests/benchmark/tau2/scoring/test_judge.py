@@ -1,10 +1,13 @@
+"""Judges of natural-language assertions, and the memory of what they said."""
+
 import json
+import pickle
 
 import pytest
 from pydantic import ValidationError
 
 from maseval.benchmark.tau2.data_loader import load_raw_task
-from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, judge
+from maseval.benchmark.tau2.scoring.judge import JudgeMemory, JudgeReplyError, judge
 from maseval.benchmark.tau2.scoring.score import score_simulation
 from maseval.benchmark.tau2.texts.loading import load_texts
 from maseval.benchmark.tau2.wording import OURS
@@ -130,3 +133,25 @@ def test_a_recorded_conversation_is_judged_in_the_words_that_are_asked_for(share
         *OURS.judge_prompts(CONVERSATION, assertions)
     ]
     assert original[0]["content"] == texts.prompts.judge_system
+
+
+def test_in_another_process_known_replies_are_known_and_new_ones_are_handed_over(tmp_path):
+    memory = JudgeMemory(tmp_path / "judged.jsonl")
+    memory.keep("asked before", "judge", "yes")
+
+    away = pickle.loads(pickle.dumps(memory.for_worker()))
+    away.prepare()
+    away.keep("new", "judge", "no")
+
+    assert (away.reply("asked before"), away.reply("new")) == ("yes", "no")
+    assert memory.reply("new") is None
+    assert away.take_new_replies() == [("new", "judge", "no")] and away.take_new_replies() == []
+    assert JudgeMemory(memory.path).reply("new") is None
+
+
+def test_nothing_is_written_where_a_process_must_not_write(tmp_path):
+    away = JudgeMemory(tmp_path / "judged.jsonl").for_worker()
+
+    away.keep("new", "judge", "no")
+
+    assert list(tmp_path.iterdir()) == []

@@ -172,14 +172,16 @@ def test_an_unknown_kind_of_evaluation_is_refused(domain):
         score_simulation(said(domain), domain=domain, evaluation_type="vibes")
 
 
-def altered(domain):
+def edited(domain, change):
+    """A conversation of one call and its answer, whose messages are changed."""
     simulation = said(domain, CREATE)
-    simulation["messages"][1]["content"] = "Sorry."
+    change(simulation["messages"])
     return simulation
 
 
 def test_an_answer_that_does_not_come_again_makes_a_conversation_unscorable(domain):
-    verdict = score_simulation(altered(domain), domain=domain)
+    altered = edited(domain, lambda messages: messages[1].update(content="Sorry."))
+    verdict = score_simulation(altered, domain=domain)
 
     assert verdict["reward"] == 0.0
     assert verdict["db_check"] is verdict["action_checks"] is verdict["reward_breakdown"] is None
@@ -193,45 +195,23 @@ def test_an_answer_that_does_not_come_again_makes_a_conversation_unscorable(doma
     json.dumps(verdict)
 
 
-def without_content(domain):
-    simulation = said(domain, CREATE)
-    simulation["messages"][1]["content"] = None
-    return simulation
-
-
-def orphan(domain):
-    simulation = said(domain, CREATE)
-    del simulation["messages"][0]
-    return simulation
-
-
-def unanswered(domain):
-    simulation = said(domain, CREATE)
-    del simulation["messages"][1]
-    return simulation
-
-
-def bottomless(domain):
-    simulation = said(domain, CREATE)
-    simulation["messages"][1]["content"] = "[" * 100_000
-    return simulation
-
-
 @pytest.mark.parametrize(
-    ("broken", "error", "index"),
+    ("change", "error", "index"),
     [
-        (without_content, TypeError, 1),
-        (orphan, ValueError, 0),
-        (unanswered, ValueError, 1),
-        (bottomless, RecursionError, 1),
+        (lambda messages: messages[1].update(content=None), TypeError, 1),
+        (lambda messages: messages.pop(0), ValueError, 0),
+        (lambda messages: messages.pop(1), ValueError, 1),
+        (lambda messages: messages[1].update(content="[" * 100_000), RecursionError, 1),
     ],
+    ids=["no content", "orphan", "unanswered", "bottomless"],
 )
-def test_whatever_cannot_be_replayed_is_recorded_or_raised(domain, broken, error, index):
-    problem = score_simulation(broken(domain), domain=domain)["info"]["replay_error"]
+def test_whatever_cannot_be_replayed_is_recorded_or_raised(domain, change, error, index):
+    broken = edited(domain, change)
+    problem = score_simulation(broken, domain=domain)["info"]["replay_error"]
 
     assert (problem["message_index"], problem["error_type"]) == (index, error.__name__)
     with pytest.raises(error) as raised:
-        score_simulation(broken(domain), domain=domain, strict=True)
+        score_simulation(broken, domain=domain, strict=True)
     assert raised.type is error
 
 

@@ -9,9 +9,8 @@ from maseval.benchmark.tau2.domains.releases import RELEASES
 from maseval.benchmark.tau2.domains.telecom import TELECOM
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.texts.loading import load_texts
-from maseval.benchmark.tau2.texts.original import OriginalWording, format_texts_config, request_body
+from maseval.benchmark.tau2.texts.original import OriginalWording
 from maseval.benchmark.tau2.texts.texts import TextsError
-from maseval.core.messages import MessageForm
 from maseval.core.seeding import DefaultSeedGenerator
 from maseval.core.tool import tool_definition
 
@@ -22,12 +21,6 @@ pytestmark = pytest.mark.data
 def original(request, shared_data):
     texts = load_texts(request.param, shared_data / "tau2-texts")
     return OriginalWording(texts, RELEASES[texts.version].rules.participants)
-
-
-def test_version_and_hash_name_the_texts(original):
-    config = original.to_config()
-    assert config["name"] == "original" and config["sha256"] == original.texts.sha256
-    assert format_texts_config(config).startswith(f"original v{original.texts.version} (")
 
 
 def test_policy_ticket_scenario_and_conversation_are_inserted_as_they_are(original):
@@ -63,26 +56,9 @@ def test_only_the_first_version_disables_the_thinking_of_claude(original):
     assert original.params("claude-x", None) == {"temperature": 0.0, **off}
 
 
-def test_null_is_sent_as_the_versions_own_library_sends_it(original):
-    nulls = original.texts.version == "0.2.0"
-    assert original.message_form is (MessageForm.NULLS if nulls else MessageForm.NO_NULLS)
-
-
 def test_a_domain_that_the_original_does_not_have_describes_its_own_tools(original):
     mine = {"type": "function", "function": {"name": "mine", "description": "Mine."}}
     assert original.tools([mine], "allotment") == [mine]
-
-
-def test_a_request_has_its_keys_in_the_originals_order():
-    params = {"temperature": 0.0, "thinking": {"type": "disabled"}}
-    body = request_body("m", [], params, seed=7)
-    assert list(body.items()) == [
-        *[("model", "m"), ("messages", []), ("tools", None), ("tool_choice", None)],
-        *[("temperature", 0.0), ("seed", 7), ("num_retries", 3)],
-        ("thinking", {"type": "disabled"}),
-    ]
-    given = request_body("m", [], {"seed": 1, "num_retries": 0, "top_p": 1}, seed=7)
-    assert list(given.items())[4:] == [("seed", 7), ("num_retries", 0), ("top_p", 1)]
 
 
 def test_a_user_may_have_only_some_of_the_tools(original):

@@ -6,10 +6,12 @@ from maseval.benchmark.tau2.texts.original import described_tool
 from maseval.benchmark.tau2.texts.texts import (
     FORMAT,
     ModelText,
+    Placeholder,
     Prompts,
     Texts,
     TextsError,
     ToolText,
+    fill_parts,
 )
 
 
@@ -124,3 +126,17 @@ def test_other_parameters_than_ours_are_refused_with_the_difference(theirs, diff
     ours = definition(properties={"a": {}, "b": {}})
     with pytest.raises(TextsError, match=difference):
         parameters_of(ours, tool(**theirs), texts())
+
+
+PARTS = ("log: ", Placeholder(value="log"), "; {braces} stay; ", Placeholder(value="self.wishes"))
+
+
+def test_values_are_put_into_their_places_and_never_looked_into():
+    text = fill_parts(PARTS, {"log": "{self.wishes}", "self.wishes": "%s"})
+    assert text == "log: {self.wishes}; {braces} stay; %s"
+
+
+@pytest.mark.parametrize("values", [{}, {"log": ""}, {"log": "", "self.wishes": "", "more": ""}])
+def test_values_that_are_lacking_or_unknown_are_named(values):
+    with pytest.raises(TextsError, match=r"needs values for \['log', 'self.wishes'\], not \["):
+        fill_parts(PARTS, values)

@@ -1,13 +1,16 @@
-"""Private copies of shared records, and copies of whole databases."""
+"""Copies of records, databases and toolkits are equal to the original and live on their own."""
 
-import datetime as dt
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from pydantic import Field
 
-from maseval.benchmark.tau2.domains.base import DB
-from maseval.benchmark.tau2.world.state.copying import Rows, copy_value, own
+from maseval.benchmark.tau2 import Tau2Environment, load_tasks
+from maseval.benchmark.tau2.domains.base import DB, ToolKitBase
+from maseval.benchmark.tau2.world.setting import NoPatternError, Pattern
+from maseval.benchmark.tau2.world.state.copying import Rows, copy_value, once, own
 from maseval.benchmark.tau2.world.state.records import (
     Record,
     SharedRecordError,
@@ -18,8 +21,9 @@ from maseval.benchmark.tau2.world.state.records import (
 
 class Lamp(Record):
     colour: str
+    watts: int = 40
+    hours: int = 0
     notes: list[Any] = Field(default_factory=list)
-    seen: dt.date | None = None
 
 
 class Room(Record):
@@ -32,47 +36,121 @@ class Room(Record):
 class House(DB):
     rooms: Rows[Room]
     lamps: Table[Lamp]
+    hall: Room
     owner: dict[str, Any]
 
 
-def house() -> House:
-    lamp = {"colour": "red", "notes": [{"by": "Ann"}], "seen": "2024-05-15"}
-    rooms = [{"name": "hall", "lamp": lamp, "marks": [{"by": "Ann"}]}, {"name": "cellar"}]
-    return House.model_validate({"rooms": rooms, "lamps": {"a": lamp}, "owner": {"ages": [40]}})
+class Keeper(ToolKitBase[House]):
+    def __init__(self, db: House) -> None:
+        super().__init__(db)
+        self.opened = 0
+        self.favourite = db.hall.lamp
+
+
+def keeper() -> Keeper:
+    lamp = {"colour": "red", "notes": [{"by": "Ann"}]}
+    content = {
+        "rooms": [{"name": "attic", "lamp": lamp, "marks": [{"by": "Ann"}]}, {"name": "loft"}],
+        "lamps": {"a": lamp},
+        "hall": {"name": "hall", "lamp": lamp},
+        "owner": {"ages": [40]},
+    }
+    kept = Keeper(House.model_validate(content).share_rows())
+    kept.db.hall.spare = kept.db.hall.lamp
+    kept.db.hall.lamp.put(colour="blue")
+    return kept
+
+
+def test_copies_have_the_state_of_the_original_and_lives_of_their_own():
+    original = keeper()
+    pattern, before = Pattern([original]), original.db.get_hash()
+    (one,), (other,) = pattern.copies(), pattern.copies()
+    assert one.db.get_hash() == other.db.get_hash() == before
+
+    one.opened += 1
+    one.db.hall.lamp.notes[0]["by"] = "Ben"
+    one.db.hall.name = "parlour"
+    one.db.hall.lamp.watts = 60
+    one.db.hall.lamp.put(hours=1)
+    one.db.lamps["a"].colour = "green"
+    one.db.owner["ages"].append(41)
+    one.db.rooms.append(Room(name="cellar"))
+    own(one.db.rooms, one.db.rooms[0]).name = "loft"
+
+    assert other.db.get_hash() == original.db.get_hash() == before != one.db.get_hash()
+    assert other.db.hall.model_fields_set == original.db.hall.model_fields_set
+    assert other.db.hall.lamp.model_fields_set == {"colour", "notes"}
+    assert one.db.hall.lamp.model_fields_set == {"colour", "notes", "watts", "hours"}
+    (later,) = pattern.copies()
+    assert (later.opened, later.db.get_hash()) == (0, before)
+
+
+def test_one_thing_in_several_places_stays_one():
+    (copy,) = Pattern([keeper()]).copies()
+
+    assert copy.db.hall.lamp is copy.db.hall.spare is copy.favourite
+
+
+def test_shared_records_stay_shared():
+    original = keeper()
+    (copy,) = Pattern([original]).copies()
+
+    assert copy.db.rooms[0] is original.db.rooms[0]
+    assert copy.db.rooms is not original.db.rooms
+
+
+@pytest.mark.data
+def test_telecom_is_copied_by_a_pattern_and_its_company_knows_its_own_phone(tau2_data):
+    world = Tau2Environment(load_tasks("telecom", limit=1)[0].environment_data).world
+
+    company, customer = Pattern((world.tools, world.user_tools)).copies()
+
+    assert company.db.user_db is customer.db is not world.user_tools.db
+    assert (company.get_db_hash(), customer.get_db_hash()) == (
+        world.get_db_hash(),
+        world.get_user_db_hash(),
+    )
+
+
+class OwnWay(Keeper):
+    def twin(self, memo: dict[int, Any]) -> "OwnWay":
+        twin = super().twin(memo)
+        twin.opened = 7
+        return twin
+
+
+def test_a_toolkit_that_knows_better_how_it_is_copied_has_no_pattern():
+    with pytest.raises(NoPatternError):
+        Pattern([OwnWay(keeper().db)])
+
+
+def loop() -> list[Any]:
+    inside: list[Any] = []
+    inside.append(inside)
+    return inside
+
+
+@pytest.mark.parametrize("value", [threading.Lock(), {1, 2}, loop()])
+def test_what_only_deepcopy_can_copy_has_no_pattern(value):
+    with pytest.raises(NoPatternError):
+        Pattern([{"held": value}])
 
 
 def test_a_shared_record_is_changed_only_in_a_copy_that_takes_its_place():
-    mine = house().share_rows().rooms
+    mine = keeper().db.rooms
     theirs = list(mine)
 
-    hall = own(mine, mine[0])
-    hall.marks[0]["by"] = "Ben"
-    hall.name = "parlour"
+    attic = own(mine, mine[0])
+    attic.marks[0]["by"] = "Ben"
+    attic.name = "parlour"
 
-    assert own(mine, mine[0]) is hall is mine[0]
-    assert (theirs[0].name, theirs[0].marks) == ("hall", [{"by": "Ann"}])
-    for lamp in (hall.lamp, theirs[0].lamp):  # one and the same
+    assert own(mine, mine[0]) is attic is mine[0]
+    assert (theirs[0].name, theirs[0].marks) == ("attic", [{"by": "Ann"}])
+    for lamp in (attic.lamp, theirs[0].lamp):  # one and the same
         with pytest.raises(SharedRecordError):
             lamp.notes.append("lost")
-    assert mine[1] is theirs[1]
-
-
-def test_one_thing_in_two_places_stays_one_in_a_copy():
-    lamp = Lamp(colour="red")
-    room = Room(name="hall", lamp=lamp, spare=lamp)
-
-    twin = copy_value(room, {})
-    twin.lamp.colour = "blue"
-
-    assert twin.spare.colour == "blue"
-    assert lamp.colour == "red"
-
-
-def test_a_copy_of_a_shared_record_is_the_record_and_its_own_copy_is_private():
-    (hall, _) = house().share_rows().rooms
-
-    assert copy_value(hall, {}) is hall
-    assert not is_shared(hall.model_copy(deep=True))
+    assert mine[1] is theirs[1] is copy_value(mine[1], {})
+    assert not is_shared(mine[1].model_copy(deep=True))
 
 
 def test_what_was_stored_unchecked_is_copied_as_it_is():
@@ -86,7 +164,7 @@ def test_what_was_stored_unchecked_is_copied_as_it_is():
 
 
 def test_a_twin_does_not_see_what_changes_in_a_record_that_was_changed_before():
-    original = house().share_rows()
+    original = keeper().db
     own(original.rooms, original.rooms[0]).name = "Attic"
     twin = original.twin({})
 
@@ -94,3 +172,35 @@ def test_a_twin_does_not_see_what_changes_in_a_record_that_was_changed_before():
 
     assert twin.rooms[0].name == "Attic"
     assert twin.rooms[1] is original.rooms[1]  # which nobody has changed
+
+
+def test_threads_that_ask_at_the_same_time_get_one_answer():
+    worked_on, everybody = [], threading.Barrier(8)
+
+    @once(maxsize=4)
+    def square(number):
+        worked_on.append(number)
+        threading.Event().wait(0.05)
+        return number * number
+
+    def ask(number):
+        everybody.wait()
+        return square(number)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(ask, [3, 4] * 4)) == [9, 16] * 4
+    assert sorted(worked_on) == [3, 4]
+
+
+def test_a_failure_is_not_remembered():
+    attempts = []
+
+    @once(maxsize=4)
+    def fail():
+        attempts.append(1)
+        raise OSError("not yet")
+
+    for _ in range(2):
+        with pytest.raises(OSError, match="not yet"):
+            fail()
+    assert len(attempts) == 2

@@ -46,30 +46,6 @@ def asked(agent, query, clock=None) -> Future:
     return answer
 
 
-def test_what_the_agent_replies_is_its_answer():
-    conversation, agent, answer = begun()
-
-    waiting = conversation.reply("Good day")
-
-    assert answer.result(5) == "Good day"
-    assert not waiting.done()
-    second = asked(agent, "Tea, please")
-    assert waiting.result(5) == "Tea, please"
-    assert conversation.call("weigh", {"item": "tea"}) == "'tea' ü"
-    conversation.reply("Here")
-    assert second.result(5) == "Here"
-    assert [(m["role"], m.get("content")) for m in agent.get_messages()] == [
-        ("user", "Hello?"),
-        ("assistant", "Good day"),
-        ("user", "Tea, please"),
-        ("assistant", None),
-        ("tool", "'tea' ü"),
-        ("assistant", "Here"),
-    ]
-    call, result = agent.get_messages()[3:5]
-    assert call["tool_calls"][0]["id"] == result["tool_call_id"]
-
-
 def test_the_benchmark_begins_when_the_agent_first_reads():
     begins = []
     conversation = Conversation(lambda: begins.append(1))
@@ -237,6 +213,10 @@ def test_an_agent_takes_part_by_mcp(mode):
     assert said[4].startswith("Error:") and "words" in said[4]
     assert said[5:] == ["The end.", "The end."]
     assert heard == ["Heavy", "Bye"]
+    roles = [message["role"] for message in agent.get_messages()]
+    assert roles == ["user", "assistant", "tool", "assistant", "user", "assistant"]
+    call, result = agent.get_messages()[1:3]
+    assert call["tool_calls"][0]["id"] == result["tool_call_id"]
     assert agent.gather_config()["mcp_client"].startswith("mcp ")
     json.dumps([agent.gather_config(), agent.gather_traces()])
 

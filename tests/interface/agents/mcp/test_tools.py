@@ -4,29 +4,21 @@ import asyncio
 import json
 import re
 import socket
-import subprocess
-import sys
-import textwrap
 import threading
 import urllib.error
 import urllib.request
-from pathlib import Path
 
 import pytest
 
-from maseval import resolve_model
-from maseval.benchmark.tau2 import Tau2Environment, load_tasks
-from maseval.benchmark.tau2.players.scripted import GOODBYE
+from maseval.benchmark.tau2 import Tau2Environment
 from maseval.core.clock import Clock
 from maseval.core.context import TaskContext
 from maseval.core.exceptions import AgentError, ConfigurationError, EnvironmentError
 from maseval.core.tool import tool_definition
 from maseval.interface import extras
-from maseval.interface.agents.chat_completions import ChatCompletionsAgentAdapter
 from maseval.interface.agents.mcp import serve_tools
 from maseval.interface.extras import MissingExtraError
 from tests.interface.agents.mcp.client import MODES, connected, text_of, with_mcp
-from tests.interface.agents.solving import Rehearsed, tasks_of
 
 DOMAINS = ["airline", "retail", "telecom", "library"]
 
@@ -262,81 +254,3 @@ def test_a_missing_library_is_named_with_the_way_to_install_it(monkeypatch):
 
 
 # An agent in another process: asked by chat completions, its tools by MCP.
-
-REMOTE = f"""
-    import asyncio, json, sys
-    from mcp import Client
-    from maseval.core.messages import ChatResponse
-    from maseval.server import ChatServer
-    from maseval.server.completion import completion
-
-    url, actions = sys.argv[1], json.loads(sys.argv[2])
-
-    async def work():
-        async with Client(url) as client:
-            for action in actions:
-                await client.call_tool(action["name"], action["arguments"])
-
-    def answer(request, headers):
-        assert "tools" not in request
-        asyncio.run(work())
-        return completion(ChatResponse({GOODBYE!r}), request["model"])
-
-    with ChatServer(answer) as server:
-        print(server.url, flush=True)
-        sys.stdin.read()
-"""
-
-
-class RemoteAgent(ChatCompletionsAgentAdapter):
-    """Asks an agent whose tools are there for as long as it is asked."""
-
-    def __init__(self, model, tools, port):
-        super().__init__(model, "remote")
-        self.served, self.port = tools, port
-
-    def _run_agent(self, query):
-        with serve_tools(self.served, port=self.port):
-            return super()._run_agent(query)
-
-
-@with_mcp
-@pytest.mark.data
-@pytest.mark.usefixtures("tau2_data")
-@pytest.mark.slow
-@pytest.mark.parametrize(("domain", "task_id"), [("retail", "5"), ("library", None)])
-def test_an_agent_in_another_process_is_asked_by_http_and_has_its_tools_by_mcp(
-    domain, task_id, tmp_path
-):
-    pytest.importorskip("openai")
-    task_id = task_id or str(load_tasks(domain).to_list()[0].id)
-    (task,) = tasks_of(domain, [task_id])
-    script, port = tmp_path / "remote.py", free_port()
-    script.write_text(textwrap.dedent(REMOTE))
-    gold = [
-        {"name": one["name"], "arguments": one["arguments"]}
-        for one in task.evaluation_data["actions"]
-    ]
-    agents = []
-
-    class Asked(Rehearsed):
-        def setup_agents(self, agent_data, environment, task, user, seed_generator):
-            model = resolve_model("openai/remote", base_url=agent_data["url"], api_key="k")
-            agents.append(RemoteAgent(model, environment.tools, port))
-            return agents, {"remote": agents[0]}
-
-    with subprocess.Popen(
-        [sys.executable, script, f"http://127.0.0.1:{port}/mcp", json.dumps(gold)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=Path(__file__).parents[4],
-    ) as process:
-        url = process.stdout.readline().strip()
-        (report,) = Asked(None, None, "gold").run([task], {"url": url})
-        process.stdin.close()
-
-    assert report["eval"][0]["reward"] == 1.0
-    messages = report["traces"]["environment"]["simulation"]["messages"]
-    called = [call for m in messages for call in m.get("tool_calls") or ()]
-    assert [{"name": c["name"], "arguments": c["arguments"]} for c in called] == gold

@@ -4,18 +4,11 @@ from importlib import import_module
 import pytest
 from pydantic import BaseModel
 
+from maseval.core.event_loop import run_async
 from maseval.core.exceptions import ConfigurationError
 from maseval.interface.agents.framework import AgentGaveUpError
 from maseval.interface.agents.openai_agents import OpenAIAgentsAdapter, as_tools
-from tests.interface.agents.frameworks import OpenAIAgents
 from tests.interface.agents.served import CALLERS, KEY, NAME, answers, look, served
-
-pytestmark = OpenAIAgents.marks()
-
-
-@pytest.fixture(scope="module")
-def kind():
-    return OpenAIAgents
 
 
 @pytest.fixture
@@ -143,11 +136,7 @@ def test_nothing_is_traced_unless_asked_for(sdk, clerk):
 
 
 LOOK = {"id": "l1", "name": "look", "arguments": {"text": "é", "numbers": []}}
-
-
 TRANSFER = {"id": "t1", "name": "transfer_to_expert", "arguments": {}}
-
-
 ASK = {"name": "ask_expert", "arguments": {"input": "What now?"}}
 
 
@@ -203,20 +192,20 @@ def test_every_call_is_counted_once_and_where_it_was_made(team, way, adapted):
         assert roles == ["system", "user", "assistant", "tool", "assistant"] * 2
 
 
-def test_the_hooks_of_an_agent_still_work(sdk, team):
+def test_the_hooks_of_a_run_that_others_make_still_work(sdk, framework):
     called = []
 
-    class Own(sdk.AgentHooks):
+    class Own(sdk.RunHooks):
         async def on_llm_end(self, context, agent, response):
             called.append("answer")
 
         async def on_tool_end(self, context, agent, tool, result):
             called.append("tool")
 
-    with served(ASK, "Thanks.") as (_, url), served(LOOK, "Seen.") as (_, expert_url):
-        agent, expert = team(url, expert_url, "tool", hooks=Own())
-        OpenAIAgentsAdapter(expert, "expert")
-        OpenAIAgentsAdapter(expert, "expert again")
-        agent.run("Help")
+    with served(LOOK, "Seen.") as (model, url):
+        expert = sdk.Agent("expert", model=framework.model_at(url), tools=as_tools([look]))
+        adapter = OpenAIAgentsAdapter(expert, "expert")
+        run_async(sdk.Runner.run(expert, "Look", hooks=Own()))
 
     assert called == ["answer", "tool", "answer"]
+    assert adapter.gather_usage().total_tokens == model.gather_usage().total_tokens

@@ -17,21 +17,12 @@ from maseval.core.provider_errors import (
     RateLimitError,
 )
 from maseval.interface.agents.framework import describe_tools
-from maseval.interface.agents.smolagents import SmolAgentAdapter, SmolAgentLLMUser, as_tools
-from maseval.interface.agents.smolagents_tools import Inputs
+from maseval.interface.agents.smolagents import Inputs, SmolAgentAdapter, SmolAgentLLMUser, as_tools
 from maseval.testing.provider_server import OpenAIProtocol, Reply
 from tests.interface.agents.frameworks import Smolagents
 from tests.interface.agents.served import KEY, NAME, look, recorded_calls, served
 
-pytestmark = Smolagents.marks()
-
-
 say = Smolagents.say
-
-
-@pytest.fixture(scope="module")
-def kind():
-    return Smolagents
 
 
 @pytest.fixture

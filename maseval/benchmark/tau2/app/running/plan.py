@@ -6,13 +6,12 @@ with scripted models that remember their requests. No model is asked, and nothin
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from maseval.app.running.options import takes
-from maseval.benchmark.tau2.agent_brief import AgentBrief
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.benchmark.tau2.app.running.run import PreparedRun
 from maseval.benchmark.tau2.app.running.run_benchmark import RunBenchmark
@@ -121,7 +120,9 @@ def plan_run(prepared: PreparedRun) -> RunPlan:
     # The code of an own agent may do anything, so that another agent stands in for it.
     setup, is_own = prepared.setup, isinstance(prepared.setup.agent, OwnAgent)
     if is_own:
-        setup = replace(setup, agent=setup.own_model or OwnAgent(_stand_in))
+        setup = replace(
+            setup, agent=setup.own_model or OwnAgent(lambda brief: lambda query: _WORDS)
+        )
     requests = {domain: first_requests(setup, tasks[0]) for domain, tasks in prepared.tasks.items()}
     prompts = dict(next(iter(requests.values()), {}))
     if is_own:
@@ -155,10 +156,6 @@ def plan_run(prepared: PreparedRun) -> RunPlan:
     )
 
 
-def _stand_in(brief: AgentBrief) -> Callable[[str], str]:
-    return lambda query: _WORDS
-
-
 def _plan_model(
     prepared: PreparedRun,
     who: str,
@@ -170,20 +167,14 @@ def _plan_model(
         for number, domain, prompt in parts
     ]
     calls, asked, answered = (round(sum(column)) for column in zip(*sums, strict=True))
-    cost = _estimate_cost(prepared, spec.model_id, calls, asked, answered)
+    price, cost = prepared.priced.known.get(spec.model_id), None
+    if price is not None:
+        # Call by call: some prices rise with the length of a request.
+        each = max(calls, 1)
+        one = TokenUsage(input_tokens=asked // each, output_tokens=answered // each)
+        cost = price.calculate_cost(one, spec.model_id)
+    cost = None if cost is None else cost * calls
     return ModelPlan(who, spec.model_id, calls, asked, answered, cost)
-
-
-def _estimate_cost(
-    prepared: PreparedRun, model_id: str, calls: int, asked: int, answered: int
-) -> float | None:
-    price = prepared.priced.known.get(model_id)
-    if price is None or not calls:
-        return 0.0 if price else None
-    # Call by call: some prices rise with the length of a request.
-    one = TokenUsage(input_tokens=asked // calls, output_tokens=answered // calls)
-    cost = price.calculate_cost(one, model_id)
-    return None if cost is None else cost * calls
 
 
 def _typical_use(who: str, domain: str, prompt: Prompt | None) -> tuple[float, float, float]:

@@ -16,7 +16,7 @@ from typing import Self
 
 from maseval.app.results.recording import ORIGIN
 from maseval.app.results.results import RunResult
-from maseval.app.running.folder_run import FolderRun, as_file_name, path_of
+from maseval.app.running.folder_run import FolderRun, path_of
 from maseval.app.running.options import takes
 from maseval.app.running.prices import PriceTable
 from maseval.app.running.probe import probe
@@ -92,7 +92,7 @@ class PreparedRun(FolderRun):
             tasks, subset = chosen_tasks(tasks, options.anchor_points)
         for each in tasks.values():
             setup.assign_models(each)
-        path = path_of(options, "+".join(options.domains), as_file_name(_title(setup)))
+        path = path_of(options, "+".join(options.domains), title=_title(setup))
         return cls(options, path, setup, tasks, subset=subset)
 
     @cached_property

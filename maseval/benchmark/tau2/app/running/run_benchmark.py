@@ -141,13 +141,9 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
     def agent_data(self) -> dict[str, object]:
         """The description of the agent that ``run`` passes on to ``setup_agents``."""
         agent = self.setup.agent
-        if isinstance(agent, ModelSpec):
-            return {"model_id": agent.model_id, "llm_args": agent.llm_args}
-        if isinstance(agent, OwnAgent):
-            return {"agent": agent.name}
-        if isinstance(agent, Person):
-            return agent.to_config()
-        return {"player": agent, "error_rate": self.setup.error_rate}
+        if not isinstance(agent, ModelSpec):  # all others are made from the set-up
+            return {}
+        return {"model_id": agent.model_id, "llm_args": agent.llm_args}
 
     def keep_judgements_in(self, folder: Path) -> None:
         """Keep the judge's replies in a run folder, if there is a judge."""
@@ -234,9 +230,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
     def get_model_adapter(self, model_id: str, **kwargs: Any) -> ModelAdapter:
         """Return a model with the connection that was given for its role."""
         model = self.setup.models.get(kwargs.get("register_name", ""))
-        return self._priced_model(model_id, **(model.options if model else {}), **kwargs)
-
-    def _priced_model(self, model_id: str, **options: Any) -> ModelAdapter:
+        options = {**(model.options if model else {}), **kwargs}
         adapter = super().get_model_adapter(model_id, **options)
         return _with_price(adapter, self.prices, model_id, options.get("base_url"))
 

@@ -181,7 +181,6 @@ def number(value: object, error: str) -> float:
 
 
 def balance(account: Row) -> float:
-    """Return the balance of a bank account."""
     value = account.get("current_holdings", account.get("balance", 0))
     if isinstance(value, int | float):
         return float(value)

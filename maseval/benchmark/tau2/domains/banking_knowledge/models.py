@@ -186,7 +186,6 @@ class BankingDB(DB):
         return with_fields(self, lambda table, memo: table.twin(), memo)
 
     def table(self, name: str) -> BankTable:
-        """The table of that name."""
         table: BankTable = getattr(self, name)
         return table
 

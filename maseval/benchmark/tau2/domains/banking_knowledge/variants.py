@@ -18,18 +18,16 @@ from typing import Any, ClassVar, NamedTuple, Self
 from maseval.benchmark.tau2.data import VARIANT_MARK
 from maseval.benchmark.tau2.domains.banking_knowledge.desk import Desk, bank_tool, descriptions
 from maseval.benchmark.tau2.domains.banking_knowledge.documents import (
-    Document,
-    Hit,
-    KnowledgeBase,
-    knowledge_base,
-    render_hits,
-)
-from maseval.benchmark.tau2.domains.banking_knowledge.embeddings import (
     OPENAI,
     QWEN,
     RERANKER,
+    Document,
     EmbeddingModel,
+    Hit,
+    KnowledgeBase,
     dense_index,
+    knowledge_base,
+    render_hits,
     rerank,
 )
 from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB

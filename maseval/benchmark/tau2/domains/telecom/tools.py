@@ -342,7 +342,6 @@ class TelecomTools(CoupledTools[TelecomDB], predictable=True):
         )
 
     def plan(self, plan_id: str) -> Plan:
-        """The plan of that id."""
         return _require_record("Plan with ID", self.db.plans, "plan_id", plan_id)
 
     def bill(self, bill_id: str) -> Bill:

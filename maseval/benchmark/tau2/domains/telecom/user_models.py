@@ -87,7 +87,6 @@ class AppPermissions(TelecomRecord):
     network: bool = False
 
     def granted_names(self) -> list[str]:
-        """The names of the permissions that the app has."""
         return [name for name, is_granted in self if is_granted]
 
 

@@ -41,15 +41,12 @@ _TASK_CHECKS = (
     references.persona_contradictions,
     references.wishes_not_done,
     references.tickets_without_amounts,
+    references.amounts_as_texts,
     experiments.free_texts,
     experiments.order_of_writes,
     experiments.order_in_lists,
 )
-_DOMAIN_CHECKS = (
-    criteria.equal_tasks,
-    references.unknown_tools,
-    faulty_tools,
-)
+_DOMAIN_CHECKS = (criteria.equal_tasks, references.unknown_tools, faulty_tools)
 
 
 def audit(

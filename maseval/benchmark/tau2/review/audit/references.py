@@ -17,6 +17,9 @@ _PHONE = re.compile(r"\b\d{3}-\d{3}-\d{4}\b")
 _TOOL_NAME = re.compile(r"\b[a-z]+(?:_[a-z0-9]+)+\b")
 _NUMBERED = re.compile(r"_\d{4}$")
 _MAKES_SURE = re.compile(r"\b[Mm]ake sure [^.!?\n]*")
+_ITEM = re.compile(
+    r"""["'](\w+)["']: ["'](\$ ?\d[\d,.]*|\d[\d,.]* ?(?:points|dollars|miles|USD|GB|%))["']"""
+)
 _BOTH = re.compile(
     r"\b(cancel|return|exchange|book|open|close|order|change|modify)\b[^.]*\bboth\b", re.I
 )
@@ -58,6 +61,14 @@ def tickets_without_amounts(task: AuditedTask) -> Iterator[TaskFinding]:
                     "of an agent that works alone does not say"
                 )
                 yield task.finding("ticket leaves something out", "info", text)
+
+
+def amounts_as_texts(task: AuditedTask) -> Iterator[TaskFinding]:
+    """Find an amount of the reference solution that is a text: as a number it would fail."""
+    for action in task.spec.actions:
+        for name, value in _ITEM.findall(str(action.arguments).replace("\\", "")):
+            text = f"{action.name} has {name} {value!r}, which is compared as a text"
+            yield task.finding("free text is compared", "info", text)
 
 
 def _is_led_there(task: AuditedTask, pattern: re.Pattern[str], value: str) -> bool:

@@ -143,10 +143,7 @@ def load_errata(file: Path = PUBLISHED) -> Sequence[Erratum]:
 
 
 def errata_for(
-    domain: str | Domain,
-    task_id: str,
-    release: AnyVersion = None,
-    task: object = None,
+    domain: str | Domain, task_id: str, release: AnyVersion = None, task: object = None
 ) -> tuple[Erratum, ...]:
     """Return the errata of a task, as ``release`` has it; by default that of the domain.
 

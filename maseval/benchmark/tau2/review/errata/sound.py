@@ -22,11 +22,7 @@ from typing import Any, NamedTuple
 from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
-from maseval.benchmark.tau2.review.errata.erratum import (
-    Erratum,
-    errata_for,
-    gold_actions,
-)
+from maseval.benchmark.tau2.review.errata.erratum import Erratum, errata_for, gold_actions
 from maseval.benchmark.tau2.review.policy import check_case, check_gold
 from maseval.benchmark.tau2.review.policy.checking import BROKE, DEMANDED, NOT_ENGLISH
 from maseval.benchmark.tau2.review.policy.rules import INNER_TOOL

@@ -6,12 +6,7 @@ from typing import NamedTuple
 
 from maseval.benchmark.tau2.formats.message import spoken_text
 from maseval.benchmark.tau2.review.policy import phrases
-from maseval.benchmark.tau2.review.policy.consent import (
-    Consent,
-    Topic,
-    done_since,
-    find_consent,
-)
+from maseval.benchmark.tau2.review.policy.consent import Consent, Topic, done_since, find_consent
 from maseval.benchmark.tau2.review.policy.rules import (
     Answer,
     Broken,
@@ -25,6 +20,7 @@ from maseval.benchmark.tau2.review.policy.rules import (
 from maseval.benchmark.tau2.review.replies import (
     Meaning,
     evades,
+    is_short,
     read_reply,
     wishes_for_a_human,
 )
@@ -301,7 +297,8 @@ def transfer_is_wanted(domain: str, place: str) -> Rule:
             wish = wishes_for_a_human(reply.text)
             asked = [each for each in sentences(question.text) if "?" in each]
             offered = bool(asked) and speaks_of_a_transfer(asked[-1])
-            if wish is False or (wish is None and offered and declines(question, reply, moment)):
+            declined = offered and is_short(reply.text) and declines(question, reply, moment)
+            if wish is False or (wish is None and declined):
                 yield Broken("the user did not want a transfer", {"reply": reply.text})
             if offered or wish is not None:
                 return

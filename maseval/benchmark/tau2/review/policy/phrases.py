@@ -34,7 +34,6 @@ EXPECTS = re.compile(
     r"\?|\bconfirm|\byes\b|\b(?:let me know|tell me|say)\b|\b(?:if|should|whether|unless) you\b",
     re.IGNORECASE,
 )
-END = re.compile(r"[.!?\n]")
 ID = re.compile(r"#?\w+(?:-\w+)*")
 # Statements
 CHEAPEST = re.compile(
@@ -67,6 +66,18 @@ BAG_COUNT = re.compile(
     r"|\b(?:bags?|baggage|luggage|suitcases?)\b[^.\d\n$]{1,30}(\d)\b(?!\d)",
     re.IGNORECASE,
 )
+
+
+def claim(verbs: str, thing: str, unless: str = "$^") -> re.Pattern[str]:
+    """Return a pattern for the report that something was done, in the active or passive voice."""
+    adverbs = "(?:now |just |also |already |successfully |gone ahead and ){0,3}"
+    return re.compile(
+        rf"\b(?:(?:i|we)(?:'ve| have) {adverbs}(?:{verbs})\b[^.?!]{{0,80}}\b(?:{thing})\b"
+        rf"|(?:{thing})\b[^.?!,;]{{0,40}} (?:ha(?:s|ve) {adverbs}been|(?:is|are) now)"
+        rf" {adverbs}(?:{verbs})\b)(?![^.?!]{{0,80}}(?:{unless}))",
+        re.I,
+    )
+
 
 # Airline
 WANTED = re.compile(
@@ -121,11 +132,16 @@ REASON_TO_CANCEL = re.compile(
 )
 CANCEL = re.compile(r"\bcancel|\brefund", re.IGNORECASE)
 ASKS_REASON = re.compile(r"\b(?:reasons?|why)\b", re.IGNORECASE)
-AIRLINE_REPORTS = re.compile(
-    r"(?:\bi've|\bhave|\bhas)(?: been| now| just| also| already| successfully)*"
-    r" (?:cancel|book|sen[dt]|issu|updat|chang|upgrad|downgrad|modif|add|switch|remov|mov|process"
-    r"|complet|finali|made|appli|submit)"
-)
+# The reports of actions, by words in the names of the tools that take them.
+AIRLINE_CLAIMS = {
+    "book|update_reservation_flights": claim("booked", "reservation|booking|flights?|trip"),
+    "cancel": claim("cancell?ed", "reservations?|bookings?|flights?|trip|it"),
+    "update_reservation": claim(
+        "changed|updated|upgraded|downgraded|modified|switched|moved|added|removed",
+        "reservation|flights?|cabin|class|bags?|baggage|suitcases?|passengers?|name",
+    ),
+    "send_certificate": claim("sent|issued", "certificates?|vouchers?|compensation"),
+}
 NOT_SO = re.compile(
     r"\b(?:no|not|n't|none|neither|nor|if|once|after|when|by the airline|cannot|unable|until)\b",
     re.IGNORECASE,
@@ -296,17 +312,6 @@ ELSEWHERE = re.compile(
 )
 
 
-def claim(verbs: str, thing: str, unless: str = "$^") -> re.Pattern[str]:
-    """Return a pattern for the report that something was done, in the active or passive voice."""
-    adverbs = "(?:now |just |also |already |successfully |gone ahead and ){0,3}"
-    return re.compile(
-        rf"\b(?:(?:i|we)(?:'ve| have) {adverbs}(?:{verbs})\b[^.?!]{{0,80}}\b(?:{thing})\b"
-        rf"|(?:{thing})\b[^.?!,;]{{0,40}} (?:ha(?:s|ve) {adverbs}been|(?:is|are) now)"
-        rf" {adverbs}(?:{verbs})\b)(?![^.?!]{{0,80}}(?:{unless}))",
-        re.I,
-    )
-
-
 TELECOM_CLAIMS = {
     "refuel_data": claim("added|refuel+ed|applied", "gb|gigs?|gigabytes?|data to|more data"),
     # "on your phone" is what the user did
@@ -347,7 +352,6 @@ BANK_ACTS = {
     "order": re.compile(r"\border|\bnew card|\breplac|\breissu", re.I),
     "submit": re.compile(r"\brequest|\blimit|\bincreas", re.I),
 }
-# The reports of actions, by words in the names of the tools that take them.
 BANK_CLAIMS = {
     "open_bank": claim("opened", "account"),
     "freeze_debit": claim("frozen", "cards?"),

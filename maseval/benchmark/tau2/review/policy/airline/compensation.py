@@ -5,11 +5,7 @@ from collections.abc import Iterator
 
 from maseval.benchmark.tau2.domains.airline.models import Reservation, User
 from maseval.benchmark.tau2.review.policy import phrases
-from maseval.benchmark.tau2.review.policy.airline.journeys import (
-    AirlineCall,
-    airline,
-    number_of,
-)
+from maseval.benchmark.tau2.review.policy.airline.journeys import AirlineCall, airline, number_of
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
 from maseval.benchmark.tau2.review.talk import Talk
 

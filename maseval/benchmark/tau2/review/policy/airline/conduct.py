@@ -1,10 +1,9 @@
 """The airline's rules about the conversation: who asks, what is known, reasons and claims."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from maseval.benchmark.tau2.domains.airline.models import Reservation, User
 from maseval.benchmark.tau2.domains.airline.tools import BAGGAGE_PRICE
-from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.airline.journeys import (
     BOOK,
@@ -22,7 +21,6 @@ from maseval.benchmark.tau2.review.policy.confirming import TRANSFER_TOOL, names
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
 from maseval.benchmark.tau2.review.replies import wishes_for_a_human
 from maseval.benchmark.tau2.review.talk import Talk
-from maseval.benchmark.tau2.review.words import reports_it_done
 
 ON_A_RESERVATION = tuple(tool for tool in CHANGES if tool != BOOK)
 
@@ -226,25 +224,3 @@ def insurance_asked(call: AirlineCall) -> Iterator[Answer]:
     said = (*call.agent_texts, *call.user_texts)
     if not any(phrases.INSURANCE.search(each.text) for each in said):
         yield Broken("travel insurance was not mentioned before the booking")
-
-
-_TOOLS_TOLD: Mapping[str, Tau2ToolCall] = {tool: {"name": tool, "arguments": {}} for tool in WRITES}
-# One of these stands in every report.
-_REPORTING = ("i've ", "has been ", "have been ", "i have ", "successfully ")
-_MOST_OF_A_SENTENCE = 300
-
-
-@airline.talk("claim.done", f"{TOP}, 4th paragraph")
-def only_done_is_claimed(talk: Talk) -> Iterator[Answer]:
-    """The agent reports a change as made only after it has made it."""
-    for said, sentence in talk.agent_sentences(*_REPORTING):
-        if len(sentence) > _MOST_OF_A_SENTENCE or phrases.NOT_SO.search(sentence):
-            continue
-        if not phrases.AIRLINE_REPORTS.search(sentence.lower()):
-            continue
-        before = talk.calls_before(said.message_index)
-        made = {each.call["name"] for each in before if not each.failed}
-        told = [tool for tool, call in _TOOLS_TOLD.items() if reports_it_done(sentence, call)]
-        if told and not made.intersection(told):
-            text = "a change is reported that was not made"
-            yield Broken(text, {"said": sentence}, said.message_index)

@@ -50,7 +50,12 @@ from maseval.benchmark.tau2.review.policy.confirming import (
     transfer_is_wanted,
 )
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, rules_in
-from maseval.benchmark.tau2.review.policy.told import Offer, Offers, claims_are_true
+from maseval.benchmark.tau2.review.policy.told import (
+    Offer,
+    Offers,
+    claims_are_true,
+    only_done_is_claimed,
+)
 
 _NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
@@ -380,4 +385,5 @@ RULES = (
     nothing_after_a_transfer("airline", _TRANSFER, WRITES),
     transfer_is_wanted("airline", _TRANSFER),
     *claims_are_true("airline", f"{TOP}, 4th paragraph", flights_shown),
+    only_done_is_claimed("airline", f"{TOP}, 4th paragraph", phrases.AIRLINE_CLAIMS),
 )

@@ -44,12 +44,9 @@ from maseval.benchmark.tau2.review.policy.banking_knowledge.inner_calls import (
     read_date,
     rows_with,
 )
-from maseval.benchmark.tau2.review.policy.confirming import (
-    declines,
-    is_unclear,
-    transfer_is_wanted,
-)
+from maseval.benchmark.tau2.review.policy.confirming import declines, is_unclear, transfer_is_wanted
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, rules_in
+from maseval.benchmark.tau2.review.policy.told import only_done_is_claimed
 from maseval.benchmark.tau2.review.talk import Talk
 from maseval.benchmark.tau2.review.words import MONTHS
 
@@ -319,21 +316,11 @@ def _is_date_told(date: datetime, said: str) -> bool:
     return month and date.day in numbers and not numbers.isdisjoint((date.year, date.year % 100))
 
 
-@bank.talk("claim.done", f"{GUIDELINES}: 1")
-def check_claims(talk: Talk) -> Iterator[Answer]:
-    """The agent reports no deed that nobody has done."""
-    for said in talk.agent:
-        made = talk.calls_before(said.message_index + 1)
-        done = {inner_call(each.call)[0] for each in made if not each.failed}
-        for words, pattern in phrases.BANK_CLAIMS.items():
-            found = pattern.search(said.text)
-            if found and not any(words in tool for tool in done):
-                text = f"no call was made for what the agent reports: {found[0]}"
-                yield Broken(text, message_index=said.message_index)
-
-
 _CARDS = (debit_card_rules, credit_card_rules, dispute_rules)
 RULES = (
     *rules_in(*map(vars, (account_rules, *_CARDS)), globals()),
     transfer_is_wanted("banking", f"{GUIDELINES}: 5"),
+    only_done_is_claimed(
+        "banking", f"{GUIDELINES}: 1", phrases.BANK_CLAIMS, lambda call: inner_call(call)[0]
+    ),
 )

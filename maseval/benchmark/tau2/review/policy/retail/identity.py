@@ -3,15 +3,11 @@
 import re
 from collections.abc import Iterator
 
-from maseval.benchmark.tau2.domains.retail import (
-    MODIFY_ADDRESS,
-    OF_ORDERS,
-    USER_ADDRESS,
-    WRITES,
-)
+from maseval.benchmark.tau2.domains.retail import MODIFY_ADDRESS, OF_ORDERS, USER_ADDRESS, WRITES
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.retail.eligibility import RetailCall, retail
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
+from maseval.benchmark.tau2.review.talk import CallMoment, once_per_call
 
 _BY_EMAIL, _BY_NAME = "find_user_id_by_email", "find_user_id_by_name_zip"
 FINDING = (_BY_EMAIL, _BY_NAME)
@@ -35,9 +31,10 @@ _STATES = dict(
 _CODES = {name: code.lower() for code, name in _STATES.items()}
 
 
-def found_users(call: RetailCall) -> list[str]:
+@once_per_call
+def found_users(moment: CallMoment) -> list[str]:
     """Return the customers who were found by email, or by name and zip code, so far."""
-    made = (each for each in call.calls_read if each.call["name"] in FINDING)
+    made = (each for each in moment.calls_read if each.call["name"] in FINDING)
     return list(dict.fromkeys(each.answer.strip() for each in made if not each.failed))
 
 
@@ -82,17 +79,18 @@ def only_one_customer(call: RetailCall) -> Iterator[Answer]:
         yield Broken(f"the record belongs to {owner.user_id}, and the customer is {helped}")
 
 
-def helped_user(call: RetailCall) -> str | None:
+@once_per_call
+def helped_user(moment: CallMoment) -> str | None:
     """Return the first of those found whose records were used; the last one if none was yet."""
-    found = found_users(call)
-    for made in call.calls_read:
-        user_id = _owner_named(call, made.call["name"], made.call["arguments"])
+    found = found_users(moment)
+    for made in moment.calls_read if len(found) > 1 else ():
+        user_id = _owner_named(moment, made.call["name"], made.call["arguments"])
         if user_id in found and not made.failed:
             return str(user_id)
     return found[-1] if found else None
 
 
-def _owner_named(call: RetailCall, tool: str, arguments: object) -> object:
+def _owner_named(call: CallMoment, tool: str, arguments: object) -> object:
     if not isinstance(arguments, dict):
         return None
     if tool in _PROFILE:

@@ -28,11 +28,7 @@ from maseval.benchmark.tau2.review.policy.confirming import (
     transfer_is_wanted,
 )
 from maseval.benchmark.tau2.review.policy.consent import find_consent
-from maseval.benchmark.tau2.review.policy.retail import (
-    agreement,
-    eligibility,
-    identity,
-)
+from maseval.benchmark.tau2.review.policy.retail import agreement, eligibility, identity
 from maseval.benchmark.tau2.review.policy.retail.eligibility import REASONS, RetailCall, retail
 from maseval.benchmark.tau2.review.policy.retail.identity import helped_user
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, rules_in

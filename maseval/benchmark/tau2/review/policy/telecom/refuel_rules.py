@@ -162,10 +162,7 @@ def check_data_permission(call: TelecomCall) -> Iterator[Answer]:
     named = gigabytes(call.ticket)
     if amount not in named:
         said = " or ".join(f"{each:g}" for each in named) or "no"
-        yield Broken(
-            f"{amount:g} GB are added, but the ticket says {said} GB",
-            {"said": named},
-        )
+        yield Broken(f"{amount:g} GB are added, but the ticket says {said} GB", {"said": named})
 
 
 def gigabytes(text: str) -> list[float]:

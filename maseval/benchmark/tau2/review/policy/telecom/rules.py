@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 from maseval.benchmark.tau2.domains.telecom.models import BillStatus, LineStatus
 from maseval.benchmark.tau2.domains.telecom.user_models import NetworkModePreference, PhoneDevice
+from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.confirming import (
     no_text_beside_a_call,
     nothing_after_a_transfer,
@@ -22,10 +23,8 @@ from maseval.benchmark.tau2.review.policy.telecom.refuel_rules import (
     has_ended,
     telecom,
 )
-from maseval.benchmark.tau2.review.policy.telecom.service_rules import (
-    WRITES,
-    says_travelling,
-)
+from maseval.benchmark.tau2.review.policy.telecom.service_rules import WRITES, says_travelling
+from maseval.benchmark.tau2.review.policy.told import only_done_is_claimed
 
 _PAYMENT = "Overdue Bill Payment"
 _SUSPENSION = "Line Suspension"
@@ -164,10 +163,13 @@ def check_setting(call: TelecomCall) -> Iterator[Answer]:
 
 
 _FORM = "introduction, 3rd paragraph"
-_TRANSFER = "introduction, 5th paragraph"
+_CLAIMS, _TRANSFER = "introduction, 2nd paragraph", "introduction, 5th paragraph"
 RULES = (
     *rules_in(globals(), vars(refuel_rules), vars(service_rules)),
     *(one_call_at_a_time("telecom", _FORM), no_text_beside_a_call("telecom", _FORM)),
     *(transfer_is_announced("telecom", _TRANSFER), transfer_is_wanted("telecom", _TRANSFER)),
     nothing_after_a_transfer("telecom", _TRANSFER, WRITES),
+    only_done_is_claimed(
+        "telecom", "introduction, 2nd paragraph; Change Plan", phrases.TELECOM_CLAIMS
+    ),
 )

@@ -20,12 +20,7 @@ from maseval.benchmark.tau2.review.policy.telecom.remedies import (
 )
 from maseval.benchmark.tau2.review.replies import agrees, wishes_for_a_human
 from maseval.benchmark.tau2.review.talk import CallMade, Talk, Utterance
-from maseval.benchmark.tau2.review.words import (
-    mentions,
-    sentences,
-    speaks_of_a_transfer,
-    spellings,
-)
+from maseval.benchmark.tau2.review.words import mentions, sentences, speaks_of_a_transfer, spellings
 
 LOOKUPS = frozenset({"get_customer_by_phone", "get_customer_by_id", "get_customer_by_name"})
 LINE_WRITES = frozenset(
@@ -273,18 +268,6 @@ def _advice(
         found = pattern.search(sentence)
         if found and not phrases.TELECOM_NEGATED.search(sentence[: found.start()]):
             yield said, sentence, found[0]
-
-
-@telecom.talk("claim.done", "introduction, 2nd paragraph; Change Plan", kind=Kind.DATA_FLOW)
-def check_claims(talk: Talk) -> Iterator[Answer]:
-    """The agent says that it did what it did, and nothing else."""
-    for said, sentence in talk.agent_sentences("'ve ", " have ", " been ", " now "):
-        made = talk.calls_before(said.message_index + 1)
-        done = {each.call["name"] for each in made if not each.failed}
-        for tool, pattern in phrases.TELECOM_CLAIMS.items():
-            if tool not in done and (found := pattern.search(sentence)):
-                text = f"the agent reports {tool.replace('_', ' ')}, which was not done"
-                yield Broken(text, {"said": found[0]}, said.message_index)
 
 
 @telecom.talk("plan.price", "introduction, 2nd paragraph; Change Plan", kind=Kind.DATA_FLOW)
