@@ -60,9 +60,6 @@ class WorldTimeline(Protocol):
     def to_dict(self) -> Mapping[str, object]:
         """Return the form that the viewer shows."""
 
-    def search_form(self, words: str, message: int | None) -> Mapping[str, object]:
-        """Return the records with these words in them after a message, or at the start."""
-
 
 class RecordedOutcomes(NamedTuple):
     """The outcomes of a run or results file, of how many planned, and under which settings.

@@ -54,10 +54,6 @@ def domain_option(words: str, **more: Any) -> Any:
     return option(None, words, "--domain", "-d", **more)
 
 
-RunName = Annotated[
-    str,
-    typer.Argument(help="A run: its folder, its name, or last."),
-]
 RunOrResultsFile = Annotated[
     str, runs_argument("A run: its folder, its name, or last; or a results file of tau2-bench.")
 ]

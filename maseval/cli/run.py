@@ -193,9 +193,6 @@ def _every_few_seconds(console: Console) -> Callable[[int, int], None]:
     return show
 
 
-KINDS = ("agent", "system", "domain", "benchmark")
-
-
 @with_examples(
     ("maseval new agent my_agent", "my_agent.py and test_my_agent.py, to run on tau2"),
     ("maseval new system my_team", "a team: a supervisor, and two agents who work for it"),

@@ -6,7 +6,7 @@ returned is shown as it is. A report may also come with an ``explanation`` of it
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from maseval.core.outcome import RecordedEvaluation, RecordedReport
 from maseval.core.recorded import Part, Recorded, Shape, dict_of, list_of, mapping, number
@@ -37,15 +37,6 @@ class ShownVerdict(TypedDict, total=False):
     basis: list[tuple[str, float | None]]
     checks: list[ShownCheck]
     notes: list[str]
-
-
-class StateChange(TypedDict):
-    """A database before and after the simulation, by its hashes."""
-
-    name: str
-    changed: object
-    before: object
-    after: object
 
 
 def _words(value: object) -> str:
@@ -205,18 +196,18 @@ def _notes(info: _RewardInfo) -> Iterator[str]:
         yield text(info.info["overrides"])
 
 
-def state_changes(report: RecordedReport) -> list[StateChange]:
-    """Return the databases of the simulation and whether they changed."""
+def state_changes(report: RecordedReport) -> list[dict[str, Any]]:
+    """Return the databases of the simulation before and after it, by their hashes."""
     environment = report.environment
     if not report.simulation:
         return []
-    company: StateChange = {
+    company = {
         "name": "Database",
         "changed": environment.get("db_changed"),
         "before": environment.get("initial_db_hash"),
         "after": environment.get("final_db_hash"),
     }
-    customer: StateChange = {
+    customer = {
         "name": "Customer's database",
         "changed": environment.get("user_db_changed"),
         "before": None,

@@ -10,7 +10,6 @@ nothing to these numbers.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypedDict
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import between, in_points, money, p_value
@@ -25,15 +24,6 @@ ComparedDocument = dict[str, object]
 Cell = tuple[str] | tuple[str, list[int]]
 """The trials of a task in one run: a letter for each, ``p`` passed, ``f`` failed, ``x`` without a
 verdict; then their numbers, unless these are 0, 1, 2 and so on."""
-
-
-class ComparedTask(TypedDict):
-    """A task that all runs have, what it is about, and a cell for each run."""
-
-    domain: str
-    id: str
-    note: str
-    cells: list[Cell]
 
 
 def compared_document(
@@ -122,7 +112,7 @@ def _pair(pair: Pair, names: Sequence[str]) -> dict[str, object]:
 
 def _tasks(
     runs: Mapping[str, Sequence[Outcome]], keys: Iterable[TaskKey], notes: Mapping[TaskKey, str]
-) -> list[ComparedTask]:
+) -> list[dict[str, object]]:
     """Return the tasks, those first whose pass rates differ most between the runs."""
     trials: dict[TaskKey, list[list[Outcome]]] = {key: [[] for _ in runs] for key in keys}
     for at, run in enumerate(runs.values()):

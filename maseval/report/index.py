@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from itertools import chain
-from typing import Any, NamedTuple, NotRequired, TypedDict
+from typing import NamedTuple
 
 from maseval.core.outcome import (
     ComponentUsage,
@@ -75,28 +75,13 @@ class Entry(NamedTuple):
         return Simulation(*self.key, int(self.trial))
 
 
-class PackedColumn(TypedDict):
-    """One column, in either of its forms."""
-
-    values: NotRequired[Sequence[Any]]
-    places: NotRequired[Sequence[int]]
-    each: NotRequired[Sequence[Any]]
-
-
-class Columns(TypedDict):
-    """So many rows, as columns."""
-
-    length: int
-    columns: dict[str, PackedColumn]
-
-
-def pack(columns: Mapping[str, Sequence[Any]]) -> Columns:
+def pack(columns: Mapping[str, Sequence[object]]) -> dict[str, object]:
     """Return columns of equal length, with hashable values, in their small form."""
     length = len(next(iter(columns.values()), ()))
     return {"length": length, "columns": {name: _pack(each) for name, each in columns.items()}}
 
 
-def _pack(column: Sequence[Any]) -> PackedColumn:
+def _pack(column: Sequence[object]) -> dict[str, Sequence[object]]:
     numbers = {value: number for number, value in enumerate(dict.fromkeys(column))}
     if len(numbers) == 1:
         return {"values": list(numbers)}
@@ -252,7 +237,7 @@ def row_of(entry: Entry) -> dict[str, object]:
     return {name: read(entry) for name, read in _IN_ROW.items()}
 
 
-def _simulations(tasks: Trials, known: Sequence[Entry], runs: Sequence[str]) -> Columns:
+def _simulations(tasks: Trials, known: Sequence[Entry], runs: Sequence[str]) -> dict[str, object]:
     """Return the rows of all simulations; ``task`` is the position of its task in the index."""
     columns: dict[str, Sequence[object]] = {
         name: [*map(read, known)] for name, read in _IN_ROW.items()

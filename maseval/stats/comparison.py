@@ -136,13 +136,14 @@ def compare(
     ]
     overall = [each for each in differences if each.group == differences[-1].group]
     main = next(each for each in overall if (each.measure, each.k) == ("pass^k", k))
+    flips = (Flip(*key, a[key], b[key]) for key in a)
     pairs = Pairs([*a.values()], [*b.values()], k)
     costs = mean_cost(by_name[names[0]]), mean_cost(by_name[names[1]])
     return Comparison(
         names=names,
         main=main,
         differences=differences,
-        flipped=_find_flips(a, b),
+        flipped=sorted(filter(lambda each: each.change, flips), key=lambda each: -abs(each.change)),
         plan=plan(pairs, main.test.p_value, level, costs, margin),
         comparable=len(
             _keys_in_all({name: [each.key for each in run] for name, run in by_name.items()})
@@ -195,12 +196,6 @@ def _difference(
         test=sign_flip_test(exact),
         detectable=detectable_difference(differences, level),
     )
-
-
-def _find_flips(a: Mapping[TaskKey, Trials], b: Mapping[TaskKey, Trials]) -> list[Flip]:
-    flips = [Flip(*key, a[key], b[key]) for key in a]
-    changed = [flip for flip in flips if flip.change]
-    return sorted(changed, key=lambda flip: -abs(flip.change))
 
 
 def _cautions_about_trials(
@@ -325,26 +320,27 @@ def _shared_tasks(
 ) -> tuple[dict[str, dict[TaskKey, Trials]], list[str]]:
     """Return the trials of the tasks with a verdict in all runs, in one order, and all others."""
     every = {name: by_task(run) for name, run in runs.items()}
-    dropped = [f"task {str(key)!r} of {name}: not in every run" for name, key in _one_sided(every)]
+    common = dict.fromkeys(_keys_in_all(every))
+    dropped = [
+        f"task {str(key)!r} of {name}: not in every run"
+        for name, each in every.items()
+        for key in each
+        if key not in common
+    ]
     order = []
-    for key in _keys_in_all(every):
+    for key in common:
         without = [name for name, trials in every.items() if not trials[key].total]
         if without:
             dropped.append(f"task {str(key)!r}: no verdict in {' and '.join(without)}")
         else:
             order.append(key)
     if not order:
-        words = "with a verdict " if len(_keys_in_all(every)) else ""
+        words = "with a verdict " if common else ""
         raise ConfigurationError(
             f"the runs {', '.join(every)} have no task {words}in common; "
             "compare runs of the same tasks of the same domains"
         )
     return {name: {key: each[key] for key in order} for name, each in every.items()}, dropped
-
-
-def _one_sided(runs: Mapping[str, Mapping[TaskKey, Trials]]) -> list[tuple[str, TaskKey]]:
-    common = set(_keys_in_all(runs))
-    return [(name, key) for name, each in runs.items() for key in each if key not in common]
 
 
 def _keys_in_all(runs: Mapping[str, Iterable[TaskKey]]) -> list[TaskKey]:

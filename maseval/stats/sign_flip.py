@@ -34,7 +34,8 @@ class FlipTest(Result):
 
 def sign_flip_test(differences: Sequence[Fraction]) -> FlipTest:
     """Test, two-sided, that the differences are symmetric around zero."""
-    steps = _as_integers(differences)
+    scale = math.lcm(*(difference.denominator for difference in differences))
+    steps = [int(difference * scale) for difference in differences]
     sizes = [abs(step) for step in steps if step]
     found, largest = abs(sum(steps)), sum(sizes)
     if not found:
@@ -59,11 +60,6 @@ def subsets_within(sizes: Sequence[int], limit: int) -> int:
     for size in sizes:
         digits += (digits << bits * size) & below
     return digits % ((1 << bits) - 1)
-
-
-def _as_integers(differences: Sequence[Fraction]) -> list[int]:
-    scale = math.lcm(*(difference.denominator for difference in differences))
-    return [int(difference * scale) for difference in differences]
 
 
 def _sampled_p_value(sizes: Sequence[int], found: int) -> float:

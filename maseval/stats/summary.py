@@ -392,9 +392,7 @@ def first_trials(outcomes: Iterable[Outcome], j: int) -> list[Outcome]:
     ]
 
 
-def pass_hat_until_failure(
-    outcomes: Sequence[Outcome], k: int, *, level: float = LEVEL
-) -> dict[int, Estimate]:
+def pass_hat_until_failure(outcomes: Sequence[Outcome], k: int) -> dict[int, Estimate]:
     """Estimate pass^1 to pass^k of a run of k trials in which tasks stop at their first failure.
 
     Trials are numbered from 0. pass^k is that of the full run; pass^j is that of the first j
@@ -411,39 +409,12 @@ def pass_hat_until_failure(
                 f"trial {each.trial} of task {str(each.key)!r} is beyond the {k} planned: tasks "
                 f"stop at their first failure only where pass^k is asked of k trials"
             )
-    return {j: _first_trials(tasks, j, level) for j in range(1, k + 1)}
-
-
-def summarise_run(outcomes: Iterable[Outcome], planned: Planned, k: int, ks: Ks = None) -> Summary:
-    """Summarise a run with all that was planned, as ``first_trials_only`` does for ``k``."""
-    every = with_gaps(outcomes, planned)
-    return first_trials_only(summarise(every, ks=ks), every, k)
-
-
-def first_trials_only(found: Summary, outcomes: Sequence[Outcome], k: int) -> Summary:
-    """Return a summary in which every pass^j is that of the first j trials of each task.
-
-    ``outcomes`` have those that are missing, too. ``k`` is the one for which tasks stop at their
-    first failure; 0 leaves everything as it is.
-    """
-    if not k:
-        return found
-    return replace(found, groups=[_of_group(each, outcomes, k) for each in found.groups])
-
-
-def _of_group(group: GroupSummary, outcomes: Sequence[Outcome], k: int) -> GroupSummary:
-    mine = [each for each in outcomes if group.group in (None, each.domain)]
-    estimates = [*pass_hat_until_failure(mine, k).values()] if mine else []
-    return replace(group, estimates=estimates)
-
-
-def _first_trials(
-    tasks: Mapping[TaskKey, Mapping[int, bool | None]], j: int, level: float
-) -> Estimate:
-    """Estimate pass^j from the first j trials; only whether all passed is known of each task."""
-    counts = [_count(task, j) for task in tasks.values()]
-    found = estimate(counts, k=j, planned=[j] * len(counts), level=level)
-    return replace(found, rerun=None)
+    found = {}
+    for j in range(1, k + 1):
+        counts = [_count(task, j) for task in tasks.values()]
+        # Only whether all passed is known of each task, which says nothing of a rerun.
+        found[j] = replace(estimate(counts, k=j, planned=[j] * len(counts)), rerun=None)
+    return found
 
 
 def _count(task: Mapping[int, bool | None], j: int) -> Trials:
@@ -452,3 +423,23 @@ def _count(task: Mapping[int, bool | None], j: int) -> Trials:
         return Trials(j, j - 1)
     passed = sum(verdict is True for verdict in verdicts)
     return Trials(passed, passed)
+
+
+def summarise_run(
+    outcomes: Iterable[Outcome], planned: Planned | None, k: int, ks: Ks = None
+) -> Summary:
+    """Summarise a run with all that was planned.
+
+    ``k`` is the one for which tasks stop at their first failure, where every pass^j is that of the
+    first j trials of each task; 0 for any other run.
+    """
+    every = with_gaps(outcomes, planned)
+    found = summarise(every, ks=ks)
+    if not k:
+        return found
+    groups = []
+    for group in found.groups:
+        mine = [each for each in every if group.group in (None, each.domain)]
+        estimates = [*pass_hat_until_failure(mine, k).values()]
+        groups.append(replace(group, estimates=estimates))
+    return replace(found, groups=groups)

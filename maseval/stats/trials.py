@@ -8,7 +8,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from fractions import Fraction
-from itertools import count, takewhile
 from statistics import fmean
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -128,12 +127,8 @@ def _score(task: Trials, measure: Measure, k: int) -> float:
 
 def shown_k(most: int) -> list[int]:
     """Return the k that a summary shows unless others are asked for: 1 to 4, 8, 16, 32, ..."""
-    return [k for k in (*range(1, _EACH_K), *_powers_of_two(_EACH_K, most)) if k <= most]
-
-
-def _powers_of_two(first: int, most: int) -> list[int]:
-    """Return ``first``, twice that and so on, up to ``most``."""
-    return list(takewhile(lambda k: k <= most, (first * 2**i for i in count())))
+    doubled = (_EACH_K * 2**i for i in range(most.bit_length()))
+    return [k for k in (*range(1, _EACH_K), *doubled) if k <= most]
 
 
 def means_up_to(tasks: Iterable[Trials], measure: Measure, most: int) -> dict[int, float]:

@@ -126,7 +126,6 @@ def own_answers(features: Sequence[str], *, edit: bool) -> "Answers":
             "/api/run/index": _index,
             "/api/run/reading": _reading,
             "/api/run/results": _results,
-            "/api/run/plots": _plots,
             "/api/run/packet": _packet,
             "/api/run/live": _live,
             "/api/run/talk": _talk,
@@ -155,10 +154,6 @@ def _results(library: Library, query: Query) -> object:
 def _reading(library: Library, query: Query) -> object:
     """Say how far a run was read, while its index is waited for."""
     return {"reading": library.reading(*required_parts(query, "run"))}
-
-
-def _plots(library: Library, query: Query) -> object:
-    return {"plots": library.run(*required_parts(query, "run")).plots()}
 
 
 def _state(run: ViewedRun) -> dict[str, object]:

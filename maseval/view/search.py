@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, NotRequired, TypedDict
+from typing import Any, NamedTuple
 
 from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import RecordedReport
@@ -121,18 +121,6 @@ CREATE VIRTUAL TABLE words USING fts5(text, content='', tokenize='unicode61')
 """
 
 
-class SearchHit(TypedDict):
-    """A message, or a simulation as a whole, and the words around what was found."""
-
-    run: str
-    domain: str
-    task: str
-    trial: int
-    message: NotRequired[int | None]
-    where: NotRequired[str]
-    excerpt: NotRequired[str]
-
-
 class Search:
     """The index of one library, which one thread at a time may use."""
 
@@ -226,7 +214,7 @@ class Search:
             fields = "r.name, s.domain, s.task, s.trial, s.at, w.rowid"
             found = _matches(index, fields, chunks, kind, run, COUNTED)
         read = lru_cache(maxsize=SHOWN)(self._passages)  # several hits may be in one simulation
-        hits: list[SearchHit] = []
+        hits = []
         for *one, at, row in found[skip : skip + SHOWN]:
             message, where = _place_of(row)
             texts = [each.text for each in read(one[0], at) if each[:2] == (message, where)]
@@ -330,7 +318,7 @@ def _matches(
     return index.execute(query, (words, run, run, most)).fetchall()
 
 
-def _hit(run: str, domain: str, task: str, trial: int) -> SearchHit:
+def _hit(run: str, domain: str, task: str, trial: int) -> dict[str, object]:
     return {"run": run, "domain": domain, "task": task, "trial": trial}
 
 

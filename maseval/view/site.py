@@ -246,8 +246,6 @@ class _SiteWriter:
         known = {"kind": index["live"]["kind"], **self._answer("/api/run/live", run=name)}
         found = {**index, "live": known, "tasks_per_file": step}
         self._put(f"{folder}/index", found, short_paths=True)
-        if index.get("marks"):
-            self._put(f"{folder}/plots", self._answer("/api/run/plots", run=name))
         self._put(f"{folder}/words", _word_index(words, len(every)))
 
     def _tasks_per_file(self, run: ViewedRun) -> int:

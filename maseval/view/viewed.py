@@ -30,7 +30,6 @@ from maseval.report.index import (
     shown_remarks,
 )
 from maseval.report.page import Packet, packet_of
-from maseval.report.results import drawing
 from maseval.runs.annotations import remarks_by_simulation
 from maseval.runs.config_file import LOG
 from maseval.runs.recording import unrecorded_trials
@@ -47,7 +46,7 @@ from maseval.stats.summary import Summary, summarise_run
 from maseval.view.exceptions import NothingThereError
 from maseval.view.reading import RunReader, RunSource
 
-# A drawing of more is larger than everything else on the page.
+# A drawing with a mark for each of more is larger than everything else on the page.
 _MANY_MARKS = 2000
 # How long verdicts are recomputed before others get the processor.
 _AT_A_TIME = 1.0
@@ -159,8 +158,7 @@ class ViewedRun:
             parts = self._parts()._replace(
                 policies=self._reader.policies(self.source), unrecorded=self.unrecorded()
             )
-            found = index_of(self.tasks(), self._title, parts)
-            return {**found, **self.remarks(), **self._marks()}
+            return {**index_of(self.tasks(), self._title, parts), **self.remarks()}
 
     def remarks(self) -> dict[str, object]:
         """Return the remarks of readers as they are now, as a part of the index."""
@@ -176,21 +174,12 @@ class ViewedRun:
     def results(self) -> dict[str, object]:
         """Return the part of the index that is about all simulations together."""
         with self._lock:
-            return {**results_of(self.entries(), self._title, self._parts()), **self._marks()}
+            return results_of(self.entries(), self._title, self._parts())
 
-    def plots(self) -> list[list[object]]:
-        """Return the drawings of the run, also those with a mark for each simulation."""
-        return [*map(drawing, self._draw(marks=True))]
-
-    def _draw(self, *, marks: bool) -> Sequence[str]:
+    def _draw(self) -> Sequence[str]:
         known = self.entries()
-        found = self._summarise() if known else None
+        found, marks = self._summarise() if known else None, len(known) <= _MANY_MARKS
         return self._reader.plots(self.source, known, found, marks=marks) if found else ()
-
-    def _marks(self) -> dict[str, int]:
-        """Return the number of simulations, if these are too many to draw them unasked."""
-        number = len(self._by_place())
-        return {"marks": number} if number > _MANY_MARKS else {}
 
     def _parts(self) -> Overview:
         """Return the part of the page above the simulations."""
@@ -204,8 +193,7 @@ class ViewedRun:
             return self._with_check(found)
 
         return self._once(f"overview {labelled}", find)._replace(
-            plots=self._once("plots", lambda: self._draw(marks=not self._marks())),
-            benchmarks=self.source.settings(),
+            plots=self._once("plots", self._draw), benchmarks=self.source.settings()
         )
 
     def packet(self, domain: str, task: str, trial: str | None = None) -> Packet:

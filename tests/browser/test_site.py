@@ -50,7 +50,6 @@ def test_the_list_leads_to_a_run_and_its_simulations(visit, site):
     panel.get_by_text("Step through the conversation").click()
     expect(panel.locator(".travel-bar output")).to_contain_text("Message")
     expect(panel.get_by_text("Branch from here")).to_have_count(0)
-    expect(panel.get_by_role("button", name="Search records")).to_have_count(0)
     panel.get_by_role("button", name="Message before").click()
     expect(page).to_have_url(re.compile(r"run\.html\?run=hurried#library/.*/m\d+$"))
     address = page.url
@@ -175,13 +174,3 @@ def test_all_comparable_runs_of_a_site_are_compared_as_the_server_compares_them(
     assert read(page) == live
     page = visit(site).open(f"compare.html?{query}&run=strange")
     expect(page.get_by_text("or together: careful, hurried, sure")).to_be_visible()
-
-
-def test_a_large_run_of_a_site_draws_its_trials_when_asked(visit, tmp_path, monkeypatch):
-    monkeypatch.setattr("maseval.view.viewed._MANY_MARKS", 1)
-    written_run(tmp_path / "runs" / "one", [simulated("0", 0), simulated("1", 0, reward=0.0)])
-    page = visit(export_site(tmp_path / "site", tmp_path / "runs").folder).open("run.html?run=one")
-    marks = page.locator(".plots [data-simulation]")
-    expect(marks).to_have_count(0)
-    page.get_by_role("button", name="Draw the trials of each task").click()
-    expect(marks).to_have_count(2)

@@ -37,10 +37,6 @@ def travelling(visit, serve, played):
     return start
 
 
-def call_in(messages):
-    return next(i for i, each in enumerate(messages) if each.get("tool_calls"))
-
-
 def block(panel, title):
     return panel.locator(".worlds .world").filter(has_text=title)
 
@@ -82,15 +78,3 @@ def test_a_call_shows_what_it_changed_and_how_to_branch_there(travelling, played
     task = re.escape(name.removesuffix("/0"))
     ending = f"{task} 0 --at {writes[-1]} --repeats 20"
     expect(command).to_have_text(re.compile(f"gold.*{ending}$"))
-
-
-def test_records_can_be_searched_at_the_message(travelling, played):
-    _, _, messages = played
-    visited, panel = travelling(call_in(messages))
-    panel.get_by_role("searchbox", name="Search records").fill("member")
-    visited.page.keyboard.press("Enter")
-
-    expect(panel.locator(".record-search output")).to_contain_text("after message")
-    first = panel.locator(".travel .hits li").first
-    first.locator("summary").click()
-    expect(first.locator(".code")).to_be_visible()

@@ -167,23 +167,6 @@ def test_customer_and_agent_work_in_turns(tau2_data):
 
 
 @with_mcp
-def test_a_library_task_is_solved_by_a_client_of_the_older_protocol():
-    (opening, closing), _ = played_by_stdio(
-        solve, *LIBRARY, "--output", "run", "--agent-name", "mine", mode="legacy"
-    )
-
-    assert closing == "The conversation is over: the customer has left."
-    report = report_in("run")
-    assert report["eval"][0]["reward"] == 1.0
-    agent = report["config"]["agents"]["mine"]
-    assert agent["mcp_client"].startswith("mcp ")
-    assert RunFolder.read("run").config.values["agent"]["args"] == {"name": "mine"}
-    spoken = texts_in("run")
-    assert spoken[-2] == ("assistant", GOODBYE)
-    assert spoken[1][1] in opening
-
-
-@with_mcp
 @pytest.mark.slow
 def test_a_task_is_solved_by_http_and_the_process_ends_by_itself(tmp_path):
     process = started(
@@ -319,14 +302,16 @@ def test_a_client_that_only_looks_leaves_no_run(tmp_path):
 
 @with_mcp
 def test_a_simulation_that_is_there_already_is_not_played_again():
-    played(solve)
+    played(solve, agent_name="mine")
     before = report_in("run")
 
-    said, result = played(read_only)
+    said, result = played(read_only, agent_name="mine")
 
     assert "took place earlier" in said
     assert result.ran == 0
     assert report_in("run") == before
+    assert before["config"]["agents"]["mine"]["mcp_client"].startswith("mcp ")
+    assert RunFolder.read("run").config.values["agent"]["args"] == {"name": "mine"}
 
 
 @with_mcp

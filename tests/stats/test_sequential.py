@@ -128,6 +128,14 @@ def test_no_verdict_at_all_decides_nothing():
     assert (found.outcome, found.stops, found.estimate) == ("undecided", False, None)
 
 
+def test_a_round_without_any_verdict_does_not_keep_a_later_one_from_deciding():
+    outage = [Outcome("shop", str(task), 0, None, reason="provider_error") for task in range(60)]
+    later = [Outcome("shop", str(task), 1, True) for task in range(60)]
+    found = decide(SequentialPlan("better", (1, 2), 4), 2, [*outage, *later], made_up(0.5, 2))
+
+    assert (found.outcome, found.looks[0].boundary, found.looks[0].without) == ("better", None, 60)
+
+
 def test_a_precision_on_these_tasks_is_reached_with_trials():
     plan = SequentialPlan("precision", tuple(range(1, 9)), half_width=0.06)
     found = ended(plan, made_up(0.5, 9, trials=8))

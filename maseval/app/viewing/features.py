@@ -1,4 +1,4 @@
-"""The features that the commands add to the viewer: timeline, branches, remarks, comparisons.
+"""The features that the commands add to the viewer: branches, remarks, comparisons.
 
 The verdicts of every compared run are recomputed, which takes some seconds for each. A comparison
 is therefore made in a thread of its own, and whoever asks too early is told how far it has come.
@@ -16,7 +16,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
-from maseval.app.benchmarks import OnProgress, RecordedOutcomes, WorldTimeline, support_for
+from maseval.app.benchmarks import OnProgress, RecordedOutcomes
 from maseval.app.comparing.compare import RunComparison, compare_outcomes, look_into
 from maseval.app.comparing.compared_runs import load_run
 from maseval.app.comparing.page import document_of, looked_into
@@ -43,45 +43,6 @@ from maseval.view.api import Answers, Body, Query, required_parts, required_text
 from maseval.view.exceptions import BadRequestError, NothingThereError
 from maseval.view.library import Library
 
-_KEPT_TIMELINES = 16
-
-
-def timelines() -> Answers:
-    """Return the feature of time travel: the world after each message, and its records."""
-    # A timeline is asked for once, and then for every word that is searched in it.
-    known: dict[tuple[Path, str], WorldTimeline | None] = {}
-    lock = threading.Lock()
-
-    def find(library: Library, query: Query) -> tuple[Path, Simulation, WorldTimeline | None]:
-        name, domain, task = required_parts(query, "run", "domain", "task")
-        one, run = Simulation(domain, task, _number(query, "trial")), library.run(name).source
-        if one not in run.recorded:
-            raise NothingThereError(f"the run has no finished simulation {one}")
-        key = run.path, run.content_key(one)
-        with lock:
-            if key not in known:
-                known[key] = support_for(run).timeline(run.report(one))
-            found = known[key]
-            while len(known) > _KEPT_TIMELINES:
-                del known[next(iter(known))]
-        return run.path, one, found
-
-    def timeline(library: Library, query: Query) -> Mapping[str, object]:
-        path, one, found = find(library, query)
-        if found is None:
-            return {"timeline": None}
-        return {"timeline": found.to_dict(), "branch": _branch_command(path, one)}
-
-    def records(library: Library, query: Query) -> Mapping[str, object]:
-        (words,) = required_parts(query, "q")
-        *_, found = find(library, query)
-        if found is None:
-            raise NothingThereError("this simulation has no databases to search")
-        message = _number(query, "message") if "message" in query else None
-        return found.search_form(words, message)
-
-    return Answers("timeline", {"/api/run/timeline": timeline, "/api/run/records": records})
-
 
 def _number(query: Query, name: str) -> int:
     (given,) = required_parts(query, name)
@@ -90,17 +51,21 @@ def _number(query: Query, name: str) -> int:
     return int(given)
 
 
-def _branch_command(path: Path, simulation: Simulation) -> str:
-    """Return the command that continues from here; the message is still to be named."""
-    here = os.path.relpath(path)
-    run = str(path) if here.startswith("..") else here
-    task = f"{simulation.domain}/{simulation.task_id}"
-    return shlex.join(["maseval", "tau2", "branch", run, task, str(simulation.trial)])
-
-
 def branches() -> Answers:
-    """Return the feature that leads from a branch to its origin, and back."""
-    return Answers("branches", {"/api/run/branches": _branches})
+    """Return the feature that leads from a branch to its origin and back, and to new ones."""
+    return Answers("branches", {"/api/run/branches": _branches, "/api/run/branch": _branch})
+
+
+def _branch(library: Library, query: Query) -> Mapping[str, object]:
+    """Return the command that continues a simulation; the message is still to be named."""
+    name, domain, task = required_parts(query, "run", "domain", "task")
+    one, run = Simulation(domain, task, _number(query, "trial")), library.run(name).source
+    if one not in run.recorded:
+        raise NothingThereError(f"the run has no finished simulation {one}")
+    here = os.path.relpath(run.path)
+    path = str(run.path) if here.startswith("..") else here
+    parts = ["maseval", "tau2", "branch", path, f"{domain}/{task}", str(one.trial)]
+    return {"command": shlex.join(parts)}
 
 
 def _branches(library: Library, query: Query) -> Mapping[str, object]:

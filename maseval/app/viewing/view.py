@@ -95,14 +95,13 @@ def export_site(
 
 def features(*, edit: bool = False) -> Sequence[Any]:
     """Return what the commands add to the viewer, each a ``maseval.view.Answers``."""
-    from maseval.app.viewing.features import branches, comparisons, remarks, timelines
+    from maseval.app.viewing.features import branches, comparisons, remarks
     from maseval.view.search import searches
 
     return [
         comparisons(),
         remarks(edit=edit),
         branches(),
-        timelines(),
         searches(),
         *(part for each in all_support() for part in each.viewer_features()),
     ]

@@ -236,16 +236,12 @@ class Tau2Environment(Environment):
                 describe_as(tool, definition)
 
     def call_tool(
-        self,
-        name: str,
-        arguments: Mapping[str, object],
-        requestor: Requestor = "assistant",
-        call_id: str = "",
+        self, name: str, arguments: Mapping[str, object], requestor: Requestor = "assistant"
     ) -> str:
         """Make a call on one side's behalf, record call and answer, return the answer's text."""
         with self.lock:
             call: Tau2ToolCall = {
-                "id": call_id,
+                "id": "",
                 "name": name,
                 "arguments": dict(arguments),
                 "requestor": requestor,
@@ -254,7 +250,7 @@ class Tau2Environment(Environment):
                 return self.respond(call)["content"] or ""
             if self.is_over:
                 return self.is_over
-            call["id"] = call_id or self.trajectory.next_call_id()
+            call["id"] = self.trajectory.next_call_id()
             make = assistant_message if requestor == "assistant" else user_message
             agent = acting_agent(self._acting) if requestor == "assistant" else None
             self.trajectory.add(make(None, tool_calls=[call], cost=0.0), agent)

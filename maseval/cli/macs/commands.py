@@ -24,7 +24,7 @@ from maseval.cli.console import (
     styled,
 )
 from maseval.cli.display import run_and_finish
-from maseval.cli.options import AsJson, Overwrite, RunName, argument, command_with, flag, option
+from maseval.cli.options import AsJson, Overwrite, argument, command_with, flag, option
 from maseval.core.exceptions import OutputExistsError
 from maseval.core.figures import between, percent
 from maseval.core.recorded import number
@@ -84,7 +84,9 @@ _SHOWN = 10
     ("maseval macs rates last", "the latest run"),
     ("maseval macs rates runs/mine --json", "for scripts"),
 )
-def rates(run: RunName, as_json: AsJson = False) -> None:
+def rates(
+    run: str = argument(..., "A run: its folder, its name, or last."), as_json: AsJson = False
+) -> None:
     """Show the goal success rates of a run: overall, partial, and of both sides.
 
     Undecided assertions pass and unreadable answers fail, as in the original; both are listed.

@@ -140,9 +140,6 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-_ACTIONS = ("fetch", "texts", "verify", "path")
-
-
 @with_examples(
     ("maseval tau2 data fetch", "fetch all files, once"),
     ("maseval tau2 data texts", "fetch the prompts of the original, once"),

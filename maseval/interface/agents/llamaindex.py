@@ -24,7 +24,6 @@ from maseval.interface.agents.llamaindex_run import (
     ChatMessage,
     Memory,
     Transcript,
-    answer_text,
     as_tools,
     chat_message,
     collect_answers,
@@ -34,7 +33,6 @@ from maseval.interface.agents.llamaindex_run import (
     openai_message,
     run_tools_in_order,
     tokens_of,
-    tokens_of_output,
 )
 
 __all__ = ["LlamaIndexAgentAdapter", "LlamaIndexLLMUser", "as_tools"]
@@ -126,7 +124,8 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
         else:
             result = run_async(self._converse(query))
         self._outputs = self._outputs or [getattr(result, "raw", None)]
-        text = answer_text(result)
+        content = getattr(getattr(result, "response", None), "content", None)
+        text = content if isinstance(content, str) else str(result)
         self._transcript.close(text)
         return text
 
@@ -160,7 +159,8 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
             self._speaker = found if isinstance(found, LlamaIndexAgentAdapter) else None
         if self._speaker is not None and self._speaker is not self:
             self._speaker._record_delegated(event, first=self._speaker is not before)
-            if (used := tokens_of_output(event)) is not None:
+            used = tokens_of(getattr(event, "raw", None)) if is_output(event) else None
+            if used is not None:
                 self._speaker._usage.append(used)
                 self.delegated_usage.append(used)
 

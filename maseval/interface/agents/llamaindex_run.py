@@ -334,17 +334,6 @@ def chat_message(message: Message) -> ChatMessage:
     return made
 
 
-def answer_text(result: object) -> str:
-    """Return the text of the result of a run, a chat or a query."""
-    content = getattr(getattr(result, "response", None), "content", None)
-    return content if isinstance(content, str) else str(result)
-
-
-def tokens_of_output(event: object) -> TokenUsage | None:
-    """Return the tokens of an agent's answer, if the event is one and its model reports them."""
-    return tokens_of(get(event, "raw")) if is_output(event) else None
-
-
 def is_output(event: object) -> bool:
     """Return True if an event is an agent's answer."""
     return isinstance(event, library("agent.workflow").AgentOutput)

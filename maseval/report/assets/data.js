@@ -84,11 +84,6 @@ export async function reloadResults() {
   Object.assign(index.live, live);
 }
 
-/** All plots of the run, also those of which the index has none as they are large. */
-export function readPlots() {
-  return source.plots();
-}
-
 /** Gives simulations the labels that were found; says which tasks they are of. */
 export function relabel(found) {
   const tasks = new Set();

@@ -1,7 +1,7 @@
 // The run, its results and its plots: the part of the page above the table of tasks.
 
 import { distributions, drawn, intervalBar, reasons, whyItFailed } from "./charts.js";
-import { index, labelling, readPlots, simulations } from "./data.js";
+import { index, labelling, simulations } from "./data.js";
 import { add, dataTable, folded, h, pairs, scrollable } from "./dom.js";
 import { readersNote } from "./remarks.js";
 import { term } from "./terms.js";
@@ -129,22 +129,10 @@ function renew(part, inside) {
   add(part, inside);
 }
 
-/** One picture, with the others folded below it; those that somebody asked for stay as they are. */
+/** One picture, with the others folded below it. */
 function pictures() {
-  const place = h("div", { class: "plots" });
-  const show = (plots) => {
-    const [first, ...rest] = plots.map(drawn);
-    place.replaceChildren();
-    add(place, [first && scrollable("Picture", first), rest.length > 0 && folded("More plots", () => h("div", { class: "more-plots" }, rest))]);
-  };
-  const draw = async () => show(await readPlots());
-  const ask = h("button", { type: "button", click: () => draw().catch((error) => (ask.textContent = error.message)) }, `Draw the trials of each task (${counted(index.marks ?? 0, "mark")})`);
-  const update = () => {
-    if (place.contains(document.activeElement) || place.querySelector("details[open], [data-simulation]")) return;
-    show(index.plots);
-    if (index.marks) place.append(ask);
-  };
-  return { place, update };
+  const [first, ...rest] = index.plots.map(drawn);
+  return [first && scrollable("Picture", first), rest.length > 0 && folded("More plots", () => h("div", { class: "more-plots" }, rest))];
 }
 
 /** The parts in their order, with something `below` the title; `update` shows what is new. */
@@ -153,7 +141,7 @@ export function drawOverview(button, below) {
   const doubt = h("section", { "aria-label": "Doubt", class: "doubt" });
   const sentence = h("p", { class: "headline" });
   const facts = h("div", {});
-  const { place, update: draw } = pictures();
+  const place = h("div", { class: "plots" });
   const lead = h("section", { "aria-label": "Run", class: "card about" }, sentence, h("div", { class: "lead" }, place, facts));
   const card = h("section", { "aria-labelledby": "results", class: "card about" });
   const why = h("div", { class: "about why" });
@@ -168,7 +156,7 @@ export function drawOverview(button, below) {
     }
     renew(facts, runFacts(index.facts));
     renew(card, results());
-    draw();
+    renew(place, pictures());
     lead.hidden = index.facts.length === 0 && !place.children.length && !sentence.children.length;
   };
   update();

@@ -2,7 +2,7 @@
 // shows the runs that continue from it.
 
 import { hashOf, simulationName, taskOf } from "../data.js";
-import { h } from "../dom.js";
+import { folded, h } from "../dom.js";
 import { ask, pathTo } from "./server.js";
 
 function originLine({ run, name, domain, task, trial, at }) {
@@ -30,4 +30,35 @@ export function branchLinks(run) {
     }
   };
   return { strip, mark };
+}
+
+/** What time travel has beside: the command that continues from the message it is at. */
+export function branchBeside(run, simulation, messageNow) {
+  const { domain, id } = taskOf(simulation);
+  const asked = { run, domain, task: id, trial: simulation.trial };
+  let command;
+  const line = h("code", { class: "command" });
+  const copied = h("output", { class: "status" });
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(line.textContent);
+      copied.textContent = "Copied.";
+    } catch {
+      copied.textContent = "The browser does not allow copying: mark the line and copy it.";
+    }
+  };
+  const show = () => {
+    if (command) line.textContent = `${command} --at ${messageNow()} --repeats 20`;
+    copied.textContent = "";
+  };
+  const learn = async () => {
+    command = (await ask("/api/run/branch", asked)).command;
+    show();
+  };
+  const words = "The beginning up to this message is replayed; the rest is live. Add --agent, --agent-model or --user-model to continue with another one.";
+  const part = folded("Branch from here", () => {
+    learn().catch((error) => (copied.textContent = error.message));
+    return h("div", { class: "branch" }, line, h("button", { type: "button", click: copy }, "Copy"), copied, h("p", { class: "status" }, words));
+  });
+  return [{ part, show }];
 }

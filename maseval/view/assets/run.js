@@ -7,12 +7,11 @@ import { start } from "../page.js";
 import { useRemarks } from "../remarks.js";
 import { showPlan } from "../table.js";
 import { count, visible } from "../text.js";
-import { branchLinks } from "./branches.js";
+import { branchBeside, branchLinks } from "./branches.js";
 import { listen, lostNotice } from "./events.js";
 import { STORED } from "./files.js";
 import { topBar } from "./frame.js";
 import { liveStrip } from "./live.js";
-import { recordsBeside } from "./records.js";
 import { ask, served, tell } from "./server.js";
 
 const BATCH = 200;
@@ -133,7 +132,7 @@ export async function runPage(run) {
   document.title = `${visible(run)} · maseval`;
   if (!STORED) useRemarks({ read: () => ask("/api/run/remarks", { run }), keep: (remark) => tell("/api/run/remark", { ...remark, run }) });
   const links = STORED ? {} : branchLinks(run);
-  page = await start(source, { above: [topBar(), notice], below: [strip, links.strip], mark: links.mark, followTalk, travel: STORED ? undefined : (simulation, messageNow) => recordsBeside(run, simulation, messageNow) });
+  page = await start(source, { above: [topBar(), notice], below: [strip, links.strip], mark: links.mark, followTalk, travel: STORED ? undefined : (simulation, messageNow) => branchBeside(run, simulation, messageNow) });
   // What finished since the index was read comes with the first events.
   const { version: after, relabelled: told } = index.live;
   listen({ run, after, relabelled: told }, handlers, () => again().catch(() => {}), notice);

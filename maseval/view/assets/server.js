@@ -86,7 +86,6 @@ export function served(run) {
     run,
     byTrial: !STORED, // a file has all trials of a task
     index: () => ask("/api/run/index", { run }),
-    plots: async () => (await ask("/api/run/plots", { run })).plots,
     results: () => ask("/api/run/results", { run }),
     packet: (_, { domain, id }, trial) => ask("/api/run/packet", { run, domain, task: id, ...(trial && { trial }) }),
     search: async (words, say) => {

@@ -36,7 +36,6 @@ const ANSWERS = {
   "/api/runs": () => readOnce("runs"),
   "/api/run/index": async ({ run }) => readOnce(`${(await storedRun(run)).folder}/index`),
   "/api/run/live": async ({ run }) => (await readOnce(`${(await storedRun(run)).folder}/index`)).live,
-  "/api/run/plots": async ({ run }) => readFile(`${(await storedRun(run)).folder}/plots`),
   "/api/run/packet": packetOf,
   "/api/compare": storedComparison,
   "/api/search": storedSearch,

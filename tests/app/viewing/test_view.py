@@ -99,7 +99,7 @@ def test_plots_are_in_the_order_of_the_plan_whatever_ended_first(played, tmp_pat
 
     first, second = (Library(root, BenchmarkReader()).run("run") for root in (played, tmp_path))
 
-    assert first.plots() == second.plots()
+    assert first.results()["plots"] == second.results()["plots"]
 
 
 def test_how_far_a_results_file_is_judged_is_told_while_it_is_opened(played, monkeypatch):
@@ -216,7 +216,7 @@ def test_a_simulation_whose_task_does_not_fit_its_conversation_says_so(ask, doub
     assert f"the file calls it task {task['id']}" in shown["doubt"]
     assert shown["explanation"]["label"]["name"] == "unclear: task does not fit"
     assert "doubt" not in fits and "fit" not in fits["explanation"]["label"]["name"]
-    assert ask("run/timeline", run=f"{doubtful}?remap-tasks", **query)["timeline"]
+    assert fits["timeline"]
 
 
 def test_the_report_of_a_doubtful_file_begins_with_the_doubt(played, doubtful, tmp_path):

@@ -20,10 +20,14 @@ TASK = "renew_own_not_husbands"
 RENEWAL = 'renew_loan(loan_id="L-5001")'
 
 
-def new_env(**given):
-    from maseval.benchmark.tau2.gym import AgentGymEnv
+def gym():
+    from maseval.benchmark.tau2 import gym  # which needs an extra
 
-    return AgentGymEnv("library", TASK, **{"user": "scripted", **given})
+    return gym
+
+
+def new_env(**given):
+    return gym().AgentGymEnv("library", TASK, **{"user": "scripted", **given})
 
 
 def gold_actions():
@@ -57,10 +61,8 @@ def test_the_reference_solution_earns_the_reward_and_nothing_after_it():
 def test_an_environment_is_made_by_its_id():
     import gymnasium
 
-    from maseval.benchmark.tau2.gym import register_gym_agent
-
-    register_gym_agent()
-    register_gym_agent()
+    gym().register_gym_agent()
+    gym().register_gym_agent()
     env = gymnasium.make("tau-bench-v0", domain="library", task_id=TASK, user="scripted")
     user = gymnasium.make("tau-bench-user-v0", domain="library", task_id=TASK, agent="gold")
     user.reset()
@@ -103,13 +105,11 @@ def test_vector_environments_step_several_episodes(how):
 
 
 def test_what_is_called_too_early_or_wrongly_is_refused_by_name():
-    from maseval.benchmark.tau2.gym import AgentGymEnv
-
     env = new_env()
     with pytest.raises(RuntimeError, match=r"call reset\(\) first"):
         env.step("Hello")
     with pytest.raises(ValueError, match="has no task 'none'"):
-        AgentGymEnv("library", "none", user="scripted").reset()
+        gym().AgentGymEnv("library", "none", user="scripted").reset()
     with pytest.raises(ConfigurationError, match="the other side is 'gold'; give scripted"):
         new_env(user="gold")
     with pytest.raises(ConfigurationError, match="'LUCK'; choose among: DB"):
@@ -181,19 +181,15 @@ def test_a_snapshot_continues_in_the_same_way_as_often_as_it_is_restored(user):
 
 
 def test_a_snapshot_belongs_to_its_task():
-    from maseval.benchmark.tau2.gym import UserGymEnv
-
     env = new_env()
     env.reset()
     with pytest.raises(ConfigurationError, match="played as 'assistant'"):
-        UserGymEnv("library", TASK, agent="gold").restore(env.snapshot())
+        gym().UserGymEnv("library", TASK, agent="gold").restore(env.snapshot())
 
 
 def test_equal_seeds_give_equal_episodes_and_reach_the_models():
     def noisy(seed):
-        from maseval.benchmark.tau2.gym import UserGymEnv
-
-        env = UserGymEnv("library", TASK, agent="noisy")
+        env = gym().UserGymEnv("library", TASK, agent="noisy")
         env.reset(seed=seed)
         return play(env, ["Hello", "Go on", "Thank you ###STOP###"])
 
@@ -272,12 +268,10 @@ def test_an_episode_whose_other_side_failed_wants_to_be_reset():
 
 
 def judged_env(tmp_path, **given):
-    from maseval.benchmark.tau2.gym import AgentGymEnv
-
     room = room_domain(tmp_path)
     wanted = {"reward_basis": ["DB", "NL_ASSERTION"], "nl_assertions": ["The agent is kind."]}
     room_task(room, action("paint", colour="red"), task_id="kind", **wanted)
-    env = AgentGymEnv(room, "kind", user=lambda messages, tools: "Red!", **given)
+    env = gym().AgentGymEnv(room, "kind", user=lambda messages, tools: "Red!", **given)
     env.reset()
     return env
 
@@ -301,13 +295,11 @@ def test_a_judge_is_asked_where_the_reward_depends_on_it_and_nowhere_else(tmp_pa
 @pytest.mark.usefixtures("tau2_data_of_1_0_1")
 @pytest.mark.parametrize("domain", ["airline", "telecom"])
 def test_a_snapshot_is_independent_in_every_world(domain):
-    from maseval.benchmark.tau2.gym import AgentGymEnv
-
     for task in load_raw_tasks(domain, version="1.0.1")[:30]:
         keys = ("name", "arguments", "requestor")
         gold = task["evaluation_criteria"]["actions"]
         actions = [json.dumps({key: one[key] for key in keys if key in one}) for one in gold]
-        env = AgentGymEnv(domain, task["id"], user="scripted")
+        env = gym().AgentGymEnv(domain, task["id"], user="scripted")
         env.reset()
         half = len(actions) // 2
         play(env, actions[:half])

@@ -95,18 +95,6 @@ def test_a_conversation_that_was_cut_off_is_shown_up_to_there(todo):
     assert places(last.from_start) == ["tasks[task_2]", "users[user_1].tasks[1]"]
 
 
-def test_records_are_found_by_what_is_in_them_at_that_message(todo):
-    found = timeline(said(todo, "Hi.", CREATE), todo)
-
-    assert found.search("meeting").total == 0
-    later = found.search("MEETING tasks", 1)
-    assert [(str(each.place), each.changed) for each in later.records] == [("tasks[task_2]", True)]
-    assert later.records[0].value["title"] == "Meeting"
-    everything = found.search("", 1, limit=2)
-    assert everything.total == 3 and len(everything.records) == 2
-    assert everything.records[0].changed  # what has changed comes first
-
-
 def test_every_state_is_written_once(todo):
     wrong = do("create_task", user_id="nobody", title="x")
     form = timeline(said(todo, "Hi.", CREATE, wrong, "Sorry.", COMPLETE), todo).to_dict()

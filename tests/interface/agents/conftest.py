@@ -1,14 +1,34 @@
-"""``framework`` is each of them in turn, unless the tests of one say of which ``kind`` it is."""
+"""``framework`` is each of them in turn, and in the folder of one framework that one."""
 
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
-from tests.interface.agents.frameworks import each
+from tests.interface.agents.frameworks import FRAMEWORKS, each
 from tests.interface.agents.served import served
 
+OF_FOLDERS = {kind.page.replace("-", "_"): kind for kind in FRAMEWORKS if not kind.variant}
 
-@pytest.fixture(scope="module", params=each())
+
+def pytest_generate_tests(metafunc):
+    given = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
+    is_given = any(names == "kind" or "kind" in (*names,) for names in given)
+    if "kind" in metafunc.fixturenames and not is_given:
+        own = OF_FOLDERS.get(metafunc.definition.path.parent.name)
+        kinds = each(lambda kind: own in (None, kind))
+        metafunc.parametrize("kind", kinds, indirect=True, scope="module")
+
+
+def pytest_collection_modifyitems(items):
+    here = Path(__file__).parent
+    for item in items:
+        if item.path.parent.parent == here and item.path.parent.name in OF_FOLDERS:
+            for mark in OF_FOLDERS[item.path.parent.name].marks():
+                item.add_marker(mark)
+
+
+@pytest.fixture(scope="module")
 def kind(request):
     return request.param
 

@@ -163,16 +163,18 @@ def check_turn_of_framework(past: Sequence[Tau2Message]) -> None:
     """Raise if the agent of a framework would have to continue in the midst of its own turn."""
     last = past[-1]
     if last["role"] == "tool" and last.get("requestor", "assistant") == "assistant":
-        usable = [i for i, each in enumerate(past) if each["role"] != "tool" and _is_said(each)]
+        usable = [
+            i
+            for i, each in enumerate(past)
+            if each["role"] != "tool"
+            and not is_tool_call(each)
+            and not (each["role"] == "user" and is_user_stop(each))
+        ]
         raise ConfigurationError(
             f"message {len(past) - 1} is in the middle of the agent's turn, where only the "
             "reference agent and scripted agents can take over; the nearest message before it is "
             f"{usable[-1] if usable else 0}"
         )
-
-
-def _is_said(message: Tau2Message) -> bool:
-    return not is_tool_call(message) and not (message["role"] == "user" and is_user_stop(message))
 
 
 def _check_own_history(own: Sequence[Tau2Message], past: Sequence[Tau2Message]) -> None:

@@ -353,19 +353,16 @@ def check_history(history: Sequence[Tau2Message], rules: LoopRules = RULES_0_2_0
                 requestor = None if calls is None else role
                 expected = expected if calls is None else len(calls)
             case "tool":
-                _check_answer(message, requestor if expected else None)
+                if not expected or requestor is None:
+                    raise ConfigurationError("No tool messages expected.")
+                if requestor != (answered := message.get("requestor", "assistant")):
+                    raise ConfigurationError(
+                        f"Got tool message from {answered}, expected {requestor}."
+                    )
                 expected -= 1
             case role:
                 kind = f"tau2.data_model.message.{role.capitalize()}Message"
                 raise ConfigurationError(f"Invalid message type: <class '{kind}'>")
-
-
-def _check_answer(message: Tau2Message, requestor: str | None) -> None:
-    if requestor is None:
-        raise ConfigurationError("No tool messages expected.")
-    answered = message.get("requestor", "assistant")
-    if requestor != answered:
-        raise ConfigurationError(f"Got tool message from {answered}, expected {requestor}.")
 
 
 def ask_user(environment: Tau2Environment, text: str, reply: Reply) -> str:

@@ -60,10 +60,6 @@ def _dump(tasks: object, indent: int) -> bytes:
     return json.dumps(tasks, indent=indent).encode()
 
 
-def _retail_tasks(content: bytes) -> bytes:
-    return _dump(json.loads(content), indent=4)
-
-
 def _airline_tasks(content: bytes) -> bytes:
     """The wheel's task "1" has assertions that v0.2.0 did not have yet."""
     tasks = json.loads(content)
@@ -95,7 +91,9 @@ RECIPES: Mapping[str, Recipe] = {
     "domains/airline/tasks.json": Recipe("domains/airline/tasks.json", _airline_tasks),
     "domains/retail/db.json": Recipe("domains/retail/db.json.gz", unzip),
     "domains/retail/policy.md": Recipe("domains/retail/policy.txt", unchanged),
-    "domains/retail/tasks.json": Recipe("domains/retail/tasks.json", _retail_tasks),
+    "domains/retail/tasks.json": Recipe(
+        "domains/retail/tasks.json", lambda content: _dump(json.loads(content), indent=4)
+    ),
     f"{_TELECOM}/db.toml": Recipe(f"{_TELECOM}/db.toml", unchanged),
     f"{_TELECOM}/user_db.toml": Recipe(f"{_TELECOM}/user_db.toml", unchanged),
     f"{_TELECOM}/tasks.json": Recipe(f"{_TELECOM}/tasks.json.gz", _telecom_base_tasks),

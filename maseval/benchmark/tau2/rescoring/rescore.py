@@ -49,8 +49,7 @@ from maseval.stats.summary import (
     MISSING,
     Estimate,
     GroupSummary,
-    first_trials_only,
-    summarise,
+    summarise_run,
     with_gaps,
 )
 
@@ -293,7 +292,7 @@ class RescoredRecord:
     def summarise(self, outcomes: Sequence[Outcome]) -> GroupSummary:
         """Return the numbers of some of its trials."""
         k = self.record.stops_at_failure
-        return first_trials_only(summarise(outcomes), outcomes, k).overall
+        return summarise_run(outcomes, None, k).overall
 
     @property
     def passed(self) -> int:

@@ -6,7 +6,6 @@ otherwise is noted at its message. Differences are those of records that were ch
 themselves are not copied.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -24,11 +23,8 @@ from maseval.benchmark.tau2.formats.message import (
 )
 from maseval.benchmark.tau2.review.explain.snapshot import (
     FieldDifference,
-    FieldPlace,
     WorldSnapshot,
     differences,
-    differing_records,
-    parse_fragment,
     settle_twin,
 )
 from maseval.benchmark.tau2.scoring.case import AnyTask, Case, open_case
@@ -40,7 +36,6 @@ from maseval.benchmark.tau2.world.world import World
 from maseval.core.exceptions import ConfigurationError
 from maseval.data.store import AnyPath
 
-_SHOWN = 20
 Differences = tuple[FieldDifference, ...]
 
 
@@ -86,23 +81,6 @@ class Moment:
 
 
 @dataclass(frozen=True)
-class FoundRecord:
-    """A record, ``changed`` if it is another one than at the start of the simulation."""
-
-    place: FieldPlace
-    value: object
-    changed: bool
-
-
-@dataclass(frozen=True)
-class RecordSearch:
-    """The first records that were found, and how many there are in all."""
-
-    total: int
-    records: tuple[FoundRecord, ...]
-
-
-@dataclass(frozen=True)
 class Timeline:
     """A conversation's messages, each with the world after it.
 
@@ -128,15 +106,6 @@ class Timeline:
         last = self.moments[-1].last if self.moments else None
         has = "it has none" if last is None else f"they are numbered 0 to {last}"
         raise ConfigurationError(f"the conversation has no message {message}; {has}")
-
-    def search(self, text: str, message: int | None = None, *, limit: int = _SHOWN) -> RecordSearch:
-        """Return the records with ``text`` in them after a message; by default, at the start."""
-        now = self.start if message is None else self.at(message).after
-        return _search_records(now, self.start, text, limit=limit)
-
-    def search_form(self, text: str, message: int | None = None) -> dict[str, object]:
-        found = self.search(text, message)
-        return {"total": found.total, "records": [_record(each) for each in found.records]}
 
     def to_dict(self) -> dict[str, object]:
         """Return the JSON form: each state once, and for every message the number of its state."""
@@ -272,29 +241,6 @@ def _last_answer(messages: Sequence[Tau2Message], index: int) -> int:
     return last
 
 
-def _search_records(
-    now: WorldSnapshot, start: WorldSnapshot, text: str, *, limit: int = _SHOWN
-) -> RecordSearch:
-    """Return the records in whose id, table or values every word of ``text`` occurs.
-
-    Upper and lower case are the same; records that have changed come first.
-    """
-    words = text.casefold().split()
-    changed = set(differing_records(start, now))
-    texts = ((place, f"{place} {_readable(text)}".casefold()) for place, text in now.records())
-    hits = [place for place, text in texts if all(word in text for word in words)]
-    hits.sort(key=lambda place: place not in changed)
-    shown = [FoundRecord(place, now.value(place), place in changed) for place in hits[:limit]]
-    return RecordSearch(len(hits), tuple(shown))
-
-
-def _readable(fragment: str) -> str:
-    """Return a record's text in which letters stand as themselves."""
-    if "\\u" not in fragment:
-        return fragment
-    return json.dumps(parse_fragment(fragment), ensure_ascii=False)
-
-
 def _message(moment: Moment) -> dict[str, object]:
     form: dict[str, object] = {
         "index": moment.index,
@@ -336,14 +282,3 @@ def _difference(difference: FieldDifference) -> dict[str, object]:
     known = {name: value for name, value in values.items() if value is not ABSENT}
     place = difference.place
     return {"side": place.side, "place": str(place), **known}
-
-
-def _record(record: FoundRecord) -> dict[str, object]:
-    place = record.place
-    return {
-        "side": place.side,
-        "table": place.table,
-        "record": place.record,
-        "changed": record.changed,
-        "value": record.value,
-    }

@@ -117,7 +117,6 @@ class Trajectory:
         self,
         *,
         task_id: str | None = None,
-        trial: int | None = None,
         seed: int | None = None,
         reward_info: RewardInfo | None = None,
     ) -> dict[str, object]:
@@ -136,7 +135,7 @@ class Trajectory:
             "user_cost": cost_of(messages, "user"),
             "reward_info": reward_info,
             "messages": messages,
-            "trial": trial,
+            "trial": None,
             "seed": seed,
         }
 

@@ -6,12 +6,10 @@ import pytest
 
 from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named
-from maseval.benchmark.tau2.review.policy import check_case
 from maseval.benchmark.tau2.review.policy.airline.rules import RULES
 from maseval.benchmark.tau2.review.policy.rules import Kind
-from maseval.benchmark.tau2.scoring.case import open_case
 from tests.benchmark.tau2.compliance.gold_airline import conversation
-from tests.benchmark.tau2.compliance.gold_talk import Do, Say, compliance_of, play, steps_of
+from tests.benchmark.tau2.compliance.gold_talk import Do, Say, compliance_of
 
 pytestmark = pytest.mark.data
 
@@ -55,18 +53,6 @@ def test_gold_conversations_break_only_what_the_gold_demands(version, request):
     assert {each for each in found if each[2] not in FORM} == {
         each for each in GOLD_SKIPS_FACTS if each[0] == version
     }
-
-
-def test_rules_of_form_are_no_breach_of_substance(tau2_data):
-    task = load_raw_task("airline", "43")
-    simulation = play("airline", task, steps_of("airline", task))
-    first = next(m for m in simulation["messages"] if m.get("tool_calls"))
-    first["content"] = "One moment."
-
-    compliance = check_case(open_case(simulation, "airline", task))
-
-    assert [breach.rule for breach in compliance.breaches] == ["airline.form.text_or_call"]
-    assert compliance.without_breaches_found is True
 
 
 ABSURD = [None, "", -1, True, [], [None], [{}], {"a": 1}, "\u20ac" * 5]

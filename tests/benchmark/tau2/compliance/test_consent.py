@@ -1,11 +1,13 @@
 """A reply is a yes, a no, or neither; and it is one to a call that was described."""
 
+from pathlib import Path
+
 import pytest
 
 from maseval.benchmark.tau2.review.policy.confirming import explicit_yes, spell_amount, spell_date
 from maseval.benchmark.tau2.review.policy.consent import find_consent
 from maseval.benchmark.tau2.review.policy.rules import Broken, CannotTell
-from maseval.benchmark.tau2.review.replies import Meaning, read_reply
+from maseval.benchmark.tau2.review.replies import Meaning, evades, read_reply
 from maseval.benchmark.tau2.review.talk import CallMoment, Talk
 
 CANCEL = {"name": "cancel_reservation", "arguments": {"reservation_id": "EHGLP3"}}
@@ -17,81 +19,17 @@ RULE = explicit_yes("airline", "top", ["cancel_reservation", "update_reservation
 PROPOSAL = "I will cancel reservation EHGLP3 and refund $120. Do you confirm (yes/no)?"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("Yes", "yes, please.", "Yep!", "Sure, go ahead.", "Go ahead", "That works for me.", "Ok"),
-        *(
-            "Please do.",
-            "Correct.",
-            "Sounds good, thanks!",
-            "Confirmed.",
-            "Absolutely",
-            "Do it now.",
-        ),
-        *(
-            "That's right, please proceed.",
-            "Everything looks correct.",
-            "Oui, merci!",
-            "I confirm.",
-        ),
-        *(
-            "Fine, just put it back.",
-            "I'm happy with that.",
-            "No further changes. Please go ahead.",
-        ),
-        "Yes, please cancel it. I don't want to keep it.",
-        "Yes, go ahead. How long will the refund take?",
-        "I don't need insurance, so yes, please book it.",
-        "Yes, but use my other card ending in 1234.",
-        "Yes, I'll wait for your confirmation.",
-        "Yes, that is fine. I'd rather not say why.",
-        "Yes, please cancel it. Don't change the other one, and do not book it again.",
-    ],
-)
-def test_a_yes_in_many_words(text):
-    assert read_reply(text, CANCEL["name"]) is Meaning.YES
+REPLIES = Path(__file__).with_name("replies.txt").read_text(encoding="utf-8").splitlines()
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("No", "No, thank you.", "Wait, how much is that?", "Hold on.", "Not yet.", "Never mind."),
-        *(
-            "No, please do not.",
-            "Please don't.",
-            "Please don't cancel it.",
-            "I changed my mind.",
-            "I'd rather not cancel it.",
-        ),
-        *("Yes... actually, no.", "Yes. Wait, don't do that yet!", "I do not want to proceed."),
-        "Before you proceed, tell me the refund.",
-        "Let me think about it.",
-        "Yes, add the bags, but don't cancel my reservation.",
-        "That price is too high, leave it as it is.",
-    ],
-)
-def test_a_no_in_many_words(text):
-    assert read_reply(text, CANCEL["name"]) is Meaning.NO
-
-
-@pytest.mark.parametrize(
-    ("text", "meaning"),
-    [
-        ("Cancel EHGLP3.", Meaning.REQUEST),
-        ("I'd like to cancel that reservation.", Meaning.REQUEST),
-        ("Yes, but only if I get all my money back.", Meaning.CONDITION),
-        ("Yes, as long as it is free.", Meaning.CONDITION),
-        ("How much will I get back?", Meaning.QUESTION),
-        ("Is that correct?", Meaning.QUESTION),
-        ("Can you confirm the refund?", Meaning.QUESTION),
-        ("My user id is mia_li_3668.", Meaning.UNCLEAR),
-        ("I'm not sure.", Meaning.NO),
-        ("I want to make sure that I get the money.", Meaning.UNCLEAR),
-    ],
-)
-def test_a_reply_that_is_neither(text, meaning):
-    assert read_reply(text, CANCEL["name"]) is meaning
+@pytest.mark.parametrize("line", REPLIES)
+def test_a_reply_to_a_proposal_means_what_its_reader_says(line):
+    """A line is a meaning and a reply; ``EVADES`` is one without any word of agreement."""
+    meaning, _, text = line.partition(" ")
+    for each in (text, text.upper()):
+        read = read_reply(each, CANCEL["name"])
+        evading = read is Meaning.UNCLEAR and evades(PROPOSAL, each)
+        assert ("EVADES" if evading and meaning != "UNCLEAR" else read.name) == meaning
 
 
 def conversation(*texts, before=()):
@@ -182,24 +120,3 @@ def test_values_are_spelled_as_people_do():
     assert {"may 20", "may 20th", "20 may", "2024-05-20", "05/20"} <= set(spell_date("2024-05-20"))
     assert {"1,234.50", "1234.5"} <= set(spell_amount(1234.5))
     assert {"1,234", "1234.00"} <= set(spell_amount(1234))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *(
-            "Yes. Wait!",
-            "Yes, but hold on.",
-            "Yes. Stop.",
-            "Yes... actually no.",
-            "Sure. No, thanks",
-        ),
-        *("Ok, but please do not", "Yes. Nevermind", "Yes, oh forget it", "Yes, but not yet"),
-        *("Yes. I changed my mind", "Yes. On second thought", "Sure, let me think"),
-        *("Okay, I need time to think", "Fine, don't proceed", "Yes, I'd rather leave it"),
-        *("Sure, before you cancel it", "Ok, leave it as it is", "Right, keep everything as is"),
-    ],
-)
-def test_no_way_to_take_a_yes_back_is_passed_over(text):
-    assert read_reply(text, CANCEL["name"]) is Meaning.NO
-    assert read_reply(text.upper(), CANCEL["name"]) is Meaning.NO

@@ -122,20 +122,6 @@ def test_no_arguments_make_a_rule_raise(identified: bool, tasks: dict[str, dict[
     assert found.breaches
 
 
-def test_a_breach_names_what_was_told_and_what_is_booked(tasks: dict[str, dict[str, Any]]) -> None:
-    task = tasks["70"]
-    steps = [
-        Say("assistant", step.text.replace("$22.55", "$25.00"))
-        if isinstance(step, Say) and step.role == "assistant"
-        else step
-        for step in conversation(task)
-    ]
-    found = compliance_of("retail", task, steps)
-    assert names(found) == {"retail.amount.told"}
-    (breach,) = (each for each in found.breaches if each.rule == "retail.amount.told")
-    assert breach.text == "25.00 was given, but 22.55 is booked"
-
-
 def told(task: dict[str, Any], question: str, reply: str, tool: str) -> PolicyResult:
     """Ask about the only change of a task, with another question and another reply."""
     steps = conversation(task, with_wish=False)
@@ -220,14 +206,3 @@ def test_an_address_on_file_need_not_be_spelled_out(tasks: dict[str, dict[str, A
         Say("user", YES),
     ]
     assert names(compliance_of("retail", task, steps)) == set()
-
-
-def test_words_of_another_language_are_not_guessed_at(tasks: dict[str, dict[str, Any]]) -> None:
-    task = tasks["70"]
-    german = "Guten Tag, der Helm passt mir leider nicht, und ich will ihn gern umtauschen."
-    steps = [
-        Say(step.role, german) if isinstance(step, Say) else step for step in conversation(task)
-    ]
-    found = compliance_of("retail", task, steps)
-    assert found.without_breaches_found is None
-    assert "retail.amount.told" in {doubt.rule for doubt in found.undecided}

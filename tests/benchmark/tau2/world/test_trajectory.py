@@ -75,7 +75,7 @@ def test_the_simulation_has_v020s_keys_and_shares_nothing_with_the_trajectory():
     trajectory.add(user_message("bye", cost=0.25))
     trajectory.end("user_stop")
 
-    found = trajectory.to_simulation(task_id="t", trial=2, seed=7)
+    found = trajectory.to_simulation(task_id="t", seed=7)
     found["messages"][0]["tool_calls"][0]["arguments"]["deep"].append(2)
 
     assert call["arguments"] == {"deep": [1]}
@@ -84,7 +84,7 @@ def test_the_simulation_has_v020s_keys_and_shares_nothing_with_the_trajectory():
     assert found["termination_reason"] == "user_stop"
     assert found["start_time"] <= found["end_time"] == found["timestamp"]
     assert found["duration"] > 0
-    assert (found["task_id"], found["trial"], found["seed"]) == ("t", 2, 7)
+    assert (found["task_id"], found["trial"], found["seed"]) == ("t", None, 7)
     assert list(found) == [
         *("id", "task_id", "timestamp", "start_time", "end_time", "duration"),
         *("termination_reason", "agent_cost", "user_cost", "reward_info", "messages"),

@@ -16,15 +16,7 @@ from maseval.interface.agents.camel import (
 )
 from maseval.interface.agents.framework import AgentGaveUpError
 from maseval.testing.provider_server import OpenAIProtocol, Reply
-from tests.interface.agents.frameworks import Camel
 from tests.interface.agents.served import KEY, NAME, answers, served
-
-pytestmark = Camel.marks()
-
-
-@pytest.fixture(scope="module")
-def kind():
-    return Camel
 
 
 @pytest.fixture

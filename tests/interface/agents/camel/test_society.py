@@ -20,17 +20,9 @@ from maseval.interface.agents.camel import (
     camel_role_playing_execution_loop,
 )
 from maseval.testing.provider_server import Reply
-from tests.interface.agents.frameworks import Camel
 from tests.interface.agents.served import CALLERS, look, served
 
-pytestmark = Camel.marks()
-
 LOOK = {"name": "look", "arguments": {"text": "é", "numbers": []}}
-
-
-@pytest.fixture(scope="module")
-def kind():
-    return Camel
 
 
 @pytest.fixture

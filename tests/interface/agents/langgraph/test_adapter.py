@@ -9,7 +9,6 @@ from maseval.core.messages import MessageHistory
 from maseval.interface.agents.framework import AgentGaveUpError
 from maseval.interface.agents.langgraph import LangGraphAgentAdapter, as_tools
 from maseval.testing.provider_server import OpenAIProtocol, Reply
-from tests.interface.agents.frameworks import LangGraph
 from tests.interface.agents.langgraph.graphs import (
     GRAPHS,
     agent_graph,
@@ -19,13 +18,6 @@ from tests.interface.agents.langgraph.graphs import (
 )
 from tests.interface.agents.served import KEY, LOOKING, look
 from tests.interface.agents.solving import solve
-
-pytestmark = LangGraph.marks()
-
-
-@pytest.fixture(scope="module")
-def kind():
-    return LangGraph
 
 
 @pytest.mark.parametrize("make_graph", [agent_graph, async_graph])

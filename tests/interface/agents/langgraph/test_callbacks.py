@@ -5,16 +5,8 @@ from maseval.benchmark.tau2 import Tau2Environment
 from maseval.core.provider_errors import OverloadedError
 from maseval.interface.agents.langgraph import LangGraphAgentAdapter, as_tools
 from maseval.server import ModelServer
-from tests.interface.agents.frameworks import LangGraph
 from tests.interface.agents.langgraph.graphs import agent_graph, custom_graph, one_node
 from tests.interface.agents.served import look, served
-
-pytestmark = LangGraph.marks()
-
-
-@pytest.fixture(scope="module")
-def kind():
-    return LangGraph
 
 
 def test_several_models_are_priced_one_by_one(framework):

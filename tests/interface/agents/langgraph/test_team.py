@@ -9,16 +9,8 @@ import pytest
 from maseval.core.clock import Clock
 from maseval.core.usage import Usage
 from maseval.interface.agents.langgraph import LangGraphAgentAdapter, as_tools
-from tests.interface.agents.frameworks import LangGraph
 from tests.interface.agents.langgraph import graphs
 from tests.interface.agents.served import CALLERS, LOOKING, look, served
-
-pytestmark = LangGraph.marks()
-
-
-@pytest.fixture(scope="module")
-def kind():
-    return LangGraph
 
 
 def message(text, **more):

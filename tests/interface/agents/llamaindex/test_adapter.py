@@ -18,7 +18,6 @@ from maseval.interface.agents.llamaindex import (
 )
 from maseval.interface.agents.llamaindex_run import NOT_JSON
 from maseval.server import ModelServer
-from tests.interface.agents.frameworks import LlamaIndex
 from tests.interface.agents.served import (
     CALLERS,
     COUNTED,
@@ -29,13 +28,6 @@ from tests.interface.agents.served import (
     look,
     served,
 )
-
-pytestmark = LlamaIndex.marks()
-
-
-@pytest.fixture(scope="module")
-def kind():
-    return LlamaIndex
 
 
 @pytest.fixture

@@ -8,15 +8,7 @@ from maseval.core.event_loop import run_async
 from maseval.core.exceptions import ConfigurationError
 from maseval.interface.agents.framework import AgentGaveUpError
 from maseval.interface.agents.openai_agents import OpenAIAgentsAdapter, as_tools
-from tests.interface.agents.frameworks import OpenAIAgents
 from tests.interface.agents.served import CALLERS, KEY, NAME, answers, look, served
-
-pytestmark = OpenAIAgents.marks()
-
-
-@pytest.fixture(scope="module")
-def kind():
-    return OpenAIAgents
 
 
 @pytest.fixture

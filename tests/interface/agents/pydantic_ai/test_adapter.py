@@ -10,7 +10,6 @@ from maseval.core.messages import MessageHistory
 from maseval.core.usage import StaticPricingCalculator
 from maseval.interface.agents.framework import AgentGaveUpError
 from maseval.interface.agents.pydantic_ai import PydanticAIAgentAdapter, as_tools
-from tests.interface.agents.frameworks import PydanticAI
 from tests.interface.agents.served import (
     CALLERS,
     FAILURES,
@@ -21,13 +20,6 @@ from tests.interface.agents.served import (
     look,
     served,
 )
-
-pytestmark = PydanticAI.marks()
-
-
-@pytest.fixture(scope="module")
-def kind():
-    return PydanticAI
 
 
 @pytest.fixture

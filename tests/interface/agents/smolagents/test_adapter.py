@@ -22,13 +22,7 @@ from maseval.testing.provider_server import OpenAIProtocol, Reply
 from tests.interface.agents.frameworks import Smolagents
 from tests.interface.agents.served import KEY, NAME, look, recorded_calls, served
 
-pytestmark = Smolagents.marks()
 say = Smolagents.say
-
-
-@pytest.fixture(scope="module")
-def kind():
-    return Smolagents
 
 
 @pytest.fixture

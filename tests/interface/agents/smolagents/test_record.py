@@ -12,14 +12,7 @@ from maseval.interface.agents.smolagents import SmolAgentAdapter, as_tools
 from tests.interface.agents.frameworks import Smolagents
 from tests.interface.agents.served import LOOKING, look, served
 
-pytestmark = Smolagents.marks()
-
 say = Smolagents.say
-
-
-@pytest.fixture(scope="module")
-def kind():
-    return Smolagents
 
 
 def directly(agent):

@@ -4,8 +4,7 @@ Its metrics leave such errors out, its leaderboard counts them as failures.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 from maseval.app.results.variants import ConventionScore
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
@@ -13,9 +12,6 @@ from maseval.benchmark.tau2.domains.releases import RELEASES
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.metrics import CONVENTIONS, LEFT_OUT, Convention, by_convention
 from maseval.core.outcome import Outcome
-
-if TYPE_CHECKING:  # a run that is shown again is not judged again
-    from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
 
 MEANINGS: Mapping[Convention, str] = {
     "metrics": "errors left out",
@@ -35,19 +31,11 @@ def conventions_of_lines(
     every = [(one.domain, one.task_id, one.ended, one.kind == "pass") for one in lines]
     if not is_run and not any(ended == LEFT_OUT for _, _, ended, _ in every):
         return []
-    return _count_conventions(every)
+    return count_conventions(every)
 
 
-def conventions_of_recount(found: "RescoredRecord") -> list[ConventionScore]:
-    """Count simulations that were judged again by 1.0.x."""
-    every = [
-        (each.slot.domain, each.slot.task_id, each.ending, found.passes[each.slot] is True)
-        for each in found.simulations
-    ]
-    return _count_conventions(every)
-
-
-def _count_conventions(every: Sequence[Counted]) -> list[ConventionScore]:
+def count_conventions(every: Iterable[Counted]) -> list[ConventionScore]:
+    """Return pass^k of each domain without and with what failed outside the conversation."""
     records: dict[str, list[dict[str, object]]] = defaultdict(list)
     for domain, task_id, ended, passed in every:
         # tau2-bench stores an end that it does not know as an infrastructure error.

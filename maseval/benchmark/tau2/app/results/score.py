@@ -22,7 +22,7 @@ from maseval.app.results.variants import (
     variant_scores,
 )
 from maseval.app.running.options import chosen_engine
-from maseval.benchmark.tau2.app.results.conventions import conventions_of_recount
+from maseval.benchmark.tau2.app.results.conventions import count_conventions
 from maseval.benchmark.tau2.app.results.sources import judge_for, open_source, simulations_in
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.metrics import LEFT_OUT
@@ -117,11 +117,17 @@ class FileScore:
 
         None where a judge must decide.
         """
+        found = self.found
         knows_errors = any(
             each.ending == LEFT_OUT or release_named(each.version).rules.detailed_metrics
-            for each in self.found.simulations
+            for each in found.simulations
         )
-        return conventions_of_recount(self.found) if knows_errors and not self.open else []
+        if self.open or not knows_errors:
+            return []
+        return count_conventions(
+            (each.slot.domain, each.slot.task_id, each.ending, found.passes[each.slot] is True)
+            for each in found.simulations
+        )
 
     @property
     def agrees(self) -> bool:

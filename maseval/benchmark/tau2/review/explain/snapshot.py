@@ -102,36 +102,6 @@ class WorldSnapshot:
         loaded = self._loaded[side, table]
         return loaded.fragment(row) if row in loaded.raw else None
 
-    def records(self) -> Iterator[tuple[FieldPlace, str]]:
-        """Yield every record there is now, with its text as it enters the hash."""
-        sides: tuple[DatabaseSide, DatabaseSide] = ("company", "customer")
-        for side in sides:
-            for table, content in self.side(side).items():
-                if isinstance(content, TableState):
-                    yield from self._table_rows(side, table, content)
-                else:
-                    yield from _listed_rows(side, table, content)
-
-    def _table_rows(
-        self, side: DatabaseSide, table: str, content: TableState
-    ) -> Iterator[tuple[FieldPlace, str]]:
-        loaded, changes = self._loaded[side, table], content.changes
-        for key in loaded.raw:
-            if key not in changes:
-                yield FieldPlace(side, table, key), loaded.fragment(key)
-        for key, fragment in changes.items():
-            if fragment is not None:
-                yield FieldPlace(side, table, key), fragment
-
-
-def _listed_rows(side: DatabaseSide, table: str, content: str) -> Iterator[tuple[FieldPlace, str]]:
-    whole = by_id(content)
-    if not _is_keyed(content, whole):
-        yield FieldPlace(side, table, None), content
-        return
-    for key, record in whole.items():
-        yield FieldPlace(side, table, key), json.dumps(record)
-
 
 def _is_keyed(content: str, whole: object) -> bool:
     return content.startswith("[") and isinstance(whole, dict)

@@ -34,7 +34,6 @@ EXPECTS = re.compile(
     r"\?|\bconfirm|\byes\b|\b(?:let me know|tell me|say)\b|\b(?:if|should|whether|unless) you\b",
     re.IGNORECASE,
 )
-END = re.compile(r"[.!?\n]")
 ID = re.compile(r"#?\w+(?:-\w+)*")
 # Statements
 CHEAPEST = re.compile(

@@ -141,7 +141,7 @@ def _cheaper(group: Offers, offer: Offer, told: str) -> str:
 
 
 # One of these stands in every report.
-_REPORTING = ("'ve ", " have ", " has ", " been ", " now ")
+_REPORTING = ("i've ", "we've ", "i have ", "we have ", " been ", "is now ", "are now ")
 
 
 def only_done_is_claimed(
