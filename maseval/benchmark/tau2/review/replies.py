@@ -82,7 +82,7 @@ _ACT = (
 )
 # What stops an action wherever it stands in a reply.
 _STOPS = re.compile(
-    rf"{_OPENING}(?:(?:nope|nah|nay|negative)\b|(?:no|never)\b"
+    rf"{_OPENING}(?:(?:nope|nah|nay|negative|do not you dare)\b|(?:no|never)\b(?! need to ask)"
     r"(?=$| (?:thanks?|i|not|way|sorry|wait|please|do|you|we|it|that|this|let|never|and|can|will"
     r"|would|because|my|stop|keep|leave|just|no|sir|want|need|first|actually|really|but)\b))"
     r"|\b(?:absolutely|certainly|definitely|surely|of course) not\b"
@@ -96,17 +96,19 @@ _STOPS = re.compile(
     r"|\bleave (?:it|that|them|everything|things)\b(?! to you)"
     r"|\bkeep (?:it|everything|things|them) (?:as|the way|like)"
     rf"|\brather (?:not(?= {_ACT})|wait|leave|keep|hold)\b"
-    rf"|\bbefore (?:you|we|i)(?: can)? (?:\w+ )?{_ACT}|\bsays no\b"
+    rf"|\bbefore (?:(?:you|we|i)(?: can)? (?:\w+ )?{_ACT}|anything\b)|\bsays no\b"
 )
 # What does so in an answer that has not agreed, or beside the yes.
 _DOUBTS = re.compile(
-    r"\bnot (?:\w+ )?(?:yet|today|tonight|now(?! that)|sure|ready|certain|convinced|keen|interested"
-    r"|comfortable|happy|really|quite|necessary|decided|for me|for now|for the time"
+    r"\bnot (?!mind)(?:\w+ )?(?:yet|today|tonight|now(?! that)|sure|ready|certain|convinced|keen"
+    r"|interested|comfortable|happy|really|quite|necessary|decided|for me|for now|for the time"
     r"|at (?:this|the|all)|in (?:a position|agreement|favou?r))\b|(?<!if )(?<!why )\bnot$"
     rf"|\b(?:need|have|want|like|wish|going|must|should|better|will|rather|prefer)"
     rf" (?:(?:some |more |a little )?time )?(?:to )?(?:\w+ )?{_THINKING}"
-    r"|\b(?:an|some )?other (?:day|time)\b|\bneed (?:a |some |more |bit ){0,3}(?:time|moment|minute"
-    r"|day)\b|\bstill (?:thinking|deciding)"
+    r"|\b(?:an|some )?other (?:day|time)\b"
+    r"|\bneed (?:a |some |more |bit |\d+ ){0,3}(?:time|moment|minute|min|day)s?\b"
+    r"|\bstill (?:thinking|deciding)|^(?:it |that )?depends\b|\bcold feet\b|\bpremature\b"
+    r"|\bdo not know (?:about|if|whether)\b|\blet me (?:\w+ ){1,6}first\b"
     r"|\b(?:one|just|another|wait) (?:a |an |one |some |bit |more ){0,2}(?:sec|second|moment|minute"
     r"|min)\b"
     r"|\bgive me (?:till|until|time|(?:\w+ )?(?:\w+ )?(?:sec|second|moment|minute|min|hour"
@@ -144,7 +146,8 @@ _AGREES = re.compile(
     r"|exactly|of course|by all means|(?:^|is |it |so )(?:agreed|approved|confirmed|granted)"
     r"|go ahead|go for it|do (?:it|so"
     r"|that)"
-    r"|please do(?! not)|proceed(?:ing)?|make it (?:so|happen)|you got it|you choose|lgtm"
+    r"|please (?:do(?! not)|continue|carry (?:\w+ )?out)|no need to ask"
+    r"|proceed(?:ing)?|make it (?:so|happen)|you got it|you choose|lgtm"
     r"|sign me up"
     r"|count me in|very well|as you (?:say|wish|like)|for sure|fire away|carry on|go on"
     r"|i am in$|be my guest|why not|no objections?|sounds like a plan|please go on"
@@ -155,9 +158,9 @@ _AGREES = re.compile(
     r" (?:it|that|this|them|those|both|you|so)$|if you (?:would|could|please|will)(?: be so kind)?$"
     r"|(?:^|i am )(?:\w+ )?(?:fine|ok|good|happy|comfortable|content|ready|in agreement)"
     r"(?= (?:with|by)\b|$)|i am (?:\w+ )?(?:ok|happy|ready|glad) to"
-    r"|i (?:guess|suppose|think) so|(?:you(?: do)? have|i give(?: you)?) (?:it$|my (?:approval"
-    r"|consent"
-    r"|permission|ok|go-ahead|blessing))|you (?:do|are|may|can)$|they are$"
+    r"|i (?:guess|suppose|think) so|(?:you(?: do)? have|i give(?: you)?) (?:it$"
+    r"|my (?:\w+ )?(?:approval|consent|permission|ok|go-ahead|blessing))"
+    r"|you (?:do|are|may|can)$|they are$"
     r"|let us(?= (?:do|go|proceed|make|finali[sz]e|book|use|roll)\b|$)|works? for me"
     r"|(?:that|this|it|which|everything|all|these|those|option)(?: all| really| both)? works?"
     r"|(?:sounds?|looks?|seems?|is|(?<!you )are|be)(?: all| really| just| very)? (?:good|great"
@@ -173,7 +176,7 @@ _AGREES_ALONE = re.compile(
     r"^(?:(?:oh|ooh|and|so|then|now|well|wow|that is|it is|this is|thanks|thank you|all) )*"
     r"(?:ya|yah|yay|go(?: go)*|deal|sold|done|ship it|send it|lock it in|roger|great|wonderful"
     r"|super|excellent|good|cool|nice|awesome|amazing|fantastic|lovely|right|confirm"
-    r"|continue|works|(?:i )?do not mind|great idea|good idea)"
+    r"|continue|works|(?:i )?do not mind(?: at all)?|great idea|good idea)"
     r"(?: (?:then|now|thanks|thank you|please|enough|to me|by me|with me|so|for me|stuff|lets?))*$"
 )
 # Before a word of agreement in its clause: then it is none.
@@ -347,6 +350,11 @@ def evades(question: str, reply: str) -> bool:
     )
 
 
+def asks_back(reply: str) -> bool:
+    """Return True if a reply ends in a question about the proposal: "what is the catch?"."""
+    return _DISLIKES.search(_write_out(_SENTENCE.split(reply.lower().strip())[-1])) is not None
+
+
 _HUMAN = re.compile(
     r"\b(?:transfer\w*|humans?|supervisors?|managers?|representatives?|reps?|real (?:person|people)"
     r"|(?:any|some)(?:one|body)(?: else)?|another (?:person|rep)|(?:more|another|other) agents?"
@@ -365,7 +373,7 @@ _STAYS = re.compile(
     r"\b[^.]{0,40}\b(?:with (?:you|me)|right here|here with|yourself)\b"
 )
 _WITH = ("with you", "with me", "right here", "here with", "yourself")
-_EARLIER = re.compile(r"\b(?:spoke|spoken|talked|told|said|assured)\b")
+_EARLIER = re.compile(r"\b(?:spoke|spoken|talked|told|said|assured|been transferred)\b")
 _PARTS = re.compile(r"\b(?:and|so|then|please|just|if)\b")
 
 

@@ -19,6 +19,7 @@ from maseval.benchmark.tau2.review.policy.rules import (
 )
 from maseval.benchmark.tau2.review.replies import (
     Meaning,
+    asks_back,
     evades,
     is_short,
     read_reply,
@@ -278,7 +279,8 @@ def declines(question: Utterance, reply: Utterance, moment: CallMoment) -> bool:
     """Return True if a reply to a question about a call is a no, or puts the answer off."""
     if is_unclear(question, reply, moment):
         return evades(question.text, reply.text)
-    return read_reply(reply.text, moment.call["name"]) is Meaning.NO
+    meaning = read_reply(reply.text, moment.call["name"])
+    return meaning is Meaning.NO or (meaning is Meaning.QUESTION and asks_back(reply.text))
 
 
 def is_unclear(question: Utterance, reply: Utterance, moment: CallMoment) -> bool:

@@ -26,14 +26,6 @@ EXPECTS = re.compile(
     r"\?|\bconfirm|\byes\b|\b(?:let me know|tell me|say)\b|\b(?:if|should|whether|unless) you\b",
     re.IGNORECASE,
 )
-ID = re.compile(r"\d{8,12}|[A-Z]{3}\d{3}")
-PAYMENT_ID = re.compile(r"(?:credit_card|gift_card|certificate|paypal|debit_card)_\d")
-CHOICE = re.compile(r"\b(?:which|what|how many|whose)\b[^.!?\n]{0,200}\?", re.IGNORECASE)
-# "Let's proceed with it" is no question.
-EXPECTS = re.compile(
-    r"\?|\bconfirm|\byes\b|\b(?:let me know|tell me|say)\b|\b(?:if|should|whether|unless) you\b",
-    re.IGNORECASE,
-)
 ID = re.compile(r"#?\w+(?:-\w+)*")
 # Statements
 CHEAPEST = re.compile(
@@ -49,7 +41,8 @@ LIMITS_CHOICE = re.compile(
 UNAVAILABLE = re.compile(
     r"\b(?:sold out|fully booked|booked (?:up|solid|out)|out of stock|unavailable"
     r"|no longer available|(?:not|isn't|aren't|n't) (?:currently |in fact )?(?:available|in stock)"
-    r"|no (?:more |free |open )?(?:\w+ )?seats?|no availability|full\b(?! (?:size|refund|price)))",
+    r"|no (?:more |free |open )?(?:\w+ )?(?:seats?|room left)|no availability|(?:is|are) (?:all )?gone"
+    r"|all (?:are |were )?taken|full\b(?! (?:size|refund|price)))",
     re.IGNORECASE,
 )
 SUPPOSES = re.compile(r"\?|\b(?:if|once|unless|when|whether|until|except|other|others|but)\b", re.I)
@@ -119,7 +112,7 @@ AIRLINE_NEGATED = re.compile(
 REASON = re.compile(
     r"\b(?:because|reason|due to|on account of|owing to|(?:new|altered) plans?|cant|wont"
     r"|change (?:of|in) (?:my |our )?plans?|changed? (?:my |our )?plans?"
-    r"|plans? (?:have |has |had )?(?:to )?change|no longer|mistake|conflict"
+    r"|plans? (?:have |has |had )?(?:to )?(?:change|fell|fall)|came up|no longer|mistake|conflict"
     r"|(?:can't|cannot|can not|unable to|not able to|won't) (?:make|travel|go|fly|attend|take|be)"
     r"|emergency|died|passed away|cancell?ed (?:by|my flight)|airline cancell?ed"
     r"|(?:don't|do not) need|duplicate|overlap|mix-?up|(?:free|give) (?:up )?(?:my|your|the) seat)",
