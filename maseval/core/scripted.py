@@ -120,11 +120,10 @@ class ScriptedModelAdapter(ModelAdapter):
             time.sleep(self._delay_seconds)
         fixed = reply(messages, tools) if callable(reply) else reply
         response = to_response(fixed, turn=len(self.requests))
-        return replace(
-            response,
-            model=response.model or self.model_id,
-            usage=response.usage or self._usage_of(messages, response),
-        )
+        usage = response.usage or cast(ChatUsage, dict(self._usage or {}))
+        if self._usage is None and not usage:
+            usage = chat_usage(sum(map(_tokens, messages)), _tokens(response.to_message()))
+        return replace(response, model=response.model or self.model_id, usage=usage)
 
     def _next_reply(self, messages: list[Message]) -> Reply:
         count, asked = len(self._script), len(self.requests)
@@ -135,12 +134,6 @@ class ScriptedModelAdapter(ModelAdapter):
                 f"replies; the last message was {last!r}. Add a reply, or pass loop=True"
             )
         return self._script[asked % count]
-
-    def _usage_of(self, messages: list[Message], response: ChatResponse) -> ChatUsage:
-        if self._usage is not None:
-            return cast(ChatUsage, dict(self._usage))
-        asked = sum(_tokens(message) for message in messages)
-        return chat_usage(asked, _tokens(response.to_message()))
 
 
 def from_id(name: str, **options: Any) -> ScriptedModelAdapter:

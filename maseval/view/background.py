@@ -78,11 +78,10 @@ class RunExaminer:
     def _examine(self, run: ViewedRun | Path) -> None:
         path = run if isinstance(run, Path) else run.source.path
         try:
-            if isinstance(run, Path):
-                self._open_run(run).check_verdicts()
-            else:  # whether verdicts hold matters more than why some are failures
-                run.check_verdicts()
-                _label(run)
+            opened = self._open_run(run) if isinstance(run, Path) else run
+            opened.check_verdicts()  # matters more than why some are failures
+            if opened is run:
+                _label(opened)
         except (MASEvalError, OSError, ValueError, LookupError, TypeError) as error:
             logger.warning("%s is not checked or labelled as a whole: %s", path, error)
 

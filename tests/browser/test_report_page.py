@@ -123,16 +123,6 @@ def test_filters_leave_what_they_name(visit, run, act, rows, cells):
     expect_status(page, f"{cells} of 5 simulations")
 
 
-def test_filters_add_up_and_can_be_taken_back(visit, run):
-    page = visit(run).open()
-    page.click("button.chip.fail")
-    domain_filter(page).select_option("telecom")
-    expect_rows(page)
-
-    page.click("button.chip.fail")
-    expect_rows(page, TELECOM)
-
-
 def test_tasks_can_be_ordered_by_success(visit, run):
     page = visit(run).open()
     page.get_by_label("Order").select_option("fewest passed")

@@ -136,12 +136,3 @@ def test_a_log_without_a_simulation_has_an_empty_index(tmp_path):
         with RunFolder.open(tmp_path / "run", config("a", trials=trials)) as folder:
             pass
     assert names(index_of(folder.path)) == names(index_of(folder.path)) == []
-
-
-def test_of_two_reports_on_one_simulation_the_last_one_counts(tmp_path):
-    with RunFolder.open(tmp_path / "run", config("a")) as folder:
-        folder.append(report("a", status="environment_error", eval=None))
-        folder.append(report("a"))
-        index = index_of(folder.path)
-
-    assert [entry.outcome for entry in index.entries()] == ["pass"]

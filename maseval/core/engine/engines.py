@@ -49,8 +49,8 @@ class WorkerEvent:
 NoteEvent = Callable[[WorkerEvent], None]
 
 
-class WorkerStartError(MASEvalError, RuntimeError):
-    """The system gives this process not a single thread for its simulations."""
+class WorkersUnavailableError(MASEvalError, RuntimeError):
+    """No worker can be started, be it a thread or a process, or none stays alive."""
 
 
 class Workers(Protocol):
@@ -185,7 +185,7 @@ class Threads:
 
     def _make_do(self, error: RuntimeError) -> None:
         if not self._threads:
-            raise WorkerStartError(
+            raise WorkersUnavailableError(
                 f"no simulation can be started: {error}; allow this process more threads (on "
                 "Linux `ulimit -u`, or the limit of its container), or close other programs"
             ) from error

@@ -24,7 +24,7 @@ from maseval.core.engine.dispatch import (
     hand_out,
     send,
 )
-from maseval.core.engine.engines import Finished, Job, WorkerEvent
+from maseval.core.engine.engines import Finished, Job, WorkerEvent, WorkersUnavailableError
 from maseval.core.engine.parcel import (
     ProcessSettings,
     WorkerExceptionError,
@@ -56,10 +56,6 @@ _LONGEST_WAIT = 0.5
 _WAIT_FOR_LATE = 60.0
 # A process that dies before it can do anything says that the next one will as well.
 _MOST_FAILED_STARTS = 5
-
-
-class WorkersUnavailableError(MASEvalError, RuntimeError):
-    """No worker process can be started, or none stays alive."""
 
 
 @dataclass(frozen=True)

@@ -142,7 +142,7 @@ def test_all_threads_are_there_before_the_first_works(workers_alive):
 FEW_THREADS = """\
 import resource, threading
 from pathlib import Path
-from maseval.core.engine.engines import WorkerStartError
+from maseval.core.engine.engines import WorkersUnavailableError
 from tests.core.worlds import Diary, Shop, numbered, statuses
 
 gate = threading.Event()
@@ -164,7 +164,7 @@ resource.setrlimit(resource.RLIMIT_AS, (room, room))
 try:
     reports = Shop(work, num_workers=200, callbacks=[Told()]).run(numbered(40))
     print(len(reports), set(statuses(reports).values()))
-except WorkerStartError as error:
+except WorkersUnavailableError as error:
     print(error)
 """
 

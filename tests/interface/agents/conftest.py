@@ -13,7 +13,8 @@ OF_FOLDERS = {kind.page.replace("-", "_"): kind for kind in FRAMEWORKS if not ki
 
 def pytest_generate_tests(metafunc):
     given = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
-    if "kind" in metafunc.fixturenames and not any("kind" in names for names in given):
+    is_given = any(names == "kind" or "kind" in (*names,) for names in given)
+    if "kind" in metafunc.fixturenames and not is_given:
         own = OF_FOLDERS.get(metafunc.definition.path.parent.name)
         kinds = each(lambda kind: own in (None, kind))
         metafunc.parametrize("kind", kinds, indirect=True, scope="module")

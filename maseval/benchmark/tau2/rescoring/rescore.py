@@ -19,7 +19,6 @@ from functools import cached_property
 from itertools import islice, repeat
 from typing import Any, NamedTuple
 
-from maseval.benchmark.tau2.data_loader import data_fingerprint
 from maseval.benchmark.tau2.domains import DOMAINS, Domain, register_domain
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.rescoring.record import (
@@ -41,7 +40,6 @@ from maseval.benchmark.tau2.rescoring.verdict import (
 )
 from maseval.benchmark.tau2.scoring.judge import RememberingJudge
 from maseval.core.engine.engines import MappingEngine
-from maseval.core.engine.worker_setup import check_data
 from maseval.core.outcome import Outcome, Score, Simulation, is_successful
 from maseval.core.recorded import whole_number
 from maseval.core.scoring_options import ScoringOptions
@@ -357,7 +355,6 @@ _WorldName = tuple[str, str, bool]
 """A domain as another process finds it, as what is known of one is kept by its identity: its name,
 its release, and whether its tools are lenient."""
 _SentItem = tuple[_WorldName, RecordItem]
-_Checksums = Mapping[_WorldName, Mapping[str, str]]
 
 # For the record that a process worked on last.
 _last: dict[str, RescoredRecord] = {}
@@ -385,8 +382,7 @@ class _BatchAssessor:
         own = [each for each in domains if each is not None and each.name not in DOMAINS]
         return cls(options, dict(tasks), own)
 
-    def __call__(self, sent: Sequence[_SentItem]) -> tuple[list[RescoredSimulation], _Checksums]:
-        """Return what was found of them, and the checksums of the data that decided it."""
+    def __call__(self, sent: Sequence[_SentItem]) -> list[RescoredSimulation]:
         if self.name not in _last:
             for domain in self.own:
                 register_domain(domain, replace=True)
@@ -395,15 +391,13 @@ class _BatchAssessor:
                 SimulationRecord(iter(()), tasks=self.tasks), self.options
             )
         items = [bare._replace(domain=world_of(*world)) for world, bare in sent]
-        judged = [_last[self.name].assess(item).simulation for item in items]
-        return judged, {world: _checksums(world) for world, _ in sent}
+        return [_last[self.name].assess(item).simulation for item in items]
 
 
 def _assessed_by(
     engine: MappingEngine, found: RescoredRecord
 ) -> Iterator[tuple[RecordItem, RescoredSimulation | None]]:
     """Yield each item with what an engine found of it; None where it could not."""
-    ours: dict[_WorldName, Mapping[str, str]] = {}
     waiting: deque[Sequence[RecordItem]] = deque()
 
     def send() -> Iterator[list[_SentItem]]:
@@ -416,20 +410,9 @@ def _assessed_by(
         mapped = engine.mapped(_BatchAssessor.of(found), send())
         opened.callback(getattr(mapped, "close", lambda: None))
         for batch in mapped:
-            items = waiting.popleft()
-            judged, theirs = batch.result or (repeat(None), {})
-            for world, checksums in theirs.items():
-                if world not in ours:
-                    ours[world] = _checksums(world)
-                check_data(batch.place, checksums, ours[world])
-            yield from zip(items, judged, strict=False)
+            yield from zip(waiting.popleft(), batch.result or repeat(None), strict=False)
 
 
 def _world_name(item: RecordItem) -> _WorldName:
     name, version = item.domain.name, str(item.version)
     return name, version, item.domain is not world_of(name, version)
-
-
-def _checksums(world: _WorldName) -> Mapping[str, str]:
-    # Files of maseval's own domains are compared with these when they are read.
-    return data_fingerprint(world[0], version=world[1])
