@@ -49,6 +49,7 @@ MADE_WHILE_RUNNING = {
     "benchmark/tau2/review/causes/failure.py": "escaped values, with gaps of 40 characters",
     "benchmark/tau2/review/words.py": "words of the package and escaped values",
     "core/user.py": "an escaped word",
+    "interface/inference/http.py": "words of the package",
     "view/site.py": "escaped paths",
 }
 SAMPLES = {

@@ -41,8 +41,8 @@ LIMITS_CHOICE = re.compile(
 UNAVAILABLE = re.compile(
     r"\b(?:sold out|fully booked|booked (?:up|solid|out)|out of stock|unavailable"
     r"|no longer available|(?:not|isn't|aren't|n't) (?:currently |in fact )?(?:available|in stock)"
-    r"|no (?:more |free |open )?(?:\w+ )?(?:seats?|room left)|no availability|(?:is|are) (?:all )?gone"
-    r"|all (?:are |were )?taken|full\b(?! (?:size|refund|price)))",
+    r"|no (?:more |free |open )?(?:\w+ )?(?:seats?|room left)|no availability"
+    r"|(?:is|are) (?:all )?gone|all (?:are |were )?taken|full\b(?! (?:size|refund|price)))",
     re.IGNORECASE,
 )
 SUPPOSES = re.compile(r"\?|\b(?:if|once|unless|when|whether|until|except|other|others|but)\b", re.I)
