@@ -82,7 +82,7 @@ class _Part:
 
     @property
     def failure(self) -> str | None:
-        """Why the run has not ended well; None if it has."""
+        """The reason for a run that has not ended well; None if it has."""
         if self.code is None:
             return "not run"
         return f"exit code {self.code}: {self.error or self._reason}" if self.code else None

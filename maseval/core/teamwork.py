@@ -1,4 +1,4 @@
-"""Who did what in a repetition, and when: the records of all its agents in one order.
+"""A team's work in a repetition: who did what and when, the records of all its agents in one order.
 
 The environment records calls of tools and what is said to the user; agents and models keep records
 of their own. What stands in both is taken from the environment.

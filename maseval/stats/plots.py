@@ -86,7 +86,7 @@ def _axes(across: Scale, marks: Mapping[float, str], title: str) -> list[str]:
 
 
 def _band(points: list[Estimate], number: int, across: Scale) -> list[str]:
-    known = [(across(point.k), span) for point in points if (span := _drawn(point))]
+    known = [(across(point.k), span) for point in points if (span := _bar_of(point))]
     if len(known) == 1:
         ((x, only),) = known
         return [svg.line(x, _UP(only.low), x, _UP(only.high), svg.series(number), 2)]
@@ -132,14 +132,14 @@ def _band_meaning(curves: Mapping[str, list[Estimate]]) -> str:
     return f"Band: {'; '.join(methods)}.{none}"
 
 
-def _drawn(found: Estimate) -> Interval | None:
+def _bar_of(found: Estimate) -> Interval | None:
     return found.interval if found.interval is not None and found.interval.tells else None
 
 
 def _beside(estimate: Estimate) -> str:
     """Return the value with its interval, or with the words that stand for a bar."""
     few = f"{percent(estimate.value or 0.0)}, {TOO_FEW}"
-    return _format_estimate(estimate) if _drawn(estimate) else few
+    return _format_estimate(estimate) if _bar_of(estimate) else few
 
 
 def _format_estimate(estimate: Estimate) -> str:
@@ -166,7 +166,7 @@ def cost_and_score(runs: Mapping[str, Summary], k: int = 1) -> str:
     parts += _cost_numbers(points, places)
     without = [name for name in runs if name not in points]
     notes = [f"Without costs: {', '.join(without)}."] if without else []
-    notes += [] if all(map(_drawn, (found for _, found in points.values()))) else [_NO_BAR]
+    notes += [] if all(map(_bar_of, (found for _, found in points.values()))) else [_NO_BAR]
     parts.append(svg.text(24, _FOOTNOTE, " ".join(notes), size=11))
     description = ". ".join(
         f"{name}: {money(cost)} a simulation, {estimate.name} {_format_estimate(estimate)}"
@@ -182,7 +182,7 @@ def _cost_point(run: Summary, k: int) -> tuple[float, Estimate] | None:
 
 
 def _score_bar(name: str, x: float, estimate: Estimate, number: int) -> list[str]:
-    kind, interval = svg.series(number), _drawn(estimate)
+    kind, interval = svg.series(number), _bar_of(estimate)
     whisker = []
     if interval:
         low, high = _UP(interval.low), _UP(interval.high)
@@ -203,7 +203,7 @@ def _cost_numbers(
     for number, ((name, (_, found)), x, y) in enumerate(
         zip(points.items(), places, rows, strict=True)
     ):
-        kind, top = svg.series(number), _UP(found.high if _drawn(found) else found.value or 0) - 6
+        kind, top = svg.series(number), _UP(found.high if _bar_of(found) else found.value or 0) - 6
         parts.append(svg.text(x, top, str(number + 1), kind, anchor="middle", size=9, bold=True))
         words = svg.shorten(f"{number + 1} {name}", 22)
         parts.append(svg.text(_CURVES_RIGHT + 16, y, words, kind, bold=True))

@@ -108,7 +108,7 @@ def compare_cells(
 
 
 class SystemFacts(NamedTuple):
-    """What the simulations of each system do wrong: facts, with a count for each system."""
+    """The faults in the simulations of each system: facts, with a count for each system."""
 
     factor: str
     systems: Sequence[str]

@@ -95,7 +95,7 @@ class RunComparison:
 
     @property
     def facts(self) -> SystemFacts | None:
-        """What each system of a grid does wrong, if that was looked into."""
+        """The faults of each system of a grid, if they were looked for."""
         return None if self.grid is None else facts_of(self.grid, self.why, self.tools)
 
     @property

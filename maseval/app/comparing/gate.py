@@ -81,7 +81,7 @@ class Gate:
 
     @property
     def open_question(self) -> str | None:
-        """What would decide whether the loss that is seen is one; None if none is, or it is."""
+        """The way to decide whether a loss is one; None if none is seen, or it is decided."""
         lost = self.main.difference < -self.margin
         is_open = self.verdict == "undecidable" or (lost and self.verdict != "worse")
         return self.two.plan.advice if is_open else None

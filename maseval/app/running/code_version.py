@@ -118,7 +118,7 @@ def _version(module: str) -> str | None:
 
 
 class _Target(NamedTuple):
-    """What an import binds a name to: a module, or a member of it; ``top`` is its package."""
+    """The thing an import binds a name to: a module, or a member of it; ``top`` is its package."""
 
     top: str
     spec: ModuleSpec | None
@@ -161,7 +161,7 @@ class _Source:
 
     @cached_property
     def imported(self) -> list[tuple[str, _Target]]:
-        """What imports anywhere in the file bind, by the name there."""
+        """The targets of all imports in the file, by the name there."""
         return list(self.imports(self.tree))
 
     @cached_property

@@ -162,13 +162,13 @@ class Episodes(DefaultAgentTau2Benchmark):
         self._llm_args = {each: given[each] for each in given if each not in _CONNECTION} or None
 
     @property
-    def known(self) -> tuple[Task, KnownTask]:
+    def loaded_task(self) -> tuple[Task, KnownTask]:
         """The task, and as its author wrote it; ``ValueError`` if the domain has no such task."""
         return _load_task(self.domain, self.task_id, self.version)
 
     def start(self, seed: int | None = None) -> "Episode":
         """Return a new episode, in which nobody has acted yet; a model is asked with the seed."""
-        task, _ = self.known
+        task, _ = self.loaded_task
         seeds = DefaultSeedGenerator(seed).for_task(str(task.id)).for_repetition(0)
         environment = self.setup_environment({}, task, seeds)
         seat = Seat(self.role)
@@ -226,7 +226,7 @@ class Episodes(DefaultAgentTau2Benchmark):
 
     def user_tools(self, environment: Tau2Environment) -> list[dict[str, Any]]:
         """Return the tools that the task gives the user."""
-        only = self.known[0].user_data.get("user_tools")
+        only = self.loaded_task[0].user_data.get("user_tools")
         return self._user_definitions(environment, environment.user_tools(only))
 
 
@@ -301,7 +301,7 @@ class Episode:
         ended = {"termination_reason": trajectory.termination_reason}
         recording = read_recording({"messages": trajectory.messages, **ended})
         wording = self.episodes.wording(environment.release)
-        return Case.of_live(environment, self.episodes.known[1], recording, wording)
+        return Case.of_live(environment, self.episodes.loaded_task[1], recording, wording)
 
     @cached_property
     def verdict(self) -> Verdict:

@@ -59,7 +59,7 @@ class Ours(TypedDict, total=False):
 
 
 class _Tau2Env(TextEnv):
-    """What both environments have in common; ``ROLE`` is the caller's side."""
+    """The common part of both environments; ``ROLE`` is the caller's side."""
 
     ROLE: ClassVar[Requestor]
 
@@ -179,7 +179,7 @@ class _Tau2Env(TextEnv):
 
     def _describe_task(self, episode: Episode) -> Info:
         """Return what ``info`` says of the task, which is the same in every step."""
-        environment, (_, known) = episode.environment, self.episodes.known
+        environment, (_, known) = episode.environment, self.episodes.loaded_task
         tools = {"tools": self.episodes.agent_tools(environment)}
         if self.ROLE == "user":
             own = self.episodes.user_tools(environment)

@@ -34,7 +34,7 @@ Every reply is either a message to the customer, or one tool call and nothing el
 
 
 class Tau2TasksetConfig(TasksetConfig):  # type: ignore[misc]
-    """Which tasks, and who plays the customer: ``scripted``, or the model ``user_llm``."""
+    """The tasks, and the player of the customer: ``scripted``, or the model ``user_llm``."""
 
     domain: str = "retail"
     split: str = "train"

@@ -83,7 +83,7 @@ class ExportedDomain:
 
     @property
     def notes(self) -> list[str]:
-        """What must be said about it, if anything."""
+        """The remarks that must stand beside it, if any."""
         if not self.unjudged:
             return []
         listed = ", ".join(self.unjudged)

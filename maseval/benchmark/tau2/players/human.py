@@ -90,7 +90,7 @@ class Person:
 
     @property
     def view(self) -> SeatView | None:
-        """What the person sees now; None before the simulation begins."""
+        """The view that the person has now; None before the simulation begins."""
         return None if self._see is None else self._see()
 
     def to_config(self) -> dict[str, object]:

@@ -98,7 +98,7 @@ class KnownTasks:
         return found
 
     @cached_property
-    def _told(self) -> Mapping[str, str]:
+    def _instructions_by_id(self) -> Mapping[str, str]:
         return {str(task["id"]): _instructions(task) for task in self._every}
 
     def checked_task(self, task_id: str, verdict: Mapping[str, Any] | None) -> str | None:
@@ -128,7 +128,7 @@ class KnownTasks:
         if own is not None and own.get("user_scenario") == task.get("user_scenario"):
             return None
         words = _instructions(task)
-        found = [each for each, told in self._told.items() if told == words]
+        found = [each for each, told in self._instructions_by_id.items() if told == words]
         return found[0] if len(found) == 1 and found[0] != task["id"] else None
 
     def moved_tasks(self, embedded: Mapping[str, RawTaskLike]) -> dict[str, str]:

@@ -93,10 +93,10 @@ def _rows(kind: str) -> Iterator[str]:
     for each in outcomes():
         groups.setdefault(getattr(each, kind), []).append(each)
     for name, mine in sorted(groups.items()):
-        found, flagged = sum(each.found for each in mine), sum(each.flagged for each in mine)
+        found = sum(each.found for each in mine)
         first = FIRST_LOOK.get(name, " | " if kind == "style" else "")
         read = f" | {real[name, True]} | {real[name, False]}" if kind == "rule" else ""
-        yield f"| {name} | {len(mine)} | {first} | {found} | {flagged}{read} |"
+        yield f"| {name} | {len(mine)} | {first} | {found}{read} |"
 
 
 def findings_read() -> Counter[tuple[str, bool]]:

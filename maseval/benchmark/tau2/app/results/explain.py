@@ -1,4 +1,4 @@
-"""What the parts of the review find in one report: who failed and why, which rules were broken.
+"""The review of one report: who failed and why, and which rules were broken.
 
 A diagnosis is the cause of a failure, with the explanation where there is a verdict to explain.
 Reports, the viewer and ``maseval show`` get it by way of ``Tau2Support``.

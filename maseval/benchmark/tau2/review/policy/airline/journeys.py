@@ -125,7 +125,7 @@ class AirlineCall(CallMoment):
 
     @property
     def people(self) -> int:
-        """How many travel."""
+        """The number of passengers."""
         return len(self.reservation.passengers if self.reservation else self.passengers)
 
     @property
@@ -151,7 +151,7 @@ class AirlineCall(CallMoment):
         return [(text_of(each.get("flight_number")), text_of(each.get("date"))) for each in wanted]
 
     @cached_property
-    def kept(self) -> dict[tuple[str, str], int]:
+    def flights_kept(self) -> dict[tuple[str, str], int]:
         """The flights of the reservation before the call, each with its price."""
         before = self.reservation.flights if self.reservation else ()
         return {(each.flight_number, each.date): each.price for each in before}
@@ -183,7 +183,7 @@ class AirlineCall(CallMoment):
 
     @cached_property
     def moved(self) -> float | None:
-        """What the call charges, negative for a refund; None if the record does not say."""
+        """The amount the call charges, negative for a refund; None if the record does not say."""
         reservation = self.reservation
         if self.tool == BOOK:
             paid = [number_of(each.get("amount")) for each in self.entries("payment_methods")]
@@ -202,18 +202,18 @@ class AirlineCall(CallMoment):
         same_cabin = self.arguments.get("cabin") == reservation.cabin
         after = 0
         for flight in self.flights:
-            price = self.kept.get(flight) if same_cabin else None
+            price = self.flights_kept.get(flight) if same_cabin else None
             price = self._fare(flight) if price is None else price
             if price is None:
                 return None
             after += price
-        return (after - sum(self.kept.values())) * len(reservation.passengers)
+        return (after - sum(self.flights_kept.values())) * len(reservation.passengers)
 
     @cached_property
     def new_fares(self) -> list[int]:
         """The present prices of the flights that the call adds."""
         other = self.reservation and self.arguments.get("cabin") != self.reservation.cabin
-        added = [flight for flight in self.flights if other or flight not in self.kept]
+        added = [flight for flight in self.flights if other or flight not in self.flights_kept]
         fares = map(self._fare, added)
         return [fare for fare in fares if fare is not None]
 

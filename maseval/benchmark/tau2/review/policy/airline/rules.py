@@ -85,7 +85,7 @@ def _payment(call: AirlineCall) -> Iterator[Detail]:
 def _flights(call: AirlineCall) -> Iterator[Detail]:
     for flight_number, date in call.flights:
         flight = call.find_flight(flight_number)
-        if flight is not None and (flight_number, date) not in call.kept:
+        if flight is not None and (flight_number, date) not in call.flights_kept:
             yield Detail("the flight", flight_number, [flight_number], _departure(flight))
             day = re.escape(date.rpartition("-")[2].lstrip("0"))
             same = re.compile(rf"same (?:day|date)|tomorrow|next day|\b{day}(?:st|nd|rd|th)?\b")
@@ -257,7 +257,7 @@ def flights_can_be_booked(call: AirlineCall) -> Iterator[Answer]:
     """A flight is taken on a date on which it is available."""
     for wanted in call.flights:
         status = call.status_of(*wanted)
-        if wanted not in call.kept and status != "available":
+        if wanted not in call.flights_kept and status != "available":
             text = f"flight {wanted[0]} on {wanted[1]} is taken, which is {status or 'unknown'}"
             yield Broken(text)
 

@@ -306,7 +306,7 @@ def agreed_flights(call: AirlineCall) -> Iterator[Answer]:
     )
     lower, flights = text.lower(), set(phrases.FLIGHT.findall(text))
     has_date = phrases.DATE.search(text) is not None
-    taken = [each for each in call.flights if each not in call.kept]
+    taken = [each for each in call.flights if each not in call.flights_kept]
     for flight, date in taken:
         if flights and flight not in flights:
             if len(flights) < len(taken):

@@ -117,7 +117,7 @@ class RetailCall(CallMoment):
 
     @cached_property
     def booked(self) -> float | None:
-        """What the call takes from the customer; what it gives back is negative."""
+        """The amount the call takes from the customer; negative if it gives back."""
         if self.order is None:
             return None
         if self.tool in REPLACING:
@@ -131,13 +131,13 @@ class RetailCall(CallMoment):
 
     @cached_property
     def texts_backwards(self) -> list[Utterance]:
-        """What both sides said before the call, in lower case, the last text first."""
+        """The texts of both sides before the call, in lower case, the last text first."""
         both = sorted((*self.user_texts, *self.agent_texts), key=lambda said: -said.message_index)
         return [Utterance(said.message_index, said.lower, said.lower) for said in both]
 
     @cached_property
     def changes_on_this_reply(self) -> int:
-        """How many changes follow the same words of the customer."""
+        """The number of changes that follow the same words of the customer."""
         _, reply = self.question_and_reply
         start = reply.message_index if reply else -1
         later = (each.message_index for each in self.talk.user if each.message_index > start)

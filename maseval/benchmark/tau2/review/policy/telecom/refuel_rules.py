@@ -81,12 +81,12 @@ class TelecomCall(CallMoment):
         return float(value)
 
     @property
-    def told(self) -> str:
+    def user_words(self) -> str:
         """All that the user had said by then, or what the ticket says."""
         return self.user_said if self.ticket is None else self.ticket
 
     @property
-    def known(self) -> str:
+    def all_words(self) -> str:
         """All that was said, read, or given in the ticket before."""
         return self.talk.known_before(self.message_index) + (self.ticket or "")
 

@@ -32,7 +32,7 @@ _ARGUMENTS = {"phone_number": "phone number", "full_name": "name", "dob": "date 
 
 def says_travelling(call: TelecomCall) -> bool:
     """Return True if the user, or the ticket, speaks of a journey."""
-    return any(map(_travels, sentences(call.told)))
+    return any(map(_travels, sentences(call.user_words)))
 
 
 def _travels(sentence: str) -> bool:
@@ -53,7 +53,7 @@ def _finds_a_customer(made: CallMade) -> bool:
 @telecom.flow("identity.given", "Customer Lookup", *LOOKUPS)
 def check_lookup(call: TelecomCall) -> Iterator[Answer]:
     """A customer is looked up by what the user gave: a number, an id, or name and birth date."""
-    known = call.known
+    known = call.all_words
     made_up = _find_unknown(call.arguments, known)
     earlier = call.calls_read
     tried = [each.call["arguments"] for each in earlier if each.call["name"] in LOOKUPS]
@@ -107,7 +107,7 @@ def check_customer(call: TelecomCall) -> Iterator[Answer]:
 @telecom.flow("record.known", "introduction, 2nd paragraph", *WRITES)
 def check_record(call: TelecomCall) -> Iterator[Answer]:
     """The line or bill of a write was read or named before."""
-    known = call.known
+    known = call.all_words
     for name in ("line_id", "bill_id"):
         value = call.arguments.get(name)
         if isinstance(value, str) and not mentions(known, value):
@@ -124,7 +124,7 @@ def check_line(call: TelecomCall) -> Iterator[Answer]:
     line, customer = call.line, call.customer
     if line is None or customer is None or line.line_id not in customer.line_ids:
         return
-    told = call.told
+    told = call.user_words
     lines = [each for each in call.tools.db.lines if each.line_id in customer.line_ids]
     numbers = _phone_numbers(told)
     named = [
@@ -232,7 +232,7 @@ def check_request(call: TelecomCall) -> Iterator[Answer]:
     """A line is suspended, or its roaming ended, only at the user's wish."""
     words = phrases.SUSPENDS if call.tool == "suspend_line" else phrases.ENDS_ROAMING
     question, reply = call.question_and_reply
-    if words.search(call.told):
+    if words.search(call.user_words):
         return
     if question and reply and words.search(question.text) and agrees(reply.text):
         return
@@ -388,7 +388,7 @@ def _asks_for_a_human(call: TelecomCall) -> bool:
 
 def _concern(call: TelecomCall) -> str:
     """Return what the user wants to work again."""
-    told = call.told
+    told = call.user_words
     if phrases.MMS.search(told):
         return "mms"
     return "data" if phrases.INTERNET.search(told) else "service"
