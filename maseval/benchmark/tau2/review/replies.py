@@ -121,7 +121,7 @@ _DOUBTS = re.compile(
 _PUT_OFF = re.compile(rf"^(?:but |only |maybe |perhaps |just |please |do it )*{_LATER}")
 _BUT = r"^(?:but|however|though|although|except)\b"
 _PUTS_OFF_BUT = re.compile(
-    rf"{_BUT}.*\b(?:{_LATER}|{_THINKING}|(?:can|could|would) (?:you|we|i)\b|need to\b)"
+    rf"{_BUT}.*\b(?:{_LATER}|{_THINKING}|(?:can|could|would) (?:you|we|i)\b|need to\b|beforehand)"
 )
 # Another value than the one proposed: the yes may not be one to what is done.
 _OTHERWISE = re.compile(
@@ -158,7 +158,8 @@ _AGREES = re.compile(
     r" (?:it|that|this|them|those|both|you|so)$|if you (?:would|could|please|will)(?: be so kind)?$"
     r"|(?:^|i am )(?:\w+ )?(?:fine|ok|good|happy|comfortable|content|ready|in agreement)"
     r"(?= (?:with|by)\b|$)|i am (?:\w+ )?(?:ok|happy|ready|glad) to"
-    r"|i (?:guess|suppose|think) so|(?:you(?: do)? have|i give(?: you)?) (?:it$"
+    r"|i (?:guess|suppose|think) so|consider (?:it|this) (?:my|done)"
+    r"|(?:you(?: do)? have|i give(?: you)?) (?:it$"
     r"|my (?:\w+ )?(?:approval|consent|permission|ok|go-ahead|blessing))"
     r"|you (?:do|are|may|can)$|they are$"
     r"|let us(?= (?:do|go|proceed|make|finali[sz]e|book|use|roll)\b|$)|works? for me"
@@ -181,9 +182,9 @@ _AGREES_ALONE = re.compile(
 )
 # Before a word of agreement in its clause: then it is none.
 _TURNED = re.compile(
-    r"\b(?:would say|not|never|without|before|until|unless|how|what|whether|if|once|in order to"
-    r"|longer|unable"
-    r"|make sure|(?:can|could|would|will|did|do|does|are|is) (?:you|we|i|it|that|this|there))\b"
+    r"\b(?:would say|not|never|without|before|until|unless|how|(?<!you know )what|whether|if|once"
+    r"|in order to|longer|unable|make sure"
+    r"|(?:can|could|would|will|did|do|does|are|is) (?:you|we|i|it|that|this|there))\b"
 )
 _BIDS = re.compile(
     r"\bplease (?:just )?(?:cancel|book|update|change|upgrade|downgrade|add|process|charge|switch"

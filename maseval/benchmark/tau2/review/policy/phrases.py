@@ -30,7 +30,7 @@ ID = re.compile(r"#?\w+(?:-\w+)*")
 # Statements
 CHEAPEST = re.compile(
     r"(?<!not the )(?<!n't the )\b(?:cheapest|lowest(?:[- ]\w+){0,2}[- ](?:price|fare|cost)s?"
-    r"|lowest-?priced|least expensive|most affordable|best price)\b",
+    r"|lowest-?priced|costs? the least|least expensive|most affordable|best price)\b",
     re.IGNORECASE,
 )
 LIMITS_CHOICE = re.compile(

@@ -100,19 +100,10 @@ def claims_are_true(domain: str, place: str, read: Read) -> tuple[Rule, Rule]:
 
 
 # One of these stands in every such claim, which is quickly seen.
-_OF_PRICES = ("cheapest", "lowest", "least exp", "affordable", "best price")
+_OF_PRICES = ("cheapest", "lowest", "least exp", "affordable", "best price", "the least")
 _OF_STOCK = (
-    "sold out",
-    "booked",
-    "stock",
-    "vailable",
-    "vailability",
-    "no seat",
-    "no more",
-    "no free",
-    "no open",
-    " seats",
-    "full",
+    *("sold out", "booked", "stock", "vailable", "vailability", "no seat", "no more", "no free"),
+    *("no open", " seats", "full", "gone", "taken", "room left"),
 )
 
 
