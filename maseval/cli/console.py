@@ -90,7 +90,8 @@ class FirstFitting:
         heads = [str(column.header) for column in last.columns]
         for name, *cells in zip(*(column.cells for column in last.columns), strict=True):
             yield f"[bold]{name}[/bold]" if name else ""
-            shown = [f"{head} {cell}" for head, cell in zip(heads[1:], cells, strict=True) if cell]
+            named = zip(heads[1:], cells, strict=True)
+            shown = [f"{head} {cell}".lstrip() for head, cell in named if cell]
             yield from (indent(line, 2) for line in _packed(shown, width - 2))
         yield from filter(None, [last.caption])
 

@@ -178,11 +178,10 @@ def _chosen_parts(view: "RunView") -> Parts:
 
 
 def _chosen_table(view: "RunView") -> Table:
-    table = Table("task", "trial", "outcome", "findings", "ended by")
+    table = Table("simulation", "", "findings", "ended by")
     for line in view.chosen:
         table.add_row(
-            inert(str(line.key)),
-            str(line.trial),
+            f"{inert(str(line.key))}, trial {line.trial}",
             f"{MARKS[line.kind]} {line.kind}",
             inert(", ".join(_facts(view.findings_on(line)))),
             inert(line.ended or line.status),
