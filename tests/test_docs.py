@@ -116,6 +116,7 @@ def data_if_needed(request):
             request.getfixturevalue(fixture)
 
 
+@pytest.mark.beside
 @pytest.mark.parametrize("page", list(pages_with_python()))
 def test_the_python_examples_of_a_page_run(page, data_if_needed, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

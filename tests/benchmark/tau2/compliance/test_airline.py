@@ -36,6 +36,7 @@ GOLD_BREAKS = {
 GOLD_SKIPS_FACTS = {("0.2.0", task, "airline.compensation.facts") for task in ("2", "27", "38")}
 
 
+@pytest.mark.beside
 @pytest.mark.parametrize("version", RELEASES)
 def test_gold_conversations_break_only_what_the_gold_demands(version, request):
     request.getfixturevalue(RELEASES[version])

@@ -54,6 +54,7 @@ def by_rule() -> Iterator[Any]:
         yield from (pytest.param(domain, each, id=name) for name, each in found.items())
 
 
+@pytest.mark.beside
 @pytest.mark.parametrize(("domain", "own"), [*by_rule()])
 def test_a_breach_is_found_and_named_and_nothing_in_scenes_that_keep_the_policy(
     domain: str, own: list[Case], data: None

@@ -90,6 +90,7 @@ def broken_by_gold(tasks: dict[str, dict[str, Any]], version: str) -> set[tuple[
     return broken
 
 
+@pytest.mark.beside
 @pytest.mark.parametrize("version", BROKEN_BY_GOLD)
 def test_the_reference_solutions_are_without_breaches_but_for_known_ones(
     version: str, request: pytest.FixtureRequest
