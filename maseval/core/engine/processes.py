@@ -173,7 +173,8 @@ def _serve(make: Callable[[], object], pipe: Connection, others: Connection | No
     def answer(number: int, method: str, args: tuple[object, ...]) -> None:
         try:
             found = getattr(target, method)(*args)
-            with turn:
+            # No parent, no reader: the loop below sees the end of the pipe as well.
+            with turn, suppress(BrokenPipeError, ConnectionResetError):
                 pipe.send((number, found))
         except BaseException:  # methods do not raise: whoever waits must not wait for ever
             sys.excepthook(*sys.exc_info())
