@@ -8,7 +8,7 @@ from maseval.core.scoring_options import ScoringOptions
 
 @pytest.mark.parametrize(
     ("domain", "conversations", "up", "down", "asks_judge", "decided_by_judge"),
-    [("airline", 366, 23, 7, 0, 0), ("retail", 202, 2, 5, 52, 47), ("telecom", 115, 0, 0, 0, 0)],
+    [("airline", 366, 23, 7, 0, 0), ("retail", 202, 2, 5, 52, 46), ("telecom", 115, 0, 0, 0, 0)],
 )
 def test_verdicts_change_as_the_differential_figures_say(
     domain, conversations, up, down, asks_judge, decided_by_judge, contract_dir, data, tau2_data
