@@ -18,6 +18,7 @@ from maseval.app.comparing.cells import (
 )
 from maseval.app.comparing.compared_runs import (
     FIXED_SIZE,
+    compared_keys,
     count_by,
     differing_settings,
     keep_equal_tasks,
@@ -39,7 +40,6 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import in_percent, in_points, percent
 from maseval.core.outcome import Simulation, TaskKey
 from maseval.core.scoring_options import ScoringOptions
-from maseval.report.comparison import compared_keys
 from maseval.runs.config import cell_of
 from maseval.stats import (
     Comparison,
