@@ -3,10 +3,9 @@
 It has the ``names`` of the runs, their ``results`` as a table, every pair of them in ``pairs`` with
 its difference, its interval and whether it is sure, and the ``tasks`` that all of them have, each
 with a cell for each run. ``differences`` is a table of every pass^k of two runs, by domain.
-``reasons`` and ``tools`` count why simulations failed and what tools were used, with a number for
-each run; they are None while they are not known. ``grid`` has the cells of a grid, the effects of
-its factors as a plot and as tables, and ``system_facts`` what each system does wrong. The page adds
-nothing to these numbers.
+``reasons`` count why simulations failed, with a number for each run; they are None while they are
+not known. ``grid`` has the cells of a grid, the effects of its factors as a plot and as tables, and
+``system_facts`` what each system does wrong. The page adds nothing to these numbers.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -48,7 +47,7 @@ def document_of(
 ) -> ComparedDocument:
     """Return the document; ``notes`` say what tasks are about.
 
-    What was not looked into, which is the reasons of failures and the use of tools, is None.
+    The reasons of failures are None if they were not looked into.
     """
     outcomes = {name: run.outcomes for name, run in found.runs.items()}
     *official, headline = found.headlines
@@ -146,10 +145,9 @@ def _spread(cells: Iterable[Sequence[Outcome]]) -> float:
 
 
 def looked_into(found: RunComparison) -> dict[str, object]:
-    """Return the reasons of failures and the use of tools, as far as they are known."""
+    """Return the reasons of failures, as far as they are known."""
     return {
         "reasons": _reasons(found) if found.why else None,
-        "tools": _tools(found) if found.tools else None,
         "system_facts": [asdict(each) for each in facts_table(found.facts)],
     }
 
@@ -185,23 +183,6 @@ def _reasons(found: RunComparison) -> dict[str, object]:
             f"{name}: {each.unexplained}" for name, each in found.why.items() if each.unexplained
         ],
     }
-
-
-def _tools(found: RunComparison) -> list[dict[str, object]]:
-    """Return each tool with its calls and errors in each run, the most used first."""
-    known = [found.tools.get(name) for name in found.runs]
-    names = dict.fromkeys(name for each in known if each for name in each.calls)
-    rows: list[dict[str, object]] = [
-        {
-            "name": name,
-            "calls": [None if each is None else each.calls.get(name, 0) for each in known],
-            "errors": [None if each is None else each.errors.get(name, 0) for each in known],
-        }
-        for name in sorted(
-            names, key=lambda n: (-sum(each.calls.get(n, 0) for each in known if each), n)
-        )
-    ]
-    return rows
 
 
 def _costs(found: RunComparison) -> list[str]:
