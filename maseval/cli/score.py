@@ -46,7 +46,6 @@ if TYPE_CHECKING:  # help must not load what makes these
 
 
 _SHOWN = 12
-_WAYS = {"up": "[green]up[/green]", "down": "[red]down[/red]", "open": "[yellow]judge[/yellow]"}
 
 
 @with_examples(
@@ -74,7 +73,7 @@ def score(
     under: str | None = option(
         None,
         "Releases, such as 0.2.0,1.0.1,1.0.1+tasks.0.2.0: judge the same conversations "
-        "under each, and say which verdicts change from the first, and why.",
+        "under each, and count the verdicts that change from the first.",
     ),
     engine: str = option(
         PROCESSES,
@@ -229,27 +228,10 @@ def _file_under_parts(file: "FileUnder") -> Parts:
     for name, score in file.scores.items():
         yield f"  {name}: {_passes(score, 'passed')}"
         if name in file.totals:
-            yield from _change_parts(file, name)
+            yield f"    from {file.found.first}: {_totals(file.totals[name])}"
     yield from _judge_parts(next(iter(file.scores.values())).judge)
     if early := file.found.ended_early:
         yield f"  early end: {early}, which neither side ended, fail under every release"
-
-
-def _change_parts(file: "FileUnder", name: str) -> Parts:
-    from maseval.benchmark.tau2.rescoring.releases import counted_reasons  # help must not load it
-
-    changes = file.changes(name)
-    reasons = counted_reasons(changes).most_common()
-    yield f"    from {file.found.first}: {_totals(file.totals[name])}"
-    for way, label in _WAYS.items():
-        counts = [f"{kind} {number}" for (direction, kind), number in reasons if direction == way]
-        if counts:
-            yield f"    {label}: {inert(', '.join(counts))}"
-    for each in sorted(changes, key=lambda each: each.direction == "open")[:_SHOWN]:
-        why = shorten_line("; ".join(map(str, each.reasons)), 120)
-        yield f"    {_WAYS[each.direction]} {inert(str(each.trial))}: {inert(why)}"
-    if len(changes) > _SHOWN:
-        yield f"    and {len(changes) - _SHOWN} more; --json lists all"
 
 
 def _totals(totals: "ReleaseTotals") -> str:
