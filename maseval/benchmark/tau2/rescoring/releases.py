@@ -1,4 +1,4 @@
-"""score_under: score a record under each of several releases, and count the verdicts that change."""
+"""score_under: score a record under several releases, and count the verdicts that change."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
