@@ -46,6 +46,7 @@ if TYPE_CHECKING:  # help must not load what makes these
 
 
 _SHOWN = 12
+_WAYS = {"up": "[green]up[/green]", "down": "[red]down[/red]", "open": "[yellow]judge[/yellow]"}
 
 
 @with_examples(
@@ -73,7 +74,7 @@ def score(
     under: str | None = option(
         None,
         "Releases, such as 0.2.0,1.0.1,1.0.1+tasks.0.2.0: judge the same conversations "
-        "under each, and count the verdicts that change from the first.",
+        "under each, and say which verdicts change from the first, and why.",
     ),
     engine: str = option(
         PROCESSES,
@@ -228,10 +229,19 @@ def _file_under_parts(file: "FileUnder") -> Parts:
     for name, score in file.scores.items():
         yield f"  {name}: {_passes(score, 'passed')}"
         if name in file.totals:
-            yield f"    from {file.found.first}: {_totals(file.totals[name])}"
+            yield from _change_parts(file, name)
     yield from _judge_parts(next(iter(file.scores.values())).judge)
     if early := file.found.ended_early:
         yield f"  early end: {early}, which neither side ended, fail under every release"
+
+
+def _change_parts(file: "FileUnder", name: str) -> Parts:
+    changes = file.changes(name)
+    yield f"    from {file.found.first}: {_totals(file.totals[name])}"
+    for each in sorted(changes, key=lambda each: each.direction == "open")[:_SHOWN]:
+        yield f"    {_WAYS[each.direction]} {inert(str(each.trial))}"
+    if len(changes) > _SHOWN:
+        yield f"    and {len(changes) - _SHOWN} more; --json lists all"
 
 
 def _totals(totals: "ReleaseTotals") -> str:
@@ -243,8 +253,6 @@ def _totals(totals: "ReleaseTotals") -> str:
         )
     if totals.asks_judge:
         words += f"; {totals.asks_judge} need the judge"
-        if totals.judge_is_moot:
-            words += f", {totals.judge_is_moot} of them fail whatever it says"
     return words
 
 

@@ -1,15 +1,15 @@
-"""score_under: score a record under several releases, and count the verdicts that change."""
+"""score_under: score a record under each of several releases, and count the changed verdicts."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Literal, NamedTuple
 
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import AnyVersion, release_named
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.rescoring.record import RecordSource, SimulationRecord, open_record
-from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, RescoringResult
+from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
 from maseval.benchmark.tau2.scoring.judge import RememberingJudge
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Simulation
@@ -26,24 +26,13 @@ class VerdictChange(NamedTuple):
     """A simulation under the first release and under a later one.
 
     ``before`` and ``after`` are whether it passes, None if a judge decides. ``asks_judge`` if the
-    later release asks one about it; ``judge_is_moot`` if there was none, and it fails whatever one
-    would say.
+    later release asks one about it.
     """
 
     trial: Simulation
     before: bool | None
     after: bool | None
     asks_judge: bool = False
-    judge_is_moot: bool = False
-
-    @classmethod
-    def compare(cls, first: RescoringResult, later: RescoringResult) -> "VerdictChange":
-        before, after = (
-            None if each.simulation.open else each.simulation.passed for each in (first, later)
-        )
-        judged = later.simulation
-        asked = judged.asks_judge and later.verdict.so_far is not None
-        return cls(judged.slot, before, after, judged.asks_judge, asked and not judged.open)
 
     @property
     def direction(self) -> Direction:
@@ -54,13 +43,8 @@ class VerdictChange(NamedTuple):
         return "up" if self.after else "down"
 
     def to_dict(self) -> dict[str, object]:
-        return {
-            **self.trial._asdict(),
-            "direction": self.direction,
-            "before": self.before,
-            "after": self.after,
-            "asks_judge": self.asks_judge,
-        }
+        rest = self._asdict()
+        return {**rest.pop("trial")._asdict(), "direction": self.direction, **rest}
 
 
 @dataclass(frozen=True)
@@ -69,20 +53,18 @@ class ReleaseTotals:
 
     ``open`` are those that a judge decides: if it says yes each time, ``up_if_met`` go up, and if
     it says no each time, ``down_if_not_met`` go down. ``asks_judge`` counts all that the release
-    asks a judge about, of which ``judge_is_moot`` fail whatever it would say. ``ended_early``
-    neither side ended: these fail under every release.
+    asks a judge about. ``ended_early`` neither side ended: these fail under every release.
     """
 
-    simulations: int = 0
-    same: int = 0
-    up: int = 0
-    down: int = 0
-    open: int = 0
-    up_if_met: int = 0
-    down_if_not_met: int = 0
-    asks_judge: int = 0
-    judge_is_moot: int = 0
-    ended_early: int = 0
+    simulations: int
+    same: int
+    up: int
+    down: int
+    open: int
+    up_if_met: int
+    down_if_not_met: int
+    asks_judge: int
+    ended_early: int
 
     @classmethod
     def of(cls, changes: Sequence[VerdictChange], ended_early: int = 0) -> "ReleaseTotals":
@@ -95,7 +77,6 @@ class ReleaseTotals:
             up_if_met=ways["up"] + sum(each.before is False for each in waiting),
             down_if_not_met=ways["down"] + sum(each.before is True for each in waiting),
             asks_judge=sum(each.asks_judge for each in changes),
-            judge_is_moot=sum(each.judge_is_moot for each in changes),
             ended_early=ended_early,
         )
 
@@ -112,7 +93,7 @@ class ScoredUnder:
     """
 
     recounts: Mapping[str, RescoredRecord]
-    every: Mapping[str, list[VerdictChange]] = field(default_factory=dict)
+    every: Mapping[str, list[VerdictChange]]
     ended_early: int = 0
 
     @property
@@ -164,16 +145,17 @@ def score_under(
     else:
         once = [*source] if isinstance(source, Iterator) else source
         wholes = {name: open_record(once, domain, version=name) for name in names}
-    found = ScoredUnder(
-        {name: RescoredRecord(whole, options, judge=judge) for name, whole in wholes.items()},
-        {name: [] for name in names[1:]},
-    )
+    recounts = {name: RescoredRecord(each, options, judge=judge) for name, each in wholes.items()}
+    found = ScoredUnder(recounts, {name: [] for name in names[1:]})
     for number, items in enumerate(zip(*(w.items for w in wholes.values()), strict=True), 1):
-        recounts = zip(found.recounts.values(), items, strict=True)
-        first, *later = (recount.judge(item) for recount, item in recounts)
-        for changes, standing in zip(found.every.values(), later, strict=True):
-            changes.append(VerdictChange.compare(first, standing))
-        found.ended_early += first.simulation.ending not in _CHOSEN
+        first, *later = (
+            recount.judge(item).simulation
+            for item, recount in zip(items, recounts.values(), strict=True)
+        )
+        for changes, now in zip(found.every.values(), later, strict=True):
+            before, after = (None if each.open else each.passed for each in (first, now))
+            changes.append(VerdictChange(now.slot, before, after, now.asks_judge))
+        found.ended_early += first.ending not in _CHOSEN
         if on_progress is not None:
             on_progress(number)
     return found

@@ -102,7 +102,7 @@ def test_what_a_judge_decides_is_neither_up_nor_down(changed):
     assert (totals.up, totals.down, totals.asks_judge) == (0, 0, 1)
 
 
-def test_the_command_line_counts_what_changes_in_each_file_and_in_all(changed):
+def test_the_command_line_says_what_changes_in_each_file_and_in_all(changed):
     files = [
         changed(reworded("get_member"), "a.json"),
         changed(reworded("renew_loan", "place_hold"), "b.json"),
@@ -113,6 +113,7 @@ def test_the_command_line_counts_what_changes_in_each_file_and_in_all(changed):
 
     assert shown.exit_code == 0
     assert shown.stdout.count("0.2.0: passed 11 of 12") == 2
+    assert shown.stdout.count("    up library/") == 2
     assert "all 2 files, compared with 0.2.0" in shown.stdout
     assert "1.0.1: 22 the same, 2 up, 0 down" in shown.stdout
     document = last_json(told.stdout)
