@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from maseval.app.results.variants import ConventionScore
-from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
+from maseval.benchmark.tau2.app.results.support import RecordedSetup
 from maseval.benchmark.tau2.domains.releases import RELEASES
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.metrics import CONVENTIONS, LEFT_OUT, Convention, by_convention
