@@ -40,8 +40,7 @@ from maseval.data.files import (
     DataUnavailableError,
     Manifest,
 )
-from maseval.data.folder import content_hash
-from maseval.data.store import AnyPath
+from maseval.data.folder import AnyPath, content_hash
 
 __all__ = [
     "BASE_SPLIT_COUNTS",

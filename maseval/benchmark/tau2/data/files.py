@@ -29,8 +29,16 @@ from maseval.data.files import (
     parse_listing,
     unchanged,
 )
-from maseval.data.folder import DataFolder, content_hash, fill, link_equal_files, read_content
-from maseval.data.store import AnyPath, DataPlace, place_of
+from maseval.data.folder import (
+    AnyPath,
+    DataFolder,
+    DataPlace,
+    content_hash,
+    fill,
+    link_equal_files,
+    place_of,
+    read_content,
+)
 
 # Where the 114 base telecom tasks stand in the full list of 2,285.
 _BASE_POSITIONS = """
