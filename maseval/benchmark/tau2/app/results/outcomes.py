@@ -10,7 +10,7 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import Any
 
-from maseval.app.benchmarks import OnProgress, RecordedOutcomes, support_for
+from maseval.app.benchmarks import BenchmarkSupport, OnProgress, RecordedOutcomes, support_for
 from maseval.app.results.examined import examine_run
 from maseval.app.results.recording import notes_on
 from maseval.benchmark.tau2.app.results.results_file_run import ResultsFileRun
@@ -145,13 +145,12 @@ def run_outcomes(
     return RecordedOutcomes(held, outcomes, planned, settings, every, tasks)
 
 
-def settings_of_run(config: dict[str, object]) -> dict[str, object]:
+def settings_of_run(folder: Recording) -> dict[str, object]:
     """Return the settings of a run with one word for data and texts, so that others take a line."""
-    data = config.get("data")
-    if isinstance(data, Mapping):
+    config = BenchmarkSupport().settings(folder)
+    if isinstance(data := config.get("data"), Mapping):
         config["data"] = {name: data_digest(each) for name, each in data.items()}
-    texts = config.get("texts")
-    if isinstance(texts, Mapping):
+    if isinstance(texts := config.get("texts"), Mapping):
         config["texts"] = format_texts_config(texts)
     return config
 

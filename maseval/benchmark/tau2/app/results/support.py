@@ -19,14 +19,13 @@ from maseval.app.results.variants import (
     IF_UNDECIDED,
     SOUND,
     WITHOUT_BREACHES,
-    ConventionScore,
     Variant,
 )
 from maseval.benchmark.tau2.data import title_of, version_titled
 from maseval.benchmark.tau2.domains import DOMAINS, UnknownDomainError, domain_named
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.core.exceptions import MASEvalError
-from maseval.core.outcome import Outcome, RecordedReport, Simulation
+from maseval.core.outcome import RecordedReport, Simulation
 from maseval.core.recorded import Shape, mapping, whole_number
 from maseval.core.report import Report
 from maseval.core.storage.redaction import REDACTED
@@ -197,6 +196,8 @@ class Tau2Support(BenchmarkSupport):
     verdict_checker = _function("app.results.sources", "verdict_checker")
     verdict_obstacle = _function("app.results.outcomes", "verdict_obstacle")
     other_data = _function("app.results.outcomes", "differing_data")
+    settings = _function("app.results.outcomes", "settings_of_run")
+    conventions = _function("app.results.conventions", "conventions_of_run")
     certificate = _function("app.results.certify", "certificate_of")
     certificate_differences = _function("app.results.certify", "certificate_differences")
     score = _function("app.results.score", "score")
@@ -205,11 +206,6 @@ class Tau2Support(BenchmarkSupport):
     holds_results = _function("results", "has_simulations")
     exports = "tau2-bench"
     export = _function("app.sharing.submit", "export_with_notes")
-
-    def settings(self, folder: Recording) -> dict[str, object]:
-        from maseval.benchmark.tau2.app.results.outcomes import settings_of_run
-
-        return settings_of_run(super().settings(folder))
 
     def made(self, folder: Recording) -> bool:
         return any(TAU2 in RecordedReport(report).benchmark for report in folder.reports())
@@ -275,11 +271,6 @@ class Tau2Support(BenchmarkSupport):
         user = RecordedSetup.of(config).user
         # A results file names the model alone, or the implementation if it records no model.
         return user.model or (None if "rules" in config else user.player)
-
-    def conventions(self, folder: Recording, lines: Sequence[Outcome]) -> list[ConventionScore]:
-        from maseval.benchmark.tau2.app.results.conventions import conventions_of_lines
-
-        return conventions_of_lines(lines, folder.config.values)
 
     def task_title(self, report: Report) -> str | None:
         from maseval.benchmark.tau2.data_loader import load_raw_task
