@@ -39,7 +39,7 @@ from maseval.benchmark.tau2.world.setting import Setting, TaskStage
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType, TaskSpec
 from maseval.benchmark.tau2.world.world import World
 from maseval.core.task import Task
-from maseval.data.store import AnyPath
+from maseval.data.folder import AnyPath
 
 AnyTask = Task | TaskSpec | Mapping[str, Any]
 

@@ -228,7 +228,7 @@ def test_a_verdict_that_a_judge_decides_cannot_be_explained_and_says_so(theirs):
     explained = tau2.explain(theirs, failing.named, embedded_tasks=True)
     refused = maseval("explain", theirs, waiting.named, "--embedded-tasks")
 
-    assert explained.explanation.reward == 0.0
+    assert explained.details["reward"] == 0.0
     assert refused.exit_code != 0
     assert "the verdict depends on a judge" in " ".join(refused.stderr.split())
 
