@@ -36,7 +36,7 @@ from maseval.benchmark.tau2.formats.message import Tau2Message, tool_calls_of
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.players.human import Person
 from maseval.benchmark.tau2.players.scripted import make_agent, make_model, make_user
-from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge, RemoteJudgeMemory
+from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge
 from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
@@ -213,7 +213,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
 
     def worker_note(self, report: Report) -> WorkerNote | None:
         model, memory = self._release(report), self._judge_memory
-        judgements = memory.take_new_replies() if isinstance(memory, RemoteJudgeMemory) else []
+        judgements = memory.take_new_replies() if memory else []
         if model is None and not judgements:
             return None
         return WorkerNote(None if model is None else len(model.requests), judgements)
