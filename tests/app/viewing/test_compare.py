@@ -54,7 +54,7 @@ def test_the_document_is_that_of_maseval_compare(view, root, names):
     for task in whole["tasks"]:
         del task["note"]
     assert {**found, **reasons} == whole
-    assert len(reasons["reasons"]["rows"]) > 1 and reasons["tools"][0]["calls"][0] > 1
+    assert len(reasons["reasons"]["rows"]) > 1
 
 
 def test_tasks_that_differ_most_come_first(view, root):
