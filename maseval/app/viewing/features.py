@@ -1,4 +1,4 @@
-"""The features that the commands add to the viewer: branches, remarks, comparisons.
+"""What the commands add to the viewer: the answers of benchmarks, branches, remarks, comparisons.
 
 The verdicts of every compared run are recomputed, which takes some seconds for each. Its outcomes
 are kept for as long as it is the same, so that one run more is compared at once.
@@ -7,22 +7,37 @@ are kept for as long as it is the same, so that one run more is compared at once
 import os
 import shlex
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
+from weakref import WeakKeyDictionary
 
-from maseval.app.benchmarks import RecordedOutcomes
+from maseval.app.benchmarks import RecordedOutcomes, all_support, support_for
 from maseval.app.comparing.compare import RunComparison, compare_outcomes, look_into
 from maseval.app.comparing.compared_runs import load_run
 from maseval.app.comparing.page import document_of, looked_into
+from maseval.app.results.examined import (
+    CALLS,
+    FINDINGS,
+    REASONS,
+    VERDICT,
+    ExaminedRun,
+    RunFindings,
+    examine_run,
+)
+from maseval.app.results.explained import complete_report
 from maseval.app.results.finding import open_recording
-from maseval.app.results.recording import ORIGIN
+from maseval.app.results.recording import ORIGIN, facts_of
+from maseval.app.results.report import drawings, page_summary
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.finding import Finding
 from maseval.core.outcome import Simulation, TaskKey
-from maseval.core.recorded import mapping
+from maseval.core.recorded import Shape, mapping
+from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.storage.files import FileState
+from maseval.report.index import Entry, Overview
 from maseval.runs import (
     Annotations,
     Remark,
@@ -34,9 +49,104 @@ from maseval.runs import (
     run_state,
 )
 from maseval.runs.config_file import CONFIG, LOG, read_config
+from maseval.runs.recording import Recording, report_key
+from maseval.runs.verdict_check import Misstatement, RunCheck
+from maseval.stats.summary import Summary
 from maseval.view.api import Answers, Body, Query, required_parts, required_text
 from maseval.view.exceptions import BadRequestError, NothingThereError
 from maseval.view.library import Library
+from maseval.view.reading import RunReader
+
+
+class BenchmarkReader(RunReader):
+    """Asks the benchmark of each run."""
+
+    def __init__(self) -> None:
+        self._examined: WeakKeyDictionary[Recording, ExaminedRun] = WeakKeyDictionary()
+        # What cannot be kept on the disk would otherwise be found anew for each overview.
+        self._found: WeakKeyDictionary[Recording, dict[str, Sequence[Finding]]]
+        self._found = WeakKeyDictionary()
+
+    def is_results(self, path: Path) -> bool:
+        return any(each.holds_results(path) for each in all_support())
+
+    def open_results(self, path: Path, options: ScoringOptions) -> Recording:
+        for each in all_support():
+            if each.holds_results(path) and (found := each.recording(path, options)):
+                return found
+        raise ConfigurationError(f"{path} is not a results file")
+
+    def overview(
+        self, run: Recording, known: Sequence[Entry], found: Summary, labelled: bool = False
+    ) -> Overview:
+        support, lines = support_for(run), [each.row for each in known]
+        unexplained = support.explanation_obstacle(run)
+        findings: dict[Simulation, Sequence[Finding]] = {}
+        if labelled and not unexplained:
+            findings = {(one := each.simulation): self._findings(run, one) for each in known}
+        known_run = RunFindings(run, lines, None, unexplained, findings)
+        summary = page_summary(known_run, found)
+        return Overview(summary, support.task_findings(run), facts_of(run.config.values))
+
+    def _findings(self, run: Recording, one: Simulation) -> Sequence[Finding]:
+        known, key = self._found.setdefault(run, {}), run.content_key(one)
+        if key not in known:
+            known[key] = self._examine(run).examine(one, FINDINGS, key=key).findings
+        return known[key]
+
+    def plots(
+        self, run: Recording, known: Sequence[Entry], found: Summary, *, marks: bool
+    ) -> Sequence[str]:
+        # A log has simulations in the order in which they ended.
+        place = {one: number for number, one in enumerate(run.planned)}
+        lines = [each.row for each in known] if marks else []
+        lines.sort(key=lambda line: place.get(line.simulation, len(place)))
+        return drawings(run, lines, marks=marks, found=found)
+
+    def begin_check(self, run: Recording) -> RunCheck | None:
+        checking = self._examine(run).begin_check()
+        return None if checking is None or checking.obstacle else checking
+
+    def check_verdict(
+        self, checking: RunCheck, run: Recording, report: Report, key: str
+    ) -> Misstatement | None:
+        found = self._examine(run).examine(Simulation.of(report), VERDICT, report, key)
+        if found.line is not None and not checking.obstacle:
+            checking.add(found.line, found.verdict, found.obstacle)
+        return found.verdict
+
+    def title(self, run: Recording, report: Shape) -> str | None:
+        # To find the support again for each task takes longer than the titles.
+        return self._examine(run).support.task_title(cast(Report, report))
+
+    def policies(self, run: Recording) -> Mapping[str, Sequence[str]]:
+        return support_for(run).policies(run)
+
+    def timeline(self, run: Recording, report: Shape) -> Shape | None:
+        return support_for(run).timeline_form(cast(Report, report))
+
+    def complete_report(self, run: Recording, report: Report, key: str | None = None) -> Shape:
+        examined = self._examine(run)
+        support = examined.support
+        parts = () if support.explanation_obstacle(run) else REASONS
+        key = key or report_key(report)
+        found = examined.examine(Simulation.of(report), parts, report, key)
+        self._found.setdefault(run, {})[key] = found.findings
+        title = support.task_title(report)
+        return complete_report(report, title, found.findings, found.explanation)
+
+    def _examine(self, run: Recording) -> ExaminedRun:
+        if run not in self._examined:
+            self._examined[run] = ExaminedRun(run)
+        return self._examined[run]
+
+    def examine(self, run: Recording) -> None:
+        if (run.path / LOG).is_file() and support_for(run).findings_version(run) is not None:
+            examine_run(run, (*REASONS, *CALLS))
+
+    def keep_findings(self, run: Recording) -> None:
+        if run in self._examined:
+            self._examined[run].save()
 
 
 def _number(query: Query, name: str) -> int:

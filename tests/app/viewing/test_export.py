@@ -14,7 +14,7 @@ pytest.importorskip("starlette")
 
 from maseval import commands
 from maseval.app.viewing import features
-from maseval.app.viewing.reader import BenchmarkReader
+from maseval.app.viewing.features import BenchmarkReader
 from maseval.commands import tau2
 from maseval.core.exceptions import NotRunError, OutputExistsError
 from maseval.core.storage.files import lock
