@@ -61,7 +61,7 @@ def test_the_document_is_that_of_maseval_compare(view, root, names):
     for task in whole["tasks"]:
         del task["note"]
     assert {**found, **reasons} == whole
-    assert len(reasons["reasons"]["rows"]) > 1 and reasons["tools"][0]["calls"][0] > 1
+    assert len(reasons["reasons"]["rows"]) > 1
 
 
 def test_how_far_a_comparison_is_has_a_total(view, root, tmp_path, monkeypatch):

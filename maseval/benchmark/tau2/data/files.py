@@ -264,6 +264,9 @@ def verified_root(
     Missing files are fetched into the cache; in a ``data_dir`` of the user's own they are an error.
     """
     manifest = manifest_of(version)
+    cached = DataFolder(default_data_dir(version), manifest)
+    if data_dir is None and not cached.lacking(needed):
+        return cached.root
     place = _place(data_dir, manifest)
     lacking = place.folder.lacking(needed)
     if lacking and place.is_cache:
