@@ -13,11 +13,10 @@ from maseval.cli.console import (
     chosen_stream,
     counting,
     inert,
-    print_json,
+    print_files,
     print_parts,
-    print_unreadable,
+    print_result,
     shorten_line,
-    stdout,
     styled,
 )
 from maseval.cli.options import (
@@ -118,31 +117,20 @@ def score(
             on_progress=count,
             **scoring,
         )
-    for each in scores:
-        print_parts(_score_parts(each), chosen_stream(as_json))
-    print_unreadable(scores.unreadable)
     agree = all(each.agrees for each in scores) and not scores.unreadable
-    if as_json:
-        readable = [each.to_dict() for each in scores]
-        unreadable = [each.to_dict() for each in scores.unreadable]
-        print_json({"agree": agree, "files": [*readable, *unreadable]})
+    print_files(scores, _score_parts, as_json, {"agree": agree})
     nothing_compared = any(not each.compared for each in scores)
     if scores.unreadable or nothing_compared or (fail_on_disagreement and not agree):
         raise typer.Exit(FAILED)
 
 
 def _finish_under(found: "ScoresUnder", as_json: bool) -> None:
-    console = chosen_stream(as_json)
-    for each in found:
-        print_parts(_file_under_parts(each), console)
+    totals = {name: each.to_dict() for name, each in found.totals.items()}
+    print_files(found, _file_under_parts, as_json, {"totals": totals})
     if len(found) > 1:
-        first = found[0].found.first
-        totals = (f"  {name}: {_totals(each)}" for name, each in found.totals.items())
-        head = f"[bold]all {len(found)} files[/bold], compared with {first}"
-        print_parts([head, *totals], console)
-    print_unreadable(found.unreadable)
-    if as_json:
-        print_json(found.to_dict())
+        lines = (f"  {name}: {_totals(each)}" for name, each in found.totals.items())
+        head = f"[bold]all {len(found)} files[/bold], compared with {found[0].found.first}"
+        print_parts([head, *lines], chosen_stream(as_json))
     if found.unreadable:
         raise typer.Exit(FAILED)
 
@@ -269,16 +257,11 @@ def explain(
 ) -> None:
     """Explain a verdict: what decided it, who failed, and what would have changed it."""
     found = commands.explain(
-        run,
-        task,
-        trial,
+        *(run, task, trial),
         domain=domain,
         embedded_tasks=embedded_tasks,
         remap_tasks=remap_tasks,
         data_version=data_version,
     )
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        parts = section_parts(found.sections())
-        print_parts([styled(found.simulation, "bold"), *parts], stdout())
+    parts = [styled(found.simulation, "bold"), *section_parts(found.sections())]
+    print_result(found, parts, as_json)

@@ -211,12 +211,6 @@ class ScoresUnder(FilesRead[FileUnder]):
             for name in (self[0].totals if self else ())
         }
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "files": [each.to_dict() for each in [*self, *self.unreadable]],
-            "totals": {name: each.to_dict() for name, each in self.totals.items()},
-        }
-
 
 def score(
     files: Files,
