@@ -28,7 +28,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import ClassVar, Literal
 
-from maseval.core.exceptions import InvalidAnswerError, MASEvalError
+from maseval.core.exceptions import MASEvalError
 from maseval.core.storage.redaction import redact_text
 from maseval.core.words import excerpt
 
@@ -81,14 +81,12 @@ class ProviderError(MASEvalError):
             },
         )
 
-    def as_kind(self, kind: type["ProviderError"]) -> "ProviderError":
-        return self._again(kind)()
-
     def __reduce__(self) -> tuple[Callable[[], "ProviderError"], tuple[()], dict[str, object]]:
         # The default way of copying and pickling knows nothing of keyword arguments.
-        return self._again(type(self)), (), {**vars(self), "details": dict(self.details)}
+        return self.as_kind(type(self)), (), {**vars(self), "details": dict(self.details)}
 
-    def _again(self, kind: type["ProviderError"]) -> Callable[[], "ProviderError"]:
+    def as_kind(self, kind: type["ProviderError"]) -> Callable[[], "ProviderError"]:
+        """Return a call that makes the same error of another kind."""
         return partial(
             kind,
             self.text,
@@ -117,7 +115,7 @@ def model_of(component: Literal["user", "tool"]) -> Iterator[None]:
     """Have a failure within say that it was not the agent's model."""
     try:
         yield
-    except (ProviderError, InvalidAnswerError) as error:
+    except ProviderError as error:
         error.component = error.component or component
         raise
 

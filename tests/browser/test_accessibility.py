@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from maseval.report import write_report
 from maseval.runs import RunFolder
 from maseval.runs.live import publish
-from maseval.stats import label_bars
+from maseval.stats import Outcome, trial_map
 from tests.browser.runs import planned
 from tests.browser.waiting import unfold
 from tests.report.builders import broken, simulated
@@ -24,7 +24,7 @@ def report(tmp_path):
         broken("12", 1, domain="retail"),
     ]
     findings = {("retail", "0"): [("doing nothing passes", "an idle agent gets the reward")]}
-    plots = [label_bars({LABEL: 1})]
+    plots = [trial_map([Outcome("retail", "0", 0, passed=True)])]
     return write_report(finished, tmp_path / "report.html", plots=plots, findings=findings)
 
 
@@ -54,7 +54,7 @@ def test_the_viewer_keeps_nobody_out(visit, serve, compared, flaws_everywhere):
     visited.open("/run/careful")
     assert flaws_everywhere(page) == {}
 
-    visited.open("/compare?a=careful&b=hurried")
+    visited.open("/compare?run=careful&run=hurried")
     assert flaws_everywhere(page) == {}
     page.locator("table.compared .cell").first.click()
     visited.wait_for_simulation()

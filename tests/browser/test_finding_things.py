@@ -1,7 +1,5 @@
-"""Finding, comparing and taking away: filters, search, side by side, downloads, badges."""
+"""Finding and comparing: filters, search, side by side, badges."""
 
-import csv
-import io
 import json
 import re
 from pathlib import Path
@@ -10,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from maseval.report import write_report
-from maseval.stats import Outcome, label_bars, trial_map
+from maseval.stats import Outcome, trial_map
 from tests.browser.waiting import eventually
 from tests.report.builders import CONVERSATION, said, simulated
 
@@ -35,7 +33,7 @@ def run(tmp_path):
         finished,
         tmp_path / "report.html",
         title="A run",
-        plots=[trial_map(outcomes), label_bars({LABEL: 1})],
+        plots=[trial_map(outcomes)],
         findings={("retail", "2"): [("doing nothing passes", "an idle agent gets the reward")]},
     )
 
@@ -139,13 +137,6 @@ def test_a_square_of_the_plot_opens_its_simulation(visit, run):
     expect(page).to_have_url(re.compile("#retail/0/1$"))
 
 
-def test_a_bar_of_the_plot_filters_by_its_label(visit, run):
-    page = visit(run).open()
-    page.get_by_text("More plots").click()
-    page.locator(f'.plots [data-label="{LABEL}"]').click()
-    expect_status(page, "1 of 4 simulations")
-
-
 def test_filters_stand_in_the_address_and_come_back_with_it(visit, run):
     visited = visit(run)
     page = visited.open()
@@ -194,52 +185,6 @@ def test_a_task_with_an_audit_finding_has_a_badge(visit, run):
     expect(badge).to_have_attribute("data-hint", "an idle agent gets the reward")
 
 
-def saved(page, name):
-    with page.expect_download() as download:
-        page.get_by_role("button", name=name, exact=True).click()
-    return download.value
-
-
-def test_the_shown_simulations_can_be_saved_as_csv(visit, run):
-    visited = visit(run)
-    page = visited.open()
-    page.click("button.chip.fail")
-    expect_status(page, "2 of 4 simulations")
-
-    download = saved(page, "CSV")
-
-    assert download.suggested_filename == "A-run.csv"
-    rows = list(csv.DictReader(io.StringIO(download.path().read_text())))
-    assert [(row["task"], row["trial"], row["outcome"]) for row in rows] == [
-        ("0", "1", "fail"),
-        ("1", "0", "fail"),
-    ]
-    assert rows[0]["labels"] == LABEL
-    visited.requests.clear()
-
-
-def test_a_cell_that_a_spreadsheet_would_calculate_is_saved_as_text(visit, tmp_path):
-    formula = '=HYPERLINK("http://x")'
-    run = write_report([simulated(formula, 0)], tmp_path / "report.html", title="t")
-    visited = visit(run)
-
-    download = saved(visited.open(), "CSV")
-
-    (row,) = csv.DictReader(io.StringIO(download.path().read_text()))
-    assert row["task"] == "'" + formula
-    visited.requests.clear()
-
-
-def test_the_shown_simulations_can_be_saved_as_json(visit, run):
-    visited = visit(run)
-    download = saved(visited.open(), "JSON")
-
-    kept = json.loads(download.path().read_text())
-    assert kept["title"] == "A run" and len(kept["simulations"]) == 4
-    assert kept["simulations"][1]["reward"] == 0.0
-    visited.requests.clear()
-
-
 OUTSIDE = """() => [...document.querySelectorAll("body *")]
   .filter((each) => each.checkVisibility() && !each.closest("svg"))
   .filter((each) => each.getBoundingClientRect().right > innerWidth + 1)
@@ -274,7 +219,10 @@ def test_at_the_width_of_a_phone_nothing_is_cut_off(visit, tmp_path, link):
         *(simulated("1", trial, reward=float(trial % 2)) for trial in range(40)),
     ]
     path = write_report(
-        finished, tmp_path / "report.html", summary=summary, plots=[label_bars({LABEL: 1})]
+        finished,
+        tmp_path / "report.html",
+        summary=summary,
+        plots=[trial_map([Outcome("retail", "0", 0, True)])],
     )
     visited = visit(path)
     visited.page.set_viewport_size({"width": 375, "height": 700})
@@ -294,23 +242,6 @@ def test_many_trials_stand_in_small_cells(visit, tmp_path):
     row = page.locator("table.tasks tbody tr").first.bounding_box()
     assert row["height"] < 60
     expect(page.locator(".compact .cell")).to_have_count(40)
-
-
-def test_all_simulations_of_two_runs_are_in_one_table(visit, tmp_path):
-    finished = [
-        *(simulated(task, 0, run="careful") for task in "01"),
-        *(simulated(task, 0, run="hurried", reward=float(task == "0")) for task in "01"),
-    ]
-    visited = visit(write_report(finished, tmp_path / "report.html"))
-    page = visited.open()
-
-    page.get_by_role("link", name="All simulations of these runs").click()
-    names = page.locator("table.tasks tbody tr").first.locator("small")
-    expect(names).to_have_text(["careful", "hurried"])
-    page.locator(".cell.fail").click()
-    panel = visited.wait_for_simulation()
-    panel.get_by_role("button", name="beside trial").click()
-    expect(panel.locator("h2 .trial")).to_have_text(["trial hurried.0", "trial careful.0"])
 
 
 def test_n_leads_from_failure_to_failure(visit, run):

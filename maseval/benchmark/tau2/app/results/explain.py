@@ -6,12 +6,10 @@ Reports, the viewer and ``maseval show`` get it by way of ``Tau2Support``.
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import NamedTuple
 
-from maseval.app.results.explained import Section, VerdictExplanation, misfit, sections_of
-from maseval.app.results.finding import trial_numbered, trials_named
+from maseval.app.results.explained import Explained, VerdictExplanation, misfit
 from maseval.benchmark.tau2.app.results.results_file_run import ResultsFileRun
 from maseval.benchmark.tau2.app.results.sources import ReadReport, read_report
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
@@ -28,8 +26,8 @@ from maseval.benchmark.tau2.review.causes import (
 )
 from maseval.benchmark.tau2.review.causes.users import LOOKED_FOR
 from maseval.benchmark.tau2.review.errata import Erratum, errata_for, sound_finding
-from maseval.benchmark.tau2.review.explain import Explanation, WrongField
-from maseval.benchmark.tau2.review.explain.explanation import CHECKS, END_STATE, format_value
+from maseval.benchmark.tau2.review.explain import WrongField
+from maseval.benchmark.tau2.review.explain.explanation import format_value
 from maseval.benchmark.tau2.review.explain.scored_case import score_case, score_opened
 from maseval.benchmark.tau2.review.policy import check_case, not_checked
 from maseval.benchmark.tau2.review.timeline import Timeline, timeline
@@ -37,61 +35,27 @@ from maseval.benchmark.tau2.scoring.case import open_case
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.core.exceptions import ConfigurationError, MASEvalError
-from maseval.core.finding import LEFT_OUT, SOUND_FAIL, Finding, Who
-from maseval.core.outcome import RecordedReport, Simulation, is_successful, verdict_for
+from maseval.core.finding import LEFT_OUT, SOUND_FAIL, Finding, Section, Who
+from maseval.core.outcome import RecordedReport, Simulation, verdict_for
 from maseval.core.recorded import entries, mapping, number
-from maseval.core.report import Report, TaskExecutionStatus
+from maseval.core.report import AGENT_FAILURES, Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import doubt_in
 
 _SCRIPTED = "a script, which does not talk, played the agent: only rules about the state were asked"
-# The page shows the checks with the verdict, and the fields of the end state as a table.
-_SHOWN_ELSEWHERE = (CHECKS, END_STATE)
 
 
-@dataclass(frozen=True)
-class Explained:
-    """A simulation, the reasons for its verdict, and the cause of its failure, if it failed.
-
-    ``record`` says why its record is not what was recomputed, and ``marks`` by which task it was
-    judged if not by the benchmark's own. ``policy`` says which rules of the policy it broke.
-    """
-
-    path: Path
-    simulation: Simulation
-    explanation: Explanation
-    cause: Finding | None
-    record: tuple[Finding, ...] = ()
-    marks: tuple[str, ...] = ()
-    policy: Sequence[Finding] = ()
-
-    def sections(self) -> list[Section]:
-        """Return the explanation in words, the faults of the record first."""
-        faults = [Section("What is wrong with the record", list(map(in_words, self.record)))]
-        marks = [Section(mark) for mark in self.marks]
-        causes = [] if self.cause is None else [self.cause]
-        explained = VerdictExplanation(self.explanation.summary, _sections(self.explanation))
-        words = sections_of([*causes, *self.policy], explained)
-        return [*(faults if self.record else ()), *marks, *words]
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "path": str(self.path),
-            **self.simulation._asdict(),
-            "record": [each.to_dict() for each in self.record],
-            "marks": list(self.marks),
-            "cause": None if self.cause is None else self.cause.to_dict(),
-            "explanation": self.explanation.to_dict(),
-            "policy": [each.to_dict() for each in self.policy],
-        }
-
-
-def explain_trial(
-    recording: Recording, task: str, trial: int | None, options: ScoringOptions
-) -> Explained:
+def explain_trial(recording: Recording, chosen: Simulation, options: ScoringOptions) -> Explained:
     """Explain a simulation of a run, or of a results file of tau2-bench."""
-    chosen, found = _choose_trial(recording, task, trial)
+    report = recording.report(chosen)
+    found, line = read_report(report), RecordedReport(report).outcome
+    if isinstance(found, Omitted):
+        ended = f"ended with {line.status}: {line.error}" if line.error else line.status
+        raise ConfigurationError(
+            f"{chosen} {ended}, so there is no verdict to explain; "
+            f"`maseval show {recording.path} {chosen.task} {chosen.trial}` shows what happened"
+        )
     try:
         subject = score_case(
             found.simulation,
@@ -106,60 +70,22 @@ def explain_trial(
             "`maseval score` with --judge-model asks one"
         ) from error
     explanation, cause = explain_with_cause(subject)
-    report = recording.report(chosen)
     policy, doubt = check_policy(found), doubt_in(report)
     if doubt is not None and doubt.is_misfit:
         cause, policy = cause and misfit(doubt.text), ()
-    cause = cause and beside_policy(cause, policy)
-    explained = Explained(recording.path, chosen, explanation, cause, policy=policy)
+    before = []
     if isinstance(recording, ResultsFileRun):
-        explained = replace(explained, record=tuple(recording.faults), marks=tuple(options.marks))
-    return explained
-
-
-RunTrial = tuple[Simulation, ReadReport]
-
-
-def _choose_trial(folder: Recording, task: str, trial: int | None) -> RunTrial:
-    trials = trials_named(task, folder.planned, folder.recorded, folder.path)
-    if trial is not None:
-        trials = [trial_numbered(trial, trials)]
-    first: RunTrial | None = None
-    for each in trials:
-        found = read_report(folder.report(each))
-        if isinstance(found, Omitted):
-            if trial is not None:
-                raise ConfigurationError(
-                    f"{each} {_status(folder, each)}, so there is no verdict to explain; "
-                    f"`maseval show {folder.path} {task} {trial}` shows what happened"
-                )
-            continue
-        if first is None or (_is_passed(first[1]) and not _is_passed(found)):
-            first = each, found
-    if first is None:
-        raise ConfigurationError(
-            f"no trial of {trials[0].domain}/{trials[0].task_id} finished (trial "
-            f"{trials[0].trial} {_status(folder, trials[0])}), so there is no verdict to explain; "
-            f"`maseval show {folder.path} {task}` shows what happened"
-        )
-    return first
-
-
-def _status(folder: Recording, simulation: Simulation) -> str:
-    line = RecordedReport(folder.report(simulation)).outcome
-    return f"ended with {line.status}: {line.error}" if line.error else f"ended with {line.status}"
-
-
-def _is_passed(found: ReadReport) -> bool:
-    verdict = found.simulation["reward_info"]
-    return verdict is not None and is_successful(verdict["reward"])
-
-
-def _sections(explanation: Explanation) -> list[Section]:
-    return [
-        Section(each.title, each.lines, each.title not in _SHOWN_ELSEWHERE)
-        for each in explanation.sections()
-    ]
+        faults = list(map(in_words, recording.faults))
+        before = [Section("What is wrong with the record", faults)] if faults else []
+        before += map(Section, options.marks)
+    return Explained(
+        recording.path,
+        chosen,
+        [*([] if cause is None else [beside_policy(cause, policy)]), *policy],
+        VerdictExplanation(explanation.summary, explanation.sections()),
+        before,
+        explanation.to_dict(),
+    )
 
 
 def _field(field: WrongField) -> dict[str, object]:
@@ -198,8 +124,7 @@ def diagnose(report: Report) -> Diagnosis | None:
 
 def explanation_of(report: Report) -> VerdictExplanation | None:
     """Return what explains the verdict on a failure, if there is one to explain."""
-    found = diagnose(report)
-    return None if found is None else found.explanation
+    return found.explanation if (found := diagnose(report)) else None
 
 
 def find_all(report: Report) -> list[Finding]:
@@ -210,9 +135,8 @@ def find_all(report: Report) -> list[Finding]:
         return [] if cause is None else [cause]
     policy = check_policy(found)
     cause = cause and beside_policy(cause, policy)
-    sound = _check_soundness(found)
-    causes, errata = ([] if each is None else [each] for each in (cause, sound))
-    return [*causes, *policy, *_check_user(found, cause), *errata]
+    every = [cause, *policy, *_check_user(found, cause), _check_soundness(found)]
+    return [each for each in every if each is not None]
 
 
 def check_policy(found: ReadReport) -> Sequence[Finding]:
@@ -280,7 +204,7 @@ def _diagnose(report: Report) -> Diagnosis | None:
     # Passes have sound verdicts as well, so that commands and pages tell them apart from this.
     explanation = replace(explanation, sound=None)
     fields = [_field(each) for each in explanation.wrong_fields]
-    explained = VerdictExplanation(explanation.summary, _sections(explanation), fields)
+    explained = VerdictExplanation(explanation.summary, explanation.sections(), fields)
     return Diagnosis(cause, explained)
 
 
@@ -312,15 +236,16 @@ def _cause_by_judge(found: ReadReport, error: NoJudgeError) -> Finding:
 
 
 def _cause_of_unfinished(omitted: Omitted) -> Finding:
-    who: Who = "agent"
-    if omitted.status == TaskExecutionStatus.AGENT_ERROR.value:
-        kind = "raised an error"
-    elif omitted.status == TaskExecutionStatus.CONTEXT_OVERFLOW.value:
-        kind = "context overflow"
-    else:
-        who, kind = "infrastructure", "did not finish"
+    who: Who = "agent" if omitted.status in AGENT_FAILURES else "infrastructure"
+    kind = _UNFINISHED.get(omitted.status, "did not finish")
     text = f"{omitted.status}: {omitted.reason}"
     return Finding("cause", who, kind, "status of the run", text, "proven")
+
+
+_UNFINISHED = {
+    TaskExecutionStatus.AGENT_ERROR.value: "raised an error",
+    TaskExecutionStatus.CONTEXT_OVERFLOW.value: "context overflow",
+}
 
 
 def conduct_notes(folder: Recording) -> list[str]:
@@ -330,7 +255,6 @@ def conduct_notes(folder: Recording) -> list[str]:
 
 
 def user_faults() -> str:
-    """Say which faults of simulated users are looked for."""
     return LOOKED_FOR
 
 
