@@ -63,7 +63,7 @@ RANKS = {
         callbacks
         agent environment user evaluator
         simulator scripted model scorer tool task
-        answers answer_cache reasoning structured
+        answers answer_cache reasoning
         providers messages tracing usage seeding system_info provider_errors
             call_policy throttle clock recorded words figures event_loop scoring_options finding
         storage
@@ -311,8 +311,6 @@ def test_there_are_no_import_cycles():
 # Where a type is all that is needed of something that takes long to load.
 QUICK = {
     "maseval.core.lazy": "makes ``import maseval`` quick",
-    "maseval.core.model": "few models are asked for objects of pydantic",
-    "maseval.core.structured": "the same",
     "maseval.core.benchmark": "only a run describes machine and code",
     "maseval.core.providers": "entry points",
     "maseval.core.engine.engines": "the same",

@@ -17,12 +17,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
-from maseval.app.results.explained import Section, VerdictExplanation
+from maseval.app.results.explained import Explained, VerdictExplanation
 from maseval.app.results.variants import ConventionScore, Variant
 from maseval.core.exceptions import ConfigurationError, MASEvalError, ResultFileError
 from maseval.core.finding import Finding
 from maseval.core.lazy import find_entry_points
-from maseval.core.outcome import Outcome, Simulation, TaskKey
+from maseval.core.outcome import Outcome, TaskKey
 from maseval.core.recorded import mapping
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
@@ -45,8 +45,6 @@ OnProgress = Callable[[int, int], object]
 """Called with how many simulations are done, and of how many; 0 if that is not known."""
 
 T = TypeVar("T")
-# Conversations that are alike are next to each other.
-_ALIKE = 64
 _log = logging.getLogger(__name__)
 
 
@@ -85,17 +83,6 @@ class ExportedPath(NamedTuple):
     notes: Sequence[str] = ()
 
 
-class ExplainedVerdict(Protocol):
-    """A simulation and the reasons for its verdict, for people and for scripts."""
-
-    @property
-    def simulation(self) -> Simulation: ...
-    @property
-    def cause(self) -> Finding | None: ...
-    def sections(self) -> Sequence[Section]: ...
-    def to_dict(self) -> Mapping[str, object]: ...
-
-
 class BenchmarkSupport:
     """The answers of a benchmark to the commands; each has a default that adds nothing."""
 
@@ -119,7 +106,7 @@ class BenchmarkSupport:
 
     def explain(
         self, folder: Recording, task: str, trial: int | None, options: ScoringOptions
-    ) -> ExplainedVerdict:
+    ) -> Explained:
         """Explain a verdict in more detail than findings and ``explanation`` do, passes too."""
         raise NotImplementedError
 
@@ -147,13 +134,6 @@ class BenchmarkSupport:
         except MASEvalError:  # the domain is somebody else's, or its data is elsewhere
             return None
         return None if found is None else found.to_dict()
-
-    def likeness(self, report: Report) -> str | None:
-        """Return a text that is the same for reports of which all of the above is the same.
-
-        A script repeats itself, and is then looked at once. None if it is not worth asking.
-        """
-        return None
 
     def task_title(self, report: Report) -> str | None:
         """Return a sentence about the task of a simulation, if there is one."""
@@ -280,25 +260,6 @@ class BenchmarkSupport:
     def other_data(self, folder: RunFolder) -> list[str]:
         """Return the differences between the data here and the data that a run was made with."""
         return []
-
-
-class TimelineForms:
-    """Timelines as pages show them; conversations that are alike are replayed once."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, Mapping[str, object] | None] = {}
-
-    def of(self, support: BenchmarkSupport, report: Report) -> Mapping[str, object] | None:
-        """Return the timeline of a report; None if its conversation cannot be replayed."""
-        likeness = support.likeness(report)
-        if likeness is None:
-            return support.timeline_form(report)
-        known = self._known  # several threads may ask
-        if likeness in known:
-            return known[likeness]
-        found = support.timeline_form(report)
-        self._known = {**(known if len(known) < _ALIKE else {}), likeness: found}
-        return found
 
 
 def support_for(folder: Recording) -> BenchmarkSupport:

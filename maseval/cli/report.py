@@ -81,7 +81,6 @@ def report(
         "two runs, to standard output",
     ),
     ("maseval export theirs.json --format csv --as-recorded", "a results file, its own rewards"),
-    ("maseval export last --format csv --spreadsheet", "texts that look like formulas stay texts"),
     ("maseval export last --format tau2-bench", "results files of v0.2.0, in the run's folder"),
 )
 @with_scoring_options()
@@ -111,9 +110,6 @@ def export(
         show_default="TABLE.FORM here",
     ),
     overwrite: bool = flag("Replace existing files.", "--overwrite", "--force"),
-    spreadsheet: bool = option(
-        False, "In CSV, put ' before texts that a spreadsheet would read as formulas."
-    ),
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
 ) -> None:
@@ -125,8 +121,8 @@ def export(
     from maseval.frames.export import export as write  # help must not load it
 
     if form in commands.export_formats():
-        if table or spreadsheet:
-            raise typer.BadParameter(f"{form} has no tables; leave out --table and --spreadsheet")
+        if table:
+            raise typer.BadParameter(f"{form} has no tables; leave out --table")
         _export_originals(runs, form, output, overwrite, as_json)
         return
     written = write(
@@ -135,7 +131,6 @@ def export(
         tables=table or ["simulations"],
         output=output,
         overwrite=overwrite,
-        spreadsheet=spreadsheet,
         **scoring,
     )
     if as_json:

@@ -55,7 +55,7 @@ def scores(summary: RunSummary, all_k: bool = False) -> FirstFitting:
     The interval stands beside its value or below it. Where not every k fits, the k shown are 1, 2,
     4, 8 and the last, unless ``all_k`` are wanted.
     """
-    every = sorted({k for score in summary.rows for k in score.pass_hat})
+    every = sorted({k for score in summary.found.groups for k in score.pass_hat})
     chosen = [every] if all_k else [every, some_k(every)]
     return FirstFitting(*(_across(summary, ks, gap) for ks in chosen for gap in (" ", "\n")))
 
@@ -68,14 +68,14 @@ def some_k(every: Sequence[int]) -> list[int]:
 def _across(summary: RunSummary, ks: Sequence[int], gap: str) -> Table:
     counted = number_columns("tasks", "verdicts", *(f"pass^{k}" for k in ks), no_wrap=True)
     table = Table("domain", *counted, title=_title(summary), caption=_left_out(summary, ks))
-    for position, score in enumerate(summary.rows):
+    for position, score in enumerate(summary.found.groups):
         failed = f"{gap}[red]({score.failed} unfinished)[/red]" if score.failed else ""
         table.add_row(
             inert(score.name),
             str(score.tasks),
             f"{score.verdicts}/{score.planned}{failed}",
             *(estimate(score.pass_hat.get(k), gap) for k in ks),
-            end_section=len(summary.rows) > 1 and position == len(summary.rows) - 2,
+            end_section=len(summary.found.groups) > 1 and position == len(summary.found.groups) - 2,
         )
     return table
 
@@ -88,7 +88,7 @@ def _title(summary: RunSummary) -> str | None:
 
 
 def _left_out(summary: RunSummary, ks: Sequence[int]) -> str | None:
-    every = {k for score in summary.rows for k in score.pass_hat}
+    every = {k for score in summary.found.groups for k in score.pass_hat}
     return f"{len(every) - len(ks)} more k: maseval show --all-k" if len(every) > len(ks) else None
 
 

@@ -236,18 +236,10 @@ def _file_under_parts(file: "FileUnder") -> Parts:
 
 
 def _change_parts(file: "FileUnder", name: str) -> Parts:
-    from maseval.benchmark.tau2.rescoring.releases import counted_reasons  # help must not load it
-
     changes = file.changes(name)
-    reasons = counted_reasons(changes).most_common()
     yield f"    from {file.found.first}: {_totals(file.totals[name])}"
-    for way, label in _WAYS.items():
-        counts = [f"{kind} {number}" for (direction, kind), number in reasons if direction == way]
-        if counts:
-            yield f"    {label}: {inert(', '.join(counts))}"
     for each in sorted(changes, key=lambda each: each.direction == "open")[:_SHOWN]:
-        why = shorten_line("; ".join(map(str, each.reasons)), 120)
-        yield f"    {_WAYS[each.direction]} {inert(str(each.trial))}: {inert(why)}"
+        yield f"    {_WAYS[each.direction]} {inert(str(each.trial))}"
     if len(changes) > _SHOWN:
         yield f"    and {len(changes) - _SHOWN} more; --json lists all"
 
@@ -261,8 +253,6 @@ def _totals(totals: "ReleaseTotals") -> str:
         )
     if totals.asks_judge:
         words += f"; {totals.asks_judge} need the judge"
-        if totals.judge_is_moot:
-            words += f", {totals.judge_is_moot} of them fail whatever it says"
     return words
 
 

@@ -54,14 +54,13 @@ from maseval.cli.results import (
     variant_parts,
 )
 from maseval.core.figures import money
-from maseval.core.finding import LEFT_OUT, SOUND_PASS, Finding
+from maseval.core.finding import LEFT_OUT, SOUND_PASS, Finding, Section
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.core.scoring_options import ScoringKeywords
 from maseval.core.words import count_of, excerpt
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.results.examined import RunFindings
-    from maseval.app.results.explained import Section
     from maseval.app.results.show import RunView, SimulationView
     from maseval.runs.verdict_check import VerdictCheck
 
@@ -382,7 +381,7 @@ def _verdict_parts(verdict: Mapping[str, Any]) -> Parts:
     yield from (indent(inert(each)) for each in verdict.get("notes", ()))
 
 
-def section_parts(sections: "Sequence[Section]") -> Parts:
+def section_parts(sections: Sequence[Section]) -> Parts:
     """Yield an explanation; wrapped lines keep their margin."""
     for number, section in enumerate(sections):
         if number:

@@ -4,7 +4,6 @@ from maseval.app.benchmarks import RecordedOutcomes as RecordedOutcomes
 from maseval.app.comparing.compare import compare as compare
 from maseval.app.comparing.gate import gate as gate
 from maseval.app.comparing.plan import plan as plan
-from maseval.app.results.explained import Section as Section
 from maseval.app.results.explained import VerdictExplanation as VerdictExplanation
 from maseval.app.results.questions import comply as comply
 from maseval.app.results.questions import explain as explain
@@ -28,3 +27,4 @@ from maseval.app.viewing.view import view as view
 from maseval.commands import macs as macs
 from maseval.commands import tau2 as tau2
 from maseval.core.finding import Finding as Finding
+from maseval.core.finding import Section as Section

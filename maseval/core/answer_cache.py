@@ -18,7 +18,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,6 @@ from maseval.core.storage.redaction import Secrets, cut_known_secrets, environme
 
 # Part of every hash: entries of another form are not found, rather than misread.
 _FORM = 2
-_KEPT = tuple(each.name for each in fields(ChatResponse) if each.name != "parsed")
 
 ANSWERS = "answers"
 ANSWERS_FROM_CACHE = "answers_from_cache"
@@ -97,21 +96,17 @@ class AnswerCache:
         """Keep an answer, unless one is kept already."""
         if self.get(entry) is None:
             with suppress(OSError):  # a full disk costs the next run a request, this one nothing
-                self.store(entry, _kept_part(response), secrets)
+                self.store(entry, asdict(response), secrets)
 
     def hash_of(self, entry: str, response: ChatResponse) -> str | None:
         """Return the hash of an answer to the request of an entry; None if JSON cannot hold it."""
         try:
-            return _hash([entry, _kept_part(response)])
+            return _hash([entry, asdict(response)])
         except (TypeError, ValueError, RecursionError):
             return None
 
     def _path(self, entry: str) -> Path:
         return self.folder / entry[:2] / f"{entry}.json"
-
-
-def _kept_part(response: ChatResponse) -> dict[str, Any]:
-    return {name: value for name, value in asdict(response).items() if name in _KEPT}
 
 
 def _hash(value: object) -> str:

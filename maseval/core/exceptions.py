@@ -9,7 +9,7 @@
     │   └── DuplicateTaskError
     ├── TaskFormatError, HookResultError (TypeError)
     ├── DuplicateComponentError, UnknownModelError, ResultFileError (ValueError)
-    ├── NestedTooDeeplyError, UnreadableAnswerError, InvalidAnswerError (ValueError)
+    ├── NestedTooDeeplyError, UnreadableAnswerError (ValueError)
     ├── NoRepetitionError, NotRunError, RunStoppedError, ScriptExhaustedError,
     │   TraceCollectionError, WorkerDiedError (RuntimeError)
     ├── TaskIndexError (IndexError)
@@ -147,10 +147,6 @@ class NestedTooDeeplyError(MASEvalError, ValueError):
 
 class UnreadableAnswerError(MASEvalError, ValueError):
     """A model's answer has no readable message."""
-
-
-class InvalidAnswerError(MASEvalError, ValueError):
-    """A model's answer is not of the form that was asked for, however often it was asked."""
 
 
 class NoRepetitionError(MASEvalError, RuntimeError):

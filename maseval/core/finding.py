@@ -11,9 +11,9 @@ the rule was not tuned on. It is *undecided* if the record does not decide; what
 given all the same, so that a number can say what it would be if every such case were one.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from maseval.core.words import excerpt
 
@@ -92,3 +92,14 @@ def read_finding(form: Mapping[str, Any]) -> Finding:
 
 def read_findings(forms: Iterable[Mapping[str, Any]]) -> tuple[Finding, ...]:
     return tuple(map(read_finding, forms))
+
+
+class Section(NamedTuple):
+    """One part of an explanation; ``lines`` keep their own indentation.
+
+    ``on_page`` is False for what the HTML page shows in another form.
+    """
+
+    title: str
+    lines: Sequence[str] = ()
+    on_page: bool = True

@@ -148,11 +148,7 @@ def chat_usage(
 
 @dataclass
 class ChatResponse:
-    """A model's response: text, tool calls, or both.
-
-    ``reasoning`` is what the model thought before; ``parsed`` is the text as an object of the
-    ``response_model`` that was asked for.
-    """
+    """A model's response: text, tool calls, or both; ``reasoning`` is what it thought before."""
 
     content: str | None = None
     tool_calls: list[ToolCall] | None = None
@@ -161,7 +157,6 @@ class ChatResponse:
     model: str | None = None
     stop_reason: str | None = None
     reasoning: Reasoning | None = None
-    parsed: object = None
 
     def to_message(self) -> Message:
         """Return the response as the next message of the conversation."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, overload
+from typing import Any, ClassVar, TypeAlias
 
 from maseval.core.answer_cache import ANSWERS, ANSWERS_FROM_CACHE, TOKENS_FROM_CACHE, AnswerCache
 from maseval.core.answers import MOST_CALLS, check_answer, size_of
@@ -17,14 +17,12 @@ from maseval.core.exceptions import HookResultError, UnreadableAnswerError
 from maseval.core.messages import ChatResponse, Message, MessageForm, MessageHistory, openai_form
 from maseval.core.provider_errors import (
     AnswerTooLargeError,
-    MalformedRequestError,
     MalformedResponseError,
     ProviderError,
 )
 from maseval.core.providers import Providers, check_base_url
 from maseval.core.reasoning import ReasoningMemory, ReasoningPolicy, reasoning_of
 from maseval.core.storage.redaction import redact, redact_text
-from maseval.core.structured import ANSWER_ATTEMPTS, AnswerForm, ModelT, add_usage, correction
 from maseval.core.tracing import (
     ConfigurableMixin,
     JsonObject,
@@ -34,9 +32,6 @@ from maseval.core.tracing import (
     now,
 )
 from maseval.core.usage import CostCalculator, TokenUsage, UsageTrackableMixin
-
-if TYPE_CHECKING:  # for those who ask for structured answers
-    from pydantic import BaseModel
 
 Params: TypeAlias = Mapping[str, object]
 
@@ -79,7 +74,6 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         self.reasoning_policy = self.default_reasoning_policy
         """The rule for the earlier thoughts that the model is sent again."""
         self._thoughts = ReasoningMemory()
-        self._refuses_formats = False
         self._cache: AnswerCache | None = None
         self._asked: Counter[str] = Counter()
         self._usage_records: list[TokenUsage] = []
@@ -105,95 +99,28 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
     ) -> ChatResponse:
         """Ask the model once; messages, tools and tool choice are in OpenAI's form."""
 
-    def _answer_format(
-        self, form: AnswerForm[Any], params: Params, *, has_tools: bool
-    ) -> Params | None:
-        """Return the parameters by which the provider itself holds an answer to a form.
-
-        ``params`` are those of the request. None if it cannot: then the model is asked in words.
-        """
-        return None
-
     def chat(
         self,
         messages: Sequence[Message],
         generation_params: Params | None = None,
         tools: Sequence[JsonObject] | None = None,
         tool_choice: str | dict[str, object] | None = None,
-        *,
-        response_model: "type[BaseModel] | None" = None,
         **kwargs: object,
     ) -> ChatResponse:
         """Send the conversation and return the model's answer.
 
         A failure that may pass is met with another attempt, as the policy says. Each attempt is
         logged; what the last one raised is passed on.
-
-        With ``response_model``, a pydantic model, an answer without tool calls is an object of it,
-        in ``parsed``. The model is told what is wrong with an answer that is not valid, and asked
-        again; in the end an ``InvalidAnswerError`` is raised. Every attempt counts in the usage.
         """
         if isinstance(messages, MessageHistory):
             messages = [_strip_history_keys(message) for message in messages]
-        request = {"tools": tools, "tool_choice": tool_choice, **kwargs}
-        if response_model is None:
-            return self._chat_once(messages, generation_params, None, request)
-        form = AnswerForm(response_model)
-        return self._chat_until_valid(messages, generation_params or {}, form, request)
-
-    async def chat_async(self, messages: Sequence[Message], **request: Any) -> ChatResponse:
-        """Answer as ``chat`` does, and leave the event loop free meanwhile: in a thread.
-
-        A model that can be awaited overrides this.
-        """
-        return await in_thread(partial(self.chat, messages, **request))
-
-    def _chat_until_valid(
-        self,
-        messages: Sequence[Message],
-        params: Params,
-        form: AnswerForm[Any],
-        request: dict[str, Any],
-    ) -> ChatResponse:
-        said, usage, attempts = list(messages), None, 0
-        while True:
-            own = None
-            if not self._refuses_formats:
-                own = self._answer_format(form, params, has_tools=bool(request["tools"]))
-            asked = form.ask_in_words(said) if own is None else said
-            try:
-                response = self._chat_once(asked, {**params, **(own or {})}, form, request)
-            except MalformedRequestError:
-                if own is None:
-                    raise
-                self._refuses_formats = True  # many servers have no such parameter
-                continue
-            attempts += 1
-            usage = add_usage(usage, response.usage)
-            problem = form.read(response)
-            if problem is None:
-                return replace(response, usage=usage)
-            if attempts >= ANSWER_ATTEMPTS:
-                raise form.error(response, problem, model_id=self.model_id, attempts=attempts)
-            said += correction(response, problem)
-
-    def _chat_once(
-        self,
-        messages: Sequence[Message],
-        generation_params: Params | None,
-        form: AnswerForm[Any] | None,
-        request: dict[str, Any],
-    ) -> ChatResponse:
-        options = {key: request[key] for key in request if key not in ("tools", "tool_choice")}
-        params, options = redact(generation_params or {}), redact(options)
+        params, options = redact(generation_params or {}), redact(kwargs)
         asked: JsonObject = {
             "message_count": len(messages),
             "generation_params": params,
-            "tools_provided": len(request["tools"] or ()),
+            "tools_provided": len(tools or ()),
             "kwargs": {key: str(value) for key, value in options.items()},
         }
-        if form is not None:
-            asked["response_model"] = form.name
         sent = self._thoughts.select(
             messages,
             ReasoningPolicy.of(self.reasoning_policy),
@@ -203,23 +130,27 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         cache, key, kept = self._cache, None, None
         if cache is not None:
             # By all that the answer depends on.
-            key = self._cache_entry(
-                cache,
-                {
-                    **self.cache_identity(),
-                    "messages": list(sent),
-                    "params": params,
-                    "tools": request["tools"],
-                    "tool_choice": request["tool_choice"],
-                    "options": options,
-                },
-            )
-            kept = None if key is None else cache.get(key)
+            request = {
+                **self.cache_identity(),
+                "messages": sent,
+                "params": params,
+                "tools": tools,
+                "tool_choice": tool_choice,
+                "options": options,
+            }
+            if (known := cache.key(request)) is not None:
+                self._asked[known] += 1
+                key = cache.entry(known, self._asked[known])
+                kept = cache.get(key)
 
         def ask(attempt: CallAttempt) -> ChatResponse:
             with self._log_attempt(asked, attempt) as entry:
                 answer = kept or self._chat_impl(
-                    list(sent), generation_params=generation_params, **request
+                    list(sent),
+                    generation_params=generation_params,
+                    tools=tools,
+                    tool_choice=tool_choice,
+                    **kwargs,
                 )
                 response = self._check_answer(answer)
                 entry |= _success(response)
@@ -227,8 +158,6 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
                     entry["from_cache"] = True
                 if cache is not None and key is not None:
                     entry["answer_sha256"] = cache.hash_of(key, response)
-                if form is not None:
-                    entry["is_valid"] = form.read(response) is None
             return response
 
         if kept is not None:
@@ -246,12 +175,12 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         """Values that must not appear in any message, or be kept."""
         return ()
 
-    def _cache_entry(self, cache: AnswerCache, request: JsonObject) -> str | None:
-        key = cache.key(request)
-        if key is None:
-            return None
-        self._asked[key] += 1
-        return cache.entry(key, self._asked[key])
+    async def chat_async(self, messages: Sequence[Message], **request: Any) -> ChatResponse:
+        """Answer as ``chat`` does, and leave the event loop free meanwhile: in a thread.
+
+        A model that can be awaited overrides this.
+        """
+        return await in_thread(partial(self.chat, messages, **request))
 
     def cache_identity(self) -> JsonObject:
         """Return what answers depend on besides the request: the model, its address and its seed.
@@ -293,36 +222,10 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         """Take answers to equal requests from ``cache``, and keep new ones there."""
         self._cache = cache
 
-    @overload
-    def generate(
-        self,
-        prompt: str,
-        generation_params: Params | None = None,
-        *,
-        response_model: type[ModelT],
-        **kwargs: Any,
-    ) -> ModelT: ...
-    @overload
-    def generate(
-        self, prompt: str, generation_params: Params | None = None, **kwargs: Any
-    ) -> str: ...
-    def generate(
-        self,
-        prompt: str,
-        generation_params: Params | None = None,
-        *,
-        response_model: "type[BaseModel] | None" = None,
-        **kwargs: Any,
-    ) -> object:
-        """Return the text answered to a single user message, ``""`` if there was none.
-
-        With ``response_model`` it is the object that the text says; see :meth:`chat`.
-        """
+    def generate(self, prompt: str, generation_params: Params | None = None, **kwargs: Any) -> str:
+        """Return the text answered to a single user message, ``""`` if there was none."""
         message: Message = {"role": "user", "content": prompt}
-        if response_model is None:
-            return self.chat([message], generation_params, **kwargs).content or ""
-        answer = self.chat([message], generation_params, response_model=response_model, **kwargs)
-        return answer.parsed
+        return self.chat([message], generation_params, **kwargs).content or ""
 
     def gather_usage(self) -> TokenUsage:
         if not self._usage_records:

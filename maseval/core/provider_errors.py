@@ -28,7 +28,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import ClassVar, Literal
 
-from maseval.core.exceptions import InvalidAnswerError, MASEvalError
+from maseval.core.exceptions import MASEvalError
 from maseval.core.storage.redaction import redact_text
 from maseval.core.words import excerpt
 
@@ -117,7 +117,7 @@ def model_of(component: Literal["user", "tool"]) -> Iterator[None]:
     """Have a failure within say that it was not the agent's model."""
     try:
         yield
-    except (ProviderError, InvalidAnswerError) as error:
+    except ProviderError as error:
         error.component = error.component or component
         raise
 

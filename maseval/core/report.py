@@ -29,7 +29,6 @@ from uuid import UUID
 from maseval.core.exceptions import (
     AgentError,
     EnvironmentError,
-    InvalidAnswerError,
     TaskTimeoutError,
     UserError,
     WorkerDiedError,
@@ -188,15 +187,7 @@ def failure_status(exception: BaseException, stage: RepetitionStage) -> TaskExec
             return TaskExecutionStatus.USER_ERROR
         case "execution", ProviderError():
             return _provider_status(exception)
-        case "execution", InvalidAnswerError():
-            return _STATUS_OF_MODELS.get(exception.component, TaskExecutionStatus.AGENT_ERROR)
     return TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR
-
-
-_STATUS_OF_MODELS: dict[str | None, TaskExecutionStatus] = {
-    "user": TaskExecutionStatus.USER_ERROR,
-    "tool": TaskExecutionStatus.ENVIRONMENT_ERROR,
-}
 
 
 def _provider_status(error: ProviderError) -> TaskExecutionStatus:
@@ -211,7 +202,7 @@ def _provider_status(error: ProviderError) -> TaskExecutionStatus:
 
 
 # The errors whose component and details belong in a report.
-_ATTRIBUTED = AgentError | EnvironmentError | UserError | ProviderError | InvalidAnswerError
+_ATTRIBUTED = AgentError | EnvironmentError | UserError | ProviderError
 
 
 def error_record(exception: BaseException) -> dict[str, object]:

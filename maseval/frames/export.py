@@ -21,20 +21,13 @@ ExportForm = Literal["parquet", "csv", "jsonl"]
 FORMS: tuple[str, ...] = get_args(ExportForm)
 
 _SPECIAL = frozenset(',"\r\n')
-# What a spreadsheet takes for the beginning of a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def write_frame(
-    frame: Frame, file: IO[bytes], form: ExportForm, *, spreadsheet: bool = False
-) -> int:
-    """Write all rows as they are read, and return how many they are.
-
-    ``spreadsheet`` puts an apostrophe before texts that a spreadsheet would compute.
-    """
+def write_frame(frame: Frame, file: IO[bytes], form: ExportForm) -> int:
+    """Write all rows as they are read, and return how many they are."""
     if form == "parquet":
         return arrow.write_parquet(file, [column[:2] for column in frame.columns], frame)
-    lines = _csv(frame, spreadsheet)
+    lines = _csv(frame)
     if form == "jsonl":
         rows = ({name: _plain(cell) for name, cell in row.items()} for row in frame)
         lines = (json.dumps(row) + "\n" for row in rows)
@@ -49,19 +42,17 @@ def _plain(cell: Cell) -> Cell:
     return cell.isoformat() if isinstance(cell, datetime) else cell
 
 
-def _csv(frame: Frame, spreadsheet: bool) -> Iterator[str]:
+def _csv(frame: Frame) -> Iterator[str]:
     # Null is nothing at all, an empty text is ``""``: the module ``csv`` cannot tell them apart.
     yield ",".join(column.name for column in frame.columns) + "\n"
     for row in frame:
-        yield ",".join(_word(each, spreadsheet) for each in row.values()) + "\n"
+        yield ",".join(map(_word, row.values())) + "\n"
 
 
-def _word(cell: Cell, spreadsheet: bool) -> str:
+def _word(cell: Cell) -> str:
     if cell is None:
         return ""
     word = str(cell).lower() if isinstance(cell, bool) else str(_plain(cell))
-    if spreadsheet and isinstance(cell, str) and word.startswith(_FORMULA):
-        word = f"'{word}"
     if word and word == word.strip() and not _SPECIAL.intersection(word):
         return word
     return '"' + word.replace('"', '""') + '"'
@@ -90,7 +81,6 @@ def export(
     tables: Sequence[str] = ("simulations",),
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
-    spreadsheet: bool = False,
     **options: Unpack[ScoringKeywords],
 ) -> list[ExportedTable]:
     """Write tables of runs, and return what was written.
@@ -103,9 +93,8 @@ def export(
             name without an ending gets that of the form. By default ``<table>.<to>`` in the
             current folder.
         overwrite: Replace files that exist.
-        spreadsheet: Put an apostrophe before texts that a spreadsheet would compute; in CSV only.
     """
-    form, names = _form(to or _ending(output), spreadsheet), _names(tables)
+    form, names = _form(to or _ending(output)), _names(tables)
     targets = _targets(names, form, output)
     frames = {name: FRAMES[name](*runs, **options) for name in names}
     taken = [path for path in targets.values() if path is not None and path.exists()]
@@ -117,13 +106,13 @@ def export(
     for name, frame in frames.items():
         path = targets[name]
         with nullcontext(sys.stdout.buffer) if path is None else atomic_file(path) as file:
-            rows = write_frame(frame, file, form, spreadsheet=spreadsheet)
+            rows = write_frame(frame, file, form)
             file.flush()
         written.append(ExportedTable(name, rows, targets[name]))
     return written
 
 
-def _form(to: str, spreadsheet: bool) -> ExportForm:
+def _form(to: str) -> ExportForm:
     if to not in FORMS:
         raise ConfigurationError(
             f"cannot export to {to!r}; choose one of: {', '.join(FORMS)}"
@@ -131,8 +120,6 @@ def _form(to: str, spreadsheet: bool) -> ExportForm:
             else "no form is given; choose one with --format (to=), or by the ending of the file: "
             + ", ".join(f".{form}" for form in FORMS)
         )
-    if spreadsheet and to != "csv":
-        raise ConfigurationError(f"only CSV can be made safe for spreadsheets, not {to}")
     return cast("ExportForm", to)
 
 

@@ -21,7 +21,6 @@ from maseval.stats.planning import requirement as requirement
 from maseval.stats.plots import cost_and_score as cost_and_score
 from maseval.stats.plots import difference_plot as difference_plot
 from maseval.stats.plots import effects_plot as effects_plot
-from maseval.stats.plots import label_bars as label_bars
 from maseval.stats.plots import pass_curves as pass_curves
 from maseval.stats.plots import trial_map as trial_map
 from maseval.stats.sequential import Decision as Decision

@@ -1,7 +1,7 @@
 """Plots as SVG text, drawn without a library, for a page or a file, in light and dark.
 
 Of scores: pass^k against k, cost against score, differences, and effects of a grid. Of single
-trials: a map of all trials of all tasks, and failures counted by label.
+trials: a map of all trials of all tasks.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -305,9 +305,6 @@ _CELL, _GAP = 9.0, 2.0
 _STEP = _CELL + _GAP
 _ACROSS = int((_WIDTH - 2 * _MAP_LEFT) // _STEP)
 
-_BARS_LEFT, _BARS_RIGHT, _BARS_TOP = 280, 590, 48
-_NO_FAILURE = "No simulation failed."
-
 
 def trial_map(outcomes: Iterable[Outcome], title: str = "Trials of each task") -> str:
     """Draw a column for each task, a cell for each trial; tasks that pass most often come first."""
@@ -380,42 +377,3 @@ def _tally(group: str, tasks: Sequence[Sequence[Outcome]]) -> str:
         f"{name}{count_of(len(tasks), 'task')}, {always} always pass, {mixed} sometimes, "
         f"{never} never{rest}"
     )
-
-
-def label_bars(counts: Mapping[str, int]) -> str:
-    """Draw a bar for each label that occurs, the most frequent first, with its number and share.
-
-    A label such as ``agent: forbidden write`` has the colour of what stands before the colon.
-    """
-    occurring = {label: count for label, count in counts.items() if count}
-    if any(count < 0 for count in occurring.values()):
-        raise ConfigurationError(f"counts of labels are 0 or more, not {dict(counts)}")
-    total, title = sum(occurring.values()), "Failed simulations by label"
-    if not total:
-        words = svg.text(24, _BARS_TOP + 16, _NO_FAILURE, "ink")
-        return figure(_WIDTH, _BARS_TOP + 36, title, _NO_FAILURE, [words])
-    ordered = sorted(occurring.items(), key=lambda item: -item[1])
-    kinds = list(dict.fromkeys(_label_kind(label) for label, _ in ordered))
-    across = Scale((0, ordered[0][1]), (_BARS_LEFT, _BARS_RIGHT))
-    parts = []
-    for row, (label, count) in enumerate(ordered):
-        series = svg.series(kinds.index(_label_kind(label)))
-        parts += _bar(label, count, total, _BARS_TOP + row * _ROW, across, series)
-    description = ", ".join(f"{label}: {count}" for label, count in ordered)
-    height = _BARS_TOP + len(ordered) * _ROW + 14
-    return figure(_WIDTH, height, f"{title} ({total})", description, parts)
-
-
-def _label_kind(label: str) -> str:
-    return label.partition(":")[0].strip()
-
-
-def _bar(label: str, count: int, total: int, y: float, across: Scale, series: str) -> list[str]:
-    end = across(count)
-    hint = svg.hint(f"{label}: {count} of {total}")
-    return [
-        svg.text(_BARS_LEFT - 10, y + 13.5, svg.shorten(label, 40), "ink", anchor="end"),
-        f'<rect class="{series}" data-label="{escape(label)}" x="{_BARS_LEFT}" y="{y:g}" '
-        f'width="{end - _BARS_LEFT:.1f}" height="{_ROW - 8}" rx="2">{hint}</rect>',
-        svg.text(end + 7, y + 13.5, f"{count}  ({percent(count / total, 0)})"),
-    ]

@@ -20,11 +20,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
-from typing import Literal
+from typing import Any, Literal
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import percent
 from maseval.core.outcome import Outcome, Score, TaskKey
+from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.core.words import count_of
 from maseval.stats.intervals import (
     LEVEL,
@@ -179,12 +180,51 @@ class GroupSummary:
     estimates: list[Estimate]
 
     @property
+    def name(self) -> str:
+        return self.group or "all"
+
+    @property
+    def verdicts(self) -> int:
+        return self.done
+
+    @property
+    def recorded(self) -> int:
+        return self.planned - self.missing.get(MISSING, 0)
+
+    @property
+    def failed(self) -> int:
+        """The number of those recorded that are tried again on resuming."""
+        return sum(self.missing.get(status, 0) for status in NO_VERDICT_STATUSES)
+
+    @property
+    def pass_hat(self) -> dict[int, Estimate]:
+        """Each pass^k that has a value: for every k up to the fewest trials of any task."""
+        found = (each for each in self.estimates if each.measure == "pass^k")
+        return {each.k: each for each in found if each.value is not None}
+
+    @property
     def scores(self) -> dict[int, Score]:
         """Each pass^k that has a value, as lists of runs show it."""
         return {
-            each.k: _score(each, each.value, self.done, self.planned)
-            for each in self.estimates
-            if each.measure == "pass^k" and each.value is not None
+            k: _score(each, each.value or 0.0, self.done, self.planned)
+            for k, each in self.pass_hat.items()
+        }
+
+    @property
+    def pass_1(self) -> Score | None:
+        return self.scores.get(1)
+
+    def in_brief(self) -> dict[str, Any]:
+        """Return the counts and every pass^k, for JSON."""
+        return {
+            "tasks": self.tasks,
+            "planned": self.planned,
+            "done": self.recorded - self.failed,
+            "failed": self.failed,
+            "verdicts": self.done,
+            "missing": dict(self.missing),
+            "passed": self.passed,
+            **{f"pass^{k}": each.in_brief() for k, each in self.pass_hat.items()},
         }
 
     @property

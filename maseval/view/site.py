@@ -1,10 +1,9 @@
 """write_site: the viewer of a folder as files that need no server.
 
 A site has the pages of the viewer, its modules as one script, and what the server would answer: a
-file for the list of runs, and for each run a folder with its index, files with a few tasks each,
-and the words that occur in each task, so that a search reads only what it has to. A page loads a
-file when it is asked for. Each is a script that hands over one packed answer, because a page that
-was opened from disk may load scripts and nothing else.
+file for the list of runs, and for each run a folder with its index and files with a few tasks each.
+A page loads a file when it is asked for. Each is a script that hands over one packed answer,
+because a page that was opened from disk may load scripts and nothing else.
 
 The whole site is written beside its place and takes that place at the end.
 """
@@ -52,7 +51,7 @@ _AT_A_TIME = 1 << 20
 # A site is written once, and its files are small by then.
 _LEVEL = 6
 _LOCK = ".lock"
-_PAGES = ("index", "run", "compare", "search")
+_PAGES = ("index", "run", "compare")
 _ASSETS = {"page.css": "page.css", "view.css": "view/view.css"}
 _PARTS = sorted([*(f"{page}.html" for page in _PAGES), "assets", "data", MARK])
 # 'self' is not the folder of a page from disk in every browser.
@@ -60,7 +59,6 @@ _POLICY = (
     "default-src 'none'; script-src 'self' file:; style-src 'self' file:; img-src data:; "
     "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types maseval"
 )
-_WORD = re.compile(r"\w+")
 
 Asked = Mapping[str, Callable[[Library, Query], object]]
 """What the server answers to a GET, by path."""
@@ -228,14 +226,10 @@ class _SiteWriter:
 
     def _write_run(self, name: str, folder: str) -> None:
         run = self._library.run(name)
-        words: dict[str, list[int]] = {}
         every, step = list(run.tasks()), self._tasks_per_file(run)
         parts = [every[at : at + step] for at in range(0, len(every), step)]
         for number, made in enumerate(self._make_files(run, parts)):
             self._write(f"{folder}/{number}", made.packed)
-            for place, mine in enumerate(made.words, number * step):
-                for word in mine:
-                    words.setdefault(word, []).append(place)
             run.learn({at: tuple(labels) for at, labels in made.labels})
             self.done += len(made.labels)
             total = max(self.done, self._total)
@@ -246,7 +240,6 @@ class _SiteWriter:
         known = {"kind": index["live"]["kind"], **self._answer("/api/run/live", run=name)}
         found = {**index, "live": known, "tasks_per_file": step}
         self._put(f"{folder}/index", found, short_paths=True)
-        self._put(f"{folder}/words", _word_index(words, len(every)))
 
     def _tasks_per_file(self, run: ViewedRun) -> int:
         path = run.source.path
@@ -261,11 +254,9 @@ class _SiteWriter:
         run.check_verdicts()
 
         def make(part: Sequence[TaskKey]) -> _TaskFile:
-            packets = {key: self._packet(run, key) for key in part}
             entries = [entry for key in part for _, entry in run.tasks()[key]]
             return _TaskFile(
-                self._pack([*packets.values()]),
-                [sorted(_words_of(packet)) for packet in packets.values()],
+                self._pack([self._packet(run, key) for key in part]),
                 [(entry.at, run.labels_of(entry.at)) for entry in entries],
             )
 
@@ -365,10 +356,9 @@ class _SiteWriter:
 
 
 class _TaskFile(NamedTuple):
-    """A file of some tasks, packed; the words of each of them, and the labels by their places."""
+    """A file of some tasks, packed, and the labels of their simulations by their places."""
 
     packed: str
-    words: Sequence[Sequence[str]]
     labels: Sequence[tuple[int, Sequence[str]]]
 
 
@@ -391,30 +381,6 @@ def _folder_name(run: str) -> str:
     """Return a name for the files of a run that any file system and any web host takes."""
     plain = re.sub(r"[^a-z0-9]+", "-", run.lower()).strip("-")[:40]
     return f"{plain}-{hashlib.sha256(run.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
-
-
-def _words_of(packet: Packet) -> set[str]:
-    """Return every word that a search can find in a task's simulations, in lower case."""
-    return {word for text in _texts_of(packet) for word in _WORD.findall(text.lower())}
-
-
-def _texts_of(packet: Packet) -> Iterator[str]:
-    for trial in packet["trials"]:
-        messages: Any = trial.get("messages", ())
-        for said in messages:
-            yield said.get("text", "")
-            for call in said.get("calls", ()):
-                yield from (call["name"], call["arguments"])
-                yield "" if call["result"] is None else call["result"]["text"]
-        error: Any = trial.get("error") or {}
-        yield error.get("message") or ""
-
-
-def _word_index(words: Mapping[str, Sequence[int]], tasks: int) -> Mapping[str, object]:
-    """Return the words and the places of their tasks; none for a word that most tasks have."""
-    ordered = sorted(words)
-    places = [words[word] if 2 * len(words[word]) <= tasks else [] for word in ordered]
-    return {"words": ordered, "places": places}
 
 
 # What looks, in JSON, like a path from the root of a file system, up to its last part.

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from maseval.report import write_report
-from maseval.stats import Outcome, label_bars, trial_map
+from maseval.stats import Outcome, trial_map
 from tests.browser.waiting import eventually
 from tests.report.builders import CONVERSATION, said, simulated
 
@@ -35,7 +35,7 @@ def run(tmp_path):
         finished,
         tmp_path / "report.html",
         title="A run",
-        plots=[trial_map(outcomes), label_bars({LABEL: 1})],
+        plots=[trial_map(outcomes)],
         findings={("retail", "2"): [("doing nothing passes", "an idle agent gets the reward")]},
     )
 
@@ -137,13 +137,6 @@ def test_a_square_of_the_plot_opens_its_simulation(visit, run):
     panel = visited.wait_for_simulation("retail/0/1")
     expect(panel.locator("span.chip.fail")).to_have_count(1)
     expect(page).to_have_url(re.compile("#retail/0/1$"))
-
-
-def test_a_bar_of_the_plot_filters_by_its_label(visit, run):
-    page = visit(run).open()
-    page.get_by_text("More plots").click()
-    page.locator(f'.plots [data-label="{LABEL}"]').click()
-    expect_status(page, "1 of 4 simulations")
 
 
 def test_filters_stand_in_the_address_and_come_back_with_it(visit, run):
@@ -274,7 +267,10 @@ def test_at_the_width_of_a_phone_nothing_is_cut_off(visit, tmp_path, link):
         *(simulated("1", trial, reward=float(trial % 2)) for trial in range(40)),
     ]
     path = write_report(
-        finished, tmp_path / "report.html", summary=summary, plots=[label_bars({LABEL: 1})]
+        finished,
+        tmp_path / "report.html",
+        summary=summary,
+        plots=[trial_map([Outcome("retail", "0", 0, True)])],
     )
     visited = visit(path)
     visited.page.set_viewport_size({"width": 375, "height": 700})

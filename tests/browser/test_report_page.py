@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from maseval.report import write_report
-from maseval.stats import Outcome, label_bars, trial_map
+from maseval.stats import Outcome, pass_curves, summarise, trial_map
 from tests.browser.hostile import ALIVE, ALLOWED, PAYLOADS, hostile_reports
 from tests.browser.waiting import eventually, unfold
 from tests.report.builders import answered, broken, call, report, said, simulated
@@ -184,16 +184,17 @@ def test_a_failed_simulation_is_explained_beside_its_verdict(visit, tmp_path):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_plots_are_drawn_in_the_colours_of_the_page(visit, tmp_path, scheme):
-    plots = [label_bars({"agent: wrong arguments": 3, "user: empty turns": 1})]
+    outcomes = [Outcome("retail", str(task), 0, passed=task > 1) for task in range(9)]
+    plots = [pass_curves({name: summarise(outcomes) for name in ("careful", "hurried")})]
     path = write_report([report()], tmp_path / "report.html", plots=plots)
 
     page = visit(path, color_scheme=scheme).open()
 
     plot = page.locator(".plots svg")
-    expect(plot).to_contain_text("agent: wrong arguments")
+    expect(plot).to_contain_text("hurried")
     assert plot.bounding_box()["width"] > 300
-    bars = plot.locator("rect.series-1, rect.series-2")
-    colours = bars.evaluate_all("(bars) => bars.map((bar) => getComputedStyle(bar).fill)")
+    names = plot.locator("text.series-1, text.series-2")
+    colours = names.evaluate_all("(names) => names.map((each) => getComputedStyle(each).fill)")
     assert len(set(colours)) == 2 and "rgb(0, 0, 0)" not in colours
 
 
@@ -345,7 +346,7 @@ def test_paper_shows_the_open_conversation_alone(visit, run):
 def hostile_run(text, folder):
     """A report in which everything that could come from outside says the same thing."""
     summary = {"rows": [{"name": text, "tasks": 1, text: {"value": 0.5}}], "notes": [text]}
-    plots = [label_bars({text: 1}), trial_map([Outcome(text, text, 0, passed=True)], title=text)]
+    plots = [trial_map([Outcome(text, text, 0, passed=True)], title=text)]
     path = folder / "report.html"
     return write_report(hostile_reports(text), path, title=text, summary=summary, plots=plots)
 

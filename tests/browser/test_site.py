@@ -1,4 +1,4 @@
-"""A site from disk: list, runs, simulations, comparison and search, without a server."""
+"""A site from disk: list, runs, simulations and comparison, without a server."""
 
 import re
 import shutil
@@ -13,7 +13,6 @@ from maseval.commands import export_site, tau2
 from maseval.runs import Remark, Simulation, keep_remark
 from tests.browser.hostile import ALIVE, PAYLOADS, hostile_reports
 from tests.browser.runs import written_run
-from tests.browser.waiting import eventually
 from tests.report.builders import simulated
 
 
@@ -33,6 +32,7 @@ def test_the_list_leads_to_a_run_and_its_simulations(visit, site):
     visited = visit(site)
     page = visited.open("index.html")
     expect(page.locator("table.runs tbody tr")).to_have_count(2)
+    expect(page.get_by_role("searchbox", name="Search all conversations")).to_have_count(0)
     assert data_files(visited) == ["runs.js"]
     page.get_by_placeholder("Name, model, tag or note ( / )").fill("hur")
     expect(page.locator("table.runs tbody tr")).to_have_count(1)
@@ -58,7 +58,7 @@ def test_the_list_leads_to_a_run_and_its_simulations(visit, site):
     visited.wait_for_simulation()
 
 
-def test_a_run_is_searched_by_the_words_of_its_tasks(visit, site):
+def test_the_conversations_of_a_run_are_searched(visit, site):
     visited = visit(site)
     page = visited.open("run.html?run=careful")
     page.fill("#search-text", "nobody says this")
@@ -90,27 +90,6 @@ def test_remarks_of_readers_are_shown_and_cannot_be_changed(visit, tmp_path):
     remarks = visited.wait_for_simulation().locator(".part.reader")
     expect(remarks).to_contain_text("Read by a person.")
     expect(remarks.get_by_role("button")).to_have_count(0)
-
-
-def test_a_search_reads_only_tasks_that_have_the_words(visit, site):
-    visited = visit(site)
-    page = visited.open("index.html")
-    page.get_by_role("searchbox", name="Search all conversations").fill("renew_loan")
-    page.keyboard.press("Enter")
-    hits = page.locator(".hits li")
-    expect(hits.first).to_contain_text("renew_loan")
-    eventually(
-        lambda: re.search(r"\d hits", page.locator("output.status").inner_text()) is not None, True
-    )
-    read = [name for name in data_files(visited) if re.search(r"/\d+\.js$", name)]
-    assert 0 < len(read) < 24
-    hits.first.get_by_role("link").click()
-    visited.wait_for_simulation()
-
-    data_files(visited)
-    page = visited.open("search.html?q=nosuchword")
-    expect(page.locator("output.status")).to_contain_text("0 hits")
-    assert not [name for name in data_files(visited) if re.search(r"/\d+\.js$", name)]
 
 
 def test_what_is_missing_is_said(visit, site, tmp_path):

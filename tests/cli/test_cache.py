@@ -170,4 +170,5 @@ def test_registered_models_of_any_benchmark_are_served(server, tmp_path):
     result = commands.run(**options, trials=2, output="second")
 
     assert len(server.requests) == 2 and result.complete
-    assert (result.summary.answers, result.summary.cached_answers) == (4, 4)
+    told = result.summary.to_dict()
+    assert (told["answers"], told["cached_answers"]) == (4, 4)

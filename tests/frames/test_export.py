@@ -61,19 +61,6 @@ def test_an_empty_text_and_null_differ_in_csv(tmp_path):
     assert line.startswith('"","say ""a"", b\n",,')
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])
-def test_a_formula_is_made_harmless_where_that_is_asked_for(text, tmp_path):
-    def written(**options):
-        with (tmp_path / "x.csv").open("wb") as file:
-            write_frame(simulation_with(query=text, reward=-1), file, "csv", **options)
-        with (tmp_path / "x.csv").open(newline="") as file:
-            return next(csv.DictReader(file))
-
-    assert written()["query"] == text
-    assert written(spreadsheet=True)["query"] == f"'{text}"
-    assert written(spreadsheet=True)["reward"] == "-1.0"
-
-
 def test_all_tables_go_into_a_folder(run, tmp_path):
     written = export([run], to="jsonl", tables=["all"], output=tmp_path / "tables")
 
@@ -118,7 +105,6 @@ def test_after_an_error_half_way_the_old_file_stands(tmp_path):
     [
         ({"to": "xlsx"}, "choose one of: parquet, csv, jsonl"),
         ({"to": "csv", "tables": ["tasks"]}, "there is no table 'tasks'"),
-        ({"to": "jsonl", "spreadsheet": True}, "only CSV"),
         ({"to": "csv", "tables": ["all"], "output": "-"}, "takes one table"),
         ({"to": "parquet", "output": "-"}, "as csv or jsonl"),
     ],

@@ -12,7 +12,6 @@ from maseval.stats import (
     compare,
     cost_and_score,
     difference_plot,
-    label_bars,
     pass_curves,
     summarise,
     trial_map,
@@ -30,8 +29,6 @@ FIGURES = {
     "curves": pass_curves(RUNS),
     "map": trial_map([*run([4, 3, 0]), *run([2] * 150, group="air"), MISSING]),
     "cost": cost_and_score(RUNS),
-    "labels": label_bars({"agent: wrong arguments": 9, "user: <odd>": 2, "unclear": 0}),
-    "no labels": label_bars({}),
 }
 
 
@@ -141,26 +138,6 @@ def test_runs_without_costs_or_values_cannot_be_drawn():
         pass_curves({})
     with pytest.raises(ConfigurationError, match="no outcome"):
         trial_map([])
-    with pytest.raises(ConfigurationError, match="0 or more"):
-        label_bars({"x": -1})
-
-
-def test_bars_are_as_long_as_their_counts_and_empty_labels_are_left_out():
-    root = drawn(FIGURES["labels"])
-    bars = [rect for rect in root.findall(f"{SVG}rect") if rect.get("class").startswith("series")]
-
-    assert [bar.find(f"{SVG}title").text for bar in bars] == [
-        "agent: wrong arguments: 9 of 11",
-        "user: <odd>: 2 of 11",
-    ]
-    assert float(bars[1].get("width")) / float(bars[0].get("width")) == pytest.approx(
-        2 / 9, abs=1e-3
-    )
-    assert bars[0].get("class") != bars[1].get("class")
-
-
-def test_a_run_without_failures_says_so():
-    assert "No simulation failed." in FIGURES["no labels"]
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,6 @@ class ExaminedRun:
         log = folder.path / LOG
         file = log if log.is_file() else folder.path
         self._kept = KeptValues(place_for(file, FILE), self.support.findings_version(folder))
-        self._alike: dict[tuple[str, ...], dict[str, Any]] = {}
 
     def obstacle(self, question: Literal["explanation_obstacle", "verdict_obstacle"]) -> str | None:
         """Return why the run cannot be explained, or its verdicts not be recomputed, here."""
@@ -154,7 +153,7 @@ class ExaminedRun:
         step = max(1, len(lacking) // (_BATCHES_FOR_EACH * cores))
 
         def find(some: Sequence[Simulation]) -> list[_New]:
-            return [self._find_lacking(self._look_up(one, parts), one, parts) for one in some]
+            return [self._find(self._look_up(one, parts), one, parts) for one in some]
 
         here = [*{one.domain: one for one in reversed(lacking)}.values()]
         yield dict(zip(here, find(here), strict=True))
@@ -173,9 +172,7 @@ class ExaminedRun:
             key = self.folder.content_key(one)
         known = {} if key is None else self._kept.get(key) or {}
         try:
-            found: dict[str, Any] = {
-                part: _READERS[part](known[part]) for part in parts if part in known
-            }
+            found = _read(known, parts)
         except (KeyError, TypeError, ValueError, IndexError):  # whole, but of other fields
             found = known = {}
         return _Known(key, known, found, bool(found.get("verdict")) or len(found) == len(parts))
@@ -190,65 +187,48 @@ class ExaminedRun:
     ) -> SimulationFindings:
         if known.is_complete:
             return SimulationFindings(**known.found)
-        new, obstacle = ready or self._find_lacking(known, one, parts, report)
+        new, obstacle = ready or self._find(known, one, parts, report)
         kept = {part: each for part, each in new.items() if part not in TIMELINE}
         if known.key is not None and kept:
             self._kept.put(known.key, {**known.values, **kept})
-        read = {part: _READERS[part](new[part]) for part in parts if part in new}
-        return SimulationFindings(**known.found | read, obstacle=obstacle)
+        return SimulationFindings(**known.found | _read(new, parts), obstacle=obstacle)
 
-    def _find_lacking(
+    def _find(
         self,
         known: "_Known",
         one: Simulation,
         parts: Sequence[FindingPart],
         report: Report | None = None,
     ) -> "_New":
-        lacking = [part for part in parts if part not in known.values]
-        return self._find(lacking, report or self.folder.report(one))
-
-    def _find(self, parts: Sequence[FindingPart], report: Report) -> "_New":
-        """Return parts in plain form, and why there is no verdict."""
-        line = {"line": RecordedReport(report).outcome} if "line" in parts else {}
-        likeness = self.support.likeness(report)
-        key = None if likeness is None else (likeness, *parts)
-        if key is not None and key in self._alike:
-            return {**line, **self._alike[key]}, None
-        new, obstacle = self._find_out(parts, report)
-        if key is not None and obstacle is None and new.get("verdict") is None:
-            self._alike[key] = new
-        return {**line, **new}, obstacle
-
-    def _find_out(
-        self, parts: Sequence[FindingPart], report: Report
-    ) -> tuple[dict[str, Any], str | None]:
-        """Return what can be the same for several simulations, as ``_find`` does."""
+        """Return the parts that are not known, in plain form, and why there is no verdict."""
+        lacking = {part for part in parts if part not in known.values}
+        report, support = report or self.folder.report(one), self.support
         new: dict[str, Any] = {}
-        support, obstacle = self.support, None
-        if "calls" in parts:
+        obstacle = explanation = None
+        if "line" in lacking:
+            new["line"] = RecordedReport(report).outcome
+        if "calls" in lacking:
             new["calls"] = _count_calls(report)
-        if "title" in parts:
+        if "title" in lacking:
             new["title"] = support.task_title(report)
-        if "verdict" in parts and self._checker is not None:
+        if "verdict" in lacking and self._checker is not None:
             try:
                 new["verdict"] = self._checker(report)
             except MASEvalError as error:
                 obstacle = str(error)
             if new.get("verdict") is not None:
                 return new, None
-        if "timeline" in parts:
+        if "timeline" in lacking:
             new["timeline"] = support.timeline_form(report)
+        findings: Sequence[Finding] = ()
         if (doubt := doubt_in(report)) is not None and doubt.is_misfit:
-            findings: Sequence[Finding] = [
-                misfit(doubt.text, passed=RecordedReport(report).kind == "pass")
-            ]
-            explanation = None
+            findings = [misfit(doubt.text, passed=RecordedReport(report).kind == "pass")]
         else:
-            findings = support.findings(report) if "findings" in parts else []
-            explanation = support.explanation(report) if "explanation" in parts else None
-        if "findings" in parts:
+            findings = support.findings(report) if "findings" in lacking else ()
+            explanation = support.explanation(report) if "explanation" in lacking else None
+        if "findings" in lacking:
             new["findings"] = [each.to_dict() for each in findings]
-        if "explanation" in parts:
+        if "explanation" in lacking:
             new["explanation"] = None if explanation is None else asdict(explanation)
         return new, obstacle
 
@@ -287,10 +267,16 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "verdict": lambda form: None if form is None else Misstatement(*form),
     "findings": read_findings,
     "explanation": lambda form: None if form is None else VerdictExplanation.read(form),
-    "title": lambda form: form,
-    "calls": lambda form: form,
-    "timeline": lambda form: form,
 }
+
+
+def _read(values: Mapping[str, Any], parts: Sequence[FindingPart]) -> dict[str, Any]:
+    """Return those of the parts that there are, read from their plain form."""
+    return {
+        part: _READERS[part](values[part]) if part in _READERS else values[part]
+        for part in parts
+        if part in values
+    }
 
 
 class RecomputedRun(ReadOnce):

@@ -8,20 +8,19 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar, Unpack
 
 from maseval.app.benchmarks import (
     BenchmarkSupport,
-    ExplainedVerdict,
     ExportedPath,
     OnProgress,
     all_support,
     support_that_answers,
 )
 from maseval.app.results.examined import FINDINGS, examine_run
-from maseval.app.results.explained import Section, VerdictExplanation, cause_in, sections_of
+from maseval.app.results.explained import Explained
 from maseval.app.results.finding import (
     UnknownRunError,
     open_recording,
@@ -89,32 +88,6 @@ class FilesRead(list[ReadT], Generic[ReadT]):
             raise self.unreadable[0].error
 
 
-@dataclass(frozen=True)
-class ExplainedSimulation:
-    """A simulation, and the reasons for its verdict as its benchmark's findings tell them."""
-
-    path: Path
-    simulation: Simulation
-    findings: Sequence[Finding]
-    explanation: VerdictExplanation | None = None
-
-    @property
-    def cause(self) -> Finding | None:
-        """The finding on who failed; None if it passed."""
-        return cause_in(self.findings)
-
-    def sections(self) -> list[Section]:
-        return sections_of(self.findings, self.explanation)
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "path": str(self.path),
-            **self.simulation._asdict(),
-            "findings": [each.to_dict() for each in self.findings],
-            "explanation": self.explanation and asdict(self.explanation),
-        }
-
-
 def explain(
     run: str | os.PathLike[str],
     task: str,
@@ -124,7 +97,7 @@ def explain(
     embedded_tasks: bool = False,
     remap_tasks: bool = False,
     data_version: str | None = None,
-) -> ExplainedVerdict:
+) -> Explained:
     """Explain a simulation of a run or of a results file.
 
     Without ``trial`` it is the task's first trial that did not pass, or the first if all did.
@@ -143,7 +116,7 @@ def explain(
 
 def _explain_by_findings(
     recording: Recording, support: BenchmarkSupport, task: str, trial: int | None
-) -> ExplainedSimulation:
+) -> Explained:
     trials = trials_named(task, recording.planned, recording.recorded, recording.path)
     if trial is not None:
         trials = [trial_numbered(trial, trials)]
@@ -156,7 +129,7 @@ def _explain_by_findings(
             f"nothing was found about {chosen}; "
             f"`maseval show {recording.path} {task}` shows what happened"
         )
-    return ExplainedSimulation(recording.path, chosen, found, why)
+    return Explained(recording.path, chosen, found, why)
 
 
 class RuleCount(NamedTuple):

@@ -1,7 +1,7 @@
 """A run in numbers: the records that commands return, for a terminal, a script or a page."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +13,14 @@ from maseval.app.results.variants import (
 from maseval.core.outcome import (
     UNJUDGED,
     Outcome,
-    Score,
     Simulation,
     total_cost,
     words_on_cache,
 )
-from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.core.task import ChosenSubset
 from maseval.core.words import words_on_code
 from maseval.runs.config import RunConfig, cell_of
-from maseval.stats import Estimate, GroupSummary
-from maseval.stats.summary import ONLY_FIRST, Summary, summarise_run
+from maseval.stats.summary import ONLY_FIRST, GroupSummary, Summary, summarise_run
 
 INTERRUPTED = "interrupted"
 """Why a run stopped early, if a signal ended it."""
@@ -35,68 +32,42 @@ UNANSWERED = "The run ends when its question is decided, and it is not decided y
 
 
 @dataclass(frozen=True)
-class DomainScore:
-    """The numbers of one domain, or of all domains together.
-
-    Of the ``planned`` simulations, ``verdicts`` have a verdict; ``missing`` counts the others by
-    what became of them. Of those ``recorded``, ``failed`` are tried again on resuming. ``pass_hat``
-    is over what has a verdict, with every k up to the fewest such trials of any task; it is empty
-    if no simulation has one. Its ``bounds`` say what the others can still make of it.
-    """
-
-    name: str
-    tasks: int
-    planned: int
-    recorded: int
-    failed: int
-    passed: int
-    verdicts: int
-    missing: Mapping[str, int] = field(default_factory=dict)
-    pass_hat: Mapping[int, Estimate] = field(default_factory=dict)
-    scores: Mapping[int, Score] = field(default_factory=dict)
-
-    @property
-    def pass_1(self) -> Score | None:
-        """pass^1 as lists of runs show it; None without a verdict."""
-        return self.scores.get(1)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "tasks": self.tasks,
-            "planned": self.planned,
-            "done": self.recorded - self.failed,
-            "failed": self.failed,
-            "verdicts": self.verdicts,
-            "missing": dict(self.missing),
-            "passed": self.passed,
-            **{f"pass^{k}": estimate.in_brief() for k, estimate in self.pass_hat.items()},
-        }
-
-
-@dataclass(frozen=True)
 class RunSummary:
-    """A run in numbers: each domain, all of them, and what they took, with every attempt.
-
-    Of the models' ``answers``, so many ``cached_answers`` came from a cache; both are counted only
-    in runs with one. The cost does not have that of the ``unpriced`` simulations.
+    """A run in numbers: ``found`` has each domain, as planned, and all of them.
 
     With a ``subset`` they are an estimate of what a run of all tasks would have. ``answer`` is that
     to the question the run was to answer, and stands before all of them. ``method`` says how the
-    numbers are computed, and nothing else if it ``is_usual``.
+    numbers are computed, and nothing else if it ``is_usual``. Its ``lines`` say what it took.
     """
 
-    domains: Sequence[DomainScore]
-    overall: DomainScore
-    cost: float | None
-    tokens: int
+    found: Summary
+    lines: Sequence[Outcome]
     method: str
     is_usual: bool = True
     conventions: Sequence[ConventionScore] = ()
     subset: ChosenSubset | None = None
-    answers: int = 0
-    cached_answers: int = 0
-    unpriced: int = 0
     answer: str | None = None
+
+    @property
+    def domains(self) -> Sequence[GroupSummary]:
+        return self.found.domains
+
+    @property
+    def overall(self) -> GroupSummary:
+        return self.found.overall
+
+    @property
+    def cost(self) -> float | None:
+        """The cost with every attempt, without that of the ``unpriced`` simulations."""
+        return total_cost(line.cost for line in self.lines)
+
+    @property
+    def tokens(self) -> int:
+        return sum(line.tokens for line in self.lines)
+
+    @property
+    def unpriced(self) -> int:
+        return sum(line.cost is None and line.tokens > 0 for line in self.lines)
 
     @property
     def unjudged(self) -> int:
@@ -104,26 +75,23 @@ class RunSummary:
         return self.overall.missing.get(UNJUDGED, 0)
 
     @property
-    def rows(self) -> list[DomainScore]:
-        """The domains, and their sum if there are several."""
-        return [*self.domains, self.overall] if len(self.domains) > 1 else list(self.domains)
-
-    @property
     def complete(self) -> bool:
         """True if every planned simulation has a verdict."""
-        return self.overall.verdicts == self.overall.planned
+        return self.overall.done == self.overall.planned
 
     def to_dict(self) -> dict[str, Any]:
         conventions = conventions_in_json(self.conventions)
-        cached = {"answers": self.answers, "cached_answers": self.cached_answers}
+        # Answers of models are counted only in runs with a cache.
+        answers = sum(line.answers for line in self.lines)
+        cached = sum(line.cached_answers for line in self.lines)
         return {
             "complete": self.complete,
             "cost": self.cost,
             "tokens": self.tokens,
-            **(cached if self.answers else {}),
+            **({"answers": answers, "cached_answers": cached} if answers else {}),
             **({} if self.subset is None else {"estimate": self.subset.to_dict()}),
-            "overall": self.overall.to_dict(),
-            "domains": {score.name: score.to_dict() for score in self.domains},
+            "overall": self.overall.in_brief(),
+            "domains": {score.name: score.in_brief() for score in self.domains},
             **({"conventions": conventions} if conventions else {}),
             "intervals": " ".join(filter(None, (self.answer, self.method))),
         }
@@ -135,10 +103,10 @@ class RunSummary:
                 "name": f"{score.name}, {self.subset}" if self.subset else score.name,
                 "tasks": score.tasks,
                 "simulations": score.planned,
-                "verdicts": score.verdicts,
+                "verdicts": score.done,
                 **{f"pass^{k}": value.in_brief() for k, value in score.pass_hat.items()},
             }
-            for score in self.rows
+            for score in self.found.groups
         ]
         # How numbers are computed can wait for a question, unless there is more to say.
         meaning = [self.method] * self.is_usual + conventions_in_words(self.conventions)
@@ -216,9 +184,9 @@ def run_summary(
     k = config.stops_at_failure if config else 0
     if found is None:
         found = summarise_run(lines, planned, k)
-    names = dict.fromkeys(one.domain for one in planned)
-    order = {domain: place for place, domain in enumerate(names)}
-    domains = sorted(found.domains, key=lambda each: order.get(each.group or "", len(order)))
+    places = {domain: at for at, domain in enumerate(dict.fromkeys(e.domain for e in planned))}
+    # What is not planned comes after the rest, and all of them last, as they do already.
+    groups = sorted(found.groups, key=lambda e: places.get(str(e.group), len(places)))
     overall, method = found.overall, METHOD.format(found.interval_in_words)
     remarks = (
         subset and subset.note,
@@ -232,38 +200,11 @@ def run_summary(
     )
     said = [*filter(None, remarks)]
     return RunSummary(
-        [
-            _score(group, [line for line in lines if line.domain == group.group])
-            for group in domains
-        ],
-        _score(overall, lines, "all"),
-        cost=total_cost(line.cost for line in lines),
-        tokens=sum(line.tokens for line in lines),
-        unpriced=sum(line.cost is None and line.tokens > 0 for line in lines),
-        answers=sum(line.answers for line in lines),
-        cached_answers=sum(line.cached_answers for line in lines),
+        replace(found, groups=groups),
+        lines,
         method=" ".join(said),
         is_usual=said == [method],
         conventions=conventions,
         subset=subset,
         answer=None if stopped is None else stopped.note,
-    )
-
-
-def _score(found: GroupSummary, lines: Sequence[Outcome], name: str | None = None) -> DomainScore:
-    return DomainScore(
-        name or found.group or "all",
-        tasks=found.tasks,
-        planned=found.planned,
-        recorded=len(lines),
-        failed=sum(line.status in NO_VERDICT_STATUSES for line in lines),
-        passed=found.passed,
-        verdicts=found.done,
-        missing=found.missing,
-        pass_hat={
-            each.k: each
-            for each in found.estimates
-            if each.measure == "pass^k" and each.value is not None
-        },
-        scores=found.scores,
     )

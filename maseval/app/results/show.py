@@ -16,12 +16,12 @@ from maseval.app.results.examined import (
     RunFindings,
     examine_run,
 )
-from maseval.app.results.explained import Section, VerdictExplanation, cause_in, sections_of
+from maseval.app.results.explained import VerdictExplanation, cause_in, sections_of
 from maseval.app.results.finding import open_recording, trial_numbered, trials_named, warn_of_damage
 from maseval.app.results.recording import notes_on
 from maseval.app.results.results import RunSummary
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.finding import Finding
+from maseval.core.finding import Finding, Section
 from maseval.core.outcome import Outcome, RecordedReport, Simulation
 from maseval.core.recorded import Shape
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import cast
 from weakref import WeakKeyDictionary
 
-from maseval.app.benchmarks import BenchmarkSupport, TimelineForms, all_support, support_for
+from maseval.app.benchmarks import BenchmarkSupport, all_support, support_for
 from maseval.app.results.examined import (
     CALLS,
     FINDINGS,
@@ -38,7 +38,6 @@ class BenchmarkReader(RunReader):
     def __init__(self) -> None:
         self._examined: WeakKeyDictionary[Recording, ExaminedRun] = WeakKeyDictionary()
         self._supports: WeakKeyDictionary[Recording, BenchmarkSupport] = WeakKeyDictionary()
-        self._timelines = TimelineForms()
         # What cannot be kept on the disk would otherwise be found anew for each overview.
         self._found: WeakKeyDictionary[Recording, dict[str, Sequence[Finding]]]
         self._found = WeakKeyDictionary()
@@ -101,7 +100,7 @@ class BenchmarkReader(RunReader):
         return support_for(run).policies(run)
 
     def timeline(self, run: Recording, report: Shape) -> Shape | None:
-        return self._timelines.of(support_for(run), cast(Report, report))
+        return support_for(run).timeline_form(cast(Report, report))
 
     def complete_report(self, run: Recording, report: Report, key: str | None = None) -> Shape:
         examined = self._examine(run)

@@ -21,19 +21,6 @@ if TYPE_CHECKING:
     from maseval.core.benchmark import Benchmark
 
 
-class FormerName:
-    """Another name of an attribute, for subclasses that were written for MASEval."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __get__(self, owner: object, kind: type | None = None) -> Any:
-        return self if owner is None else getattr(owner, self._name)
-
-    def __set__(self, owner: object, value: object) -> None:
-        setattr(owner, self._name, value)
-
-
 def planned_repetitions(benchmark: Benchmark) -> list[RepetitionKey]:
     """Return the repetitions that a run is going to have; ``tasks`` may be any list of tasks."""
     tasks: BaseTaskQueue | Sequence[Task] = benchmark.tasks

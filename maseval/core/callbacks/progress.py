@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Never
 
-from maseval.core.callbacks.base import BenchmarkCallback, FormerName, planned_repetitions
+from maseval.core.callbacks.base import BenchmarkCallback, planned_repetitions
 from maseval.core.exceptions import ConfigurationError
 
 if TYPE_CHECKING:
@@ -43,8 +43,6 @@ class ProgressBarCallback(BenchmarkCallback):
     ``show_status`` adds the number of successes and the metrics after it. A subclass writes
     ``open_bar``, ``draw`` and ``close_bar``, or the hooks with an underscore that MASEval has.
     """
-
-    _custom_metrics = FormerName("metrics")
 
     def __init__(self, desc: str | None = None, show_status: bool = True) -> None:
         self.desc = desc

@@ -17,7 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from maseval.core.callbacks.base import BenchmarkCallback, FormerName, planned_repetitions
+from maseval.core.callbacks.base import BenchmarkCallback, planned_repetitions
 from maseval.core.exceptions import ResultFileError
 from maseval.core.recorded import mapping
 from maseval.core.storage.files import write_json
@@ -43,9 +43,6 @@ class ResultLogger(BenchmarkCallback):
     tasks, every one that was started. ``logged`` holds what was passed on. If ``validate`` finds
     that something is missing, a warning is logged.
     """
-
-    _n_tasks, _n_repeats = FormerName("n_tasks"), FormerName("n_repeats")
-    _expected_iterations, _logged_iterations = FormerName("expected"), FormerName("logged")
 
     def __init__(
         self,

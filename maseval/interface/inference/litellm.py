@@ -10,7 +10,6 @@ from maseval.core.messages import ChatResponse, MessageForm
 from maseval.core.model import Params
 from maseval.core.provider_errors import ProviderError
 from maseval.core.storage.redaction import environment_secrets
-from maseval.core.structured import AnswerForm
 from maseval.core.usage import CostCalculator
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
@@ -19,7 +18,6 @@ from maseval.interface.inference.chat_completions import (
     chat_response,
     get,
     request_messages,
-    response_format,
 )
 from maseval.interface.inference.http import connection_error
 from maseval.interface.inference.provider import (
@@ -67,11 +65,6 @@ class LiteLLMModelAdapter(ProviderModelAdapter):
                 "verbose": get(library, "set_verbose"),
             }
         return config
-
-    def _answer_format(
-        self, form: AnswerForm[Any], params: Params, *, has_tools: bool
-    ) -> Params | None:
-        return response_format(form)  # which LiteLLM translates, or refuses
 
     def _ask(self, request: ModelRequest) -> ChatResponse:
         messages, params, tools, tool_choice = request

@@ -11,9 +11,7 @@ from maseval.core import provider_errors as errors
 from maseval.core.answers import call_arguments, call_id, tokens, tool_name
 from maseval.core.exceptions import UnreadableAnswerError
 from maseval.core.messages import ChatResponse, ChatUsage, Message, Reasoning, ToolCall, chat_usage
-from maseval.core.model import Params
 from maseval.core.reasoning import ReasoningPolicy
-from maseval.core.structured import AnswerForm
 from maseval.core.words import excerpt
 from maseval.interface.inference.chat_completions import (
     NO_PARAMETERS,
@@ -24,7 +22,6 @@ from maseval.interface.inference.chat_completions import (
     function_call,
     get,
     reading,
-    response_format,
     text_of,
     thought_details,
 )
@@ -58,11 +55,6 @@ class OpenAIResponsesModelAdapter(OpenAIModelAdapter):
                 f"{client!r} has no responses.create; pass an openai.OpenAI client"
             )
         self._encrypts = True
-
-    def _answer_format(
-        self, form: AnswerForm[Any], params: Params, *, has_tools: bool
-    ) -> Params | None:
-        return response_format(form)
 
     def _ask(self, request: ModelRequest) -> ChatResponse:
         if request.params.pop("seed", None) is not None:

@@ -75,13 +75,9 @@ export function distributions() {
   ];
 }
 
-/** A drawing, element by element; its style is the page's. Marks of simulations and labels lead to them. */
+/** A drawing, element by element; its style is the page's. Marks of simulations lead to them. */
 export function drawn([name, attributes, inside]) {
   const children = inside.map((part) => (typeof part === "string" ? document.createTextNode(visible(part)) : drawn(part)));
-  return svg(name, { ...attributes, click: leadsTo(attributes) }, children);
-}
-
-function leadsTo({ "data-simulation": simulation, "data-label": label }) {
-  if (simulation != null) return () => go(named.get(visible(simulation)));
-  return label != null && (() => choose("label", label));
+  const simulation = attributes["data-simulation"];
+  return svg(name, { ...attributes, click: simulation != null && (() => go(named.get(visible(simulation)))) }, children);
 }

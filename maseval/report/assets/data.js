@@ -149,7 +149,7 @@ export async function detailOf(simulation) {
 
 /** The simulations whose conversation has these words, if the source can say so itself. */
 export function searchSource(words, say) {
-  return source.search?.(words, say);
+  return source.search && source.search(words, say);
 }
 
 /** How many simulations there are of each kind, the most frequent first. */

@@ -7,11 +7,15 @@ import { count, counted, duration } from "../text.js";
 import { themeButton } from "../theme.js";
 import { topBar } from "./frame.js";
 import { ask, pageAddress, pathTo } from "./server.js";
-import { chunks } from "./stored_search.js";
 
 const HIT_KINDS = ["any", "text", "tool", "argument", "error"];
 
 const ASK_AGAIN = 2000;
+
+/** The words and phrases in quotes that are searched for. */
+function chunks(words) {
+  return [...words.matchAll(/"([^"]*)"|(\S+)/g)].map(([, phrase, word]) => (phrase ?? word).toLowerCase()).filter(Boolean);
+}
 
 /** The excerpt with what was searched for marked in it. */
 function marked(excerpt, words) {
@@ -70,7 +74,7 @@ export async function searchPage(container) {
   more.addEventListener("click", () => ask("/api/search", { ...asked, skip: list.children.length }).then(show, refused));
   const find = async () => {
     try {
-      const found = await ask("/api/search", asked, (done, all) => (status.textContent = `Searched ${done} of ${counted(all, "run")} …`));
+      const found = await ask("/api/search", asked);
       status.textContent = summaryOf(found);
       list.replaceChildren();
       show(found);

@@ -15,9 +15,8 @@ function lost() {
   throw new Error("The viewer's server does not answer. Is `maseval view` still running?");
 }
 
-/** `progress` hears how far a site's files are read, of how many. */
-export async function ask(path, query = {}, progress = undefined) {
-  if (STORED) return storedAnswer(path, query, progress);
+export async function ask(path, query = {}) {
+  if (STORED) return storedAnswer(path, query);
   return answerOf(await fetch(`${path}?${new URLSearchParams(query)}`).catch(lost));
 }
 
@@ -88,9 +87,10 @@ export function served(run) {
     index: () => ask("/api/run/index", { run }),
     results: () => ask("/api/run/results", { run }),
     packet: (_, { domain, id }, trial) => ask("/api/run/packet", { run, domain, task: id, ...(trial && { trial }) }),
-    search: async (words, say) => {
+    // A site has no index of words: its conversations are read one by one.
+    search: !STORED && (async (words, say) => {
       const { hits } = await askPatiently("/api/search", { q: words.includes('"') ? words : `"${words}"`, run, per: "simulation" }, say);
       return hits.map(({ domain, task, trial }) => simulationName(domain, task, String(trial)));
-    },
+    }),
   };
 }

@@ -1,7 +1,6 @@
 // The answers of a server that is not there, from the files of a site.
 
 import { readFile, readOnce, storedPacket, storedRun } from "./files.js";
-import { storedSearch } from "./stored_search.js";
 
 async function packetOf({ run, domain, task }) {
   const { folder } = await storedRun(run);
@@ -38,13 +37,12 @@ const ANSWERS = {
   "/api/run/live": async ({ run }) => (await readOnce(`${(await storedRun(run)).folder}/index`)).live,
   "/api/run/packet": packetOf,
   "/api/compare": storedComparison,
-  "/api/search": storedSearch,
 };
 
 /** What the server would have answered; what it refused then is refused now. */
-export async function storedAnswer(path, query, progress) {
+export async function storedAnswer(path, query) {
   if (!Object.hasOwn(ANSWERS, path)) throw new Error("This is not part of the site; `maseval view` has it.");
-  const answer = await ANSWERS[path](query, progress);
+  const answer = await ANSWERS[path](query);
   if (answer.error) throw new Error(answer.error);
   return answer;
 }

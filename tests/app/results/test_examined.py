@@ -1,7 +1,6 @@
 """What was found out about a run is found out once, and never taken for what it is not."""
 
 import os
-from copy import deepcopy
 
 import pytest
 
@@ -110,58 +109,6 @@ def test_what_other_processes_cannot_find_is_found_here(run, asked, divide, monk
 
     assert examined.examine_run(RunFolder.read(run)).findings == alone
     assert len(REASONS) < len(asked) < len(alone) * len(REASONS)
-
-
-def test_a_script_that_repeats_itself_is_looked_at_once(run, asked, tmp_path, monkeypatch):
-    def look(name):
-        asked.clear()
-        found, page = examined.examine_run(RunFolder.read(run)), tmp_path / name
-        report(run, page, title="one")
-        kept_file(run).unlink()
-        return found, page.read_bytes(), asked.count("findings")
-
-    once, page, questions = look("once.html")
-    monkeypatch.setattr(Tau2Support, "likeness", lambda self, report: None)
-    each, same_page, every = look("each.html")
-
-    assert (once.lines, once.check, once.findings) == (each.lines, each.check, each.findings)
-    assert once.explanations == each.explanations
-    assert page == same_page
-    assert questions < every == len(once.lines)
-
-
-def test_only_reports_that_differ_in_nothing_but_time_are_alike(run):
-    one = next(RunFolder.read(run).reports())
-    likeness = Tau2Support().likeness
-
-    def changed(*path, to):
-        copy = deepcopy(one)
-        place = copy
-        for step in path[:-1]:
-            place = place[step]
-        place[path[-1]] = to
-        return likeness(copy)
-
-    conversation = ("traces", "environment", "simulation")
-    message = (*conversation, "messages", -1)
-    same = [
-        changed("repeat_idx", to=9),
-        changed("duration_seconds", to=9.0),
-        changed(*message, "timestamp", to="2020-01-01T00:00:00"),
-    ]
-    others = [
-        changed(*message, "content", to="otherwise"),
-        changed(*conversation, "termination_reason", to="max_steps"),
-        changed("eval", 0, "reward", to=0.25),
-        changed("status", to="agent_error"),
-        changed("task_id", to="another"),
-        changed("config", "environment", "version", to="1.0.1"),
-    ]
-
-    assert set(same) == {likeness(one)}
-    assert len({likeness(one), *others}) == 1 + len(others)
-    assert changed("config", "user", "type", to="Tau2User") is None
-    assert changed("eval", to=[object()]) is None
 
 
 def test_timelines_are_found_with_the_rest_and_not_kept(run, tmp_path):

@@ -25,7 +25,7 @@ def test_every_domain_and_all_of_them_have_their_numbers():
 
     summary = run_summary(lines, [*planned("1"), Simulation("bank", "1", 0)])
 
-    assert [score.name for score in summary.rows] == ["shop", "bank", "all"]
+    assert [score.name for score in summary.found.groups] == ["shop", "bank", "all"]
     assert summary.domains[0].pass_hat[1].value == 0.5 and summary.domains[0].pass_hat[2].value == 0
     assert summary.overall.pass_hat[1].value == 0.75
     assert (summary.cost, summary.tokens) == (0.5, 7)
@@ -41,9 +41,9 @@ def test_what_is_tried_again_has_no_verdict_and_is_never_the_agents_failure(stat
 
     overall = summary.overall
     assert (overall.failed, overall.passed, overall.verdicts) == (1, 1, 1)
-    assert overall.to_dict()["done"] == 1
+    assert overall.in_brief()["done"] == 1
     assert overall.pass_hat[1].value == 1.0
-    assert overall.to_dict()["pass^1"]["worst"] == 0.5
+    assert overall.in_brief()["pass^1"]["worst"] == 0.5
     assert summary.method.endswith(
         f"1 of 2 simulations have a verdict (1 {status}): pass^1 is 50.0% if all others fail, "
         "100.0% if all pass."
@@ -83,7 +83,7 @@ def test_without_any_verdict_there_is_no_number():
     assert summary.overall.pass_hat == summary.domains[0].pass_hat == {}
     assert "None of the 2 simulations has a verdict" in summary.method
     assert "%" not in summary.method.split("None of")[1]
-    assert "pass^1" not in summary.overall.to_dict()
+    assert "pass^1" not in summary.overall.in_brief()
 
 
 def test_the_numbers_are_those_of_the_benchmark(tmp_path):

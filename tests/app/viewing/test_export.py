@@ -157,17 +157,6 @@ def test_runs_are_opened_and_compared_once_for_numbers_and_reasons(played, tmp_p
     assert done.count("compare_outcomes") == 3 + 1  # every two, and all
 
 
-def test_the_words_of_a_task_lead_to_it_unless_most_tasks_have_them(site):
-    folder = folders(site)["careful"]
-    found = read(site, f"{folder}/words")
-    places = dict(zip(found["words"], found["places"], strict=True))
-    every = [json.dumps(packet).lower() for packet in packets(site, folder)]
-    for word in ("renew_loan", "the"):
-        real = [at for at, packet in enumerate(every) if re.search(rf"\b{word}\b", packet)]
-        assert places[word] == (real if len(real) == 1 else [])
-    assert any(len(each) == 1 for each in places.values())
-
-
 def test_the_same_runs_make_the_same_site(site, played, tmp_path):
     again = commands.export_site(tmp_path / "elsewhere" / "again", played)
     assert contents(again.folder) == contents(site)

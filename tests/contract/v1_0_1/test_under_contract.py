@@ -1,29 +1,17 @@
-"""The 683 recorded conversations under both releases: how many verdicts change, and why."""
-
-from collections import Counter
+"""The 683 recorded conversations under both releases: how many verdicts change."""
 
 import pytest
 
 from maseval.benchmark.tau2.rescoring import score_under
-from maseval.benchmark.tau2.rescoring.releases import counted_reasons
 from maseval.core.scoring_options import ScoringOptions
-
-GOLD, SAID, JUDGE = "changed gold", "COMMUNICATE no longer counts", "judge needed"
 
 
 @pytest.mark.parametrize(
-    ("domain", "conversations", "up", "down", "asks_judge", "why"),
-    [
-        ("airline", 366, 23, 7, 0, {("up", GOLD): 23, ("down", GOLD): 7}),
-        (
-            *("retail", 202, 2, 5, 52),
-            {("up", SAID): 1, ("down", GOLD): 5, ("open", JUDGE): 46, ("open", SAID): 1},
-        ),
-        ("telecom", 115, 0, 0, 0, {}),
-    ],
+    ("domain", "conversations", "up", "down", "asks_judge", "decided_by_judge"),
+    [("airline", 366, 23, 7, 0, 0), ("retail", 202, 2, 5, 52, 46), ("telecom", 115, 0, 0, 0, 0)],
 )
 def test_verdicts_change_as_the_differential_figures_say(
-    domain, conversations, up, down, asks_judge, why, contract_dir, data, tau2_data
+    domain, conversations, up, down, asks_judge, decided_by_judge, contract_dir, data, tau2_data
 ):
     """Strict replay, and a judge who says yes: so the figures were recorded."""
     file = contract_dir / "conversations" / f"{domain}.jsonl.gz"
@@ -35,8 +23,7 @@ def test_verdicts_change_as_the_differential_figures_say(
     totals = found.totals["1.0.1"]
     assert totals.simulations == conversations
     assert (totals.up_if_met, totals.down, totals.asks_judge) == (up, down, asks_judge)
-    assert totals.judge_is_moot == asks_judge - totals.open
-    assert counted_reasons(found.every["1.0.1"]) == Counter(why)
+    assert totals.open == decided_by_judge
     assert found.changes("1.0.1+tasks.0.2.0") == []
 
 
@@ -49,10 +36,5 @@ def test_re_grading_leniently_asks_the_judge_about_one_conversation_more(
     found = score_under(file, ["0.2.0", "1.0.1", "1.0.1+tasks.0.2.0"])
 
     assert (found.totals["1.0.1"].asks_judge, found.totals["1.0.1"].up_if_met) == (53, 3)
-    for version, direction in (("1.0.1", "open"), ("1.0.1+tasks.0.2.0", "up")):
-        (change,) = (
-            change
-            for change in found.changes(version)
-            if "lenient replay" in {reason.kind for reason in change.reasons}
-        )
-        assert (change.trial.task_id, change.direction) == ("36", direction)
+    (change,) = found.changes("1.0.1+tasks.0.2.0")
+    assert (change.trial.task_id, change.direction) == ("36", "up")

@@ -2,16 +2,14 @@
 
 ``record`` opens a results file, simulations or the reports of a run; ``rescore`` scores every
 simulation again (``verdict``) and counts them among those that were planned; ``findings`` says what
-is wrong with a record. ``releases`` scores one record under several releases of tau2-bench, and
-says why verdicts change.
+is wrong with a record. ``releases`` scores one record under several releases of tau2-bench.
 """
 
 from maseval.benchmark.tau2.rescoring.releases import (
-    Reason,
     ReleaseTotals,
     ScoredUnder,
     VerdictChange,
     score_under,
 )
 
-__all__ = ["Reason", "ReleaseTotals", "ScoredUnder", "VerdictChange", "score_under"]
+__all__ = ["ReleaseTotals", "ScoredUnder", "VerdictChange", "score_under"]

@@ -172,7 +172,7 @@ def test_a_judge_decides_under_every_release(theirs, passed, judge):
     assert {score.passes for score in found.scores.values()} == {passed[0]}
     assert found.changes("1.0.1") == []
     totals = found.totals["1.0.1"]
-    assert (totals.asks_judge, totals.open, totals.judge_is_moot) == (6, 0, 0)
+    assert (totals.asks_judge, totals.open) == (6, 0)
 
 
 def test_where_nothing_can_be_kept_no_judge_is_asked(theirs, judge):
@@ -228,7 +228,7 @@ def test_a_verdict_that_a_judge_decides_cannot_be_explained_and_says_so(theirs):
     explained = tau2.explain(theirs, failing.named, embedded_tasks=True)
     refused = maseval("explain", theirs, waiting.named, "--embedded-tasks")
 
-    assert explained.explanation.reward == 0.0
+    assert explained.details["reward"] == 0.0
     assert refused.exit_code != 0
     assert "the verdict depends on a judge" in " ".join(refused.stderr.split())
 

@@ -5,7 +5,6 @@ import json
 import pytest
 
 from maseval.benchmark.tau2.rescoring import score_under
-from maseval.benchmark.tau2.rescoring.releases import difference
 from maseval.commands import tau2
 from maseval.core.scoring_options import ScoringOptions
 from tests.cli.commandline import last_json, maseval
@@ -61,20 +60,12 @@ def test_a_record_that_no_release_reads_otherwise_stays_as_it_is(changed):
     assert found.totals[NEW].same == found.totals[NEW].simulations == 12
 
 
-@pytest.mark.parametrize(
-    ("tools", "kind"),
-    [
-        (("get_member",), "only writes replayed"),
-        (("renew_loan", "place_hold"), "lenient replay"),
-    ],
-)
-def test_an_answer_that_only_the_later_release_accepts_moves_a_verdict_up(changed, tools, kind):
+@pytest.mark.parametrize("tools", [("get_member",), ("renew_loan", "place_hold")])
+def test_an_answer_that_only_the_later_release_accepts_moves_a_verdict_up(changed, tools):
     found = score_under(changed(reworded(*tools)), [OLD, NEW])
 
     (change,) = found.changes(NEW)
     assert (change.before, change.after, change.direction) == (False, True, "up")
-    assert [reason.kind for reason in change.reasons] == [kind]
-    assert change.reasons[0].text.split()[3] in tools
 
 
 def test_strictly_replayed_an_answer_of_a_write_is_accepted_by_neither(changed):
@@ -111,7 +102,7 @@ def test_what_a_judge_decides_is_neither_up_nor_down(changed):
     assert (totals.up, totals.down, totals.asks_judge) == (0, 0, 1)
 
 
-def test_the_command_line_says_what_changes_and_why_in_each_file_and_in_all(changed):
+def test_the_command_line_says_what_changes_in_each_file_and_in_all(changed):
     files = [
         changed(reworded("get_member"), "a.json"),
         changed(reworded("renew_loan", "place_hold"), "b.json"),
@@ -122,13 +113,13 @@ def test_the_command_line_says_what_changes_and_why_in_each_file_and_in_all(chan
 
     assert shown.exit_code == 0
     assert shown.stdout.count("0.2.0: passed 11 of 12") == 2
-    assert "up: only writes replayed 1" in shown.stdout
+    assert shown.stdout.count("    up library/") == 2
     assert "all 2 files, compared with 0.2.0" in shown.stdout
     assert "1.0.1: 22 the same, 2 up, 0 down" in shown.stdout
     document = last_json(told.stdout)
     assert document["totals"]["1.0.1"]["up"] == 2
     (change,) = document["files"][1]["changes"]["1.0.1"]
-    assert change["direction"] == "up" and change["reasons"][0]["kind"] == "lenient replay"
+    assert change["direction"] == "up"
     assert document["files"][0]["releases"]["0.2.0"]["passed"] == 11
 
 
@@ -152,15 +143,3 @@ def test_a_run_of_ours_is_judged_under_any_release(tmp_path):
     (found,) = tau2.score_under([tmp_path / "mine"], [OLD, NEW])
 
     assert {name: score.passes for name, score in found.scores.items()} == {OLD: 2, NEW: 2}
-
-
-def test_lists_differ_by_what_left_what_came_and_what_has_other_arguments():
-    def call(name, **arguments):
-        return {"action_id": "1", "name": name, "arguments": arguments}
-
-    old = [call("book", day=1), call("cancel", id=1), call("cancel", id=2)]
-    new = [call("book", day=2), call("refund", id=1)]
-
-    assert difference(old, new) == "without 2 cancel; with refund; other arguments of book"
-    assert difference(["12", "13"], ["13"]) == "without '12'"
-    assert difference(old, old[::-1]) == "another order"

@@ -6,11 +6,10 @@ Reports, the viewer and ``maseval show`` get it by way of ``Tau2Support``.
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import NamedTuple
 
-from maseval.app.results.explained import Section, VerdictExplanation, misfit, sections_of
+from maseval.app.results.explained import Explained, VerdictExplanation, misfit
 from maseval.app.results.finding import trial_numbered, trials_named
 from maseval.benchmark.tau2.app.results.results_file_run import ResultsFileRun
 from maseval.benchmark.tau2.app.results.sources import ReadReport, read_report
@@ -28,8 +27,8 @@ from maseval.benchmark.tau2.review.causes import (
 )
 from maseval.benchmark.tau2.review.causes.users import LOOKED_FOR
 from maseval.benchmark.tau2.review.errata import Erratum, errata_for, sound_finding
-from maseval.benchmark.tau2.review.explain import Explanation, WrongField
-from maseval.benchmark.tau2.review.explain.explanation import CHECKS, END_STATE, format_value
+from maseval.benchmark.tau2.review.explain import WrongField
+from maseval.benchmark.tau2.review.explain.explanation import format_value
 from maseval.benchmark.tau2.review.explain.scored_case import score_case, score_opened
 from maseval.benchmark.tau2.review.policy import check_case, not_checked
 from maseval.benchmark.tau2.review.timeline import Timeline, timeline
@@ -37,7 +36,7 @@ from maseval.benchmark.tau2.scoring.case import open_case
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.core.exceptions import ConfigurationError, MASEvalError
-from maseval.core.finding import LEFT_OUT, SOUND_FAIL, Finding, Who
+from maseval.core.finding import LEFT_OUT, SOUND_FAIL, Finding, Section, Who
 from maseval.core.outcome import RecordedReport, Simulation, is_successful, verdict_for
 from maseval.core.recorded import entries, mapping, number
 from maseval.core.report import Report, TaskExecutionStatus
@@ -46,45 +45,6 @@ from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import doubt_in
 
 _SCRIPTED = "a script, which does not talk, played the agent: only rules about the state were asked"
-# The page shows the checks with the verdict, and the fields of the end state as a table.
-_SHOWN_ELSEWHERE = (CHECKS, END_STATE)
-
-
-@dataclass(frozen=True)
-class Explained:
-    """A simulation, the reasons for its verdict, and the cause of its failure, if it failed.
-
-    ``record`` says why its record is not what was recomputed, and ``marks`` by which task it was
-    judged if not by the benchmark's own. ``policy`` says which rules of the policy it broke.
-    """
-
-    path: Path
-    simulation: Simulation
-    explanation: Explanation
-    cause: Finding | None
-    record: tuple[Finding, ...] = ()
-    marks: tuple[str, ...] = ()
-    policy: Sequence[Finding] = ()
-
-    def sections(self) -> list[Section]:
-        """Return the explanation in words, the faults of the record first."""
-        faults = [Section("What is wrong with the record", list(map(in_words, self.record)))]
-        marks = [Section(mark) for mark in self.marks]
-        causes = [] if self.cause is None else [self.cause]
-        explained = VerdictExplanation(self.explanation.summary, _sections(self.explanation))
-        words = sections_of([*causes, *self.policy], explained)
-        return [*(faults if self.record else ()), *marks, *words]
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "path": str(self.path),
-            **self.simulation._asdict(),
-            "record": [each.to_dict() for each in self.record],
-            "marks": list(self.marks),
-            "cause": None if self.cause is None else self.cause.to_dict(),
-            "explanation": self.explanation.to_dict(),
-            "policy": [each.to_dict() for each in self.policy],
-        }
 
 
 def explain_trial(
@@ -111,10 +71,19 @@ def explain_trial(
     if doubt is not None and doubt.is_misfit:
         cause, policy = cause and misfit(doubt.text), ()
     cause = cause and beside_policy(cause, policy)
-    explained = Explained(recording.path, chosen, explanation, cause, policy=policy)
+    before = []
     if isinstance(recording, ResultsFileRun):
-        explained = replace(explained, record=tuple(recording.faults), marks=tuple(options.marks))
-    return explained
+        faults = list(map(in_words, recording.faults))
+        before = [Section("What is wrong with the record", faults)] if faults else []
+        before += map(Section, options.marks)
+    return Explained(
+        recording.path,
+        chosen,
+        [*([] if cause is None else [cause]), *policy],
+        VerdictExplanation(explanation.summary, explanation.sections()),
+        before,
+        explanation.to_dict(),
+    )
 
 
 RunTrial = tuple[Simulation, ReadReport]
@@ -153,13 +122,6 @@ def _status(folder: Recording, simulation: Simulation) -> str:
 def _is_passed(found: ReadReport) -> bool:
     verdict = found.simulation["reward_info"]
     return verdict is not None and is_successful(verdict["reward"])
-
-
-def _sections(explanation: Explanation) -> list[Section]:
-    return [
-        Section(each.title, each.lines, each.title not in _SHOWN_ELSEWHERE)
-        for each in explanation.sections()
-    ]
 
 
 def _field(field: WrongField) -> dict[str, object]:
@@ -280,7 +242,7 @@ def _diagnose(report: Report) -> Diagnosis | None:
     # Passes have sound verdicts as well, so that commands and pages tell them apart from this.
     explanation = replace(explanation, sound=None)
     fields = [_field(each) for each in explanation.wrong_fields]
-    explained = VerdictExplanation(explanation.summary, _sections(explanation), fields)
+    explained = VerdictExplanation(explanation.summary, explanation.sections(), fields)
     return Diagnosis(cause, explained)
 
 

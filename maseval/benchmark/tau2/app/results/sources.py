@@ -5,7 +5,6 @@ is asked twice.
 """
 
 import hashlib
-import marshal
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,7 +37,7 @@ from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge
 from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.model import resolve_model
 from maseval.core.outcome import Simulation
-from maseval.core.recorded import entries, mapping, whole_number
+from maseval.core.recorded import whole_number
 from maseval.core.report import Report
 from maseval.runs import RunFolder
 from maseval.runs.recording import Recording
@@ -134,24 +133,6 @@ def read_report(report: Report) -> ReadReport | Omitted:
         read = found if isinstance(found, Omitted) else ReadReport(found, Tau2Report(report))
         _last = last = report, read
     return last[1]
-
-
-def likeness(report: Report) -> str | None:
-    """Return a hash of what a script said and did; None if a model took part."""
-    parsed = Tau2Report(report)
-    if not (parsed.is_scripted and parsed.has_scripted_user):
-        return None
-    messages = entries(parsed.simulation.raw.get("messages"))
-    said = [{**mapping(each), "timestamp": None} for each in messages]
-    setting = {**parsed.settings, "gathered_at": None}
-    where = (parsed.raw.get("task"), report["task_id"], setting, parsed.lenient)
-    ended = parsed.simulation.raw.get("termination_reason")
-    how = (report["status"], report["error"], report["eval"], parsed.texts, ended)
-    content: Any = (where, how, said)
-    try:
-        return hashlib.sha256(marshal.dumps(content, 2)).hexdigest()
-    except ValueError:  # values that are no JSON, of somebody's own
-        return None
 
 
 def judge_for(

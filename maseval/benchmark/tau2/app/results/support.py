@@ -60,7 +60,6 @@ class Tau2Support(BenchmarkSupport):
     user_faults = _function("app.results.explain", "user_faults")
     task_findings = _function("app.results.explain", "task_findings")
     timeline = _function("app.results.explain", "timeline_of")
-    likeness = _function("app.results.sources", "likeness")
     policies = _function("app.results.outcomes", "policies_of")
     run_outcomes = _function("app.results.outcomes", "run_outcomes")
     verdict_checker = _function("app.results.outcomes", "verdict_checker")

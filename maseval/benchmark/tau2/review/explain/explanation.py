@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Unpack
 
 from pydantic import BaseModel
 
@@ -44,19 +44,12 @@ from maseval.benchmark.tau2.review.explain.tracing import (
     wrong_fields,
 )
 from maseval.benchmark.tau2.world.tasks import Action, RewardType
-from maseval.core.finding import Finding
+from maseval.core.finding import Finding, Section
 from maseval.core.outcome import is_successful
 
 CHECKS, END_STATE = "Checks", "End state"
 _WHERE = {"end": "", "start": " (before the recorded writes)", "instead": " (in its place)"}
 _MOST_TEXTS = 3
-
-
-class ExplanationSection(NamedTuple):
-    """Reasons of one kind under their title, one a line."""
-
-    title: str
-    lines: tuple[str, ...]
 
 
 def _lines_of_fault(fault: ReplayFault) -> Iterator[str]:
@@ -210,7 +203,7 @@ class Explanation:
         """Return all of it in JSON's terms; a value that is absent is left out."""
         return {**plain(self), "failed_gates": list(self.failed_gates)}
 
-    def sections(self) -> list[ExplanationSection]:
+    def sections(self) -> list[Section]:
         """Return the reasons in words, and what would have changed the verdict."""
         opposite = "fail" if self.passed else "pass"
         sound = [self.sound] if self.sound else []
@@ -229,7 +222,11 @@ class Explanation:
             f"What would have made it {opposite}": _repair(self.repair, self.to_be_said),
             "Where it is described": _describe_documents(self.described_in),
         }
-        sections = (ExplanationSection(title, tuple(lines)) for title, lines in found.items())
+        # The page shows the checks with the verdict, and the fields of the end state as a table.
+        sections = (
+            Section(title, tuple(lines), title not in (CHECKS, END_STATE))
+            for title, lines in found.items()
+        )
         return [each for each in sections if each.lines]
 
     def text(self) -> str:
