@@ -40,39 +40,29 @@ from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTel
 
 CLOSE_CREDIT, LOG_REASON = "close_credit_card_account_7834", "log_credit_card_closure_reason_4521"
 STATEMENT_CREDIT, FLAG = "apply_statement_credit_8472", "apply_credit_card_account_flag_6147"
-PAY = "pay_credit_card_from_checking_9182"
-ASK_LIMIT = "submit_credit_limit_increase_request_7392"
+ASKLIMIT = "submit_credit_limit_increase_request_7392"
 APPROVE, DENY = "approve_credit_limit_increase_5847", "deny_credit_limit_increase_5848"
-REPLACE = "order_replacement_credit_card_7291"
-REWARDS = "update_transaction_rewards_3847"
 CREDIT_DISPUTE = "file_credit_card_transaction_dispute_4829"
 DEBIT_DISPUTE = "file_debit_card_transaction_dispute_6281"
-DISPUTES, ORDERS = "get_user_dispute_history_7291", "get_pending_replacement_orders_5765"
-REASONS, LIMITS = "get_closure_reason_history_8293", "get_credit_limit_increase_history_4829"
-PAYMENTS = "get_payment_history_6183"
 
-_CLOSING, _RETENTION = "Closing credit cards (internal)", "Credit card retention (internal)"
-_LIMIT = "Credit limit increases (internal)"
+CLOSING, RETENTION = "Closing credit cards (internal)", "Credit card retention (internal)"
+LIMIT = "Credit limit increases (internal)"
 _CREDIT = "Filing a credit card dispute (internal)"
 _DEBIT = "Filing a debit card dispute (internal)"
 _PROVISIONAL = "Provisional credit (internal)"
 
-CARD_TIERS = {
-    card: tier
-    for tier, cards in {
-        "entry": (
-            *("Bronze Rewards Card", "EcoCard", "Business Bronze Rewards Card"),
-            *("Crypto-Cash Back", "Crypto-Cash Back Card"),
-        ),
-        "mid": (
-            *("Silver Rewards Card", "Business Silver Rewards Card", "Green Rewards Card"),
-            "Silver Zoom Card",
-        ),
-        "premium": ("Gold Rewards Card", "Business Gold Rewards Card"),
-        "elite": ("Platinum Rewards Card", "Business Platinum Rewards Card"),
-        "invitation": ("Diamond Elite Card",),
-    }.items()
-    for card in cards
+_CARDS = {
+    "entry": (
+        *("Bronze Rewards Card", "EcoCard", "Business Bronze Rewards Card"),
+        *("Crypto-Cash Back", "Crypto-Cash Back Card"),
+    ),
+    "mid": (
+        *("Silver Rewards Card", "Business Silver Rewards Card", "Green Rewards Card"),
+        "Silver Zoom Card",
+    ),
+    "premium": ("Gold Rewards Card", "Business Gold Rewards Card"),
+    "elite": ("Platinum Rewards Card", "Business Platinum Rewards Card"),
+    "invitation": ("Diamond Elite Card",),
 }
 
 
@@ -96,11 +86,6 @@ _REPLACEMENTS = {"entry": 2, "mid": 3, "premium": 4}
 _OPEN_DISPUTE = ("SUBMITTED", "UNDER_REVIEW", "PENDING", "OPEN", "ACTIVE")
 _FINAL_ORDER = ("DELIVERED", "CANCELLED", "CANCELED", "ACTIVATED", "RECEIVED")
 _YEAR = 365
-_READ_BEFORE = {
-    CLOSE_CREDIT: (ORDERS, REASONS),
-    **dict.fromkeys((APPROVE, DENY), (ORDERS, LIMITS, PAYMENTS)),
-}
-
 _FRAUD, _NOT_RECEIVED = "unauthorized_fraudulent_charge", "goods_services_not_received"
 _COVERED = (_FRAUD, "duplicate_charge", _NOT_RECEIVED)
 _MOST_CREDITED = {"entry": 2500, "mid": 5000, "premium": 10000, "elite": 15000, "invitation": 25000}
@@ -135,17 +120,13 @@ _REQUIRED = (*_FRAUDS, "atm_cash_discrepancy", "duplicate_charge")
 
 
 def _tier(card: Row) -> str:
-    return CARD_TIERS.get(str(card.get("card_type")), "")
+    return next((tier for tier, cards in _CARDS.items() if card.get("card_type") in cards), "")
 
 
 def broad_tier(card: Row) -> str:
     """Return the tier of a credit card where all above premium are one; empty for no known card."""
     tier = _tier(card)
     return "premium" if tier in ("elite", "invitation") else tier
-
-
-def _age(card: Row) -> float:
-    return days_since(card.get("date_of_account_open"))
 
 
 def _debt_of(card: Row) -> float:
@@ -179,7 +160,7 @@ def _open_disputes(call: BankCall) -> list[Row]:
     return found
 
 
-@bank.state("cc_close.eligible", f"{_CLOSING}; {_RETENTION}: step 1", CLOSE_CREDIT, LOG_REASON)
+@bank.state("cc_close.eligible", f"{CLOSING}; {RETENTION}: step 1", CLOSE_CREDIT, LOG_REASON)
 def check_closing_card(call: BankCall) -> Iterator[Answer]:
     """A card is closed after 60 days, paid off, without dispute or replacement under way.
 
@@ -198,7 +179,7 @@ def check_closing_card(call: BankCall) -> Iterator[Answer]:
 
 
 @bank.state(
-    *("retention.steps", f"{_RETENTION}: steps 2 to 5"),
+    *("retention.steps", f"{RETENTION}: steps 2 to 5"),
     *(CLOSE_CREDIT, LOG_REASON, STATEMENT_CREDIT, FLAG),
 )
 def check_retention(call: BankCall) -> Iterator[Answer]:
@@ -222,7 +203,7 @@ def check_retention(call: BankCall) -> Iterator[Answer]:
         yield Broken(f"the offer for this card is ${due}, and ${amount:g} are credited")
 
 
-@bank.state("waiver.terms", f"{_RETENTION}: step 4", FLAG)
+@bank.state("waiver.terms", f"{RETENTION}: step 4", FLAG)
 def check_waiver(call: BankCall) -> Iterator[Answer]:
     """An annual fee is waived for one year, to who has been a customer for two."""
     card, given = call.credit_card, call.arguments.get("expiration_date")
@@ -243,7 +224,7 @@ def check_waiver(call: BankCall) -> Iterator[Answer]:
         yield Broken(f"the customer has been with the bank for only {oldest} days")
 
 
-@bank.state("cc_pay.amount", "Paying a card from checking", PAY)
+@bank.state("cc_pay.amount", "Paying a card from checking", "pay_credit_card_from_checking_9182")
 def check_payment(call: BankCall) -> Iterator[Answer]:
     """A payment exceeds neither what the checking account holds nor what the card owes."""
     account, card = call.row("accounts", "checking_account_id"), call.credit_card
@@ -257,7 +238,7 @@ def check_payment(call: BankCall) -> Iterator[Answer]:
 
 def _obstacles(call: BankCall, card: Row, terms: _LimitTerms) -> dict[str, str]:
     """Return what keeps a limit from being raised, by the reason that a denial would give."""
-    found, age, limit = {}, _age(card), figure(card.get("credit_limit"))
+    found, age = {}, days_since(card.get("date_of_account_open"))
     if age < terms.age:
         found["insufficient_account_age"] = f"the account is {age} days old"
     for request in _of_card(call, "credit_limit_increase_requests"):
@@ -270,7 +251,7 @@ def _obstacles(call: BankCall, card: Row, terms: _LimitTerms) -> dict[str, str]:
         found["pending_replacement_card"] = "a replacement is under way"
     if money(card.get("past_due_amount")):
         found["past_due_balance"] = f"{card.get('past_due_amount')} are past due"
-    used = 100 * _debt_of(card) / (limit or math.nan)
+    used = 100 * _debt_of(card) / (figure(card.get("credit_limit")) or math.nan)
     if used >= 100 * terms.utilization:
         found["high_utilization"] = f"{used:.0f} % of the limit are used"
     on_time = _payments_on_time(call, terms.payments)
@@ -288,7 +269,7 @@ def _payments_on_time(call: BankCall, months: int) -> float:
     return next((n for n, status in enumerate(latest) if status != "ON_TIME"), len(latest))
 
 
-@bank.state("cli.allowed", f"{_LIMIT}: steps 0 to 4", ASK_LIMIT, APPROVE, DENY)
+@bank.state("cli.allowed", f"{LIMIT}: steps 0 to 4", ASK_LIMIT, APPROVE, DENY)
 def check_increase(call: BankCall) -> Iterator[Answer]:
     """A higher limit is requested, within what the tier allows, and then decided by the records."""
     card, terms = call.credit_card, _TERMS.get(broad_tier(call.credit_card))
@@ -317,18 +298,10 @@ def check_increase(call: BankCall) -> Iterator[Answer]:
         yield Broken(f"the records do not show {reason}")
 
 
-@bank.flow("card.checked", f"{_LIMIT}: step 2; {_CLOSING}; {_RETENTION}", *_READ_BEFORE)
-def check_records_read(call: BankCall) -> Iterator[Answer]:
-    """Disputes, orders and the card's history are looked up before it is decided about."""
-    card, wanted = call.arguments.get("credit_card_account_id"), _READ_BEFORE[call.name]
-    missing = [each for each in wanted if not call.has_read(each, credit_card_account_id=card)]
-    if not call.has_read(DISPUTES, user_id=call.arguments.get("user_id")):
-        missing.append(DISPUTES)
-    if missing:
-        yield Broken(f"not looked up before the decision: {', '.join(missing)}")
-
-
-@bank.state("cc_replace.allowed", "Replacement rejected: 1st and 2nd", REPLACE)
+@bank.state(
+    *("cc_replace.allowed", "Replacement rejected: 1st and 2nd"),
+    "order_replacement_credit_card_7291",
+)
 def check_replacement(call: BankCall) -> Iterator[Answer]:
     """A card is not replaced while another is under way, or too often in 60 days."""
     for order in _open_orders(call):
@@ -338,7 +311,7 @@ def check_replacement(call: BankCall) -> Iterator[Answer]:
         yield Broken(f"the card was replaced {made} times in 60 days")
 
 
-@bank.state("rewards.allowed", "Resolved cash back disputes", REWARDS)
+@bank.state("rewards.allowed", "Resolved cash back disputes", "update_transaction_rewards_3847")
 def check_rewards(call: BankCall) -> Iterator[Answer]:
     """Rewards are corrected after a dispute about them was resolved, by whole points."""
     booking, given = _card_transaction(call), call.text("new_rewards_earned")
@@ -412,7 +385,7 @@ def check_provisional_credit(call: BankCall) -> Iterator[Answer]:
 
 def _against_credit(call: BankCall, paid: Row, card: Row) -> Iterator[str]:
     reason, amount = call.text("dispute_reason"), figure(paid.get("transaction_amount"))
-    if (age := _age(card)) < 60:
+    if (age := days_since(card.get("date_of_account_open"))) < 60:
         yield f"the account is {age} days old"
     if reason not in _COVERED:
         yield f"the reason is {reason}"
@@ -434,9 +407,7 @@ def check_noticed(call: BankCall) -> Iterator[Answer]:
     credit = call.name == CREDIT_DISPUTE
     bought = read_date(call.arguments.get("purchase_date" if credit else "transaction_date"))
     noticed = read_date(call.arguments.get("issue_noticed_date" if credit else "discovery_date"))
-    if noticed is None or bought is None:
-        return
-    if noticed.date() < bought.date() or noticed > NOW:
+    if noticed and bought and (noticed.date() < bought.date() or noticed > NOW):
         yield Broken(f"noticed on {noticed:%m/%d/%Y}, paid on {bought:%m/%d/%Y}")
 
 
@@ -453,7 +424,7 @@ def check_debit_transaction(call: BankCall) -> Iterator[Answer]:
     if count >= _MOST_OPEN.get(tier_of(account), math.inf):
         yield Broken(f"{count} disputes of the account are open")
     liability = call.number("customer_max_liability_amount")
-    if liability == liability and amount == amount and liability not in (50, 500, amount):
+    if not math.isnan(liability + amount) and liability not in (50, 500, amount):
         yield Broken(f"a liability of ${liability:g} is not one of the steps")
     booking = call.row("bank_account_transaction_history", "transaction_id")
     if booking:

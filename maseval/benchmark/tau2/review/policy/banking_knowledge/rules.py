@@ -11,6 +11,14 @@ from typing import Any
 from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.banking_knowledge import account_rules, card_rules
+from maseval.benchmark.tau2.review.policy.banking_knowledge.card_rules import (
+    APPROVE,
+    CLOSE_CREDIT,
+    CLOSING,
+    DENY,
+    LIMIT,
+    RETENTION,
+)
 from maseval.benchmark.tau2.review.policy.banking_knowledge.records import (
     BankCall,
     bank,
@@ -56,6 +64,14 @@ TABLES = {
 }
 _BOOKINGS = ("credit_card_transaction_history", "bank_account_transaction_history")
 LOG = "log_verification"
+_DISPUTES, _ORDERS = "get_user_dispute_history_7291", "get_pending_replacement_orders_5765"
+_READ_BEFORE = {
+    CLOSE_CREDIT: (_ORDERS, "get_closure_reason_history_8293"),
+    **dict.fromkeys(
+        (APPROVE, DENY),
+        (_ORDERS, "get_credit_limit_increase_history_4829", "get_payment_history_6183"),
+    ),
+}
 
 
 def _owners(db: BankingDB, arguments: Mapping[str, Any]) -> dict[str, frozenset[str]]:
@@ -185,6 +201,17 @@ def check_known(call: BankCall) -> Iterator[Answer]:
         value = call.arguments.get(field)
         if isinstance(value, str) and value and value not in known:
             yield Broken(f"{value} was neither read nor said before")
+
+
+@bank.flow("card.checked", f"{LIMIT}: step 2; {CLOSING}; {RETENTION}", *_READ_BEFORE)
+def check_records_read(call: BankCall) -> Iterator[Answer]:
+    """Disputes, orders and the card's history are looked up before it is decided about."""
+    card, wanted = call.arguments.get("credit_card_account_id"), _READ_BEFORE[call.name]
+    missing = [each for each in wanted if not call.has_read(each, credit_card_account_id=card)]
+    if not call.has_read(_DISPUTES, user_id=call.arguments.get("user_id")):
+        missing.append(_DISPUTES)
+    if missing:
+        yield Broken(f"not looked up before the decision: {', '.join(missing)}")
 
 
 @bank.protocol(
