@@ -2,6 +2,5 @@
 
 A benchmark declares its files in a ``Manifest`` and where they come from; everything else is here
 and the same for all benchmarks: ``files`` (the manifest), ``sources`` and ``download`` (getting
-bytes), ``folder`` (a verified folder), ``cache`` (where ours lies) and ``store`` (ours, or a folder
-of the user's own).
+bytes), ``folder`` (a verified folder, ours or the user's own) and ``cache`` (where ours lies).
 """

@@ -27,8 +27,7 @@ from maseval.core.outcome import TaskKey
 from maseval.core.recorded import Shape
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import write_bytes
-from maseval.report.comparison import ComparedDocument
-from maseval.report.index import Fact, Overview, TaskFindings
+from maseval.report.index import ComparedDocument, Fact, Overview, TaskFindings
 from maseval.report.page import Page, TimelineOf, build_page
 
 # A higher level takes twice as long for a few percent.
@@ -60,7 +59,7 @@ def write_report(
         reports: What ``benchmark.run()`` or ``read_reports()`` returned. A report may carry
             ``labels``, a list of words to filter by, an ``explanation`` of its verdict, the
             ``title`` of its task (what the customer wants), the ``remarks`` of readers, and the
-            name of its ``run``: several runs are shown as a comparison.
+            name of its ``run``.
         path: The file to write.
         title: What the page is called.
         summary: The results to show: ``rows``, each with ``name``, ``tasks``, ``simulations`` and
@@ -72,8 +71,7 @@ def write_report(
             is shown as a badge, and an explanation.
         facts: More facts of the run for the top of the page, as pairs of a name and a text: how it
             was started, for example.
-        compared: What is shown of several runs, as ``maseval.report.comparison`` writes it.
-            Without it, they are compared by the reports' verdicts.
+        compared: The comparison of several runs, as ``maseval report --compare`` makes it.
         timeline: Returns the databases of a report's simulation after each of its messages, in the
             form of ``Timeline.to_dict`` of tau2, or None.
         policies: The rules that agents are told to obey, by domain, as Markdown. Of several, a

@@ -29,7 +29,6 @@ from maseval.core.recorded import Shape
 from maseval.core.storage.redaction import redact_text
 from maseval.core.task import ChosenSubset
 from maseval.core.words import count_of, text
-from maseval.report.comparison import ComparedDocument, compare_verdicts
 from maseval.report.results import drawing, success_rates, summary_table
 
 _NOTE_LENGTH = 200
@@ -39,6 +38,9 @@ Fact = tuple[str, str]
 TaskFindings = Mapping[tuple[str, str], Sequence[tuple[str, str]]]
 """The faults of tasks, by domain and id: pairs of a name and an explanation."""
 
+
+ComparedDocument = Mapping[str, object]
+"""Several runs as the page compares them (``maseval.app.comparing.page``)."""
 
 Remarks = Mapping[int, Sequence[Shape]]
 """The remarks of readers on simulations, as ``maseval.runs.Remark`` writes them, by place."""
@@ -144,17 +146,13 @@ class Overview(NamedTuple):
 def index_of(
     tasks: Trials, title: str, parts: Overview, remarks: Remarks | None = None
 ) -> dict[str, object]:
-    """Return the index of a page.
-
-    With several runs, the page compares them: by ``compared``, or else by their verdicts.
-    """
+    """Return the index of a page."""
     known = [entry for trials in tasks.values() for _, entry in trials]
     runs, plan, findings = _runs(known), parts.unrecorded or {}, parts.findings or {}
-    compared = parts.compared or (_compare_verdicts(known, runs) if runs else None)
     return {
-        **results_of(known, title, parts._replace(compared=compared)),
+        **results_of(known, title, parts),
         "runs": runs,
-        **({} if not compared else {"compared": compared}),
+        **({} if not parts.compared else {"compared": parts.compared}),
         "tasks": [_task(key, trials, findings, plan.get(key, ())) for key, trials in tasks.items()],
         "simulations": _simulations(tasks, known, runs),
         # By the fingerprints under which records know them.
@@ -208,15 +206,6 @@ def reading_note(remarks: Iterable[tuple[OutcomeKind, Shape]]) -> str | None:
     words = f"Readers disagree with {read.count('disagree')} of {count_of(len(read), 'verdict')}"
     older = len(given) - len(read)
     return f"{words} they have read" + (f"; {older} more were about earlier verdicts" * bool(older))
-
-
-def _compare_verdicts(known: Iterable[Entry], names: Sequence[str]) -> ComparedDocument | None:
-    runs: dict[str, list[Outcome]] = {name: [] for name in names}
-    for each in known:
-        if each.run is None or not (each.trial.isascii() and each.trial.isdecimal()):
-            return None  # what belongs to no run, or to no numbered trial, is paired with nothing
-        runs[each.run].append(each.row)
-    return compare_verdicts(runs)
 
 
 _IN_ROW: dict[str, Callable[[Entry], object]] = {

@@ -16,7 +16,6 @@ from maseval.core.words import text, text_or_none
 from maseval.report.checks import shown_explanation, shown_verdicts, state_changes
 from maseval.report.conversation import ShownMessage, conversation
 from maseval.report.index import Overview, by_task, entry_of, index_of, task_title, usage_rows
-from maseval.report.simulations import is_simulation, report_of_simulation
 
 Detail = dict[str, object]
 """The details of a simulation that the page shows, part by part."""
@@ -61,8 +60,7 @@ def build_page(
     timeline: TimelineOf = lambda report: None,
 ) -> Page:
     """Return the page of these reports, ordered by domain, task and trial."""
-    given = [parse_report(report, f"reports[{i}]").raw for i, report in enumerate(reports)]
-    known = [report_of_simulation(each) if is_simulation(each) else each for each in given]
+    known = [parse_report(report, f"reports[{i}]").raw for i, report in enumerate(reports)]
     # Parsed anew for each use: what was read of thousands of reports would fill the memory.
     every = (entry_of(RecordedReport(report), i) for i, report in enumerate(known))
     tasks = by_task(every, parts.unrecorded or ())

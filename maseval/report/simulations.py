@@ -27,11 +27,6 @@ class _FileSimulation(RecordedTrace):
     traceback = Part(text_or_none, "info", "error_traceback")
 
 
-def is_simulation(shape: Shape) -> bool:
-    """Return whether it is a simulation and not a report, which has a status or an evaluation."""
-    return "messages" in shape and not {"status", "eval", "traces"} & shape.keys()
-
-
 def report_of_simulation(
     simulation: Shape, *, domain: str = "", task: Shape | None = None
 ) -> dict[str, object]:

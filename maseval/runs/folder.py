@@ -437,7 +437,7 @@ class RunFolder:
                     self.append(other.report(simulation))
 
     def _closing(self) -> dict[str, object]:
-        """Return the line that ends a session, a ``SessionEnd``."""
+        """Return the line that ends a session, for ``counts_at_end``."""
         recorded = self.recorded
         ended = [recorded[one] for one in self.planned if one in recorded]
         failed = sum(status in NO_VERDICT_STATUSES for status in ended)

@@ -19,8 +19,8 @@ from maseval.runs.lock import Holder, holder_of
 from maseval.runs.log import (
     DamagedRecord,
     contents_of,
+    counts_at_end,
     damage_in_words,
-    is_session_end,
     last_record,
 )
 from maseval.runs.report_line import Seal
@@ -116,12 +116,10 @@ def _counts(log: Path, config: RunConfig) -> tuple[dict[str, Any], Sequence[Dama
 
     Else those of its lines, which are all read, and which of them are damaged.
     """
-    closing, seal = last_record(log), Seal.read(log.parent)
+    counts, seal = counts_at_end(last_record(log)), Seal.read(log.parent)
     untouched = seal is None or seal.fits(log)
-    heads = None if untouched and is_session_end(closing) else contents_of(log)
-    if is_session_end(closing) and (heads is None or not heads.damaged):
-        names = ("done", "failed", "planned", "tokens", "verdicts", "cost", "pass_1")
-        counts: dict[str, Any] = {name: closing.get(name) for name in names}
+    heads = None if untouched and counts else contents_of(log)
+    if counts and (heads is None or not heads.damaged):
         # Versions that wrote no number of verdicts counted what had none as failed.
         if counts["verdicts"] is None and counts["done"] != counts["planned"]:
             counts["pass_1"] = None
@@ -129,7 +127,7 @@ def _counts(log: Path, config: RunConfig) -> tuple[dict[str, Any], Sequence[Dama
         free = mapping(config.values, "prices").get("unknown") == []
         if not counts["cost"] and not free and counts["tokens"]:
             counts["cost"] = None
-        return {**counts, "config": closing["config"] or config.values}, ()
+        return {**counts, "config": counts["config"] or config.values}, ()
     heads = heads or contents_of(log)
     config = heads.config or config
     ended = [heads.places[one].status for one in config.planned if one in heads.places]

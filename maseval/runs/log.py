@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple, NotRequired, TypedDict, TypeGuard
+from typing import IO, Any, NamedTuple
 
 from maseval import __version__
 from maseval.core.outcome import Score, Simulation
@@ -89,25 +89,6 @@ class ReportLine(NamedTuple):
     def of(cls, line: LogLine) -> "ReportLine":
         name = _SHARED_ID.search(line.text)
         return cls(line.link.hash, name[1].decode("ascii", "replace") if name else None)
-
-
-class SessionEnd(TypedDict):
-    """The line that ends a session; ``config`` only if the run was extended.
-
-    ``cost`` (in usd, if it is known) and ``tokens`` are those of all sessions, ``verdicts`` is the
-    number of simulations that have one, and ``pass_1`` their score, if the writer counted them.
-    """
-
-    kind: Literal["closed"]
-    at: str
-    done: int
-    failed: int
-    planned: int
-    config: dict[str, Any] | None
-    cost: NotRequired[float]
-    tokens: NotRequired[int]
-    verdicts: NotRequired[int]
-    pass_1: NotRequired[Score]
 
 
 @dataclass
@@ -342,33 +323,32 @@ def first_record(log: Path) -> dict[str, Any] | None:
     return record if known and record.keys() >= {"at", "config", "sha256"} else None
 
 
-def is_session_end(record: Mapping[str, object]) -> TypeGuard[SessionEnd]:
-    """Return whether a record ends a session, with all its counts."""
-    if record.get("kind") != "closed" or not record.keys() >= SessionEnd.__required_keys__:
-        return False
-    counts = (record[key] for key in ("done", "failed", "planned"))
-    used = (record.get(key, 0) for key in ("cost", "tokens", "verdicts"))
-    score = record.get("pass_1")
-    return (
-        all(type(count) is int for count in counts)
-        and all(number(each) is not None for each in used)
-        and (score is None or _is_score(score))
-        and (record["config"] is None or _is_config(record["config"]))
-    )
+_COUNTS = ("done", "failed", "planned")
 
 
-def _is_score(value: object) -> bool:
-    given = mapping(value)
-    others = Score.__optional_keys__ & given.keys()
-    return all(number(given.get(key)) is not None for key in Score.__required_keys__ | others)
+def counts_at_end(record: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the counts in the line that ends a session; None if that is not what it is.
 
-
-def _is_config(value: object) -> bool:
+    ``cost`` (in usd, if it is known) and ``tokens`` are those of all sessions, ``verdicts`` is the
+    number of simulations that have one, and ``pass_1`` their score, if the writer counted them.
+    ``config`` is there only if the run was extended.
+    """
+    names = (*_COUNTS, "tokens", "verdicts", "cost", "pass_1", "config")
+    found = {name: record.get(name) for name in names}
+    numbers = [record.get(name, 0) for name in ("tokens", "verdicts", "cost")]
+    if found["pass_1"] is not None:
+        score = mapping(found["pass_1"])
+        shares = Score.__required_keys__ | (Score.__optional_keys__ & score.keys())
+        numbers += [score.get(share) for share in shares]
+    known = all(type(found[name]) is int for name in _COUNTS) and None not in map(number, numbers)
+    if record.get("kind") != "closed" or not known:
+        return None
     try:
-        RunConfig.of(_mapping(value))
+        if found["config"] is not None:
+            RunConfig.of(_mapping(found["config"]))
     except ValueError:
-        return False
-    return True
+        return None
+    return found
 
 
 def report_in(path: Path, place: ReportPlace, shared: Mapping[str, object]) -> Report:

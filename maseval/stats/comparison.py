@@ -137,19 +137,22 @@ def compare(
     overall = [each for each in differences if each.group == differences[-1].group]
     main = next(each for each in overall if (each.measure, each.k) == ("pass^k", k))
     flips = (Flip(*key, a[key], b[key]) for key in a)
+    if any(a[key].total != b[key].total for key in a):
+        unequal = f"{names[0]} and {names[1]} have different numbers of trials for some tasks"
+        cautions.append(f"{unequal}; for k > 1 the test is approximate")
     pairs = Pairs([*a.values()], [*b.values()], k)
     costs = mean_cost(by_name[names[0]]), mean_cost(by_name[names[1]])
     return Comparison(
         names=names,
         main=main,
         differences=differences,
-        flipped=sorted(filter(lambda each: each.change, flips), key=lambda each: -abs(each.change)),
+        flipped=sorted((e for e in flips if e.change), key=lambda each: -abs(each.change)),
         plan=plan(pairs, main.test.p_value, level, costs, margin),
         comparable=len(
             _keys_in_all({name: [each.key for each in run] for name, run in by_name.items()})
         ),
         dropped=dropped + one_sided,
-        cautions=cautions + _cautions_about_trials(a, b, names),
+        cautions=cautions,
         notes=_notes(names),
     )
 
@@ -163,12 +166,11 @@ def check_k(k: int, most: int) -> None:
         )
 
 
-def _groups(tasks: Mapping[TaskKey, Trials]) -> list[tuple[str | None, list[TaskKey]]]:
-    names = dict.fromkeys(key.domain for key in tasks)
-    groups: list[tuple[str | None, list[TaskKey]]] = [
-        (name, [key for key in tasks if key.domain == name]) for name in names
-    ]
-    return [*groups, (None, list(tasks))] if len(groups) > 1 else groups
+def _groups(tasks: Iterable[TaskKey]) -> list[tuple[str | None, list[TaskKey]]]:
+    groups: dict[str | None, list[TaskKey]] = {}
+    for key in tasks:
+        groups.setdefault(key.domain, []).append(key)
+    return [*groups.items(), *([(None, [*tasks])] if len(groups) > 1 else [])]
 
 
 def _difference(
@@ -196,17 +198,6 @@ def _difference(
         test=sign_flip_test(exact),
         detectable=detectable_difference(differences, level),
     )
-
-
-def _cautions_about_trials(
-    a: Mapping[TaskKey, Trials], b: Mapping[TaskKey, Trials], names: tuple[str, str]
-) -> list[str]:
-    if all(a[key].total == b[key].total for key in a):
-        return []
-    return [
-        f"{names[0]} and {names[1]} have different numbers of trials for some tasks; for k > 1 the "
-        "test is approximate"
-    ]
 
 
 def _notes(names: tuple[str, str]) -> list[str]:

@@ -37,6 +37,11 @@ from maseval.stats.trials import Trials, fewest_trials, mean_over_tasks
 # have 19 points in telecom, 22 in retail and 34 in airline.
 USUAL_SPREAD = 0.25
 
+_ASSUMPTION = (
+    f"assumed: the tasks' own rates scatter by {in_percent(USUAL_SPREAD, 0)} points; a pilot "
+    "with two trials of each task would show"
+)
+
 _MOST_ROWS = 8
 
 # The luck of tasks that are said to pass always or never.
@@ -128,9 +133,8 @@ class TaskSet(Result):
         plan = SequentialPlan("better", looks, baseline)
         bands = []
         for look, z in zip(looks[:-1], plan.boundaries, strict=False):
-            information = 1 / self.variance(look)
-            edge = z / math.sqrt(information)
-            bands.append(Band(information, -edge, edge))
+            edge = z * math.sqrt(self.variance(look))
+            bands.append(Band(1 / self.variance(look), -edge, edge))
         run, going_on, before = 0.0, 1.0, 0
         for look, left in zip(looks, [*exits(bands, difference)[0], None], strict=True):
             run += going_on * (look - before)
@@ -233,19 +237,12 @@ def stated_tasks(tasks: int, rate: float, spread: float | None = None) -> TaskSe
         )
     if spread is None:
         between = _usual_spread(whole)
-        return TaskSet(tasks, rate, whole - between, between, notes=(_assumption(),))
+        return TaskSet(tasks, rate, whole - between, between, notes=(_ASSUMPTION,))
     return TaskSet(tasks, rate, max(_LEAST, whole - spread * spread), spread * spread)
 
 
 def _usual_spread(whole: float) -> float:
     return min(whole / 2, USUAL_SPREAD**2)
-
-
-def _assumption() -> str:
-    return (
-        f"assumed: the tasks' own rates scatter by {in_percent(USUAL_SPREAD, 0)} points; a pilot "
-        "with two trials of each task would show"
-    )
 
 
 def observed_tasks(pilot: Sequence[Trials]) -> TaskSet:
@@ -258,7 +255,7 @@ def observed_tasks(pilot: Sequence[Trials]) -> TaskSet:
     whole = rate * (1 - rate)
     if noise is None or len(counted) < 2:
         between = _usual_spread(whole)
-        notes: tuple[str, ...] = (_assumption(),)
+        notes: tuple[str, ...] = (_ASSUMPTION,)
         luck = whole - between
     else:
         luck, notes = trial_noise(counted, 1, 1) or 0.0, ()

@@ -82,13 +82,8 @@ class Pairs:
 
         ``trials`` is the number per task, None the present one. None without repeated trials.
         """
-        total = 0.0
-        for run in (self.first, self.second):
-            noise = trial_noise(run, self.k, trials)
-            if noise is None:
-                return None
-            total += noise
-        return total
+        first, second = (trial_noise(each, self.k, trials) for each in (self.first, self.second))
+        return None if first is None or second is None else first + second
 
 
 def reach(level: float, tasks: int | None = None) -> float:
@@ -168,15 +163,24 @@ def plan(
         return SamplePlan(found, why, "undecidable", tasks)
     trials = _trials_needed(pairs, variance(differences), allowed)
     if trials is None:
-        return SamplePlan(found, _advice_without_trials(pairs, tasks), "open", tasks)
-    first, second = _missing_trials(pairs.first, trials), _missing_trials(pairs.second, trials)
+        why = "no number of trials would decide it: these tasks differ too much"
+        if pairs.noise() is None:
+            enough = count_of(2 * pairs.k, "trial")
+            why = f"less than {enough} per task cannot separate luck from skill"
+        others = f"about {tasks} tasks like these, with the present number of trials, would"
+        return SamplePlan(found, f"{why}; {others} decide it", "open", tasks)
+    further = [_missing_trials(run, trials) for run in (pairs.first, pairs.second)]
     advice = (
         f"{trials} trials per task in each run "
-        f"({count_of(first + second, 'more simulation')}) would decide a "
+        f"({count_of(sum(further), 'more simulation')}) would decide a "
         "difference of this size with 80% power"
     )
-    cost = _total_cost((first, second), costs)
-    return SamplePlan(found, advice, "open", tasks, trials, first + second, cost)
+    each = [
+        None if number and cost is None else number * (cost or 0.0)
+        for number, cost in zip(further, costs, strict=True)
+    ]
+    total = None if None in each else math.fsum(cost or 0.0 for cost in each)
+    return SamplePlan(found, advice, "open", tasks, trials, sum(further), total)
 
 
 def fewest_tasks(level: float, margin: float = 0.0) -> int:
@@ -199,14 +203,11 @@ def _trials_needed(pairs: Pairs, spread: float, allowed: float) -> int | None:
     now = pairs.noise()
     if now is None:
         return None
-    real = max(0.0, spread - now)
-
-    def suffices(trials: int) -> bool:
-        noise = pairs.noise(trials)
-        return noise is not None and real + noise <= allowed
-
-    fewest = fewest_trials([*pairs.first, *pairs.second])
-    return fewest if spread <= allowed else smallest_above(fewest, MOST_TRIALS, suffices)
+    real, fewest = max(0.0, spread - now), fewest_trials([*pairs.first, *pairs.second])
+    if spread <= allowed:
+        return fewest
+    # Where there is noise now, there is with any number of trials.
+    return smallest_above(fewest, MOST_TRIALS, lambda n: real + (pairs.noise(n) or 0.0) <= allowed)
 
 
 def smallest_above(low: int, most: int, suffices: Callable[[int], bool]) -> int | None:
@@ -220,23 +221,6 @@ def smallest_above(low: int, most: int, suffices: Callable[[int], bool]) -> int 
 
 def _missing_trials(tasks: Sequence[Trials], trials: int) -> int:
     return sum(max(0, trials - each.total) for each in tasks)
-
-
-def _advice_without_trials(pairs: Pairs, tasks: int) -> str:
-    others = f"about {tasks} tasks like these, with the present number of trials, would decide it"
-    if pairs.noise() is None:
-        enough = count_of(2 * pairs.k, "trial")
-        return f"less than {enough} per task cannot separate luck from skill; {others}"
-    return f"no number of trials would decide it: these tasks differ too much; {others}"
-
-
-def _total_cost(further: tuple[int, int], costs: tuple[float | None, float | None]) -> float | None:
-    total = 0.0
-    for simulations, cost in zip(further, costs, strict=True):
-        if simulations and cost is None:
-            return None
-        total += simulations * (cost or 0.0)
-    return total
 
 
 @dataclass(frozen=True)
@@ -271,10 +255,9 @@ def requirement(tasks: Sequence[Trials], at_least: float, alpha: float = ALPHA) 
     interval = mean_interval(_units(counted), level)
     if at_least == 1:  # not a question of chance: a single failure refutes it, and nothing else
         return Requirement(at_least, alpha, value, interval, "met" if value == 1 else "missed")
-    if interval.high < at_least:
-        return Requirement(at_least, alpha, value, interval, "missed")
-    if interval.low >= at_least:
-        return Requirement(at_least, alpha, value, interval, "met")
+    if interval.high < at_least or interval.low >= at_least:
+        verdict: Literal["met", "missed"] = "missed" if interval.high < at_least else "met"
+        return Requirement(at_least, alpha, value, interval, verdict)
     advice = _advice(counted, at_least, level)
     return Requirement(at_least, alpha, value, interval, "undecided", advice)
 

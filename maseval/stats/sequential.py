@@ -274,7 +274,8 @@ def decide_difference(plan: SequentialPlan, looks: Sequence[Evidence], shared: i
     at = _at_look(plan, len(looks))
     if outcome == "undecided" and not final:
         reach = plan.boundaries[len(looks) - 1] * math.sqrt(last.variance())
-        span = _within(found - reach, found + reach, plan.level, _REPEATED)
+        low, high = max(-1.0, found - reach), min(1.0, found + reach)
+        span = Interval(low, high, plan.level, _REPEATED)
         why = f"{at}: {in_points(found)} points do not decide it yet"
         return answer(outcome, False, why, found, span)
     value, span = _stagewise(plan, looks, edges)
@@ -319,11 +320,9 @@ def _p_value(plan: SequentialPlan, position: int, look: Evidence, centre: float)
     distance = max(0.0, abs(look.difference - centre) - step / 2)
     if not error:
         return 1.0 if not distance else 0.0
-    last, shares = plan.shares[position], plan.shares
-    bands = [
-        Band(share, -z / math.sqrt(share), z / math.sqrt(share))
-        for share, z in zip(shares[:position], plan.boundaries, strict=False)
-    ]
+    last, bands = plan.shares[position], []
+    for share, z in zip(plan.shares[:position], plan.boundaries, strict=False):
+        bands.append(Band(share, -z / math.sqrt(share), z / math.sqrt(share)))
     before, at_end = exits(bands, 0.0)
     beyond = at_end(Band(last, -math.inf, distance / error / math.sqrt(last))).above
     return min(1.0, 2 * (math.fsum(each.above for each in before) + beyond))
@@ -354,8 +353,8 @@ def _stagewise(
         aim = _probit(wanted)
         return _root(lambda effect: _probit(chance(effect)) - aim, found + aim * error, error)
 
-    ends = _within(solve(plan.alpha), solve(1 - plan.alpha), plan.level, _STAGEWISE)
-    return min(ends.high, max(ends.low, solve(0.5))), ends
+    low, high = max(-1.0, solve(plan.alpha)), min(1.0, solve(1 - plan.alpha))
+    return min(high, max(low, solve(0.5))), Interval(low, high, plan.level, _STAGEWISE)
 
 
 def _probit(chance: float) -> float:
@@ -375,10 +374,6 @@ def _root(rising: Callable[[float], float], start: float, step: float) -> float:
         slope = min(4 / step, max(0.25 / step, slope))
         before, at_before, now = now, at_now, now - at_now / slope
     return now
-
-
-def _within(low: float, high: float, level: float, method: str) -> Interval:
-    return Interval(max(-1.0, low), min(1.0, high), level, method)
 
 
 def decide_precision(plan: SequentialPlan, rounds: Sequence[Sequence[Trials]]) -> Decision:

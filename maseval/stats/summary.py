@@ -19,12 +19,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import chain
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import percent
-from maseval.core.outcome import Outcome, Score, TaskKey
+from maseval.core.outcome import Outcome, Score
 from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.core.words import count_of
 from maseval.stats.intervals import (
@@ -117,19 +116,11 @@ def estimate(
 @lru_cache(maxsize=256)
 def _of_counted(tasks: tuple[Trials, ...], measure: Measure, k: int, level: float) -> Estimate:
     value = mean_over_tasks(tasks, measure, k)
-    return Estimate(
-        measure,
-        k,
-        value,
-        interval=_interval(tasks, measure, k, level),
-        rerun=rerun_interval(tasks, measure, k, value, level),
-    )
-
-
-def _interval(tasks: Sequence[Trials], measure: Measure, k: int, level: float) -> Interval:
     if len(tasks) > 1:
-        return mean_interval(task_scores(tasks, measure, k), level)
-    return _interval_of_one(tasks[0], measure, k, level)
+        interval = mean_interval(task_scores(tasks, measure, k), level)
+    else:
+        interval = _interval_of_one(tasks[0], measure, k, level)
+    return Estimate(measure, k, value, interval, rerun_interval(tasks, measure, k, value, level))
 
 
 def _interval_of_one(task: Trials, measure: Measure, k: int, level: float) -> Interval:
@@ -205,9 +196,9 @@ class GroupSummary:
     @property
     def scores(self) -> dict[int, Score]:
         """Each pass^k that has a value, as lists of runs show it."""
+        counts = {"verdicts": self.done, "planned": self.planned}
         return {
-            k: _score(each, each.value or 0.0, self.done, self.planned)
-            for k, each in self.pass_hat.items()
+            k: cast("Score", {**each.in_brief(), **counts}) for k, each in self.pass_hat.items()
         }
 
     @property
@@ -313,15 +304,13 @@ def summarise(
     run = with_gaps(outcomes, planned)
     if not run:
         raise ConfigurationError("no outcome to summarise; give at least one")
-    by_name: dict[str, list[Outcome]] = {}
+    by_name: dict[str | None, list[Outcome]] = {}
     for outcome in run:
         by_name.setdefault(outcome.domain, []).append(outcome)
+    if len(by_name) > 1:
+        by_name[None] = run
     measures: Sequence[Measure] = tuple(MEASURES) if pass_at else ("pass^k",)
-    tasks = {name: by_task(mine) for name, mine in by_name.items()}
-    groups = [_group(name, by_name[name], tasks[name], level, ks, measures) for name in tasks]
-    if len(groups) > 1:
-        every = dict(chain.from_iterable(each.items() for each in tasks.values()))
-        groups.append(_group(None, run, every, level, ks, measures))
+    groups = [_group(name, mine, level, ks, measures) for name, mine in by_name.items()]
     return Summary(groups, level, _notes(groups))
 
 
@@ -344,13 +333,9 @@ def with_gaps(outcomes: Iterable[Outcome], planned: Planned | None) -> list[Outc
 
 
 def _group(
-    group: str | None,
-    mine: list[Outcome],
-    tasks: Mapping[TaskKey, Trials],
-    level: float,
-    ks: Ks,
-    measures: Sequence[Measure],
+    group: str | None, mine: list[Outcome], level: float, ks: Ks, measures: Sequence[Measure]
 ) -> GroupSummary:
+    tasks = by_task(mine)
     missing = Counter(outcome.reason or "excluded" for outcome in mine if outcome.passed is None)
     wanted = Counter((outcome.domain, outcome.task_id) for outcome in mine)
     trials, numbers = [*tasks.values()], [wanted[key] for key in tasks]
@@ -377,13 +362,6 @@ def _wanted_k(ks: Ks, most: int) -> Iterable[int]:
     if ks is None:
         return shown_k(most)
     return range(1, most + 1) if isinstance(ks, str) else sorted(set(ks))
-
-
-def _score(found: Estimate, value: float, verdicts: int, planned: int) -> Score:
-    score = Score(value=value, low=found.low, high=found.high, verdicts=verdicts, planned=planned)
-    if found.bounds is not None:
-        score["worst"], score["best"] = found.bounds
-    return score
 
 
 def _notes(groups: Sequence[GroupSummary]) -> list[str]:
@@ -475,11 +453,8 @@ def summarise_run(
     """
     every = with_gaps(outcomes, planned)
     found = summarise(every, ks=ks)
-    if not k:
-        return found
-    groups = []
-    for group in found.groups:
+    for at, group in enumerate(found.groups if k else ()):
         mine = [each for each in every if group.group in (None, each.domain)]
         estimates = [*pass_hat_until_failure(mine, k).values()]
-        groups.append(replace(group, estimates=estimates))
-    return replace(found, groups=groups)
+        found.groups[at] = replace(group, estimates=estimates)
+    return found

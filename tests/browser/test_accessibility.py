@@ -54,7 +54,7 @@ def test_the_viewer_keeps_nobody_out(visit, serve, compared, flaws_everywhere):
     visited.open("/run/careful")
     assert flaws_everywhere(page) == {}
 
-    visited.open("/compare?a=careful&b=hurried")
+    visited.open("/compare?run=careful&run=hurried")
     assert flaws_everywhere(page) == {}
     page.locator("table.compared .cell").first.click()
     visited.wait_for_simulation()

@@ -1,7 +1,5 @@
-"""Finding, comparing and taking away: filters, search, side by side, downloads, badges."""
+"""Finding and comparing: filters, search, side by side, badges."""
 
-import csv
-import io
 import json
 import re
 from pathlib import Path
@@ -187,52 +185,6 @@ def test_a_task_with_an_audit_finding_has_a_badge(visit, run):
     expect(badge).to_have_attribute("data-hint", "an idle agent gets the reward")
 
 
-def saved(page, name):
-    with page.expect_download() as download:
-        page.get_by_role("button", name=name, exact=True).click()
-    return download.value
-
-
-def test_the_shown_simulations_can_be_saved_as_csv(visit, run):
-    visited = visit(run)
-    page = visited.open()
-    page.click("button.chip.fail")
-    expect_status(page, "2 of 4 simulations")
-
-    download = saved(page, "CSV")
-
-    assert download.suggested_filename == "A-run.csv"
-    rows = list(csv.DictReader(io.StringIO(download.path().read_text())))
-    assert [(row["task"], row["trial"], row["outcome"]) for row in rows] == [
-        ("0", "1", "fail"),
-        ("1", "0", "fail"),
-    ]
-    assert rows[0]["labels"] == LABEL
-    visited.requests.clear()
-
-
-def test_a_cell_that_a_spreadsheet_would_calculate_is_saved_as_text(visit, tmp_path):
-    formula = '=HYPERLINK("http://x")'
-    run = write_report([simulated(formula, 0)], tmp_path / "report.html", title="t")
-    visited = visit(run)
-
-    download = saved(visited.open(), "CSV")
-
-    (row,) = csv.DictReader(io.StringIO(download.path().read_text()))
-    assert row["task"] == "'" + formula
-    visited.requests.clear()
-
-
-def test_the_shown_simulations_can_be_saved_as_json(visit, run):
-    visited = visit(run)
-    download = saved(visited.open(), "JSON")
-
-    kept = json.loads(download.path().read_text())
-    assert kept["title"] == "A run" and len(kept["simulations"]) == 4
-    assert kept["simulations"][1]["reward"] == 0.0
-    visited.requests.clear()
-
-
 OUTSIDE = """() => [...document.querySelectorAll("body *")]
   .filter((each) => each.checkVisibility() && !each.closest("svg"))
   .filter((each) => each.getBoundingClientRect().right > innerWidth + 1)
@@ -290,23 +242,6 @@ def test_many_trials_stand_in_small_cells(visit, tmp_path):
     row = page.locator("table.tasks tbody tr").first.bounding_box()
     assert row["height"] < 60
     expect(page.locator(".compact .cell")).to_have_count(40)
-
-
-def test_all_simulations_of_two_runs_are_in_one_table(visit, tmp_path):
-    finished = [
-        *(simulated(task, 0, run="careful") for task in "01"),
-        *(simulated(task, 0, run="hurried", reward=float(task == "0")) for task in "01"),
-    ]
-    visited = visit(write_report(finished, tmp_path / "report.html"))
-    page = visited.open()
-
-    page.get_by_role("link", name="All simulations of these runs").click()
-    names = page.locator("table.tasks tbody tr").first.locator("small")
-    expect(names).to_have_text(["careful", "hurried"])
-    page.locator(".cell.fail").click()
-    panel = visited.wait_for_simulation()
-    panel.get_by_role("button", name="beside trial").click()
-    expect(panel.locator("h2 .trial")).to_have_text(["trial hurried.0", "trial careful.0"])
 
 
 def test_n_leads_from_failure_to_failure(visit, run):

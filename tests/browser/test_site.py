@@ -143,9 +143,9 @@ def test_all_comparable_runs_of_a_site_are_compared_as_the_server_compares_them(
     query = "&".join(f"run={name}" for name in ("careful", "hurried", "sure"))
 
     def read(page):
-        page.locator(".looked-into table.tools").wait_for()
+        page.locator(".looked-into table.reasons").wait_for()
         parts = (".headline", "table.results", "table.sure", "table.compared", "table.reasons")
-        return {part: page.locator(part).first.inner_text() for part in (*parts, "table.tools")}
+        return {part: page.locator(part).first.inner_text() for part in parts}
 
     live = read(visit(serve(root).url).open(f"/compare?{query}"))
     page = visit(site).open(f"compare.html?{query}")

@@ -50,7 +50,7 @@ def page(visit, serve, compared):
         ("/", "table.runs tr[data-run]"),
         ("/run/hurried", "table.tasks .cell"),
         ("/run/hurried#library/second_waiver/0", "#panel[data-ready]"),
-        ("/compare?a=careful&b=hurried", "table.compared"),
+        ("/compare?run=careful&run=hurried", "table.compared"),
         ("/search?q=book", ".hits li"),
     ],
 )

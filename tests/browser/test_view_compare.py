@@ -6,7 +6,6 @@ import pytest
 from playwright.sync_api import expect
 
 from maseval.commands import compare, report
-from maseval.report import write_report
 from maseval.runs import RunFolder
 from tests.browser.runs import planned, written_run
 from tests.report.builders import CONVERSATION, said, simulated
@@ -22,7 +21,7 @@ def pair(tmp_path):
 
 
 def test_the_numbers_are_those_of_maseval_compare(visit, serve, compared):
-    page = visit(serve(compared).url).open("/compare?a=careful&b=hurried")
+    page = visit(serve(compared).url).open("/compare?run=careful&run=hurried")
     expected = compare([compared / "careful", compared / "hurried"])
 
     table = page.locator("table.results").first
@@ -36,7 +35,7 @@ def test_the_numbers_are_those_of_maseval_compare(visit, serve, compared):
 
 def test_two_conversations_are_aligned_up_to_their_first_difference(visit, serve, pair):
     visited = visit(serve(pair).url)
-    page = visited.open("/compare?a=a&b=b")
+    page = visited.open("/compare?run=a&run=b")
     expect(page.locator("table.compared tbody th a")).to_have_text(["retail/1", "retail/0"])
 
     page.get_by_role("link", name="retail/1").first.click()
@@ -96,7 +95,7 @@ def test_keys_and_buttons_lead_through_the_tasks_that_the_filters_leave(visit, s
 
 def test_runs_that_cannot_be_compared_are_refused_in_words(visit, serve, pair):
     visited = visit(serve(pair).url)
-    page = visited.open("/compare?a=a&b=nothing")
+    page = visited.open("/compare?run=a&run=nothing")
     expect(page.locator("output.status")).to_contain_text("no run is called 'nothing'")
     visited.noise.clear()  # the browser says that the answer was a 404
 
@@ -114,18 +113,10 @@ def test_a_file_of_two_runs_shows_the_same_page(visit, pair, tmp_path):
     panel.get_by_role("link", name="Open in its run").last.click()
     visited.wait_for_simulation("retail/1/b.0")
     expect(page).to_have_url(re.compile(r"both\.html\?all#retail/1/b\.0$"))
-    expect(page.locator("#panel")).to_contain_text("No.")
-
-
-def test_reports_that_name_two_runs_are_compared_by_their_verdicts(visit, tmp_path):
-    finished = [
-        *(simulated(task, 0, run="careful") for task in "01"),
-        *(simulated(task, 0, run="hurried", reward=float(task == "0")) for task in "01"),
-    ]
-    page = visit(write_report(finished, tmp_path / "report.html")).open()
-
-    expect(page.locator("table.compared tbody th a")).to_have_text(["retail/1", "retail/0"])
-    expect(page.locator("table.compared td.worse").first).to_have_text(re.compile("100$"))
+    panel = page.locator("#panel")
+    expect(panel).to_contain_text("No.")
+    panel.get_by_role("button", name="beside trial").click()
+    expect(panel.locator("h2 .trial")).to_have_text(["trial b.0", "trial a.0"])
 
 
 def test_many_runs_stand_close_together_and_their_settings_come_last(visit, tmp_path):

@@ -50,7 +50,7 @@ def test_hostile_text_stays_text_in_a_run(visit, serve, hostile):
 
 def test_hostile_text_stays_text_in_a_comparison(visit, serve, hostile):
     visited = visit(serve(hostile).url)
-    page = visited.open("/compare?a=one&b=two")
+    page = visited.open("/compare?run=one&run=two")
     links = page.locator("table.compared tbody th a").evaluate_all(
         "(all) => all.map((each) => each.getAttribute('href'))"
     )

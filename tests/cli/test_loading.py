@@ -62,7 +62,7 @@ def test_a_list_of_runs_loads_no_benchmark_and_converts_nothing(tmp_path, words)
     found = loaded(
         command(*words),
         *("maseval.app.benchmarks", "maseval.benchmark.tau2.app", "maseval.benchmark.tau2.domains"),
-        *("maseval.interface", "maseval.data.store"),
+        *("maseval.interface", "maseval.data.folder"),
         *PYDANTIC,
         *NETWORK,
         *STATISTICS,

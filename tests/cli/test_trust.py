@@ -71,7 +71,7 @@ def test_without_a_trial_the_first_that_failed_is_explained(failed):
     file = last_json(maseval("explain", "theirs.json", failed.task_id, "--json").stdout)
 
     assert (run["trial"], run["domain"]) == (failed.trial, "library")
-    assert file["explanation"] == run["explanation"] and file["cause"] == run["cause"]
+    assert file["explanation"] == run["explanation"] and file["findings"] == run["findings"]
     assert not run["explanation"]["passed"]
 
 

@@ -4,13 +4,14 @@ Each such run records in its configuration, under ``cell``, its level of every f
 """
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
 from maseval.app.benchmarks import RecordedOutcomes
-from maseval.app.comparing.why import FailureReasons, ToolUse, side_by_side
+from maseval.app.comparing.why import FailureReasons, side_by_side
 from maseval.core.exceptions import ConfigurationError
 from maseval.runs import default_root, list_runs
 from maseval.runs.config import cell_of
@@ -115,23 +116,17 @@ class SystemFacts(NamedTuple):
     rows: Sequence[tuple[str, list[int]]]
 
 
-def facts_of(
-    grid: ComparedGrid, why: Mapping[str, FailureReasons], tools: Mapping[str, ToolUse]
-) -> SystemFacts | None:
+def facts_of(grid: ComparedGrid, why: Mapping[str, FailureReasons]) -> SystemFacts | None:
     """Count by system what is recomputed of failures, and refused and repeated calls."""
     names = [*dict.fromkeys(each.levels[grid.system] for each in grid.cells)]
-    counts: dict[str, dict[str, int]] = {name: {} for name in names}
+    counts = {name: Counter[str]() for name in names}
     totals = {name: [0, 0] for name in names}
     for each in grid.cells:
-        name, reasons, used = each.levels[grid.system], why.get(each.run), tools.get(each.run)
-        found = {**reasons.proven} if reasons else {}
-        if reasons:
+        if reasons := why.get(each.run):
+            name = each.levels[grid.system]
             totals[name][0] += reasons.failed
             totals[name][1] += reasons.verdicts
-        if used:
-            found |= {"call refused": used.refused, "call repeated": used.repeated}
-        for fact, number in found.items():
-            counts[name][fact] = counts[name].get(fact, 0) + number
+            counts[name].update(reasons.proven)
     rows = [row for row in side_by_side(counts.values()) if any(row[1])]
     if not rows:
         return None

@@ -5,7 +5,7 @@ that the page shows.
 """
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from maseval.app.benchmarks import OnProgress, RecordedOutcomes
@@ -18,6 +18,7 @@ from maseval.app.comparing.cells import (
 )
 from maseval.app.comparing.compared_runs import (
     FIXED_SIZE,
+    compared_keys,
     count_by,
     differing_settings,
     keep_equal_tasks,
@@ -28,10 +29,8 @@ from maseval.app.comparing.compared_runs import (
 )
 from maseval.app.comparing.why import (
     FailureReasons,
-    ToolUse,
     failure_reasons,
     side_by_side,
-    tool_use,
 )
 from maseval.app.results.finding import open_recording
 from maseval.app.results.variants import METRICS, Metric
@@ -39,7 +38,6 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import in_percent, in_points, percent
 from maseval.core.outcome import Simulation, TaskKey
 from maseval.core.scoring_options import ScoringOptions
-from maseval.report.comparison import compared_keys
 from maseval.runs.config import cell_of
 from maseval.stats import (
     Comparison,
@@ -82,7 +80,6 @@ class RunComparison:
     incomplete: Sequence[str] = ()
     tasks: int = 0
     why: Mapping[str, FailureReasons] = field(default_factory=dict)
-    tools: Mapping[str, ToolUse] = field(default_factory=dict)
     metric: Metric = "pass"
     official: "RunComparison | None" = None
     missing: str | None = None
@@ -96,7 +93,7 @@ class RunComparison:
     @property
     def facts(self) -> SystemFacts | None:
         """The faults of each system of a grid, if they were looked for."""
-        return None if self.grid is None else facts_of(self.grid, self.why, self.tools)
+        return None if self.grid is None else facts_of(self.grid, self.why)
 
     @property
     def headline(self) -> str:
@@ -165,7 +162,6 @@ class RunComparison:
             "headline": self.headline,
             "differing": list(self.differing),
             "why": {name: each._asdict() for name, each in self.why.items()},
-            "tools": {name: each._asdict() for name, each in self.tools.items()},
             "cautions": list(self.cautions),
             "dropped": list(self.dropped),
             "notes": [*self.notes, *(self.two or self.table).notes],
@@ -285,23 +281,17 @@ def compare_outcomes(
     )
 
 
-def look_into(
-    found: RunComparison, on_progress: Callable[[str], OnProgress | None] = lambda name: None
-) -> RunComparison:
-    """Add why simulations failed in the tasks that are compared, and which tools were used there.
-
-    ``on_progress`` returns for the name of a run what gets how many of its failures are done.
-    """
+def look_into(found: RunComparison) -> RunComparison:
+    """Add why simulations failed in the compared tasks, and which tools were used there."""
     shared = compared_keys({n: run.outcomes for n, run in found.runs.items()}, found.table)
     source = METRICS[found.metric].source if found.metric in METRICS else "cause"
-    why, tools = {}, {}
+    why = {}
     for name, run in found.runs.items():
         counted = [each for each in run.outcomes if each.key in shared]
         official = (found.official or found).runs[name].outcomes
         passes = {each.simulation for each in official if each.passed}
-        why[name] = failure_reasons(run.recording, counted, passes, source, on_progress(name))
-        tools[name] = tool_use(run.recording, {each.simulation for each in counted})
-    return replace(found, why=why, tools=tools)
+        why[name] = failure_reasons(run.recording, counted, passes, source)
+    return replace(found, why=why)
 
 
 def headline(main: Difference, first: str, second: str, measure: str, level: float = SURE) -> str:

@@ -17,7 +17,8 @@ from maseval.core.words import count_of, words_on_code
 from maseval.runs import RunFolder
 from maseval.runs.config import CELL, RunConfig, cell_of, subset_of
 from maseval.runs.recording import Recording
-from maseval.stats import Outcome, compatibility
+from maseval.stats import ComparisonTable, Outcome, compatibility
+from maseval.stats.comparison import runs_by_tasks
 from maseval.stats.summary import first_trials, with_gaps
 
 FIXED_SIZE = (
@@ -136,6 +137,22 @@ def keep_equal_tasks(
             f"common to compare. {notes}"
         )
     return kept, [f"task {str(key)!r}: its content differs between the runs" for key in other]
+
+
+def compared_keys(
+    runs: Mapping[str, Sequence[Outcome]], table: ComparisonTable
+) -> dict[TaskKey, None]:
+    """Return the tasks that a table of runs counts: in each, with a verdict, on the same data.
+
+    Runs that have no task in common, as cells of different domains, count their own.
+    """
+    groups = {each.group for summary in table.runs.values() for each in summary.groups}
+    found: dict[TaskKey, None] = {}
+    for names in runs_by_tasks(runs):
+        judged = [{e.key for e in runs[name] if e.passed is not None} for name in names]
+        shared = {key for key in set.intersection(*judged) if key.domain in groups}
+        found |= {each.key: None for each in runs[names[0]] if each.key in shared}
+    return found
 
 
 def notes_on_runs(runs: Mapping[str, RecordedOutcomes]) -> list[str]:

@@ -1,6 +1,14 @@
-"""Compared runs in the form that the page shows: one JSON document for all of its places."""
+"""Compared runs in the form that the page shows, live, in a file or on a site: one JSON document.
 
-from collections.abc import Mapping
+It has the ``names`` of the runs, their ``results`` as a table, every pair of them in ``pairs`` with
+its difference, its interval and whether it is sure, and the ``tasks`` that all of them have, each
+with a cell for each run. ``differences`` is a table of every pass^k of two runs, by domain.
+``reasons`` count why simulations failed, with a number for each run; they are None while they are
+not known. ``grid`` has the cells of a grid, the effects of its factors as a plot and as tables, and
+``system_facts`` what each system does wrong. The page adds nothing to these numbers.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 
 from maseval.app.comparing.blocks import (
@@ -13,13 +21,25 @@ from maseval.app.comparing.blocks import (
 )
 from maseval.app.comparing.cells import ComparedGrid
 from maseval.app.comparing.compare import RunComparison
-from maseval.app.comparing.compared_runs import some
-from maseval.core.figures import duration, money
-from maseval.core.outcome import TaskKey
-from maseval.report.comparison import ComparedDocument, compared_document
-from maseval.report.results import drawing
+from maseval.app.comparing.compared_runs import compared_keys, some
+from maseval.core.figures import between, duration, in_points, money, p_value
+from maseval.core.outcome import Outcome, TaskKey
+from maseval.report.index import ComparedDocument
+from maseval.report.results import drawing, summary_table
 from maseval.runs.config import subset_of
-from maseval.stats import cost_and_score, difference_plot, effects_plot, pass_curves
+from maseval.stats import (
+    GroupSummary,
+    Pair,
+    cost_and_score,
+    difference_plot,
+    effects_plot,
+    pass_curves,
+)
+from maseval.stats.comparison import UP_TO
+
+Cell = tuple[str] | tuple[str, list[int]]
+"""The trials of a task in one run: a letter for each, ``p`` passed, ``f`` failed, ``x`` without a
+verdict; then their numbers, unless these are 0, 1, 2 and so on."""
 
 
 def document_of(
@@ -27,13 +47,17 @@ def document_of(
 ) -> ComparedDocument:
     """Return the document; ``notes`` say what tasks are about.
 
-    What was not looked into, which is the reasons of failures and the use of tools, is None.
+    The reasons of failures are None if they were not looked into.
     """
     outcomes = {name: run.outcomes for name, run in found.runs.items()}
     *official, headline = found.headlines
-    two = found.two
+    two, names = found.two, list(outcomes)
+    rows = [{"name": name, **_result_cells(each.overall)} for name, each in found.summaries.items()]
     return {
-        **compared_document(outcomes, found.table, notes),
+        "names": names,
+        "results": summary_table({"rows": rows}),
+        "pairs": [_pair(each, names) for each in found.table.pairs],
+        "tasks": _tasks(outcomes, compared_keys(outcomes, found.table), notes or {}),
         "headline": headline,
         "cautions": [*official, *filter(None, [found.texts]), *found.notes, *found.cautions],
         "left_out": list(found.dropped),
@@ -50,11 +74,80 @@ def document_of(
     }
 
 
+def _result_cells(overall: GroupSummary) -> dict[str, object]:
+    return {
+        "tasks": overall.tasks,
+        "simulations": overall.planned,
+        "verdicts": overall.done,
+        **{
+            each.name: each.in_brief()
+            for each in overall.estimates
+            if each.measure == "pass^k" and each.k <= UP_TO
+        },
+        "mean cost": money(overall.mean_cost),
+    }
+
+
+def _pair(pair: Pair, names: Sequence[str]) -> dict[str, object]:
+    """Return a difference, and in words as every command prints it: points, interval, p-value."""
+    first, second = map(names.index, pair.names)
+    found = pair.main
+    return {
+        "first": first,
+        "second": second,
+        "measure": found.name,
+        "difference": found.difference,
+        "points": in_points(found.difference),
+        "interval": between(found.interval.low, found.interval.high),
+        "p": p_value(found.test.p_value),
+        "p_value": found.test.p_value,
+        "adjusted": p_value(pair.adjusted),
+        "sure": pair.sure,
+    }
+
+
+def _tasks(
+    runs: Mapping[str, Sequence[Outcome]], keys: Iterable[TaskKey], notes: Mapping[TaskKey, str]
+) -> list[dict[str, object]]:
+    """Return the tasks, those first whose pass rates differ most between the runs."""
+    trials: dict[TaskKey, list[list[Outcome]]] = {key: [[] for _ in runs] for key in keys}
+    for at, run in enumerate(runs.values()):
+        for each in run:
+            if each.key in trials:
+                trials[each.key][at].append(each)
+    ranked = sorted(trials.items(), key=lambda item: -_spread(item[1]))
+    return [
+        {
+            "domain": key.domain,
+            "id": key.task_id,
+            "note": notes.get(key, ""),
+            "cells": [*map(_cell, each)],
+        }
+        for key, each in ranked
+    ]
+
+
+_LETTERS = {True: "p", False: "f", None: "x"}
+
+
+def _cell(outcomes: Sequence[Outcome]) -> Cell:
+    ordered = sorted(outcomes, key=lambda each: each.trial)
+    marks = "".join(_LETTERS[each.passed] for each in ordered)
+    numbers = [each.trial for each in ordered]
+    return (marks,) if numbers == [*range(len(numbers))] else (marks, numbers)
+
+
+def _spread(cells: Iterable[Sequence[Outcome]]) -> float:
+    """Return the highest pass rate of a task minus the lowest."""
+    judged = ([each.passed for each in cell if each.passed is not None] for cell in cells)
+    rates = [sum(cell) / len(cell) for cell in judged if cell]
+    return max(rates) - min(rates) if rates else 0.0
+
+
 def looked_into(found: RunComparison) -> dict[str, object]:
-    """Return the reasons of failures and the use of tools, as far as they are known."""
+    """Return the reasons of failures, as far as they are known."""
     return {
         "reasons": _reasons(found) if found.why else None,
-        "tools": _tools(found) if found.tools else None,
         "system_facts": [asdict(each) for each in facts_table(found.facts)],
     }
 
@@ -90,23 +183,6 @@ def _reasons(found: RunComparison) -> dict[str, object]:
             f"{name}: {each.unexplained}" for name, each in found.why.items() if each.unexplained
         ],
     }
-
-
-def _tools(found: RunComparison) -> list[dict[str, object]]:
-    """Return each tool with its calls and errors in each run, the most used first."""
-    known = [found.tools.get(name) for name in found.runs]
-    names = dict.fromkeys(name for each in known if each for name in each.calls)
-    rows: list[dict[str, object]] = [
-        {
-            "name": name,
-            "calls": [None if each is None else each.calls.get(name, 0) for each in known],
-            "errors": [None if each is None else each.errors.get(name, 0) for each in known],
-        }
-        for name in sorted(
-            names, key=lambda n: (-sum(each.calls.get(n, 0) for each in known if each), n)
-        )
-    ]
-    return rows
 
 
 def _costs(found: RunComparison) -> list[str]:

@@ -1,16 +1,16 @@
-"""Compare why the simulations of several runs failed, and how often each tool was called."""
+"""Compare why the simulations of several runs failed."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from maseval.app.benchmarks import OnProgress
 from maseval.app.results.examined import CALLS, FINDINGS, ExaminedRun
 from maseval.app.results.explained import cause_in
 from maseval.core.finding import Source
 from maseval.core.outcome import Outcome, RecordedReport, Simulation
 from maseval.report.checks import ShownCheck, shown_verdicts
+from maseval.runs.config import cell_of
 from maseval.runs.recording import Recording
 
 # Simulations that agent or user ended; all others were cut off.
@@ -24,7 +24,8 @@ class FailureReasons(NamedTuple):
 
     ``labels`` has who failed and how; ``checks`` counts for each kind the simulations in which one
     that counts was not met. ``unexplained`` says why there are no labels, if so. ``proven`` counts
-    the labels that are recomputed, and the limits at which a simulation was cut off.
+    the labels that are recomputed, the limits at which a simulation was cut off, and of the cell of
+    a grid also simulations with a call that was refused or repeated.
     """
 
     failed: int
@@ -40,7 +41,6 @@ def failure_reasons(
     outcomes: Iterable[Outcome],
     passes: Collection[Simulation] = (),
     source: Source = "cause",
-    on_progress: OnProgress | None = None,
 ) -> FailureReasons:
     """Find out why the ``outcomes`` of a run that did not pass are failures.
 
@@ -52,9 +52,7 @@ def failure_reasons(
     failed = [each for each in judged if not each.passed]
     run = ExaminedRun(recording)
     unexplained = run.support.explanation_obstacle(recording)
-    for number, each in enumerate(failed):
-        if on_progress is not None:
-            on_progress(number, len(failed))
+    for each in failed:
         one = each.simulation
         if one not in recording.recorded:  # a trial after a task's first failure, which settled it
             continue
@@ -70,6 +68,12 @@ def failure_reasons(
         unmet = _unmet_checks(RecordedReport(report))
         checks.update({check["kind"] for check in unmet if check["counts"]})
         proven.update([_NOT_MADE] if any(check["kind"] == "ACTION" for check in unmet) else [])
+    if cell_of(recording.config.values):
+        wanted = {each.simulation for each in judged}
+        for found in run.examine_all([one for one in recording.recorded if one in wanted], CALLS):
+            made = (found.calls or {}).values()
+            proven["call refused"] += any(refused for _, refused, _ in made)
+            proven["call repeated"] += any(again for _, _, again in made)
     run.save()
     return FailureReasons(len(failed), len(judged), labels, checks, unexplained, proven)
 
@@ -85,32 +89,3 @@ def side_by_side(counts: Iterable[Mapping[str, int]]) -> list[tuple[str, list[in
     names = dict.fromkeys(name for each in runs for name in each)
     rows = [(name, [each.get(name, 0) for each in runs]) for name in names]
     return sorted(rows, key=lambda row: (min(row[1]) - max(row[1]), -max(row[1])))
-
-
-class ToolUse(NamedTuple):
-    """The calls of each tool, and those that were answered with an error.
-
-    So many ``simulations`` were looked at; ``refused`` are those with a call that was answered with
-    an error, ``repeated`` those with a call that repeats the one just before.
-    """
-
-    calls: Mapping[str, int]
-    errors: Mapping[str, int]
-    simulations: int = 0
-    refused: int = 0
-    repeated: int = 0
-
-
-def tool_use(recording: Recording, simulations: Collection[Simulation]) -> ToolUse:
-    """Count the tool calls in these simulations of a run."""
-    run, wanted = ExaminedRun(recording), [one for one in recording.recorded if one in simulations]
-    calls, errors, refused, repeated = Counter[str](), Counter[str](), 0, 0
-    for found in run.examine_all(wanted, CALLS):
-        own = (found.calls or {}).items()
-        for name, (made, failed, *_) in own:
-            calls[name] += made
-            errors[name] += failed
-        refused += any(failed for _, (_, failed, *_) in own)
-        repeated += any(again for _, (_, _, again) in own)
-    run.save()
-    return ToolUse(calls, +errors, len(wanted), refused, repeated)

@@ -37,7 +37,7 @@ from maseval.runs import RunFolder, RunLockedError, default_root, run_state
 from maseval.runs.annotations import MOST_REMARKS, REMARKS, read_remarks
 from maseval.runs.config_file import CONFIG, LOG, read_config
 from maseval.runs.exceptions import RunFolderError
-from maseval.runs.log import is_session_end, last_record
+from maseval.runs.log import counts_at_end, last_record
 from maseval.runs.report_line import Link, Seal
 
 FORM = "maseval bundle 2"
@@ -121,7 +121,7 @@ def simulations_of(folder: RunFolder) -> dict[str, int]:
     return {
         "planned": len(folder.planned),
         "recorded": len(folder.recorded),
-        "closed": is_session_end(last_record(folder.log)),
+        "closed": counts_at_end(last_record(folder.log)) is not None,
     }
 
 

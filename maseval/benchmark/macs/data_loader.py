@@ -41,8 +41,7 @@ from maseval.core.exceptions import ConfigurationError, TaskFormatError
 from maseval.core.task import Task, TaskQueue
 from maseval.core.tracing import JsonObject
 from maseval.data import download
-from maseval.data.folder import write_file
-from maseval.data.store import AnyPath
+from maseval.data.folder import AnyPath, write_file
 
 __all__ = [
     "DATA_URLS",

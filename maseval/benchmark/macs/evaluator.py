@@ -33,8 +33,8 @@ from maseval.core.model import ModelAdapter, Params
 from maseval.core.recorded import RecordedTrace
 from maseval.core.task import Task
 from maseval.core.tracing import ConfigurableMixin, JsonObject
+from maseval.data.folder import AnyPath
 from maseval.data.python_source import SourceShapeError, parse_source, refuse_unreadable
-from maseval.data.store import AnyPath
 
 CONSTANTS = {"user": "USER_GSR_PROMPT", "system": "SYSTEM_GSR_PROMPT", "issues": "ISSUES_PROMPT"}
 """The purpose of each template, and its name in the original."""

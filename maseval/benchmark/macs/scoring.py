@@ -29,7 +29,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import ModelAdapter
 from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
-from maseval.data.store import AnyPath
+from maseval.data.folder import AnyPath
 
 
 class ConversationFile(TypedDict):

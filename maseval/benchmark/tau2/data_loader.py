@@ -40,8 +40,7 @@ from maseval.data.files import (
     DataUnavailableError,
     Manifest,
 )
-from maseval.data.folder import content_hash
-from maseval.data.store import AnyPath
+from maseval.data.folder import AnyPath, content_hash
 
 __all__ = [
     "BASE_SPLIT_COUNTS",
@@ -186,15 +185,20 @@ def domain_folder(domain: Domain, names: Iterable[str], data_dir: AnyPath | None
     """
     if domain.data_dir is not None:
         return domain.data_dir
-    inside = f"domains/{domain.folder_name}"
-    wanted = tuple(f"{inside}/{name}" for name in names)
+    needed = _published(domain.folder_name, domain.version, tuple(names))
+    return verified_root(list(needed), data_dir, domain.version) / f"domains/{domain.folder_name}"
+
+
+@lru_cache(maxsize=64)
+def _published(folder: str, version: str, names: tuple[str, ...]) -> tuple[DataFile, ...]:
+    """Return the published files of a folder with these names, or below one with such a name."""
+    wanted = tuple(f"domains/{folder}/{name}" for name in names)
     below = tuple(f"{name}/" for name in wanted)
-    needed = [
+    return tuple(
         file
-        for file in files_of(domain, manifest_of(domain.version))
+        for file in files_of(folder, manifest_of(version))
         if file.name in wanted or file.name.startswith(below)
-    ]
-    return verified_root(needed, data_dir, domain.version) / inside
+    )
 
 
 def load_domain_config(

@@ -1,51 +1,27 @@
 """The participants of a repetition: a benchmark's setup hooks are called and checked here."""
 
 import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from maseval.core.agent import AgentAdapter
-from maseval.core.context import Said
 from maseval.core.environment import Environment
 from maseval.core.evaluator import Evaluator
 from maseval.core.event_loop import settle
 from maseval.core.exceptions import HookResultError
 from maseval.core.registry import ComponentRegistry
-from maseval.core.report import Report
 from maseval.core.seeding import SeedGenerator
 from maseval.core.task import Task
 from maseval.core.tracing import JsonObject, TraceableMixin
 from maseval.core.user import User
 
+if TYPE_CHECKING:  # it stands above the engine that runs it
+    from maseval.core.benchmark import Benchmark
+
 Agents = tuple[Sequence[AgentAdapter], dict[str, AgentAdapter]]
 """The agents to be invoked, in order, and all agents by name."""
-
-
-class BenchmarkHooks(Protocol):
-    """The methods of a benchmark that its repetitions call; ``Benchmark`` documents each.
-
-    Setup hooks may be written with or without ``seed_generator``, so they are looked up by name.
-    """
-
-    @property
-    def evaluators_need_environment(self) -> bool: ...
-    def for_worker(self) -> "BenchmarkHooks": ...
-    def worker_note(self, report: Report) -> object: ...
-    def take_worker_note(self, report: Report, note: Any) -> None: ...
-    def data_checksums(self, domains: Collection[str]) -> Mapping[str, str]: ...
-    def last_said(self, task_id: str, repeat_idx: int) -> Said | None: ...
-    def execution_loop(
-        self, agents: Sequence[AgentAdapter], task: Task, environment: Any, user: Any
-    ) -> Any: ...
-    def evaluate(
-        self,
-        evaluators: Sequence[Evaluator],
-        agents: dict[str, AgentAdapter],
-        final_answer: Any,
-        traces: JsonObject,
-    ) -> list[JsonObject]: ...
 
 
 @dataclass
@@ -76,7 +52,7 @@ class Participants:
 class SetupHooks(NamedTuple):
     """The setup hooks of one repetition; each method calls one and checks what it returned."""
 
-    benchmark: BenchmarkHooks
+    benchmark: "Benchmark"
     agent_data: JsonObject
     task: Task
     seeds: SeedGenerator

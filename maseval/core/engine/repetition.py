@@ -11,13 +11,13 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Thread, current_thread, main_thread
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from maseval.core.agent import AgentAdapter
 from maseval.core.answer_cache import AnswerCache
 from maseval.core.call_policy import CallPolicy
 from maseval.core.context import Conversations, TaskContext
-from maseval.core.engine.participants import BenchmarkHooks, Participants, SetupHooks
+from maseval.core.engine.participants import Participants, SetupHooks
 from maseval.core.evaluator import Evaluator
 from maseval.core.event_loop import settle
 from maseval.core.exceptions import (
@@ -46,6 +46,9 @@ from maseval.core.task.task import RepetitionKey
 from maseval.core.tracing import JsonObject, now
 from maseval.core.usage import CostCalculator
 
+if TYPE_CHECKING:  # it stands above the engine that runs it
+    from maseval.core.benchmark import Benchmark
+
 StageT = TypeVar("StageT")
 
 
@@ -53,7 +56,7 @@ StageT = TypeVar("StageT")
 class RunSetting:
     """Everything that the repetitions of a run share."""
 
-    benchmark: BenchmarkHooks
+    benchmark: "Benchmark"
     run_id: str
     seeds: SeedGenerator
     config: Mapping[str, object]

@@ -12,9 +12,9 @@ from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from maseval.core.callbacks.base import BenchmarkCallback, CallbackHandler
+from maseval.core.callbacks.base import BenchmarkCallback
 from maseval.core.engine.engines import Engine, Finished, Job, Workers
 from maseval.core.engine.process import HeldInterrupts
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
@@ -29,8 +29,11 @@ from maseval.core.exceptions import (
 )
 from maseval.core.provider_errors import ProviderError
 from maseval.core.report import RETRYABLE_STATUSES, Report, TaskExecutionStatus, attempt_of
-from maseval.core.task import BaseTaskQueue, Task, TimeoutAction
+from maseval.core.task import Task, TimeoutAction
 from maseval.core.tracing import JsonObject
+
+if TYPE_CHECKING:  # it stands above the engine that runs it
+    from maseval.core.benchmark import Benchmark
 
 # The name that users know: it is the benchmark's run in which a callback failed.
 logger = logging.getLogger("maseval.core.benchmark")
@@ -40,30 +43,12 @@ _REFUSALS = (ConfigurationError, OutputExistsError)
 _STORED_AT_ONCE = 32
 
 
-class RunOwner(Protocol):
-    """The parts of a benchmark that its run uses."""
-
-    tasks: BaseTaskQueue
-    reports: list[Report]
-    keep_reports: bool
-    callbacks: list[BenchmarkCallback]
-    callback_handler: CallbackHandler
-    n_task_repeats: int
-    num_workers: int
-    fail_on_setup_error: bool
-    fail_on_task_error: bool
-    fail_on_evaluation_error: bool
-    stop_when_hopeless: bool
-
-    def stop(self) -> None: ...
-
-
 class RunInProgress:
     _workers: Workers
 
     def __init__(
         self,
-        owner: RunOwner,
+        owner: "Benchmark",
         setting: RunSetting,
         agent_data_of: Callable[[Task], JsonObject],
         engine: Engine,
@@ -233,7 +218,7 @@ class RunInProgress:
             raise outcome.exception
 
 
-def _ends_run(owner: RunOwner, status: TaskExecutionStatus) -> bool:
+def _ends_run(owner: "Benchmark", status: TaskExecutionStatus) -> bool:
     flags = {
         TaskExecutionStatus.SUCCESS: False,
         TaskExecutionStatus.TASK_TIMEOUT: False,
@@ -313,7 +298,7 @@ class Announcer:
     the hook's name and its arguments by keyword. ``store_reports`` is no event yet.
     """
 
-    def __init__(self, owner: RunOwner) -> None:
+    def __init__(self, owner: "Benchmark") -> None:
         self._owner = owner
         self._callbacks = list(owner.callbacks)
         if isinstance(owner.tasks, BenchmarkCallback) and owner.tasks not in self._callbacks:

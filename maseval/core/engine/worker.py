@@ -10,7 +10,7 @@ import platform
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, NamedTuple, TextIO
@@ -25,7 +25,6 @@ from maseval.core.engine.parcel import (
     start_order,
     unpack,
 )
-from maseval.core.engine.participants import BenchmarkHooks
 from maseval.core.engine.repetition import Repetition, RunSetting
 from maseval.core.engine.worker_setup import CodeFacts, ModuleSource, install, own_secrets
 from maseval.core.exceptions import MASEvalError
@@ -41,8 +40,8 @@ _LONGEST = 2_000
 class LastWords:
     """The last message of each repetition, about once a second and only if it is new."""
 
-    def __init__(self, benchmark: BenchmarkHooks, secrets: Secrets) -> None:
-        self._benchmark = benchmark
+    def __init__(self, last_said: Callable[[str, int], Said | None], secrets: Secrets) -> None:
+        self._last_said = last_said
         self._secrets = secrets
         self._next = 0.0
         self._steps: dict[int, int] = {}
@@ -59,7 +58,7 @@ class LastWords:
 
     def _last(self, repetition: Repetition, number: int) -> Said | None:
         try:
-            said = self._benchmark.last_said(*repetition.key)
+            said = self._last_said(*repetition.key)
             if said is None or said.messages == self._steps[number]:
                 return None
             self._steps[number] = steps = int(said.messages)
@@ -137,7 +136,7 @@ class Worker:
         unpack(given.settings).apply()
         self._complaints = complaints.count  # a fork begins with that of its parent
         self._setting = unpack(given.setting)
-        self._last_words = LastWords(self._setting.benchmark, every)
+        self._last_words = LastWords(self._setting.benchmark.last_said, every)
         self._threads = Threads(Repetition.run, given.size)
         self._open.enter_context(self._threads.open())
         return dict(self._setting.benchmark.data_checksums(given.domains))

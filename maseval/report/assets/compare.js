@@ -1,5 +1,5 @@
-// Compared runs: their numbers, which differences are sure, why simulations failed, which tools were
-// used, and every task by every run, whose cells open simulations. The page of the viewer, of a file
+// Compared runs: their numbers, which differences are sure, why simulations failed,
+// and every task by every run, whose cells open simulations. The page of the viewer, of a file
 // and of a site are this one; each has a source of its own:
 // `{ read(say): Promise, reasons(say): Promise, detail(run, task, trial): Promise,
 //    link(run, task, trial, message), page(run), compare(runs) }`, where `run` is the number of a run
@@ -172,8 +172,8 @@ function sureCard() {
 }
 
 /** A count, shaded by its share of the largest. */
-function shaded(value, share, run, inside) {
-  const cell = h("td", { class: "number heat", ...ofRun(run) }, value == null ? "–" : count.format(value), inside);
+function shaded(value, share, run) {
+  const cell = h("td", { class: "number heat", ...ofRun(run) }, count.format(value));
   cell.style.setProperty("--share", share || 0);
   return cell;
 }
@@ -186,18 +186,9 @@ function reasonsCard({ failed, verdicts, rows, unexplained }) {
   return card("Why simulations failed", scrollable("Why simulations failed", byRun("", "reasons", [total, lines])), noteList(unexplained));
 }
 
-/** The calls of each tool in each run, and how many were answered with an error. */
-function toolsCard(tools) {
-  const { names } = compared;
-  const sum = (part, run) => (tools[0][part][run] == null ? null : tools.reduce((all, tool) => all + tool[part][run], 0));
-  const all = { name: "all tools", calls: names.map((_, run) => sum("calls", run)), errors: names.map((_, run) => sum("errors", run)) };
-  const line = ({ name, calls, errors }, kind) => h("tr", { class: kind }, h("th", { scope: "row", class: "id" }, name), calls.map((number, run) => shaded(number, errors[run] / number, run, errors[run] > 0 && h("small", { class: "fail" }, ` ${count.format(errors[run])} failed`))));
-  return card("Tools", h("p", { class: "totals" }, "Calls, and how many were answered with an error; the darker, the larger their share"), scrollable("Tools", byRun("", "tools", [line(all, "total"), tools.map((tool) => line(tool))])));
-}
-
 /** What takes longer to find: drawn when it is there. */
-function lookedInto({ reasons, tools, system_facts: facts = [] }) {
-  return [facts.map((table) => card("What each system does wrong", h("p", { class: "totals" }, table.title), tableOf("Facts", table))), reasons?.rows.length > 0 && reasonsCard(reasons), tools?.length > 0 && toolsCard(tools)];
+function lookedInto({ reasons, system_facts: facts = [] }) {
+  return [facts.map((table) => card("What each system does wrong", h("p", { class: "totals" }, table.title), tableOf("Facts", table))), reasons?.rows.length > 0 && reasonsCard(reasons)];
 }
 
 async function addReasons(place) {
@@ -205,7 +196,7 @@ async function addReasons(place) {
   const status = h("output", { class: "status" }, "Failures are explained …");
   add(place, [card("Why simulations failed", status)]);
   try {
-    const found = await comparedFrom.reasons((words) => (status.textContent = words));
+    const found = await comparedFrom.reasons();
     place.replaceChildren();
     return add(place, [lookedInto(found)]);
   } catch (error) {
@@ -317,7 +308,7 @@ export async function comparePage(container, source, title, above) {
   const status = h("output", { class: "status" }, "Comparing …");
   add(container, [above, h("header", { class: "top" }, h("div", {}, h("h1", {}, title), status), h("div", { class: "beside" }, themeButton()))]);
   try {
-    compared = await source.read((words) => (status.textContent = words));
+    compared = await source.read();
   } catch (error) {
     return void (status.textContent = `The runs could not be compared: ${error.message}`);
   }

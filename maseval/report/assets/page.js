@@ -1,9 +1,8 @@
 // Puts the parts together: what is open follows the address, keys and clicks change the address.
 
 import { showMessage } from "./conversation.js";
-import { detailOf, linkTo, load, nameOf, OUTCOMES, simulations } from "./data.js";
+import { detailOf, index, linkTo, load, nameOf, OUTCOMES, simulations } from "./data.js";
 import { add, h, onKeys, toolButton } from "./dom.js";
-import { saveSimulation } from "./download.js";
 import { drawOverview } from "./overview.js";
 import { drawRemarks, refreshRemarks } from "./remarks.js";
 import { banner, drawSimulation } from "./simulation.js";
@@ -63,6 +62,15 @@ function besideButton() {
   return found && toolButton(`⇥ beside trial ${found.trial} (${OUTCOMES[found.outcome].word})`, "Show both side by side", () => go(one, found));
 }
 
+/** Saves all that is known of the open simulation. */
+async function saveSimulation() {
+  const name = nameOf(reading.one);
+  const text = JSON.stringify({ run: index.title, simulation: name, ...(await detailOf(reading.one)) }, null, 1);
+  const address = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+  h("a", { href: address, download: `${name.replace(/[^\w.-]+/g, "-")}.json` }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 10000);
+}
+
 function panelBar() {
   return h(
     "nav",
@@ -71,7 +79,7 @@ function panelBar() {
     toolButton("↓", "Next simulation (j)", () => go(neighbour(1))),
     besideButton(),
     !reading.other && [
-      toolButton("Save", "Save this simulation as a JSON file", async () => saveSimulation(nameOf(reading.one), await detailOf(reading.one))),
+      toolButton("Save", "Save this simulation as a JSON file", saveSimulation),
       toolButton("Print", "Print this simulation", () => print()),
     ],
     h("span", { class: "spread" }),

@@ -4,7 +4,6 @@ import { inBlocks } from "./blocks.js";
 import { columnClass, columnMenu } from "./columns.js";
 import { index, linkTo, named, OUTCOMES, simulationName, simulations, taskOf, trialsOf } from "./data.js";
 import { h } from "./dom.js";
-import { downloads } from "./download.js";
 import { choice, filterBar, matches, matchesPlan, search, showFilters } from "./filters.js";
 import { foldedBadges } from "./simulation.js";
 import { term } from "./terms.js";
@@ -260,7 +259,7 @@ export function drawTasks(follow) {
   table = h("table", { class: "tasks", mouseover: hint }, h("thead", {}, head));
   blocks = inBlocks(table, rowOf, () => columns.flat().length || 1);
   redraw();
-  const title = h("div", { class: "title-line" }, h("h2", { id: "tasks" }, "Tasks by trials"), status, h("div", { class: "downloads" }, columnMenu(table, "maseval-task-columns", ["Request", ...Object.keys(SUMS)], Object.keys(SUMS)), downloads(shown)));
+  const title = h("div", { class: "title-line" }, h("h2", { id: "tasks" }, "Tasks by trials"), status, h("div", { class: "table-tools" }, columnMenu(table, "maseval-task-columns", ["Request", ...Object.keys(SUMS)], Object.keys(SUMS))));
   const drawBar = () => filterBar(orderChoice(() => applyFilters(status)));
   let bar = drawBar();
   const start = async () => {

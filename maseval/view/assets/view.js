@@ -15,8 +15,7 @@ const SHORT_TITLE = 3;
 
 function openComparison() {
   const query = new URLSearchParams(location.search);
-  // Two runs were once called a and b.
-  const runs = [...new Set([...query.getAll("run"), query.get("a"), query.get("b")].filter(Boolean))];
+  const runs = [...new Set(query.getAll("run"))];
   const links = runs.flatMap((run, at) => [at > 0 && " and ", h("a", { href: pathTo(run) }, run)]);
   return comparePage(main, comparedRuns(runs), runs.length > SHORT_TITLE ? counted(runs.length, "run") : links, topBar());
 }

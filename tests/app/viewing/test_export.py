@@ -14,7 +14,7 @@ pytest.importorskip("starlette")
 
 from maseval import commands
 from maseval.app.viewing import features
-from maseval.app.viewing.reader import BenchmarkReader
+from maseval.app.viewing.features import BenchmarkReader
 from maseval.commands import tau2
 from maseval.core.exceptions import NotRunError, OutputExistsError
 from maseval.core.storage.files import lock
@@ -129,14 +129,13 @@ def test_every_two_runs_are_compared(site, played):
     # Their tasks are numbers in the comparison of all, which says the same of them.
     library, asked = Library(played, BenchmarkReader()), Query([("run", n) for n in found["names"]])
     compare = features.comparisons().asked["/api/compare"]
-    while "waiting" in (alone := compare(library, asked)):
-        pass
+    alone = compare(library, asked)
     whole = read(site, "compare/group-0")
     runs = [whole["names"].index(name) for name in found["names"]]
     told = [whole["tasks"][at] for at in found["tasks"]]
     told = [{**each, "cells": [each["cells"][run] for run in runs]} for each in told]
     assert told == json.loads(json.dumps(alone["tasks"])) and len(told) == 3
-    assert found["reasons"]["verdicts"] and found["tools"]
+    assert found["reasons"]["verdicts"]
     assert read(site, "runs")["groups"] == [read(site, "compare/group-0")["names"]]
     assert len(read(site, "compare/group-0")["names"]) == 3
     assert len([*site.glob("data/compare/*/*.js")]) == 3  # once, whichever is named first

@@ -1,7 +1,5 @@
 """Which messages a worker passes on."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from maseval.core.context import Said
@@ -30,9 +28,7 @@ def running(*names):
 
 
 def watch(last, secrets=()):
-    return LastWords(
-        SimpleNamespace(last_said=lambda task, trial: last.get(task)), Secrets(secrets)
-    )
+    return LastWords(lambda task, trial: last.get(task), Secrets(secrets))
 
 
 def test_only_what_is_new_is_passed_on_without_secrets_and_cut():
@@ -67,7 +63,7 @@ def test_nobody_is_asked_more_often_than_once_in_a_while(monkeypatch):
         raise RuntimeError("list changed size during iteration")
 
     asked: list[str] = []
-    found = LastWords(SimpleNamespace(last_said=ask), Secrets([]))
+    found = LastWords(ask, Secrets([]))
 
     assert [found.news(running("a")) for _ in range(3)] == [{}, {}, {}]
     assert asked == ["a"]

@@ -19,8 +19,7 @@ from maseval.core.tracing import JsonObject
 from maseval.data.cache import cache_dir
 from maseval.data.download import FetchProgress
 from maseval.data.files import DataError, DataUnavailableError, Manifest, parse_listing
-from maseval.data.folder import fill
-from maseval.data.store import AnyPath, place_of
+from maseval.data.folder import AnyPath, fill, place_of
 
 ActionSchema = Mapping[str, object]
 """A JSON schema that says ``data_type`` where the standard says ``type``."""

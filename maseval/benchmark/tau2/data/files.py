@@ -29,8 +29,16 @@ from maseval.data.files import (
     parse_listing,
     unchanged,
 )
-from maseval.data.folder import DataFolder, content_hash, fill, link_equal_files, read_content
-from maseval.data.store import AnyPath, DataPlace, place_of
+from maseval.data.folder import (
+    AnyPath,
+    DataFolder,
+    DataPlace,
+    content_hash,
+    fill,
+    link_equal_files,
+    place_of,
+    read_content,
+)
 
 # Where the 114 base telecom tasks stand in the full list of 2,285.
 _BASE_POSITIONS = """
@@ -256,6 +264,9 @@ def verified_root(
     Missing files are fetched into the cache; in a ``data_dir`` of the user's own they are an error.
     """
     manifest = manifest_of(version)
+    cached = DataFolder(default_data_dir(version), manifest)
+    if data_dir is None and not cached.lacking(needed):
+        return cached.root
     place = _place(data_dir, manifest)
     lacking = place.folder.lacking(needed)
     if lacking and place.is_cache:

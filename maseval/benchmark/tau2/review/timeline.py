@@ -34,7 +34,7 @@ from maseval.benchmark.tau2.world.setting import Retracing, retrace
 from maseval.benchmark.tau2.world.tasks import RewardType
 from maseval.benchmark.tau2.world.world import World
 from maseval.core.exceptions import ConfigurationError
-from maseval.data.store import AnyPath
+from maseval.data.folder import AnyPath
 
 Differences = tuple[FieldDifference, ...]
 

@@ -40,7 +40,7 @@ from maseval.benchmark.tau2.world.tasks import Criteria, RewardType
 from maseval.benchmark.tau2.world.world import StateMatch, World
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import ModelAdapter
-from maseval.data.store import AnyPath
+from maseval.data.folder import AnyPath
 
 
 class Findings(TypedDict, total=False):

@@ -24,9 +24,8 @@ from maseval.benchmark.tau2.data.files import (
 from maseval.benchmark.tau2.texts.texts import Texts, TextsError
 from maseval.data.download import FetchProgress
 from maseval.data.files import CacheError, DataFile, Manifest
-from maseval.data.folder import DataFolder, fill
+from maseval.data.folder import AnyPath, DataFolder, fill
 from maseval.data.sources import DataSource, default_sources, local_source
-from maseval.data.store import AnyPath
 
 SIZE_LIMIT = 4 * 1024 * 1024  # the largest of them has 164 kB
 

@@ -7,11 +7,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from maseval.app.results.variants import ConventionScore
-from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
+from maseval.benchmark.tau2.app.results.support import RecordedSetup
 from maseval.benchmark.tau2.domains.releases import RELEASES
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.metrics import CONVENTIONS, LEFT_OUT, Convention, by_convention
 from maseval.core.outcome import Outcome
+from maseval.runs.recording import Recording
 
 MEANINGS: Mapping[Convention, str] = {
     "metrics": "errors left out",
@@ -20,6 +21,10 @@ MEANINGS: Mapping[Convention, str] = {
 _ENDINGS = {reason.value for reason in TerminationReason}
 Counted = tuple[str, str, str | None, bool]
 """The domain, task, ending and success of a simulation, which the conventions look at."""
+
+
+def conventions_of_run(folder: Recording, lines: Iterable[Outcome]) -> list[ConventionScore]:
+    return conventions_of_lines(lines, folder.config.values)
 
 
 def conventions_of_lines(

@@ -10,12 +10,11 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import Any
 
-from maseval.app.benchmarks import OnProgress, RecordedOutcomes, support_for
+from maseval.app.benchmarks import BenchmarkSupport, OnProgress, RecordedOutcomes, support_for
 from maseval.app.results.examined import examine_run
 from maseval.app.results.recording import notes_on
-from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup, RecordedSide
 from maseval.benchmark.tau2.app.results.results_file_run import ResultsFileRun
-from maseval.benchmark.tau2.app.results.sources import own_judge, read_report
+from maseval.benchmark.tau2.app.results.support import RecordedSetup, RecordedSide
 from maseval.benchmark.tau2.data_loader import data_fingerprint
 from maseval.benchmark.tau2.domains import UnknownDomainError
 from maseval.benchmark.tau2.domains.releases import release_named
@@ -24,23 +23,17 @@ from maseval.benchmark.tau2.rescoring.findings import (
     record_findings,
     shuffled_task_ids,
 )
-from maseval.benchmark.tau2.rescoring.record import (
-    SimulationRecord,
-    item_of_report,
-)
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
 from maseval.benchmark.tau2.rescoring.tasks import KnownTasks, policies, task_content
-from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, RescoredSimulation
-from maseval.benchmark.tau2.results import Omitted, ResultsFile
+from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK
+from maseval.benchmark.tau2.results import ResultsFile
 from maseval.benchmark.tau2.texts.original import format_texts_config
 from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.outcome import Outcome, TaskKey, parse_report
 from maseval.core.recorded import mapping
-from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
 from maseval.runs.recording import Recording
-from maseval.runs.verdict_check import Misstatement, VerdictChecker
 
 
 def digest(value: object) -> str:
@@ -152,32 +145,14 @@ def run_outcomes(
     return RecordedOutcomes(held, outcomes, planned, settings, every, tasks)
 
 
-def settings_of_run(config: dict[str, object]) -> dict[str, object]:
+def settings_of_run(folder: Recording) -> dict[str, object]:
     """Return the settings of a run with one word for data and texts, so that others take a line."""
-    data = config.get("data")
-    if isinstance(data, Mapping):
+    config = BenchmarkSupport().settings(folder)
+    if isinstance(data := config.get("data"), Mapping):
         config["data"] = {name: data_digest(each) for name, each in data.items()}
-    texts = config.get("texts")
-    if isinstance(texts, Mapping):
+    if isinstance(texts := config.get("texts"), Mapping):
         config["texts"] = format_texts_config(texts)
     return config
-
-
-def verdict_checker(folder: Recording) -> VerdictChecker:
-    """Return a function that compares the verdict of a run's report with the recomputed one."""
-    scored = RescoredRecord(SimulationRecord(iter(())), judge=own_judge(folder))
-
-    def check(report: Report) -> Misstatement | None:
-        parsed, read = parse_report(report), read_report(report)
-        simulation = read if isinstance(read, Omitted) else read.simulation
-        again = scored.assess(item_of_report(report, simulation), alone=True)
-        found, checks = again.simulation, again.verdict.reward_info
-        if not found.misstatement:
-            return None
-        passed = _recompute(parsed.outcome, found).passed
-        return Misstatement(found.misstatement, passed, None if checks is None else {**checks})
-
-    return check
 
 
 def verdict_obstacle(folder: Recording) -> str | None:
@@ -193,12 +168,6 @@ def verdict_obstacle(folder: Recording) -> str | None:
         if _other_parts(mapping(recorded), here):
             return f"{words}: the run had other data for {name!r}"
     return None
-
-
-def _recompute(outcome: Outcome, each: RescoredSimulation) -> Outcome:
-    if each.open:
-        return outcome._replace(passed=None, reason=each.problem)
-    return outcome if each.problem else outcome._replace(passed=each.passed, reason=None)
 
 
 def _fingerprint(name: str, setup: RecordedSetup) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import cast
 
 from maseval.app.benchmarks import OnProgress
-from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
+from maseval.benchmark.tau2.app.results.support import RecordedSetup
 from maseval.benchmark.tau2.environment import tool_types
 from maseval.benchmark.tau2.rescoring.findings import in_words, record_findings, scoring_remedy
 from maseval.benchmark.tau2.rescoring.record import RecordItem, open_record

@@ -17,12 +17,14 @@ from maseval.app.results.finding import (
     open_run_or_file,
     warn_of_damage,
 )
-from maseval.benchmark.tau2.app.results.recorded_setup import TAU2, RecordedSetup, memory_path
+from maseval.benchmark.tau2.app.results.support import TAU2, RecordedSetup, memory_path
 from maseval.benchmark.tau2.rescoring.record import (
     RecordItem,
     SimulationRecord,
+    item_of_report,
     open_record,
 )
+from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
 from maseval.benchmark.tau2.results import (
     Omitted,
     ResultsFormatError,
@@ -36,11 +38,12 @@ from maseval.benchmark.tau2.scoring.case import Case, open_case
 from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge
 from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.model import resolve_model
-from maseval.core.outcome import Simulation
+from maseval.core.outcome import Simulation, parse_report
 from maseval.core.recorded import whole_number
 from maseval.core.report import Report
 from maseval.runs import RunFolder
 from maseval.runs.recording import Recording
+from maseval.runs.verdict_check import Misstatement, VerdictChecker
 
 _SETUP = ("agent", "user", "max_steps", "max_errors", "seed", "trials")
 
@@ -153,7 +156,26 @@ def own_judge(folder: Recording | Path) -> RememberingJudge | None:
     """Return the judge that a run had, which answers from its kept replies alone."""
     if isinstance(folder, Path):
         return None
-    memory = JudgeMemory(memory_path(folder.path))
+    if not (path := memory_path(folder.path)).is_file():
+        return None
+    memory = JudgeMemory(path)
     name = RecordedSetup.of(folder.config.values).judge
     known = [each for each in memory.models if f"/{name}".endswith(f"/{each}")]
     return RememberingJudge(known[0], memory) if known else None
+
+
+def verdict_checker(folder: Recording) -> VerdictChecker:
+    """Return a function that compares the verdict of a run's report with the recomputed one."""
+    scored = RescoredRecord(SimulationRecord(iter(())), judge=own_judge(folder))
+
+    def check(report: Report) -> Misstatement | None:
+        parsed, read = parse_report(report), read_report(report)
+        simulation = read if isinstance(read, Omitted) else read.simulation
+        again = scored.assess(item_of_report(report, simulation), alone=True)
+        found, checks = again.simulation, again.verdict.reward_info
+        if not found.misstatement:
+            return None
+        passed = None if found.open else parsed.outcome.passed if found.problem else found.passed
+        return Misstatement(found.misstatement, passed, None if checks is None else {**checks})
+
+    return check

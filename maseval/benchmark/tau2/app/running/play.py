@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from maseval.app.results.recording import lines_of
 from maseval.app.results.results import RunResult
 from maseval.app.running.options import takes
-from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
+from maseval.benchmark.tau2.app.results.support import RecordedSetup
 from maseval.benchmark.tau2.app.running.options import PlayOptions, RunOptions
 from maseval.benchmark.tau2.app.running.run import PreparedRun
 from maseval.benchmark.tau2.app.running.run_benchmark import RecordedStart

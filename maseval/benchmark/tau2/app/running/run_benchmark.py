@@ -24,7 +24,7 @@ from maseval.benchmark.tau2.agent_brief import (
     make_agents,
     no_answer_error,
 )
-from maseval.benchmark.tau2.app.results.recorded_setup import memory_path
+from maseval.benchmark.tau2.app.results.support import memory_path
 from maseval.benchmark.tau2.app.running.own_agents import Rehearsal, attribute_errors
 from maseval.benchmark.tau2.app.running.setup import ModelSpec, OwnAgent, RunSetup
 from maseval.benchmark.tau2.benchmark import Mode

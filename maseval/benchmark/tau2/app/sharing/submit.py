@@ -19,8 +19,8 @@ from maseval.app.benchmarks import ExportedPath
 from maseval.app.results.finding import open_run
 from maseval.app.running.options import takes
 from maseval.app.running.prices import unpriced_models
-from maseval.benchmark.tau2.app.results.recorded_setup import TAU2, RecordedSetup
 from maseval.benchmark.tau2.app.results.score import score
+from maseval.benchmark.tau2.app.results.support import TAU2, RecordedSetup
 from maseval.benchmark.tau2.app.running.options import SubmitOptions
 from maseval.benchmark.tau2.data_loader import data_fingerprint, load_raw_tasks
 from maseval.benchmark.tau2.domains.releases import V1_0_1

@@ -22,7 +22,7 @@ from maseval.benchmark.tau2.world.state.records import Table, canonical_json
 from maseval.benchmark.tau2.world.tasks import Action, Criteria, RewardType, TaskSpec
 from maseval.benchmark.tau2.world.world import World, WorldState
 from maseval.core.finding import Finding, Grade, Weight
-from maseval.data.store import AnyPath
+from maseval.data.folder import AnyPath
 
 Severity = Literal["error", "warning", "info"]
 

@@ -20,7 +20,7 @@ from maseval.benchmark.tau2.review.audit.audited import (
 )
 from maseval.benchmark.tau2.review.audit.tool_trials import faulty_tools
 from maseval.core.exceptions import TaskFormatError
-from maseval.data.store import AnyPath
+from maseval.data.folder import AnyPath
 
 OnTask = Callable[[int, int], object]
 """Called with how many tasks have been looked at, and how many there are."""

@@ -14,7 +14,7 @@ from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.scoring.score import score
 from maseval.core.model import ModelAdapter
 from maseval.core.outcome import is_successful
-from maseval.data.store import AnyPath
+from maseval.data.folder import AnyPath
 
 
 class CaseKeywords(TypedDict, total=False):

@@ -24,7 +24,7 @@ from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.state.copying import once
 from maseval.core.finding import Finding, Grade, Weight
 from maseval.core.words import excerpt
-from maseval.data.store import AnyPath
+from maseval.data.folder import AnyPath
 
 NOT_ENGLISH = "the conversation is not in English"
 

@@ -40,7 +40,7 @@ from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTel
 
 CLOSE_CREDIT, LOG_REASON = "close_credit_card_account_7834", "log_credit_card_closure_reason_4521"
 STATEMENT_CREDIT, FLAG = "apply_statement_credit_8472", "apply_credit_card_account_flag_6147"
-ASKLIMIT = "submit_credit_limit_increase_request_7392"
+ASK_LIMIT = "submit_credit_limit_increase_request_7392"
 APPROVE, DENY = "approve_credit_limit_increase_5847", "deny_credit_limit_increase_5848"
 CREDIT_DISPUTE = "file_credit_card_transaction_dispute_4829"
 DEBIT_DISPUTE = "file_debit_card_transaction_dispute_6281"
