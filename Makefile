@@ -27,7 +27,8 @@ MODULE_llamaindex := llama_index
 MODULE_openai-agents := agents
 MODULE_pydantic-ai := pydantic_ai
 MODULE_transformers := torch
-PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
+# Python compiles what it imports; most of what these environments hold is never imported.
+INSTALL := -m pip --disable-pip-version-check -qq install --no-compile
 # It comes from the makers of the theme that the pages had before, reads the same mkdocs.yml and is
 # kept up; MkDocs 1 is not, and MkDocs 2 has no plugins, without which there are no API pages.
 ZENSICAL := $(BIN)/zensical
@@ -135,23 +136,23 @@ $(READY): requirements/dev.txt pyproject.toml
 	$(CHECK_PYTHON)
 	@echo "Setting up $(VENV), once ..." >&2
 	@$(PYTHON) -m venv $(VENV)
-	@$(PIP) install -r requirements/dev.txt
-	@$(PIP) install --no-deps -e .
+	@$(BIN)/python $(INSTALL) -r requirements/dev.txt
+	@$(BIN)/python $(INSTALL) --no-deps -e .
 	@touch $@
 
 $(BROWSER_READY): requirements/browser.txt requirements/dev.txt pyproject.toml | $(READY)
 	@echo "Setting up $(BROWSER_VENV), once ..." >&2
 	@$(PYTHON) -m venv $(BROWSER_VENV)
-	@$(BROWSER_VENV)/bin/python -m pip --disable-pip-version-check -qq install -r requirements/browser.txt
-	@$(BROWSER_VENV)/bin/python -m pip --disable-pip-version-check -qq install --no-deps -e .
+	@$(BROWSER_VENV)/bin/python $(INSTALL) -r requirements/browser.txt
+	@$(BROWSER_VENV)/bin/python $(INSTALL) --no-deps -e .
 	@touch $@
 
 $(RAY_READY): requirements/ray.txt pyproject.toml
 	$(CHECK_PYTHON)
 	@echo "Setting up $(RAY_VENV), once ..." >&2
 	@$(PYTHON) -m venv $(RAY_VENV)
-	@$(RAY_VENV)/bin/python -m pip --disable-pip-version-check -qq install --no-deps -r $<
-	@$(RAY_VENV)/bin/python -m pip --disable-pip-version-check -qq install --no-deps -e .
+	@$(RAY_VENV)/bin/python $(INSTALL) --no-deps -r $<
+	@$(RAY_VENV)/bin/python $(INSTALL) --no-deps -e .
 	@touch $@
 
 .PRECIOUS: $(FRAMEWORK_VENVS)/%/.ready
@@ -160,7 +161,7 @@ $(RAY_READY): requirements/ray.txt pyproject.toml
 $(FRAMEWORK_VENVS)/%/.ready: requirements/frameworks/%.txt pyproject.toml
 	@echo "Setting up $(@D), once ..." >&2
 	@$(PYTHON) -m venv $(@D)
-	@$(@D)/bin/python -m pip --disable-pip-version-check -qq install \
+	@$(@D)/bin/python $(INSTALL) \
 	  $(if $(filter transformers,$*),,--no-deps) -r $<
-	@$(@D)/bin/python -m pip --disable-pip-version-check -qq install --no-deps -e .
+	@$(@D)/bin/python $(INSTALL) --no-deps -e .
 	@touch $@

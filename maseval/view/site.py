@@ -26,7 +26,6 @@ from maseval.core.exceptions import MASEvalError, NotRunError, OutputExistsError
 from maseval.core.outcome import TaskKey
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import atomic_folder
-from maseval.core.words import count_of
 from maseval.report.document import bundle_script, pack
 from maseval.report.page import Packet, packet_of
 from maseval.runs.config_file import LOG
@@ -248,8 +247,7 @@ class _SiteWriter:
         """Return a comparison with all that the server adds to it later."""
         found: dict[str, object] = {}
         for path in ("/api/compare", "/api/compare/reasons"):
-            while "waiting" in (answer := self._answer(path, run=names)):
-                self._on_progress(f"Comparing {count_of(len(names), 'run')}: {answer['waiting']}")
+            answer = self._answer(path, run=names)
             found |= answer
             if "error" in answer:
                 break
