@@ -33,7 +33,7 @@ from maseval.cli.options import (
     runs_argument,
     with_scoring_options,
 )
-from maseval.cli.results import estimate, variant_parts
+from maseval.cli.results import estimate
 from maseval.cli.show import section_parts
 from maseval.core.engine.engines import PROCESSES
 from maseval.core.figures import in_percent, percent
@@ -58,14 +58,12 @@ _WAYS = {"up": "[green]up[/green]", "down": "[red]down[/red]", "open": "[yellow]
     ("maseval score theirs.json --domain airline", "a fork with another name for its domain"),
     ("maseval score retail.json --judge-model gpt-4.1", "what 1.0.1 leaves to a judge"),
     ("maseval score theirs.json --under 0.2.0,1.0.1", "what another release would say"),
-    ("maseval score theirs.json --sound", "also over sound tasks"),
     ("maseval score runs/* --json", "for scripts"),
 )
 @with_scoring_options()
 def score(
     files: list[str] = runs_argument("Results files, folders of them, or runs.", metavar="FILE"),
     strict: bool = flag("Count what the original could not replay as a disagreement.", "--strict"),
-    sound: bool = flag("Also count over sound tasks, besides the official number.", "--sound"),
     judge_model: JudgeModel = None,
     base_url: JudgeAddress = None,
     fail_on_disagreement: bool = flag(
@@ -90,10 +88,10 @@ def score(
     """
     if under is not None:
         chosen = scoring.get("as_recorded") or scoring.get("data_version")
-        if chosen or fail_on_disagreement or sound or engine != PROCESSES:
+        if chosen or fail_on_disagreement or engine != PROCESSES:
             raise typer.BadParameter(
                 "--under names the releases and recomputes every verdict in this process; leave "
-                "out --data-version, --as-recorded, --fail-on-disagreement, --sound and --engine"
+                "out --data-version, --as-recorded, --fail-on-disagreement and --engine"
             )
         with counting("judged") as count:
             found = commands.tau2.score_under(
@@ -113,7 +111,6 @@ def score(
         scores = commands.score(
             files,
             strict=strict,
-            sound=sound,
             judge_model=judge_model,
             base_url=base_url,
             engine=engine,
@@ -205,8 +202,7 @@ def _pass_parts(score: "FileScore") -> Parts:
         yield f"  {inert(score.shortfall)}"
     if score.open:
         yield f"  {score.open} depend on a judge (--judge-model)"
-    yield from (f"  {inert(line)}" for line in conventions_in_words(score.conventions or ()))
-    yield from variant_parts(score.beside or ())
+    yield from (f"  {inert(line)}" for line in conventions_in_words(score.conventions))
 
 
 def _passes(score: "FileScore", word: str) -> str:

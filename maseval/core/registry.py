@@ -146,16 +146,10 @@ class ComponentRegistry:
         """
         self._shelf.included.append((category, component))
 
-    def include_all_of(self, other: "ComponentRegistry", category: str) -> None:
-        """Register the components of another registry's category, under the same names."""
-        for (known, name), component in tuple(other._shelf.components.items()):
-            if known == category:
-                self.register(category, name, component)
-
-    def components_in(self, *categories: str) -> list[object]:
+    def components_in(self, *categories: str) -> dict[Key, object]:
         """Return the components of these categories, registered for this repetition alone."""
         known = tuple(self._shelf.components.items())
-        return [component for (category, _), component in known if category in categories]
+        return {key: component for key, component in known if key[0] in categories}
 
     def _everything(self, gathers: Callable[[object], bool]) -> dict[Key, object]:
         """Return all components; of those that are only included, the ones that gather it."""

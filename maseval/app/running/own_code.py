@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import os
 import sys
 from collections.abc import Callable
 from difflib import get_close_matches
@@ -156,10 +157,11 @@ def _make_importable(folder: Path) -> None:
     if place not in _importable and str(place) in sys.path:
         return  # somebody else put it there
     sys.path[:] = [str(place), *(each for each in sys.path if each != str(place))]
+    before = tuple(f"{each}{os.sep}" for each in _importable)
     for name, module in list(sys.modules.items()):
-        file, top = Path(getattr(module, "__file__", None) or ""), place / name.partition(".")[0]
-        if any(file.is_relative_to(each) for each in _importable):
-            here = file == top.with_suffix(".py") or file.is_relative_to(top)
+        file, top = getattr(module, "__file__", None) or "", place / name.partition(".")[0]
+        if file.startswith(before):
+            here = Path(file) == top.with_suffix(".py") or Path(file).is_relative_to(top)
             if not here and (top.is_dir() or top.with_suffix(".py").is_file()):
                 del sys.modules[name]
     _importable.add(place)

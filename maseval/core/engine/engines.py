@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import (
-    TYPE_CHECKING,
     Any,
     Generic,
     Literal,
@@ -27,9 +26,6 @@ from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSett
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.lazy import find_entry_points
 from maseval.core.tracing import now
-
-if TYPE_CHECKING:  # takes long to load
-    from importlib.metadata import EntryPoint
 
 RunRepetition = Callable[[Repetition], RepetitionResult]
 Finished = tuple[Repetition, RepetitionResult]
@@ -307,7 +303,7 @@ AnyEngine = str | Engine
 
 def engine_of(engine: AnyEngine, **options: object) -> Engine:
     """Return the engine itself; one that is named is made with the options."""
-    made = _make_engine(engine, **options) if isinstance(engine, str) else engine
+    made = _find_engine(engine)(**options) if isinstance(engine, str) else engine
     if not isinstance(made, Engine):
         raise ConfigurationError(
             f"engine is {made!r}; give the name of an engine, or an object with workers(job)"
@@ -315,8 +311,11 @@ def engine_of(engine: AnyEngine, **options: object) -> Engine:
     return made
 
 
-def _make_engine(name: str, **options: object) -> object:
-    known = _known_engines()
+def _find_engine(name: str) -> Callable[..., object]:
+    from importlib.metadata import EntryPoint
+
+    known = {each.name: each for each in find_entry_points(GROUP)}
+    known |= {ours: EntryPoint(ours, place, GROUP) for ours, place in _OURS.items()}
     if name not in known:
         import difflib
 
@@ -327,14 +326,7 @@ def _make_engine(name: str, **options: object) -> object:
             f"package that has an entry point of this name in the group {GROUP!r}"
         )
     make: Callable[..., object] = known[name].load()
-    return make(**options)
-
-
-def _known_engines() -> "dict[str, EntryPoint]":
-    from importlib.metadata import EntryPoint
-
-    found = {each.name: each for each in find_entry_points(GROUP)}
-    return found | {name: EntryPoint(name, place, GROUP) for name, place in _OURS.items()}
+    return make
 
 
 ValueT = TypeVar("ValueT")

@@ -9,7 +9,7 @@ from maseval import frames
 from maseval.app.comparing.page import comparison_plots
 from maseval.app.results.finding import open_recording
 from maseval.app.sharing.sync import _tracked_run
-from maseval.app.viewing.reader import BenchmarkReader
+from maseval.app.viewing.features import BenchmarkReader
 from maseval.benchmark.tau2.app.sharing.submit import SubmissionRefusedError
 from maseval.commands import bundle, compare, report, run, runs, show, tau2
 from maseval.core.callbacks import FileResultLogger

@@ -376,21 +376,14 @@ def lost_simulations(found: RescoredRecord) -> Iterator[Finding]:
 
 def foreign_seeds(found: RescoredRecord) -> Iterator[Finding]:
     """Yield a finding if seeds of trials do not follow from the seed of the run."""
-    known = [each for each in found.simulations if each.identity.seed is not None]
     seed = found.record.seed
     if seed is None:
-        pairs = dict.fromkeys((each.slot.trial, each.identity.seed) for each in known)
-        seeds = Counter(trial for trial, _ in pairs)
-        mixed = [trial for trial, number in seeds.items() if number > 1]
-        if mixed and found.record.has_plan:
-            yield record_finding(
-                "mixed seeds",
-                f"simulations of trial {_some_of(map(str, mixed))} have different seeds, though "
-                "all tasks of a trial share one: they may come from several runs",
-                weight="remark",
-            )
         return
-    foreign = [each for each in known if each.identity.seed != _seed(seed, each.slot.trial)]
+    foreign = [
+        each
+        for each in found.simulations
+        if each.identity.seed not in (None, _seed(seed, each.slot.trial))
+    ]
     if foreign:
         first = foreign[0]
         yield record_finding(

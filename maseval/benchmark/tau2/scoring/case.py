@@ -36,7 +36,7 @@ from maseval.benchmark.tau2.versions import RuleSet
 from maseval.benchmark.tau2.wording import OURS
 from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.benchmark.tau2.world.setting import Setting, TaskStage
-from maseval.benchmark.tau2.world.tasks import Criteria, RewardType, TaskSpec, spec_of
+from maseval.benchmark.tau2.world.tasks import Criteria, RewardType, TaskSpec
 from maseval.benchmark.tau2.world.world import World
 from maseval.core.task import Task
 from maseval.data.folder import AnyPath
@@ -53,7 +53,7 @@ class KnownTask(NamedTuple):
     @classmethod
     def of(cls, task: AnyTask) -> "KnownTask":
         """Read a task in any form."""
-        return cls(_raw_form(task), spec_of(task))
+        return cls(_raw_form(task), TaskSpec.of(task))
 
 
 class Case(NamedTuple):

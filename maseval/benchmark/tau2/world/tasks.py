@@ -96,21 +96,6 @@ class EnvAssertion(_Part):
     message: str | None = None
 
 
-# Every verdict has its own copy of them; to unpack one takes half the time of making it anew.
-def _packed_forms(parts: Sequence[_Part] | None) -> bytes:
-    try:
-        return marshal.dumps(_forms(parts), _NO_REFERENCES)
-    except ValueError:  # not from a file: values of any kind
-        return b""
-
-
-def _own_forms(packed: bytes, parts: Sequence[_Part] | None) -> list[dict[str, Any]]:
-    if not packed:
-        return _forms(parts)
-    forms: list[dict[str, Any]] = marshal.loads(packed)
-    return forms
-
-
 def _forms(parts: Sequence[_Part] | None) -> list[dict[str, Any]]:
     return [part.model_dump() for part in parts or ()]
 
@@ -142,19 +127,11 @@ class Criteria(_Part):
 
     def action_forms(self) -> list[dict[str, Any]]:
         """Return the actions as a file has them; they are the caller's own."""
-        return _own_forms(self._action_forms, self.actions)
+        return _forms(self.actions)
 
     def assertion_forms(self) -> list[dict[str, Any]]:
         """Return the assertions as a file has them; they are the caller's own."""
-        return _own_forms(self._assertion_forms, self.env_assertions)
-
-    @cached_property
-    def _action_forms(self) -> bytes:
-        return _packed_forms(self.actions)
-
-    @cached_property
-    def _assertion_forms(self) -> bytes:
-        return _packed_forms(self.env_assertions)
+        return _forms(self.env_assertions)
 
 
 class InitialState(_Part):
@@ -221,27 +198,15 @@ class TaskSpec(_Part):
         return f"{self.start.key} {canonical_json(calls)}"
 
     @classmethod
-    def of(cls, task: "Task | Mapping[str, Any] | TaskSpec") -> Self:
-        """Read a task in v0.2.0's form, or one that ``load_tasks`` made."""
-        if isinstance(task, cls):
+    def of(cls, task: "Task | Mapping[str, Any] | TaskSpec") -> "TaskSpec":
+        """Read a task in v0.2.0's form, or one that ``load_tasks`` made.
+
+        Equal ones are read once, and nobody may change what is returned.
+        """
+        if isinstance(task, TaskSpec):
             return task
         form, where = _task_form(task)
-        return _read(cls, form, where)
-
-
-def spec_of(task: Task | Mapping[str, Any] | TaskSpec) -> TaskSpec:
-    """Return a task as ``TaskSpec.of`` reads it; one for equal ones, which nobody may change."""
-    if isinstance(task, TaskSpec):
-        return task
-    form, where = _task_form(task)
-    try:
-        content = marshal.dumps({key: form.get(key) for key in _SPEC_KEYS}, _NO_REFERENCES)
-    except ValueError:  # not from a file: values of any kind
-        return _read(TaskSpec, form, where)
-    try:
-        return _read_spec_once(content)
-    except ValidationError as error:
-        raise _format_error(error, where) from error
+        return _read(TaskSpec, {key: form.get(key) for key in TaskSpec.model_fields}, where)
 
 
 def _task_form(task: object) -> tuple[Mapping[str, Any], str]:
@@ -274,42 +239,29 @@ def noted_reads_of(actions: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
 
 def initial_state(form: Mapping[str, Any], noted_reads: Sequence[str] = ()) -> InitialState:
     """Read the state in which a task begins, in v0.2.0's form."""
-    try:
-        content = marshal.dumps(dict(form), _NO_REFERENCES)
-    except ValueError:  # not from a file: values of any kind
-        start = _read(InitialState, form, "initial_state.")
-    else:
-        start = _read_once(content)
+    start = _read(InitialState, dict(form), "initial_state.")
     return start.model_copy(update={"noted_reads": tuple(noted_reads)}) if noted_reads else start
 
 
-@lru_cache(maxsize=4096)
-def _read_once(content: bytes) -> InitialState:
-    """Read a state by its content, as the form may be changed; ``marshal`` is quicker than JSON."""
-    return _read(InitialState, marshal.loads(content), "initial_state.")
-
-
-_SPEC_KEYS = tuple(TaskSpec.model_fields)
-
-
-@lru_cache(maxsize=4096)
-def _read_spec_once(content: bytes) -> TaskSpec:
-    _complete_forms()
-    return TaskSpec.model_validate(marshal.loads(content))
-
-
-def _read(model: type[PartT], form: Mapping[str, Any], where: str) -> PartT:
+def _read(model: type[PartT], form: dict[str, Any], where: str) -> PartT:
+    """Read a form by its content, as the form may be changed; ``marshal`` is quicker than JSON."""
     try:
         _complete_forms()
-        return model.model_validate(form)
+        try:
+            content = marshal.dumps(form, _NO_REFERENCES)
+        except ValueError:  # not from a file: values of any kind
+            return model.model_validate(form)
+        found: PartT = _read_once(model, content)
+        return found
     except ValidationError as error:
-        raise _format_error(error, where) from error
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        raise TaskFormatError(f"{where}{field}: {first['msg']}") from error
 
 
-def _format_error(error: ValidationError, where: str) -> TaskFormatError:
-    first = error.errors()[0]
-    field = ".".join(map(str, first["loc"]))
-    return TaskFormatError(f"{where}{field}: {first['msg']}")
+@lru_cache(maxsize=8192)
+def _read_once(model: type[_Part], content: bytes) -> Any:
+    return model.model_validate(marshal.loads(content))
 
 
 @once(maxsize=1)

@@ -165,13 +165,9 @@ class World:
     def twin(self) -> "World":
         """Return an independent world in the same state, which costs next to nothing to make."""
         memo: Memo = {}
-        user_tools = self.user_tools.twin(memo) if self.user_tools else None
-        return self.over(self.tools.twin(memo), user_tools)
-
-    def over(self, tools: ToolKitBase[Any], user_tools: ToolKitBase[Any] | None) -> "World":
-        """Return the same world over other toolkits, which are in the same state as its own."""
         world = object.__new__(type(self))
-        vars(world).update(vars(self), tools=tools, user_tools=user_tools)
+        user_tools = self.user_tools.twin(memo) if self.user_tools else None
+        vars(world).update(vars(self), tools=self.tools.twin(memo), user_tools=user_tools)
         return world
 
     def sync(self) -> None:

@@ -9,7 +9,7 @@ import pytest
 from maseval import frames
 from maseval.app.results.variants import SOUND
 from maseval.app.sharing.sync import _tracked_run
-from maseval.app.viewing.reader import BenchmarkReader
+from maseval.app.viewing.features import BenchmarkReader
 from maseval.benchmark.tau2 import register_domain
 from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
 from maseval.benchmark.tau2.domains.library import LIBRARY
@@ -171,20 +171,6 @@ def test_json_has_each_number_under_its_own_name(run):
     assert rows[OUT]["passed"] is rows[WRONG]["passed"] is True
     kinds = {task: [each["kind"] for each in rows[task]["findings"]] for task in (OUT, WRONG)}
     assert "left out" in kinds[OUT] and "sound: failed" in kinds[WRONG]
-
-
-def test_score_gives_them_only_if_asked(run, file):
-    (plain,) = tau2.score([run])
-    (asked,) = tau2.score([run], sound=True)
-    (other,) = tau2.score([file], sound=True, domain="desk")
-
-    assert not plain.beside and not plain.to_dict()["scores"]
-    assert asked.to_dict()["pass^1"] == plain.to_dict()["pass^1"]
-    assert asked.beside[-1].effect == "1 task left out, 1 verdict differs"
-    assert [each.effect for each in other.beside][1:] == ["1 verdict differs"]
-    shown = " ".join(maseval("score", run, "--sound").stdout.split())
-    assert shown.index("passed: 12 of 12") < shown.index("desk, over sound tasks: 1 task left out")
-    assert maseval("score", run, "--sound", "--under", "0.2.0").exit_code == 2
 
 
 def test_report_and_viewer_have_the_same_rows_notes_and_labels(run, tmp_path):

@@ -6,7 +6,7 @@ import pytest
 
 from maseval import ScriptedModelAdapter, frames, register_model, tool_call
 from maseval.app.results.users import NOT_READ, PlayedUser, user_scores
-from maseval.app.viewing.reader import BenchmarkReader
+from maseval.app.viewing.features import BenchmarkReader
 from maseval.commands import compare, report, show, tau2
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding

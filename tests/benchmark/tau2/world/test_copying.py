@@ -9,7 +9,6 @@ from pydantic import Field
 
 from maseval.benchmark.tau2 import Tau2Environment, load_tasks
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase
-from maseval.benchmark.tau2.world.setting import NoPatternError, Pattern
 from maseval.benchmark.tau2.world.state.copying import Rows, copy_value, once, own
 from maseval.benchmark.tau2.world.state.records import (
     Record,
@@ -63,8 +62,8 @@ def keeper() -> Keeper:
 
 def test_copies_have_the_state_of_the_original_and_lives_of_their_own():
     original = keeper()
-    pattern, before = Pattern([original]), original.db.get_hash()
-    (one,), (other,) = pattern.copies(), pattern.copies()
+    before = original.db.get_hash()
+    one, other = original.twin({}), original.twin({})
     assert one.db.get_hash() == other.db.get_hash() == before
 
     one.opened += 1
@@ -81,59 +80,30 @@ def test_copies_have_the_state_of_the_original_and_lives_of_their_own():
     assert other.db.hall.model_fields_set == original.db.hall.model_fields_set
     assert other.db.hall.lamp.model_fields_set == {"colour", "notes"}
     assert one.db.hall.lamp.model_fields_set == {"colour", "notes", "watts", "hours"}
-    (later,) = pattern.copies()
-    assert (later.opened, later.db.get_hash()) == (0, before)
 
 
 def test_one_thing_in_several_places_stays_one():
-    (copy,) = Pattern([keeper()]).copies()
+    copy = keeper().twin({})
 
     assert copy.db.hall.lamp is copy.db.hall.spare is copy.favourite
 
 
 def test_shared_records_stay_shared():
     original = keeper()
-    (copy,) = Pattern([original]).copies()
+    copy = original.twin({})
 
     assert copy.db.rooms[0] is original.db.rooms[0]
     assert copy.db.rooms is not original.db.rooms
 
 
 @pytest.mark.data
-def test_telecom_is_copied_by_a_pattern_and_its_company_knows_its_own_phone(tau2_data):
+def test_the_copy_of_a_telecom_company_knows_its_own_phone(tau2_data):
     world = Tau2Environment(load_tasks("telecom", limit=1)[0].environment_data).world
 
-    company, customer = Pattern((world.tools, world.user_tools)).copies()
+    twin = world.twin()
 
-    assert company.db.user_db is customer.db is not world.user_tools.db
-    assert (company.get_db_hash(), customer.get_db_hash()) == (
-        world.get_db_hash(),
-        world.get_user_db_hash(),
-    )
-
-
-class OwnWay(Keeper):
-    def twin(self, memo: dict[int, Any]) -> "OwnWay":
-        twin = super().twin(memo)
-        twin.opened = 7
-        return twin
-
-
-def test_a_toolkit_that_knows_better_how_it_is_copied_has_no_pattern():
-    with pytest.raises(NoPatternError):
-        Pattern([OwnWay(keeper().db)])
-
-
-def loop() -> list[Any]:
-    inside: list[Any] = []
-    inside.append(inside)
-    return inside
-
-
-@pytest.mark.parametrize("value", [threading.Lock(), {1, 2}, loop()])
-def test_what_only_deepcopy_can_copy_has_no_pattern(value):
-    with pytest.raises(NoPatternError):
-        Pattern([{"held": value}])
+    assert twin.tools.db.user_db is twin.user_tools.db is not world.user_tools.db
+    assert twin.same_state(world)
 
 
 def test_a_shared_record_is_changed_only_in_a_copy_that_takes_its_place():

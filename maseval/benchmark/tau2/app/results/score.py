@@ -14,13 +14,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from maseval.app.results.questions import Files, FilesRead
-from maseval.app.results.variants import (
-    SOUND,
-    ConventionScore,
-    VariantScore,
-    conventions_in_json,
-    variant_scores,
-)
+from maseval.app.results.variants import ConventionScore, conventions_in_json
 from maseval.app.running.options import chosen_engine
 from maseval.benchmark.tau2.app.results.conventions import count_conventions
 from maseval.benchmark.tau2.app.results.sources import judge_for, open_source, simulations_in
@@ -52,14 +46,11 @@ class FileScore:
     others, which ``shortfall`` accounts for, ``open`` ones wait for a judge. The record calls
     ``recorded_passes`` passed. ``agreeing`` of ``compared`` recorded verdicts were confirmed.
     ``not_replayable`` conversations count as failures. ``marks`` say how it was judged, if not by
-    the benchmark's tasks. ``beside`` has the numbers beside the official one, if they were asked
-    for.
+    the benchmark's tasks.
     """
 
-    def __init__(
-        self, path: Path, found: RescoredRecord, beside: Sequence[VariantScore] = ()
-    ) -> None:
-        self.path, self.found, self.beside = path, found, beside
+    def __init__(self, path: Path, found: RescoredRecord) -> None:
+        self.path, self.found = path, found
         self.planned = len(found.slots)
         self.simulations = len(found.simulations)
         self.missing = [str(slot) for slot in found.missing]
@@ -157,7 +148,6 @@ class FileScore:
             **{f"pass^{k}": estimate.in_brief() for k, estimate in self.pass_hat.items()},
             "over_split": self.over_split,
             "conventions": conventions_in_json(self.conventions),
-            "scores": [each.to_dict() for each in self.beside],
         }
 
 
@@ -232,7 +222,6 @@ def score(
     files: Files,
     *,
     strict: bool = False,
-    sound: bool = False,
     judge_model: str | None = None,
     base_url: str | None = None,
     engine: AnyEngine = PROCESSES,
@@ -248,7 +237,6 @@ def score(
     Args:
         strict: A conversation that cannot be replayed raises what the original raises, and is
             shown as a disagreement; without it the reward is 0.
-        sound: Also count over sound tasks, beside the official number.
         judge_model: Model that judges natural-language assertions, where the reward depends on
             them. Replies are kept with the run or beside the file, and nothing is asked twice.
         base_url: The address of an OpenAI-compatible server for the judge.
@@ -273,23 +261,10 @@ def score(
                 on_progress=on_progress,
                 engine=connected,
             )
-            path = source if isinstance(source, Path) else source.path
-            beside = _count_soundly(found, path, options) if sound else ()
-            return FileScore(path, found, beside)
+            return FileScore(source if isinstance(source, Path) else source.path, found)
 
         scores.add_files(files, judge)
     return scores
-
-
-def _count_soundly(
-    found: RescoredRecord, path: Path, options: ScoringOptions
-) -> list[VariantScore]:
-    """Read a record once more for the sound verdicts."""
-    from maseval.app.results.examined import FINDINGS, examine_run  # most are not read once more
-    from maseval.app.results.finding import open_recording
-
-    examined = examine_run(open_recording(path, options), FINDINGS)
-    return variant_scores(found.outcomes, examined.findings, [SOUND])
 
 
 @contextmanager

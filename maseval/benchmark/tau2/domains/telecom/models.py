@@ -9,7 +9,7 @@ from enum import StrEnum
 from pydantic import ConfigDict, Field, PrivateAttr
 
 from maseval.benchmark.tau2.domains.base import DB
-from maseval.benchmark.tau2.world.state.copying import Memo, RecordLink, Rows
+from maseval.benchmark.tau2.world.state.copying import Memo, Rows
 from maseval.benchmark.tau2.world.state.records import Record
 
 
@@ -148,7 +148,7 @@ class Customer(TelecomRecord):
     goodwill_credit_used_this_year: float = 0.0
 
 
-class _Phone(RecordLink):
+class _Phone:
     """Points at the customer's database; where both are copied, at its copy."""
 
     db: DB | None = None

@@ -37,10 +37,6 @@ _new, _set = object.__new__, object.__setattr__
 _ways_to_copy: dict[type[Any], Callable[[Any, Memo], Any]] = {}
 
 
-class RecordLink:
-    """Points at something that may be copied along with it, and then at the copy."""
-
-
 class _SharedRows:
     """Marks a list of a database whose records are shared."""
 
@@ -83,14 +79,11 @@ def copy_value(value: Any, memo: Memo) -> Any:
     return twin
 
 
-def is_unchangeable(kind: type[Any]) -> bool:
-    """Return True if values of this type need no copy."""
-    return kind in _known_unchangeable or issubclass(kind, _UNCHANGEABLE)
-
-
 def _way_to_copy(kind: type[Any]) -> Callable[[Any, Memo], Any]:
     if issubclass(kind, _UNCHANGEABLE):
         _known_unchangeable.add(kind)
+        return lambda value, memo: value
+    if issubclass(kind, SharedDict):  # which refuses writes
         return lambda value, memo: value
     if kind is list:
         return lambda value, memo: [copy_value(item, memo) for item in value]

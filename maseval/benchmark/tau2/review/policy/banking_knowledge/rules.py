@@ -212,7 +212,7 @@ def check_tool_used(talk: Talk) -> Iterator[Answer]:
         name = made.call["arguments"].get("agent_tool_name")
         if made.call["name"] != _UNLOCK or made.failed or name in called:
             continue
-        later = [each.text for each in talk.user if each.message_index > made.message_index]
+        later = [each.lower for each in talk.user if each.message_index > made.message_index]
         if any(
             phrases.SAYS_NO.match(each.strip()) or phrases.TURNS_DOWN.search(each) for each in later
         ):
@@ -281,7 +281,7 @@ def check_agreement(call: BankCall) -> Iterator[Answer]:
     """Nothing is done for the customer to which the customer's last word was no."""
     act = _act(call.name)
     for question, reply in call.moment.exchanges():
-        if act and "?" in question.text and act.search(question.text):
+        if act and "?" in question.text and act.search(question.lower):
             if declines(question, reply, call.moment):
                 yield Broken("the customer did not agree", {"reply": reply.text})
             elif is_unclear(question, reply, call.moment):
@@ -295,7 +295,7 @@ def check_facts(call: BankCall) -> Iterator[Answer]:
     user = call.row("users", "user_id")
     if user is None:
         return
-    said = call.moment.user_said.lower()
+    said = call.moment.user_words
     digits = phrases.SEPARATORS.sub("", said)
     born, phone = read_date(user.get("date_of_birth")), str(user.get("phone_number"))
     street = str(user.get("address")).lower().split()[:2]

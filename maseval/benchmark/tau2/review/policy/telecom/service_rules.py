@@ -18,7 +18,7 @@ from maseval.benchmark.tau2.review.policy.telecom.remedies import (
     find_hopeless_fault,
     list_remedies,
 )
-from maseval.benchmark.tau2.review.replies import agrees, wishes_for_a_human
+from maseval.benchmark.tau2.review.replies import agrees
 from maseval.benchmark.tau2.review.talk import CallMade, Talk, Utterance
 from maseval.benchmark.tau2.review.words import mentions, sentences, speaks_of_a_transfer, spellings
 
@@ -32,7 +32,7 @@ _ARGUMENTS = {"phone_number": "phone number", "full_name": "name", "dob": "date 
 
 def says_travelling(call: TelecomCall) -> bool:
     """Return True if the user, or the ticket, speaks of a journey."""
-    return any(map(_travels, sentences(call.user_words)))
+    return any(map(_travels, sentences(call.told)))
 
 
 def _travels(sentence: str) -> bool:
@@ -74,9 +74,9 @@ def _find_unknown(arguments: Mapping[str, Any], known: str) -> dict[str, str]:
 
 
 def _is_known(name: str, value: str, known: str) -> bool:
-    lower = known.lower()
     if name == "phone_number":
         return value in known or _digits(value) in _phone_numbers(known)
+    lower = known.lower()
     if name == "full_name":
         return all(part in lower for part in value.lower().split())
     if name == "dob":
@@ -124,7 +124,7 @@ def check_line(call: TelecomCall) -> Iterator[Answer]:
     line, customer = call.line, call.customer
     if line is None or customer is None or line.line_id not in customer.line_ids:
         return
-    told = call.user_words
+    told = call.told
     lines = [each for each in call.tools.db.lines if each.line_id in customer.line_ids]
     numbers = _phone_numbers(told)
     named = [
@@ -188,7 +188,7 @@ def check_identity(call: TelecomCall) -> Iterator[Answer]:
     record = str(call.arguments.get("id"))
     if call.tool == "get_details_by_id" and record.startswith(("P", "C")):
         return
-    if not identifying_calls(call.calls_read):
+    if not any(map(_finds_a_customer, call.calls_read)):
         yield Broken(f"{call.call['name']} is called before anybody was identified")
 
 
@@ -201,7 +201,7 @@ def check_identity_for_support(talk: Talk) -> Iterator[Answer]:
     if first is None or (found and found[0].message_index < first.message_index):
         return
     guided = talk.agent_before(first.message_index)[1:]
-    if any(phrases.GUIDES.search(each.text) for each in guided):
+    if any(phrases.GUIDES.search(each.lower) for each in guided):
         tool = first.call["name"]
         text = f"the user does {tool} on the phone before anybody was identified"
         yield Broken(text, message_index=first.message_index)
@@ -212,11 +212,11 @@ def check_identity_for_support(talk: Talk) -> Iterator[Answer]:
 )
 def check_journey(call: TelecomCall) -> Iterator[Answer]:
     """It is known that the user travels before roaming is enabled."""
-    if phrases.TRAVELS.search(call.user_said):
+    if phrases.TRAVELS.search(call.user_words):
         return
     pairs = call.exchanges()
     if any(
-        phrases.TRAVELS.search(question.text) and agrees(reply.text) for question, reply in pairs
+        phrases.TRAVELS.search(question.lower) and agrees(reply.text) for question, reply in pairs
     ):
         return
     if phrases.A_PLACE.search(call.user_said):
@@ -232,9 +232,9 @@ def check_request(call: TelecomCall) -> Iterator[Answer]:
     """A line is suspended, or its roaming ended, only at the user's wish."""
     words = phrases.SUSPENDS if call.tool == "suspend_line" else phrases.ENDS_ROAMING
     question, reply = call.question_and_reply
-    if words.search(call.user_words):
+    if words.search(call.told):
         return
-    if question and reply and words.search(question.text) and agrees(reply.text):
+    if question and reply and words.search(question.lower) and agrees(reply.text):
         return
     yield Broken(f"nobody asked for {call.call['name']}")
 
@@ -244,7 +244,7 @@ def check_locked_card(talk: Talk) -> Iterator[Answer]:
     """A locked SIM card is left to a human agent, and no PIN is tried."""
     for said, sentence, _ in _advice(talk, phrases.PIN, (" pin", "puk")):
         text = "the user is told to enter a PIN; the manual says to escalate"
-        yield Broken(text, {"said": sentence}, said.message_index)
+        yield Broken(text, {"said": said.quote(sentence)}, said.message_index)
         return
 
 
@@ -253,7 +253,7 @@ def check_advice(talk: Talk) -> Iterator[Answer]:
     """The agent advises nothing that the manual does not know."""
     for said, sentence, step in _advice(talk, phrases.ELSEWHERE, _STRANGE):
         text = f"{step!r} is no step of the manual"
-        yield Broken(text, {"said": sentence}, said.message_index)
+        yield Broken(text, {"said": said.quote(sentence)}, said.message_index)
         return
 
 
@@ -267,7 +267,7 @@ def _advice(
     for said, sentence in talk.agent_sentences(*hints):
         found = pattern.search(sentence)
         if found and not phrases.TELECOM_NEGATED.search(sentence[: found.start()]):
-            yield said, sentence, found[0]
+            yield said, sentence, said.quote(found[0])
 
 
 @telecom.talk("plan.price", "introduction, 2nd paragraph; Change Plan", kind=Kind.DATA_FLOW)
@@ -276,7 +276,7 @@ def check_plan_prices(talk: Talk) -> Iterator[Answer]:
     for said, sentence in talk.agent_sentences("month"):
         for found in phrases.TELECOM_PRICE.finditer(sentence):
             around = sentence[max(0, found.start() - 50) : found.end() + 20]
-            if "month" not in around.lower():
+            if "month" not in around:
                 continue
             known = talk.known_before(said.message_index)
             read = {float(each) for each in phrases.FIGURE.findall(known)}
@@ -284,7 +284,7 @@ def check_plan_prices(talk: Talk) -> Iterator[Answer]:
             plans = [float(each) for each in _PLAN_PRICE.findall(known)]
             if price not in {*read, *(one - other for one in plans for other in plans)}:
                 text = f"nothing that was read says ${price:g} per month"
-                yield Broken(text, {"said": sentence}, said.message_index)
+                yield Broken(text, {"said": said.quote(sentence)}, said.message_index)
                 return
 
 
@@ -313,7 +313,7 @@ def check_usage(talk: Talk) -> Iterator[Answer]:
             named = any(name and name in said.text for name in names)
             if other["data_used_gb"] in told and not named:
                 text = f"{other['data_used_gb']} GB were used on {other['line_id']}, another line"
-                yield Broken(text, {"said": sentence}, said.message_index)
+                yield Broken(text, {"said": said.quote(sentence)}, said.message_index)
                 return
 
 
@@ -326,7 +326,7 @@ def check_roaming_read(talk: Talk) -> Iterator[Answer]:
         return
     said = next(each for each in talk.agent if "roaming" in each.lower)
     told = talk.user_before(said.message_index)
-    if any(map(_travels, (each for text in told for each in sentences(text.text)))):
+    if any(map(_travels, (each for text in told for each in text.sentences))):
         text = "the user travels, and whether the line has roaming was not looked up"
         yield Broken(text, message_index=said.message_index)
 
@@ -364,10 +364,10 @@ def check_transfer(call: TelecomCall) -> Iterator[Answer]:
         return
     if not left:
         last = call.user_texts[-1:]
-        if not last or not phrases.COMPLAINS.search(last[0].text):
+        if not last or not phrases.COMPLAINS.search(last[0].lower):
             yield Broken("everything the user complained about works")
         return
-    said = "\n".join(each.text for each in call.agent_texts)
+    said = "\n".join(each.lower for each in call.agent_texts)
     untried = [each.name for each in left if not each.words.search(said)]
     if untried:
         yield Broken(f"not tried: {'; '.join(untried)}", {"left": untried})
@@ -378,7 +378,7 @@ def check_transfer(call: TelecomCall) -> Iterator[Answer]:
 
 def _asks_for_a_human(call: TelecomCall) -> bool:
     """Return True if the user spoke of a human agent before the agent did."""
-    asked = (each for each in call.user_texts if wishes_for_a_human(each.text))
+    asked = (each for each in call.user_texts if each.wish)
     first = next(asked, None)
     if first is None:
         return False
@@ -388,7 +388,7 @@ def _asks_for_a_human(call: TelecomCall) -> bool:
 
 def _concern(call: TelecomCall) -> str:
     """Return what the user wants to work again."""
-    told = call.user_words
+    told = call.told
     if phrases.MMS.search(told):
         return "mms"
     return "data" if phrases.INTERNET.search(told) else "service"
