@@ -193,16 +193,8 @@ class ComponentRegistry:
     def collect_usage(self) -> JsonObject:
         """Return the usage of each component; also added to the totals."""
         components = self._shelf.components.copy()
-        counted = {id(component) for component in components.values()}
         tracked = {k: one for k, one in components.items() if isinstance(one, UsageTrackableMixin)}
-
-        def use(component: UsageTrackableMixin, key: Key) -> JsonObject:
-            owner = component.usage_of
-            is_counted = owner is not component and id(owner) in counted
-            counted.add(id(owner))
-            return self._note(Usage() if is_counted else component.gather_usage(), key)
-
-        return _collect("usage", tracked, use)
+        return _collect("usage", tracked, lambda one, key: self._note(one.gather_usage(), key))
 
     def _note(self, told: Usage, key: Key) -> JsonObject:
         category, name = key

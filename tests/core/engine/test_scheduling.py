@@ -377,9 +377,9 @@ def test_each_attempt_is_recorded_with_its_usage_and_counts_in_the_totals():
 @pytest.mark.parametrize(
     ("action", "limits"),
     [
-        (TimeoutAction.SKIP, [0.4]),
-        (TimeoutAction.RETRY, [0.4, 0.4]),
-        (TimeoutAction.EXTEND, [0.4, 0.8]),
+        (TimeoutAction.SKIP, [1.0]),
+        (TimeoutAction.RETRY, [1.0, 1.0]),
+        (TimeoutAction.EXTEND, [1.0, 2.0]),
     ],
 )
 def test_the_protocol_says_what_to_do_with_a_timeout(action, limits):
@@ -390,7 +390,7 @@ def test_the_protocol_says_what_to_do_with_a_timeout(action, limits):
         seen.append(TaskContext.current().deadline)
         never.wait(60)
 
-    report = only(Shop(hang).run(limited("a", 0.4, timeout_action=action, max_retries=3)))
+    report = only(Shop(hang).run(limited("a", timeout_action=action, max_retries=3)))
     never.set()
 
     assert seen == limits

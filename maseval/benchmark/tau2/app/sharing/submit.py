@@ -6,7 +6,6 @@ reported with the way out.
 
 import os
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ from maseval.benchmark.tau2.results.reports import Omitted, infrastructure_error
 from maseval.core.exceptions import ConfigurationError, NotRunError, OutputExistsError
 from maseval.core.outcome import Simulation
 from maseval.core.report import Report
-from maseval.core.storage.files import write_json
+from maseval.core.storage.files import atomic_folder, write_json
 from maseval.core.words import count_of
 from maseval.runs import RunFolder
 from maseval.runs.config import UNTIL
@@ -156,7 +155,7 @@ def broken_rules(
     for entry in entries:
         if subset := entry.folder.config.subset:
             what = f"{entry.where} covers selected tasks only ({subset}), so it is not a score"
-            yield BrokenRule("estimate", what, "run all tasks, without --anchor-points")
+            yield BrokenRule("estimate", what, "run all tasks")
         if UNTIL in entry.folder.config.values:
             what = (
                 f"{entry.where} stopped once its question was answered, so its size was not fixed"
@@ -335,18 +334,25 @@ def submit(options: SubmitOptions) -> WrittenSubmission:
     not at all.
     """
     target = Path(options.output)
-    if target.exists():
-        raise OutputExistsError(f"{target} already exists; give the path of a new folder")
+
+    def check() -> None:
+        if target.exists():
+            raise OutputExistsError(f"{target} already exists; give the path of a new folder")
+
+    check()
     entries = _entries(options)
     broken = [*broken_rules(entries, options)]
     broken += _check_recomputed(entries) if not broken else []
     if broken:
         raise SubmissionRefusedError(broken)
     content = _content(entries, options)
-    names = [_file_name(options, entry) for entry in entries]
-    _write(target, content, entries, names)
-    files = [target / TRAJECTORIES_NAME / name for name in names]
-    return WrittenSubmission(target, content, files, _notes(entries))
+    files = {f"{TRAJECTORIES_NAME}/{_file_name(options, entry)}": entry for entry in entries}
+    with atomic_folder(target, check) as folder:
+        for name, entry in files.items():
+            info = {"num_trials": entry.setup.trials}
+            export_results(entry.reports(), folder / name, domain=entry.domain, info=info)
+        write_json(folder / SUBMISSION_NAME, content)
+    return WrittenSubmission(target, content, [target / name for name in files], _notes(entries))
 
 
 def _entries(options: SubmitOptions) -> list[SubmittedDomain]:
@@ -408,20 +414,6 @@ def _file_name(options: SubmitOptions, entry: SubmittedDomain) -> str:
     words = (options.model_name or "", entry.domain, entry.user.rpartition("/")[2])
     kept = ("".join(c if c.isalnum() or c in ".-" else "-" for c in word) for word in words)
     return f"{'_'.join(kept)}_{entry.setup.trials}trials.json"
-
-
-def _write(
-    target: Path, content: dict[str, Any], entries: Sequence[SubmittedDomain], names: Sequence[str]
-) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent) as name:
-        folder = Path(name) / target.name
-        for entry, file in zip(entries, names, strict=True):
-            info = {"num_trials": entry.setup.trials}
-            path = folder / TRAJECTORIES_NAME / file
-            export_results(entry.reports(), path, domain=entry.domain, info=info)
-        write_json(folder / SUBMISSION_NAME, content)
-        folder.rename(target)
 
 
 def _notes(entries: Sequence[SubmittedDomain]) -> list[str]:
