@@ -14,7 +14,7 @@ import re
 import signal
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -305,11 +305,6 @@ class FolderRun(ABC):
         """The seconds after which a simulation is given up."""
         return None
 
-    def begin(self, benchmark: Benchmark, folder: Path) -> None:
-        """Called before the first simulation, with the path; a run that forks off has another."""
-        # All reports are in the folder; in memory only somebody's own callbacks could want them.
-        benchmark.keep_reports = False
-
     def outlook(self) -> tuple[int, int, tuple[float, int]]:
         """Return how many simulations are planned, how many are missing, and what was used."""
         planned, missing = RunConfig.of(self.config).planned, len(self.missing())
@@ -336,11 +331,18 @@ class FolderRun(ABC):
         return [one for one in planned if one in left or one not in folder.recorded]
 
     def run(
-        self, benchmark: Benchmark, parts: Iterable[Sequence[Task]], agent_data: AgentData | None
+        self,
+        benchmark: Benchmark,
+        parts: Iterable[Sequence[Task]],
+        agent_data: AgentData | None,
+        *,
+        keep_reports: bool = False,
+        on_open: Callable[[Path], object] = lambda path: None,
     ) -> RunResult:
         """Run what is missing into the folder, until all is done or a reason to stop.
 
         ``parts`` are run one after the other, as tasks of the same id occur in several domains.
+        ``on_open`` is called with the folder, which is another one if the run forks off.
         """
         options, engine = self.options, self.options.chosen_engine
         notes: dict[str, object] = {"command": options.command} if options.command else {}
@@ -363,7 +365,9 @@ class FolderRun(ABC):
         sizes = [min(options.concurrency, len(tasks) * options.trials) for tasks in every]
         early = getattr(engine, "forked_for", lambda sizes: nullcontext())(sizes)
         with early, self._open({**self.config, **notes}) as folder:
-            self.begin(benchmark, folder.path)
+            on_open(folder.path)
+            # All reports are in the folder; in memory only somebody's own callbacks want them.
+            benchmark.keep_reports = keep_reports
             benchmark.stop_when_hopeless = True
             watch = RunWatch(self, folder, benchmark)
             before = list(benchmark.callbacks)

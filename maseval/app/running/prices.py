@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
@@ -112,26 +112,11 @@ class Prices:
         return price.calculate_cost(usage, model_id) if price else None
 
 
-@dataclass(frozen=True)
-class PriceTable:
-    """The prices of a run's models, and the models whose price is not known."""
-
-    known: Mapping[str, ModelPrice]
-    unknown: Sequence[str]
-
-    @classmethod
-    def of(cls, prices: Prices, models: Iterable[tuple[str, Mapping[str, Any]]]) -> "PriceTable":
-        """Look up models, each given with the options of its connection."""
-        found = {model_id: prices.at(model_id, how.get("base_url")) for model_id, how in models}
-        known = {model_id: price for model_id, price in found.items() if price is not None}
-        return cls(known, [model_id for model_id in found if model_id not in known])
-
-    def to_config(self) -> dict[str, object]:
-        """Return the part of the run's configuration; empty if no model takes part."""
-        if not self.known and not self.unknown:
-            return {}
-        models = {model_id: price.to_config() for model_id, price in self.known.items()}
-        return {"prices": {"unit": _UNIT, "models": models, "unknown": list(self.unknown)}}
+def noted_prices(models: Mapping[str, ModelPrice | None]) -> dict[str, object]:
+    """Return the part of the run's configuration; empty if no model takes part."""
+    known = {model: price.to_config() for model, price in models.items() if price}
+    unknown = [model for model, price in models.items() if price is None]
+    return {"prices": {"unit": _UNIT, "models": known, "unknown": unknown}} if models else {}
 
 
 def unpriced_models(config: Mapping[str, object]) -> list[str] | None:

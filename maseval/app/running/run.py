@@ -42,7 +42,6 @@ from maseval.core.task import (
     AdaptiveTaskQueue,
     BaseTaskQueue,
     ChosenSubset,
-    DISCOQueue,
     SequentialTaskQueue,
     Task,
 )
@@ -194,22 +193,11 @@ def tasks_to_run(
     if not tasks:
         raise ConfigurationError(f"{own.name} has no tasks")
     subset = source.subset if isinstance(source, BaseTaskQueue) else None
-    if options.anchor_points is not None:
-        queue = queue_of_anchor_points(tasks, options.anchor_points)
-        tasks, subset = queue.to_list(), queue.subset or subset
     if options.task_id:
         wanted = _wanted_names(tasks, options.task_id)
         tasks = [task for task in tasks if TaskKey.of(task) in wanted]
     chosen = [task for part in by_domain(tasks) for task in part[: options.num_tasks]]
     return [_with_timeout(task, options.timeout) for task in chosen], subset
-
-
-def queue_of_anchor_points(tasks: Iterable[Task], path: str | os.PathLike[str]) -> DISCOQueue:
-    """Return the tasks at the positions that a file lists; raise if it lists none."""
-    queue = DISCOQueue(tasks, anchor_points_path=path)
-    if not len(queue):
-        raise ConfigurationError(f"{path} lists no position, so there is no task to run")
-    return queue
 
 
 def by_domain(tasks: Iterable[Task]) -> list[list[Task]]:
@@ -377,14 +365,12 @@ class PreparedBenchmarkRun(FolderRun):
         benchmark.use_prices(self.prices)
         if options.reasoning is not None:
             benchmark.reasoning_policy = ReasoningPolicy.of(options.reasoning)
-        return self.run(benchmark, by_domain(self.tasks), self.agent_data)
+        wanted = bool(benchmark.callbacks or benchmark.callback_handler.callbacks)
+        return self.run(benchmark, by_domain(self.tasks), self.agent_data, keep_reports=wanted)
 
     @property
     def time_limit(self) -> float | None:
         return self.options.timeout
-
-    def begin(self, benchmark: Benchmark, folder: Path) -> None:
-        benchmark.keep_reports = bool(benchmark.callbacks or benchmark.callback_handler.callbacks)
 
     @cached_property
     def config(self) -> dict[str, object]:

@@ -136,12 +136,6 @@ class FolderRunOptions(OutputOptions):
     num_tasks: int | None = option(
         None, "Maximum tasks per domain", TASKS, short="-n", alias="limit"
     )
-    anchor_points: str | os.PathLike[str] | None = option(
-        None,
-        "JSON list of positions of tasks to run; the result is marked as an estimate",
-        TASKS,
-        typed=Path,
-    )
     concurrency: int = option(
         4, "Simulations at once", EXECUTION, short="-j", alias="max_concurrency"
     )
@@ -209,10 +203,6 @@ class FolderRunOptions(OutputOptions):
             raise ConfigurationError(f"concurrency is {self.concurrency}; give at least 1")
         if self.num_tasks is not None and self.num_tasks < 1:
             raise ConfigurationError(f"num_tasks is {self.num_tasks}; give at least 1")
-        if self.anchor_points is not None and (self.task_id or self.num_tasks is not None):
-            raise ConfigurationError(
-                "anchor_points are positions among all tasks; leave out task_id and num_tasks"
-            )
         object.__setattr__(self, "trials", self.meant_trials())
         if self.max_wait is not None and not self.max_wait >= 0:
             raise ConfigurationError(f"max_wait is {self.max_wait:g}; give seconds, 0 or more")

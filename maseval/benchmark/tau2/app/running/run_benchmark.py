@@ -9,7 +9,7 @@ agent; a worker process starts one of its own and hands its counts back with eac
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple, Self, cast
@@ -26,13 +26,14 @@ from maseval.benchmark.tau2.agent_brief import (
 )
 from maseval.benchmark.tau2.app.results.support import memory_path
 from maseval.benchmark.tau2.app.running.own_agents import Rehearsal, attribute_errors
-from maseval.benchmark.tau2.app.running.setup import ModelSpec, OwnAgent, RunSetup
+from maseval.benchmark.tau2.app.running.participants import ModelSpec, OwnAgent
+from maseval.benchmark.tau2.app.running.prepared import PreparedRun
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.conversation.continuation import Continuation
 from maseval.benchmark.tau2.default_benchmark import DefaultAgentTau2Benchmark
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.evaluator import Tau2Evaluator
-from maseval.benchmark.tau2.formats.message import Tau2Message, tool_calls_of
+from maseval.benchmark.tau2.formats.message import tool_calls_of
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.players.human import Person
 from maseval.benchmark.tau2.players.scripted import make_agent, make_model, make_user
@@ -58,19 +59,6 @@ from maseval.server import ModelServer
 _starting = threading.Lock()
 
 
-@dataclass(frozen=True)
-class RecordedStart:
-    """The recorded messages with which every conversation of a run begins.
-
-    With ``first_trial``, repetition 0 has the seeds of that trial, and each further one those of
-    the next. ``lenient`` accepts tools that answer otherwise than recorded.
-    """
-
-    past: Sequence[Tau2Message]
-    first_trial: int | None = None
-    lenient: bool = False
-
-
 class WorkerNote(NamedTuple):
     """The model requests of a rehearsal and the judge's replies, from a worker process."""
 
@@ -86,37 +74,25 @@ class _SeenAgents(WeakSet[AgentAdapter]):
 
 
 class RunBenchmark(DefaultAgentTau2Benchmark):
-    """tau2 with the participants of a ``RunSetup``.
+    """tau2 with the participants of a prepared run; ``rehearsals`` serves its scripted models."""
 
-    Args:
-        setup: The agent, the user, the judge, and the rules.
-        prices: The prices of models, put on every model of the run.
-        rehearsals: Serves the scripted models of a rehearsal.
-        start: A recorded beginning of every conversation.
-    """
-
-    def __init__(
-        self,
-        setup: RunSetup,
-        prices: Prices | None = None,
-        rehearsals: ModelServer | None = None,
-        start: RecordedStart | None = None,
-    ) -> None:
+    def __init__(self, prepared: PreparedRun, rehearsals: ModelServer | None = None) -> None:
+        options, start = prepared.options, prepared.start
         super().__init__(
-            max_invocations=setup.options.max_steps,
-            max_errors=setup.options.max_errors,
-            timeout=setup.timeout,
-            num_workers=setup.options.concurrency,
+            max_invocations=options.max_steps,
+            max_errors=options.max_errors,
+            timeout=prepared.timeout,
+            num_workers=options.concurrency,
             progress_bar=False,
-            seed=setup.options.seed,
-            mode=setup.mode,
-            texts=setup.wording,
+            seed=options.seed,
+            mode=prepared.mode,
+            texts=prepared.wording,
         )
-        self.setup = setup
-        self.prices = prices or Prices()
+        self.prepared = prepared
+        self.prices = prepared.prices
         self.rehearsals = rehearsals
         self.serves_rehearsals = False
-        self.rehearsal = Rehearsal(setup.options.rehearse or "")
+        self.rehearsal = Rehearsal(options.rehearse or "")
         self.start = start
         if start is not None:
             self.orchestrator = partial(Continuation, past=start.past, lenient=start.lenient)
@@ -132,28 +108,28 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
     @cached_property
     def benchmark_level_config(self) -> dict[str, Any]:
         """The configuration that every report has, with whose agent it is."""
-        config, agent = super().benchmark_level_config, self.setup.agent
-        if human := self.setup.options.human:
+        config, agent = super().benchmark_level_config, self.prepared.agent
+        if human := self.prepared.options.human:
             config = {**config, "human": {"plays": "agent" if agent is human else "user"}}
         return {**config, "agent": agent.to_facts()} if isinstance(agent, OwnAgent) else config
 
     @property
     def agent_data(self) -> dict[str, object]:
         """The description of the agent that ``run`` passes on to ``setup_agents``."""
-        agent = self.setup.agent
+        agent = self.prepared.agent
         if not isinstance(agent, ModelSpec):  # all others are made from the set-up
             return {}
         return {"model_id": agent.model_id, "llm_args": agent.llm_args}
 
     def keep_judgements_in(self, folder: Path) -> None:
         """Keep the judge's replies in a run folder, if there is a judge."""
-        if self.setup.judge is not None:
+        if self.prepared.judge is not None:
             self._judge_memory = JudgeMemory(memory_path(folder))
 
     def stop(self) -> None:
         """Start nothing more; a person is not waited for, and one who plays by MCP is sent away."""
         super().stop()
-        for side in (self.setup.agent, self.setup.user):
+        for side in (self.prepared.agent, self.prepared.user):
             if isinstance(side, Person):
                 side.leave()
             elif isinstance(side, OwnAgent) and hasattr(side.make, "leave"):
@@ -198,14 +174,15 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         """Return a copy for another process, which serves a rehearsal's models by itself."""
         twin = super().for_worker()
         options = replace(
-            self.setup.options,
+            self.prepared.options,
             display=None,
             engine=DEFAULT,
             ray_address=None,
             processes=None,
             force=False,
         )
-        twin.setup = replace(self.setup, options=options)
+        # Each task comes with its order to run it.
+        twin.prepared = replace(self.prepared, options=options, tasks={})
         twin.rehearsals, twin.serves_rehearsals = None, self.rehearsals is not None
         twin._judge_memory = self._judge_memory and self._judge_memory.for_worker()
         twin._environments, twin._rehearsal_models, twin._seen = {}, {}, _SeenAgents()
@@ -229,7 +206,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
 
     def get_model_adapter(self, model_id: str, **kwargs: Any) -> ModelAdapter:
         """Return a model with the connection that was given for its role."""
-        model = self.setup.models.get(kwargs.get("register_name", ""))
+        model = self.prepared.models.get(kwargs.get("register_name", ""))
         options = {**(model.options if model else {}), **kwargs}
         adapter = super().get_model_adapter(model_id, **options)
         return _with_price(adapter, self.prices, model_id, options.get("base_url"))
@@ -262,12 +239,12 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         task: Task,
         seed_generator: SeedGenerator,
     ) -> User | None:
-        if self.setup.user == "scripted" and self.mode is not Mode.SOLO:
+        if self.prepared.user == "scripted" and self.mode is not Mode.SOLO:
             return make_user(task, environment)
-        if isinstance(self.setup.user, Person):
+        if isinstance(self.prepared.user, Person):
             tools = environment.create_user_tools(task.user_data.get("user_tools"))
             definitions = self._user_definitions(environment, tools)
-            return self.setup.user.as_user(task, environment, tools, definitions)
+            return self.prepared.user.as_user(task, environment, tools, definitions)
         return super().setup_user(agent_data, environment, task, self._seeds(seed_generator))
 
     def _seeds(self, seed_generator: SeedGenerator) -> SeedGenerator:
@@ -286,7 +263,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         user: User | None,
         seed_generator: SeedGenerator,
     ) -> tuple[Sequence[AgentAdapter], dict[str, AgentAdapter]]:
-        agent, seeds = self.setup.agent, self._seeds(seed_generator)
+        agent, seeds = self.prepared.agent, self._seeds(seed_generator)
         if isinstance(agent, ModelSpec):
             return super().setup_agents(agent_data, environment, task, user, seeds)
         if isinstance(agent, OwnAgent):
@@ -298,13 +275,12 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
             tools = self._tool_definitions(environment)
             adapter = agent.as_agent(task, environment, tools)
         else:
-            seed = seeds.derive_seed("agents/player")
-            rate = self.setup.error_rate
-            adapter = make_agent(agent, task, environment, seed=seed, error_rate=rate)
+            seed, rate = seeds.derive_seed("agents/player"), agent.error_rate
+            adapter = make_agent(agent.name, task, environment, seed=seed, error_rate=rate)
         return [adapter], {adapter.name: adapter}
 
     def _system_prompt(self, environment: Tau2Environment, task: Task) -> str:
-        agent = self.setup.agent
+        agent = self.prepared.agent
         if isinstance(agent, ModelSpec) and agent.prompt is not None:
             return agent.prompt.replace("{policy}", environment.policy)
         return super()._system_prompt(environment, task)
@@ -316,7 +292,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         environment: Tau2Environment,
         query: str = "",
     ) -> object:
-        own = self.setup.agent
+        own = self.prepared.agent
         if not isinstance(own, OwnAgent):
             return super().run_agents(agents, task, environment, query)
         with attribute_errors(own.make):
@@ -332,7 +308,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         environment: Tau2Environment,
         user: User | None,
     ) -> object:
-        own = self.setup.agent
+        own = self.prepared.agent
         if not isinstance(own, OwnAgent):
             return super().execution_loop(agents, task, environment, user)
         # An agent that takes part step by step runs inside the loop, outside of run_agents.

@@ -155,7 +155,7 @@ def broken_rules(
     for entry in entries:
         if subset := entry.folder.config.subset:
             what = f"{entry.where} covers selected tasks only ({subset}), so it is not a score"
-            yield BrokenRule("estimate", what, "run all tasks, without --anchor-points")
+            yield BrokenRule("estimate", what, "run all tasks")
         if UNTIL in entry.folder.config.values:
             what = (
                 f"{entry.where} stopped once its question was answered, so its size was not fixed"
