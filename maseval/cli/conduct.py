@@ -1,6 +1,7 @@
 """``maseval comply`` and ``users``: did the agent keep the policy, and the user its task?"""
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
@@ -18,10 +19,9 @@ from maseval.cli.console import (
     inert,
     note,
     number_columns,
-    print_json,
+    print_files,
     print_parts,
-    print_unreadable,
-    stdout,
+    print_result,
     styled,
 )
 from maseval.cli.options import (
@@ -37,7 +37,7 @@ from maseval.cli.show import check_parts
 from maseval.core.scoring_options import ScoringKeywords
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.app.results.questions import CompliedRun, FilesRead, UsersOfRun, UsersOfRuns
+    from maseval.app.results.questions import CompliedRun, UsersOfRun
     from maseval.app.results.users import UserScore
     from maseval.benchmark.tau2.app.results.audit import RuleBook
     from maseval.core.outcome import Simulation
@@ -74,28 +74,13 @@ def comply(
     """
     if rules is not None:
         book = commands.tau2.rule_book(rules)
-        if as_json:
-            print_json(book.to_dict())
-        else:
-            print_parts(_rule_parts(book), stdout())
+        print_result(book, _rule_parts(book), as_json)
         return
     if not files:
         raise typer.BadParameter("name a run or a results file, such as `last`, or --rules DOMAIN")
     with counting("checked") as count:
         found = commands.comply(files, on_progress=count, **scoring)
-    for each in found:
-        print_parts(_compliance_parts(each, every=every), chosen_stream(as_json))
-    _finish(found, {}, as_json=as_json)
-
-
-def _finish(
-    found: "FilesRead[CompliedRun] | UsersOfRuns", numbers: dict[str, object], *, as_json: bool
-) -> None:
-    """Print what could not be read, and all for scripts; fail if anything could not be read."""
-    print_unreadable(found.unreadable)
-    if as_json:
-        files = [each.to_dict() for each in (*found, *found.unreadable)]
-        print_json({**numbers, "files": files})
+    print_files(found, partial(_compliance_parts, every=every), as_json)
     if found.unreadable:
         raise typer.Exit(FAILED)
 
@@ -173,13 +158,13 @@ def users(
     """
     with counting("checked") as count:
         found = commands.users(files, on_progress=count, **scoring)
-    runs = (part for run in found for part in _user_parts(run, every=every))
-    scores = _scores(found.scores) if found.scores else "No model played the user."
-    print_parts(
-        [*map(indent, filter(None, [found.looked_for])), *runs, scores], chosen_stream(as_json)
-    )
-    kinds = {"looked_for": found.looked_for}
-    _finish(found, {**kinds, "users": [each.to_dict() for each in found.scores]}, as_json=as_json)
+    console, scores = chosen_stream(as_json), [each.to_dict() for each in found.scores]
+    print_parts(map(indent, filter(None, [found.looked_for])), console)
+    numbers = {"looked_for": found.looked_for, "users": scores}
+    print_files(found, partial(_user_parts, every=every), as_json, numbers)
+    print_parts([_scores(found.scores) if scores else "No model played the user."], console)
+    if found.unreadable:
+        raise typer.Exit(FAILED)
 
 
 def _user_parts(run: "UsersOfRun", *, every: bool) -> Parts:

@@ -19,6 +19,7 @@ from maseval.cli.console import (
     print_parts,
     shorten_line,
     stdout,
+    styled,
 )
 from maseval.cli.options import AsJson, argument, option, runs_argument
 from maseval.core.figures import between, in_percent, money, percent
@@ -26,7 +27,6 @@ from maseval.core.recorded import mapping
 from maseval.runs import RunState, default_root
 from maseval.runs.config import mark_of
 
-_FACTS = ("state", "done", "pass^1", "domains", "agent", "user", "cost", "changed")
 _REMARKS = ("tags", "note")
 _NOTE_LENGTH = 40
 _COLOURS = {"complete": "green", "running": "cyan", "incomplete": "yellow", "damaged": "red"}
@@ -69,54 +69,43 @@ def runs(
 def _table(found: Sequence[RunState]) -> Table:
     table = Table()
     # Remarks are shown where there are any.
-    remarks = [name for name in _REMARKS if any(_remarks(state)[name] for state in found)]
-    for name in ("run", *_FACTS, *remarks):
+    rows = [_row(state) for state in found]
+    shown = [name for name in rows[0] if name not in _REMARKS or any(row[name] for row in rows)]
+    for name in shown:
         right = name in ("done", "pass^1", "cost", "changed")
         table.add_column(name, justify="right" if right else "left", no_wrap=True)
-    for state in found:
-        noted = _remarks(state)
-        table.add_row(
-            inert(here(state.path)), *_facts(state).values(), *(noted[name] for name in remarks)
-        )
+    for row in rows:
+        table.add_row(*(row[name] for name in shown))
     return table
 
 
-def _facts(state: RunState) -> dict[str, str]:
-    colour, config = _COLOURS[state.state], state.config or {}
+def _row(state: RunState) -> dict[str, str]:
+    config, noted = state.config or {}, state.annotations
     failed = f" [red]({state.failed} unfinished)[/red]" if state.failed else ""
-    facts = (
-        f"[{colour}]{inert(_state(state))}[/{colour}]",
-        f"{state.done}/{state.planned}{failed}",
-        _score(state),
-        inert("+".join(filter(None, mapping(config, "tasks"))) or str(config.get("benchmark", ""))),
-        inert(_participant(config.get("agent"))),
-        inert(_participant(config.get("user"))),
-        _cost(state),
-        age(state.updated),
-    )
-    shown = dict(zip(_FACTS, facts, strict=True))
-    if origin := origin_in_words(config):
-        shown["agent"] += f" [dim]from {inert(origin)}[/dim]"
-    return shown
-
-
-def _remarks(state: RunState) -> dict[str, str]:
-    noted = state.annotations
+    origin = origin_in_words(config)
     first_line = (noted.note or "").strip().partition("\n")[0]
-    tags, note = ", ".join(noted.tags), shorten_line(first_line, _NOTE_LENGTH)
-    return dict(zip(_REMARKS, (inert(tags), inert(note)), strict=True))
+    return {
+        "run": inert(here(state.path)),
+        "state": styled(_state(state), _COLOURS[state.state]),
+        "done": f"{state.done}/{state.planned}{failed}",
+        "pass^1": _score(state),
+        "domains": inert(
+            "+".join(filter(None, mapping(config, "tasks"))) or str(config.get("benchmark", ""))
+        ),
+        "agent": inert(_participant(config.get("agent")))
+        + (f" [dim]from {inert(origin)}[/dim]" if origin else ""),
+        "user": inert(_participant(config.get("user"))),
+        "cost": money(state.cost) if state.cost or state.tokens else "",
+        "changed": age(state.updated),
+        "tags": inert(", ".join(noted.tags)),
+        "note": inert(shorten_line(first_line, _NOTE_LENGTH)),
+    }
 
 
 def _state(state: RunState) -> str:
     if state.holder is not None:
         return f"running (process {state.holder.pid})"
     return f"{state.state}: {state.problem}" if state.problem else state.state
-
-
-def _cost(state: RunState) -> str:
-    if not state.cost and not state.tokens:
-        return ""
-    return money(state.cost)
 
 
 def _score(state: RunState) -> str:
@@ -147,26 +136,18 @@ def _participant(given: object) -> str:
     return ", ".join(str(name) for name in names if name)
 
 
+_SAME = "state done failed planned started updated cost tokens problem unconfirmed checked config"
+
+
 def _record(state: RunState) -> dict[str, object]:
     return {
         "path": str(state.path),
-        "state": state.state,
-        "done": state.done,
-        "failed": state.failed,
-        "planned": state.planned,
-        "started": state.started,
-        "updated": state.updated,
+        **{name: getattr(state, name) for name in _SAME.split()},
         "pass^1": state.pass_1,
-        "estimate": mark_of(state.config or {}),
-        "cost": state.cost,
-        "tokens": state.tokens,
-        "problem": state.problem,
-        "unconfirmed": state.unconfirmed,
         "pass^1_recomputed": state.recomputed,
-        "checked": state.checked,
+        "estimate": mark_of(state.config or {}),
         "tags": list(state.annotations.tags),
         "note": state.annotations.note,
-        "config": state.config,
     }
 
 

@@ -10,14 +10,11 @@ from maseval.app.running.options import WORKER_PROCESSES
 from maseval.cli.command_line import FAILED, with_examples
 from maseval.cli.console import (
     Parts,
-    chosen_stream,
     counting,
     inert,
-    print_json,
-    print_parts,
-    print_unreadable,
+    print_files,
+    print_result,
     shorten_line,
-    stdout,
     styled,
 )
 from maseval.cli.options import (
@@ -40,8 +37,8 @@ from maseval.core.figures import in_percent, percent
 from maseval.core.scoring_options import ScoringKeywords
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.benchmark.tau2.app.results.score import FileScore, FileUnder, ScoresUnder
-    from maseval.benchmark.tau2.rescoring import ReleaseTotals
+    from maseval.benchmark.tau2.app.results.score import FileScore
+    from maseval.benchmark.tau2.rescoring import ReleaseTotals, ScoredUnder
     from maseval.benchmark.tau2.scoring.judge import RememberingJudge
 
 
@@ -72,7 +69,7 @@ def score(
     under: str | None = option(
         None,
         "Releases, such as 0.2.0,1.0.1,1.0.1+tasks.0.2.0: judge the same conversations "
-        "under each, and say which verdicts change from the first, and why.",
+        "under each, and say which verdicts change from the first.",
     ),
     engine: str = option(
         PROCESSES,
@@ -86,31 +83,17 @@ def score(
 
     Exit code 1 if a file cannot be read or holds nothing to compare.
     """
-    if under is not None:
-        chosen = scoring.get("as_recorded") or scoring.get("data_version")
-        if chosen or fail_on_disagreement or engine != PROCESSES:
-            raise typer.BadParameter(
-                "--under names the releases and recomputes every verdict in this process; leave "
-                "out --data-version, --as-recorded, --fail-on-disagreement and --engine"
-            )
-        with counting("judged") as count:
-            found = commands.tau2.score_under(
-                files,
-                under.split(","),
-                domain=scoring.get("domain"),
-                strict=strict,
-                embedded_tasks=scoring.get("embedded_tasks", False),
-                remap_tasks=scoring.get("remap_tasks", False),
-                judge_model=judge_model,
-                base_url=base_url,
-                on_progress=count,
-            )
-        _finish_under(found, as_json)
-        return
+    fixed = scoring.get("as_recorded") or scoring.get("data_version")
+    if under is not None and (fixed or engine != PROCESSES):
+        raise typer.BadParameter(
+            "--under names the releases and recomputes every verdict in this process; leave "
+            "out --data-version, --as-recorded and --engine"
+        )
     with counting("judged") as count:
         scores = commands.score(
             files,
             strict=strict,
+            under=() if under is None else under.split(","),
             judge_model=judge_model,
             base_url=base_url,
             engine=engine,
@@ -118,47 +101,20 @@ def score(
             on_progress=count,
             **scoring,
         )
-    for each in scores:
-        print_parts(_score_parts(each), chosen_stream(as_json))
-    print_unreadable(scores.unreadable)
     agree = all(each.agrees for each in scores) and not scores.unreadable
-    if as_json:
-        readable = [each.to_dict() for each in scores]
-        unreadable = [each.to_dict() for each in scores.unreadable]
-        print_json({"agree": agree, "files": [*readable, *unreadable]})
+    print_files(scores, _score_parts, as_json, {"agree": agree})
     nothing_compared = any(not each.compared for each in scores)
     if scores.unreadable or nothing_compared or (fail_on_disagreement and not agree):
         raise typer.Exit(FAILED)
 
 
-def _finish_under(found: "ScoresUnder", as_json: bool) -> None:
-    console = chosen_stream(as_json)
-    for each in found:
-        print_parts(_file_under_parts(each), console)
-    if len(found) > 1:
-        first = found[0].found.first
-        totals = (f"  {name}: {_totals(each)}" for name, each in found.totals.items())
-        head = f"[bold]all {len(found)} files[/bold], compared with {first}"
-        print_parts([head, *totals], console)
-    print_unreadable(found.unreadable)
-    if as_json:
-        print_json(found.to_dict())
-    if found.unreadable:
-        raise typer.Exit(FAILED)
-
-
-def _record_parts(score: "FileScore | FileUnder") -> Parts:
-    """Yield the path of a file, and the faults of its record."""
-    yield styled(score.path, "bold")
-    yield from (f"  {styled(mark, 'yellow')}" for mark in getattr(score, "marks", ()))
-    for each in score.findings:
-        kind = styled(each.kind, "yellow" if each.weight == "remark" else "red")
-        yield f"  {kind}: {inert('; '.join((each.text, *each.evidence)))}"
-
-
 def _score_parts(score: "FileScore") -> Parts:
     """Yield the faults of a record, then the numbers that follow from the new verdicts."""
-    yield from _record_parts(score)
+    yield styled(score.path, "bold")
+    yield from (f"  {styled(mark, 'yellow')}" for mark in score.marks)
+    for fault in score.findings:
+        kind = styled(fault.kind, "yellow" if fault.weight == "remark" else "red")
+        yield f"  {kind}: {inert('; '.join((fault.text, *fault.evidence)))}"
     if score.compared:
         share = f" ({percent(score.agreeing / score.compared)})"
         yield f"  {score.agreeing} of {score.compared} recorded verdicts confirmed{share}"
@@ -174,6 +130,8 @@ def _score_parts(score: "FileScore") -> Parts:
         yield from _pass_parts(score)
         version, source = score.found.version, score.found.record.version_from
         yield f"  judged by tau2-bench {version} ({source})"
+    if score.under is not None:
+        yield from _under_parts(score, score.under)
     for each in score.disagreements[:_SHOWN]:
         first, *others = each["differences"]
         where = f"task {inert(each['task_id'])}, trial {each['trial']}"
@@ -220,24 +178,18 @@ def _passes(score: "FileScore", word: str) -> str:
     return f"{word} {score.passes} of {of} ({percent(share, 0)}{interval})"
 
 
-def _file_under_parts(file: "FileUnder") -> Parts:
-    yield from _record_parts(file)
-    for name, score in file.scores.items():
-        yield f"  {name}: {_passes(score, 'passed')}"
-        if name in file.totals:
-            yield from _change_parts(file, name)
-    yield from _judge_parts(next(iter(file.scores.values())).judge)
-    if early := file.found.ended_early:
+def _under_parts(score: "FileScore", under: "ScoredUnder") -> Parts:
+    """Yield the number under each later release, and the verdicts that change."""
+    for name, later in score.later.items():
+        yield f"  {name}: {_passes(later, 'passed')}"
+        yield f"    from {under.first}: {_totals(under.totals[name])}"
+        changes = under.changes(name)
+        for each in sorted(changes, key=lambda each: each.direction == "open")[:_SHOWN]:
+            yield f"    {_WAYS[each.direction]} {inert(str(each.trial))}"
+        if len(changes) > _SHOWN:
+            yield f"    and {len(changes) - _SHOWN} more; --json lists all"
+    if early := under.ended_early:
         yield f"  early end: {early}, which neither side ended, fail under every release"
-
-
-def _change_parts(file: "FileUnder", name: str) -> Parts:
-    changes = file.changes(name)
-    yield f"    from {file.found.first}: {_totals(file.totals[name])}"
-    for each in sorted(changes, key=lambda each: each.direction == "open")[:_SHOWN]:
-        yield f"    {_WAYS[each.direction]} {inert(str(each.trial))}"
-    if len(changes) > _SHOWN:
-        yield f"    and {len(changes) - _SHOWN} more; --json lists all"
 
 
 def _totals(totals: "ReleaseTotals") -> str:
@@ -269,16 +221,11 @@ def explain(
 ) -> None:
     """Explain a verdict: what decided it, who failed, and what would have changed it."""
     found = commands.explain(
-        run,
-        task,
-        trial,
+        *(run, task, trial),
         domain=domain,
         embedded_tasks=embedded_tasks,
         remap_tasks=remap_tasks,
         data_version=data_version,
     )
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        parts = section_parts(found.sections())
-        print_parts([styled(found.simulation, "bold"), *parts], stdout())
+    parts = [styled(found.simulation, "bold"), *section_parts(found.sections())]
+    print_result(found, parts, as_json)

@@ -26,9 +26,9 @@ from maseval.core.storage.redaction import redact_text, redact_value
 from maseval.interface.telemetry.otlp import (
     BATCH,
     DeliveryError,
-    LangfuseReceiver,
     OTLPReceiver,
     langfuse_host,
+    langfuse_receiver,
     traces_url,
 )
 from maseval.interface.telemetry.simulation import SECOND, bounds, trace_of
@@ -98,7 +98,7 @@ class Destination:
     def receiver(self, session: str | None = None, *, content: bool = False) -> OTLPReceiver:
         """Return the receiver of traces there; ``session`` is the run's name."""
         if self.name == LANGFUSE:
-            return LangfuseReceiver(self.where, session=session, content=content)
+            return langfuse_receiver(self.where, session=session, content=content)
         named = {} if session is None else {"maseval.run": session}
         where = None if self.where is None else traces_url(self.where)
         return OTLPReceiver(where, content=content, attributes=lambda report: named)
