@@ -42,10 +42,10 @@ _GROUPS = re.compile(r"(\d)(?:[ '](?=\d{3}\.\d\d(?!\d))|\.(?=\d{3},\d\d(?!\d)))"
 _HAS_CENTS = re.compile(r"[.,]\d\d(?!\d)")
 _CENTS = re.compile(r",(?<=\d,)(?=\d\d(?: ?(?:\$|USD|EUR|dollars))(?!\w))")
 _SIGN_BEHIND = re.compile(r"\$(?!\d)")
-_OTHER_SIGNS = ("USD", "usd", "ollars", "bucks", "US$", "US $", "EUR", "GBP")
+_OTHER_SIGNS = ("USD", "usd", "ollar", "bucks", "US$", "US $", "EUR", "GBP")
 _SIGNED = re.compile(
-    r"(?:\bUS ?\$|\bUSD ?\$?|\b(?:EUR|GBP)|\$) ?(\d+(?:\.\d+)?)(?: ?(?:USD|(?:US )?dollars)\b)?"
-    r"|(?<![\w.$-])(\d+(?:\.\d+)?) ?(?:\$(?! ?\d)|(?:USD|EUR|GBP|(?:US[- ])?dollars|bucks)\b)",
+    r"(?:\bUS ?\$|\bUSD ?\$?|\b(?:EUR|GBP)|\$) ?(\d+(?:\.\d+)?)(?: ?(?:USD|(?:US )?dollars?)\b)?"
+    r"|(?<![\w.$-])(\d+(?:\.\d+)?) ?(?:\$(?! ?\d)|(?:USD|EUR|GBP|(?:US[- ])?dollars?|bucks)\b)",
     re.IGNORECASE,
 )
 # A number without a sign is money if it has cents, or beside these words, unless it counts a thing.
@@ -65,6 +65,18 @@ _BEHIND_MONEY = re.compile(
     r" (?:(?:in )?total\b(?! \w{0,9}(?:bag|item|pass))|(?:refund|back)\b)", re.I
 )
 _LONGEST_WORDS = 30
+# Numbers in words, as they are spoken.
+_UNITS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+    " sixteen seventeen eighteen nineteen"
+)
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_NUMBERS = {word: number for number, word in enumerate(_UNITS.split())}
+_NUMBERS |= {word: 10 * number for number, word in enumerate(_TENS.split(), 2)}
+_SPOKEN = "|".join((*_NUMBERS, "hundred", "thousand"))
+_SPOKEN_NUMBER = re.compile(rf"\b(?:{_SPOKEN})(?:(?: and |[ -])(?:{_SPOKEN}))*\b", re.IGNORECASE)
+_SPOKEN_CENTS = re.compile(r"\b(\d{1,6}) dollars?,? (?:and )?(\d\d?) cents?\b", re.IGNORECASE)
+_OF_SPOKEN = ("ollar", "bucks", "nding ")
 _DIGITS = re.compile(r"\d(?:\d|\$| (?:[Uu]|[Dd]o|[Bb]))|\$")
 _WORD = re.compile(r"[^\W\d_]+")
 # The most frequent words of English that are rare in other languages written in Latin letters.
@@ -98,7 +110,51 @@ def normalise(text: str) -> str:
     if "*" in text:
         text = text.replace("**", "")
         text = _STARS.sub("", text) if "*" in text else text
+    if "|" in text and "|-" in text.replace(" ", "").replace(":", ""):
+        text = "\n".join(_table_as_list(text.split("\n")))
+    if any(each in text for each in _OF_SPOKEN):
+        text = _SPOKEN_CENTS.sub(_join_cents, _SPOKEN_NUMBER.sub(_write_number, text))
     return (_write_amounts(text) if _DIGITS.search(text) else text).strip()
+
+
+def _table_as_list(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of a text, those of a table as "name: new, was old"."""
+    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if not line.lstrip().startswith("|"):
+            yield line
+        elif _is_rule(below):
+            yield " ".join(cells)  # the heads of the columns
+        elif not _is_rule(line):
+            name, *values = [cell for cell in cells if cell] or [""]
+            yield f"{name}: {', was '.join(reversed(values))}" if values else name
+
+
+def _is_rule(line: str) -> bool:
+    """Return True if a line of a table parts its head from its body."""
+    return "--" in line and not line.strip(" |:-")
+
+
+def _write_number(found: re.Match[str]) -> str:
+    """Write a spoken number in digits: an amount, or the digits of a card one by one."""
+    words = found[0].lower().replace("-", " ").replace(" and ", " ").split()
+    if len(words) > 2 and all(_NUMBERS.get(word, 10) < 10 for word in words):
+        return "".join(str(_NUMBERS[word]) for word in words)
+    if not found.string.startswith((" dollar", " buck", " cent", " US"), found.end()):
+        return found[0]
+    total = part = 0
+    for word in words:
+        if word == "hundred":
+            part = max(1, part) * 100
+        elif word == "thousand":
+            total, part = total + max(1, part) * 1000, 0
+        else:
+            part += _NUMBERS[word]
+    return str(total + part)
+
+
+def _join_cents(found: re.Match[str]) -> str:
+    return f"{found[1]}.{found[2]:0>2} dollars"
 
 
 def _write_amounts(text: str) -> str:

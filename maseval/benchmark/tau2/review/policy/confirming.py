@@ -34,7 +34,6 @@ from maseval.benchmark.tau2.review.words import (
 )
 
 TRANSFER_TOOL = "transfer_to_human_agents"
-_JOINS = ("_", "-", ".")
 TRANSFER_TEXT = "YOU ARE BEING TRANSFERRED TO A HUMAN AGENT. PLEASE HOLD ON."
 
 
@@ -162,7 +161,9 @@ def names(text: str, spelling: str | re.Pattern[str]) -> bool:
     at = text.find(lower)
     while at >= 0:
         before, after = text[at - 1 : at], text[at + len(lower) : at + len(lower) + 1]
-        if not (before.isalnum() or after.isalnum() or before in _JOINS or after in ("_", "-")):
+        decimal = before == "." and text[at - 2 : at - 1].isdigit()
+        joined = before in ("_", "-") or after in ("_", "-") or decimal
+        if not (before.isalnum() or after.isalnum() or joined):
             return True
         at = text.find(lower, at + 1)
     return False
