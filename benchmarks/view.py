@@ -29,7 +29,7 @@ from benchmarks.view_page import (
     served,
     write_run,
 )
-from maseval.app.viewing.reader import BenchmarkReader
+from maseval.app.viewing.features import BenchmarkReader
 from maseval.commands import export_site, tau2
 from maseval.core.report import Report
 from maseval.runs import RunFolder

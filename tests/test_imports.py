@@ -97,7 +97,8 @@ RANKS = {
         explain
         errata
         policy
-        talk replies
+        talk
+        replies
         words
         review
     """,

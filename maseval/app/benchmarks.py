@@ -22,7 +22,7 @@ from maseval.app.results.variants import ConventionScore, Variant
 from maseval.core.exceptions import ConfigurationError, MASEvalError, ResultFileError
 from maseval.core.finding import Finding
 from maseval.core.lazy import find_entry_points
-from maseval.core.outcome import Outcome, TaskKey
+from maseval.core.outcome import Outcome, Simulation, TaskKey
 from maseval.core.recorded import mapping
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
@@ -104,11 +104,16 @@ class BenchmarkSupport:
         """Return True for a run of a benchmark that is built on this one."""
         return False
 
-    def explain(
-        self, folder: Recording, task: str, trial: int | None, options: ScoringOptions
-    ) -> Explained:
-        """Explain a verdict in more detail than findings and ``explanation`` do, passes too."""
-        raise NotImplementedError
+    def explain(self, folder: Recording, chosen: Simulation, options: ScoringOptions) -> Explained:
+        """Explain a verdict, on a pass too where a benchmark can."""
+        report = folder.report(chosen)
+        found, why = self.findings(report), self.explanation(report)
+        if not found and why is None:
+            raise ConfigurationError(
+                f"nothing was found about {chosen}; "
+                f"`maseval show {folder.path} {chosen.task}` shows what happened"
+            )
+        return Explained(folder.path, chosen, found, why)
 
     def findings_version(self, folder: Recording) -> object:
         """Return all that decides findings, explanations and obstacles beside the record, as JSON.

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from pathlib import Path
-from types import FrameType
-from typing import IO, TYPE_CHECKING, Any, NoReturn
+from types import FrameType, MappingProxyType
+from typing import IO, TYPE_CHECKING, Any, NoReturn, Protocol
 
 import typer
 from rich.console import Console, RenderableType
@@ -106,6 +106,10 @@ def _packed(pieces: Iterable[str], width: int) -> Iterator[str]:
             longer = piece
         line = longer
     yield line
+
+
+class HasJSON(Protocol):
+    def to_dict(self) -> Mapping[str, object]: ...
 
 
 Parts = Iterable[RenderableType | FirstFitting]
@@ -206,10 +210,33 @@ def print_json(value: object) -> None:
     typer.echo(json.dumps(value))
 
 
+def print_result(found: HasJSON, parts: Parts, as_json: bool) -> None:
+    """Print a result for people, or for scripts."""
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        print_parts(parts, stdout())
+
+
 def print_unreadable(files: Iterable[object]) -> None:
     """Print the files that could not be read, and why."""
     for each in files:
         stderr().print(f"[bold red]Error:[/] {inert(str(each))}", soft_wrap=True)
+
+
+def print_files(
+    found: "FilesRead[Any]",
+    parts_of: "Callable[[Any], Parts]",
+    as_json: bool,
+    numbers: Mapping[str, object] = MappingProxyType({}),
+) -> None:
+    """Print each file that was read, and why others could not be; all for scripts if asked."""
+    for each in found:
+        print_parts(parts_of(each), chosen_stream(as_json))
+    print_unreadable(found.unreadable)
+    if as_json:
+        files = [each.to_dict() for each in (*found, *found.unreadable)]
+        print_json({**numbers, "files": files})
 
 
 def here(path: Path) -> str:
@@ -268,6 +295,7 @@ def ended_by_signals() -> AbstractContextManager[None]:
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.comparing.blocks import Block, TableBlock
+    from maseval.app.results.questions import FilesRead
     from maseval.data.files import DataCheck
 
 

@@ -14,7 +14,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from maseval.app.results.results import RunResult
-from maseval.app.running.progress import Display, Pause, RunningSimulation, RunProgress, RunStatus
+from maseval.app.running.progress import Display, Pause, RunningSimulation, RunProgress, pauses
 from maseval.cli.command_line import command_line, is_debugging
 from maseval.cli.console import chosen_stream, duration, inert, shorten_line, stderr
 from maseval.cli.results import consumption, estimate, finish
@@ -30,7 +30,7 @@ _TICK = 0.2
 
 
 def prepare_run(
-    context: typer.Context, head: Callable[[RunStatus], str] | None = None, **more: Any
+    context: typer.Context, head: Callable[[RunProgress], str] | None = None, **more: Any
 ) -> "FolderRun":
     """Prepare the run that a command asks for; ``head`` is a line before its display."""
     callback: Any = context.command.callback
@@ -56,18 +56,18 @@ def announce_models(context: typer.Context) -> None:
         stderr().print(f"Preparing the run with {inert(listed)} ...", soft_wrap=True)
 
 
-def display(console: Console, head: Callable[[RunStatus], str] | None = None) -> Display:
+def display(console: Console, head: Callable[[RunProgress], str] | None = None) -> Display:
     """Return the display that fits the console; ``head`` is a line that stands before it."""
     return partial(_redraw if console.is_terminal else _print_lines, console, head)
 
 
 @contextmanager
 def _redraw(
-    console: Console, head: Callable[[RunStatus], str] | None, progress: RunProgress
+    console: Console, head: Callable[[RunProgress], str] | None, progress: RunProgress
 ) -> Iterator[None]:
     def draw() -> RenderableType:
-        now = progress.status()
-        return Group(inert(head(now)), frame(now)) if head else frame(now)
+        shown = frame(progress)
+        return Group(inert(head(progress)), shown) if head else shown
 
     with Live(
         get_renderable=draw,
@@ -80,14 +80,13 @@ def _redraw(
 
 @contextmanager
 def _print_lines(
-    console: Console, head: Callable[[RunStatus], str] | None, progress: RunProgress
+    console: Console, head: Callable[[RunProgress], str] | None, progress: RunProgress
 ) -> Iterator[None]:
     over = threading.Event()
 
     def report() -> None:
-        now = progress.status()
-        before = f"{inert(head(now))} | " if head else ""
-        console.print(f"{before}{line(now)}", soft_wrap=True)
+        before = f"{inert(head(progress))} | " if head else ""
+        console.print(f"{before}{line(progress)}", soft_wrap=True)
 
     def report_now_and_then() -> None:
         reported_stop = False
@@ -97,7 +96,7 @@ def _print_lines(
             for incident in progress.incidents[printed:]:
                 console.print(inert(incident), soft_wrap=True)
                 printed += 1
-            stopping = progress.status().stopping is not None
+            stopping = progress.stopping is not None
             if waited >= _SECONDS_BETWEEN_LINES or (stopping and not reported_stop):
                 report()
                 waited, reported_stop = 0.0, stopping
@@ -113,7 +112,7 @@ def _print_lines(
         report()
 
 
-def frame(now: RunStatus) -> RenderableType:
+def frame(now: RunProgress) -> RenderableType:
     """Draw the whole display of a terminal."""
     bar = Table.grid(padding=(0, 2))
     bar.add_row(
@@ -124,33 +123,32 @@ def frame(now: RunStatus) -> RenderableType:
     parts: list[RenderableType] = [bar, _facts(now, failed="[red]{} failed[/red]")]
     if now.stopping is not None:
         parts.append(f"[yellow]{inert(_stopping(now))}[/yellow]")
-    parts += [f"[yellow]{inert(_pause(each))}[/yellow]" for each in now.pauses]
-    if now.nodes:
-        parts.append(f"[dim]{inert(_nodes(now.nodes))}[/dim]")
+    parts += [f"[yellow]{inert(_pause(each))}[/yellow]" for each in pauses()]
+    if nodes := now.nodes():
+        parts.append(f"[dim]{inert(_nodes(nodes))}[/dim]")
     for incident in now.incidents[-_LATEST:]:
         parts.append(f"[yellow]{inert(incident)}[/yellow]")
-    if now.running:
-        parts.append(_slowest(now.running))
+    if running := now.running:
+        parts.append(_slowest(running))
     return Group(*parts)
 
 
-def line(now: RunStatus) -> str:
+def line(now: RunProgress) -> str:
     """The same in one line."""
-    left = "" if now.left is None or not now.running else f" | {duration(now.left)} left"
-    text = f"{duration(now.elapsed)} | {now.done}/{now.planned} done, {_facts(now)}{left}"
-    for each in now.pauses:
-        text += f" | {inert(_pause(each))}"
-    if now.nodes:
-        text += f" | {inert(_nodes(now.nodes))}"
-    if now.running:
-        text += f" | slowest: {_running(now.running[0])}"
-    return f"{text} | {inert(_stopping(now))}" if now.stopping is not None else text
+    running = now.running
+    text = f"{duration(now.elapsed)} | {now.done}/{now.planned} done, {_facts(now)}"
+    parts = [text, f"{duration(now.left)} left"] if running and now.left is not None else [text]
+    parts += [inert(_pause(each)) for each in pauses()]
+    parts += [inert(_nodes(nodes))] if (nodes := now.nodes()) else []
+    parts += [f"slowest: {_running(running[0])}"] if running else []
+    parts += [inert(_stopping(now))] if now.stopping is not None else []
+    return " | ".join(parts)
 
 
-def _facts(now: RunStatus, failed: str = "{} failed") -> str:
+def _facts(now: RunProgress, failed: str = "{} failed") -> str:
     facts = [f"{len(now.running)} running"]
     facts += [failed.format(now.failed)] if now.failed else []
-    facts += [f"pass^1 {estimate(now.pass_1)}"] if now.pass_1 else []
+    facts += [f"pass^1 {estimate(known)}"] if (known := now.pass_1) else []
     facts += [consumption(now.cost, now.tokens)] if now.tokens or now.cost else []
     return ", ".join(facts)
 
@@ -188,9 +186,9 @@ def _running(one: RunningSimulation) -> str:
     return f"{name} trial {one.simulation.trial}, {duration(one.seconds)}"
 
 
-def _stopping(now: RunStatus) -> str:
+def _stopping(now: RunProgress) -> str:
     """Say why nothing more is started, and how long the rest may take."""
-    if not now.running:
+    if not (running := now.running):
         return f"stopping: {now.stopping}"
     grace = "" if now.grace is None else f", at most {duration(now.grace)}"
-    return f"stopping ({now.stopping}): {len(now.running)} still to finish{grace}; Ctrl-C stops now"
+    return f"stopping ({now.stopping}): {len(running)} still to finish{grace}; Ctrl-C stops now"

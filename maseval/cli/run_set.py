@@ -18,9 +18,9 @@ from rich.table import Table
 from maseval.app.comparing.plan import read_levels
 from maseval.app.results.results import RunResult
 from maseval.app.running.folder_run import Budget, FolderRun
-from maseval.app.running.progress import RunStatus
+from maseval.app.running.progress import RunProgress
 from maseval.benchmark.tau2.app.running.plan import RunPlan, plan_run
-from maseval.benchmark.tau2.app.running.run import PreparedRun
+from maseval.benchmark.tau2.app.running.run import Tau2Run
 from maseval.cli.command_line import (
     FAILED,
     INCOMPLETE,
@@ -224,7 +224,7 @@ class RunSet:
         with _named_in_errors(self.path, part.run), self._ending(part):
             part.prepared = self._prepared(part)
             if plans and part.is_tau2:
-                part.plan = plan = plan_run(cast(PreparedRun, part.prepared))
+                part.plan = plan = plan_run(cast(Tau2Run, part.prepared))
                 part.planned = plan.trials * sum(map(len, plan.tasks.values()))
                 part.left, part.estimate = plan.left, plan.cost
                 part.note = f"would be refused: {plan.problems[0]}" if plan.problems else None
@@ -290,12 +290,12 @@ class RunSet:
             part.code = FAILED if lost else 0 if whole else INCOMPLETE
         return not part.result.interrupted
 
-    def _head(self, part: _Part, cost: float) -> Callable[[RunStatus], str] | None:
+    def _head(self, part: _Part, cost: float) -> Callable[[RunProgress], str] | None:
         others = [each for each in self.parts if each is not part]
         done, planned = sum(e.planned - e.left for e in others), sum(e.planned for e in others)
         place = f"{part.name}, run {self.parts.index(part) + 1} of {len(self.parts)}"
 
-        def head(now: RunStatus) -> str:
+        def head(now: RunProgress) -> str:
             used = consumption((now.cost or 0.0) + cost, 0)
             whole = f"{now.done + done}/{now.planned + planned} done"
             return f"{place}; all runs: {', '.join(filter(None, (whole, used)))}"

@@ -1,10 +1,14 @@
-"""``maseval score`` and ``explain``: verdicts, judged again and explained."""
+"""``maseval score``, ``explain``, ``comply`` and ``users``: verdicts judged again, and rules."""
 
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
+from rich.table import Column, Table
 
 from maseval import commands
+from maseval.app.results.explained import lines_of
 from maseval.app.results.variants import conventions_in_words
 from maseval.app.running.options import WORKER_PROCESSES
 from maseval.cli.command_line import FAILED, with_examples
@@ -12,15 +16,19 @@ from maseval.cli.console import (
     Parts,
     chosen_stream,
     counting,
+    here,
+    indent,
     inert,
-    print_json,
+    note,
+    number_columns,
+    print_files,
     print_parts,
-    print_unreadable,
+    print_result,
     shorten_line,
-    stdout,
     styled,
 )
 from maseval.cli.options import (
+    RUNS_OR_FILES,
     TASK_OF_RUN,
     AsJson,
     JudgeAddress,
@@ -29,20 +37,25 @@ from maseval.cli.options import (
     Scoring,
     argument,
     flag,
+    load_domain,
     option,
     runs_argument,
     with_scoring_options,
 )
 from maseval.cli.results import estimate, variant_parts
-from maseval.cli.show import section_parts
+from maseval.cli.show import check_parts, section_parts
 from maseval.core.engine.engines import PROCESSES
 from maseval.core.figures import in_percent, percent
 from maseval.core.scoring_options import ScoringKeywords
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.benchmark.tau2.app.results.score import FileScore, FileUnder, ScoresUnder
-    from maseval.benchmark.tau2.rescoring import ReleaseTotals
+    from maseval.app.results.questions import CompliedRun, UsersOfRun
+    from maseval.app.results.users import UserScore
+    from maseval.benchmark.tau2.app.results.audit import RuleBook
+    from maseval.benchmark.tau2.app.results.score import FileScore
+    from maseval.benchmark.tau2.rescoring import ReleaseTotals, ScoredUnder
     from maseval.benchmark.tau2.scoring.judge import RememberingJudge
+    from maseval.core.outcome import Simulation
 
 
 _SHOWN = 12
@@ -58,14 +71,12 @@ _WAYS = {"up": "[green]up[/green]", "down": "[red]down[/red]", "open": "[yellow]
     ("maseval score theirs.json --domain airline", "a fork with another name for its domain"),
     ("maseval score retail.json --judge-model gpt-4.1", "what 1.0.1 leaves to a judge"),
     ("maseval score theirs.json --under 0.2.0,1.0.1", "what another release would say"),
-    ("maseval score theirs.json --sound", "also over sound tasks"),
     ("maseval score runs/* --json", "for scripts"),
 )
 @with_scoring_options()
 def score(
     files: list[str] = runs_argument("Results files, folders of them, or runs.", metavar="FILE"),
     strict: bool = flag("Count what the original could not replay as a disagreement.", "--strict"),
-    sound: bool = flag("Also count over sound tasks, besides the official number.", "--sound"),
     judge_model: JudgeModel = None,
     base_url: JudgeAddress = None,
     fail_on_disagreement: bool = flag(
@@ -74,7 +85,7 @@ def score(
     under: str | None = option(
         None,
         "Releases, such as 0.2.0,1.0.1,1.0.1+tasks.0.2.0: judge the same conversations "
-        "under each, and say which verdicts change from the first, and why.",
+        "under each, and say which verdicts change from the first.",
     ),
     engine: str = option(
         PROCESSES,
@@ -88,32 +99,17 @@ def score(
 
     Exit code 1 if a file cannot be read or holds nothing to compare.
     """
-    if under is not None:
-        chosen = scoring.get("as_recorded") or scoring.get("data_version")
-        if chosen or fail_on_disagreement or sound or engine != PROCESSES:
-            raise typer.BadParameter(
-                "--under names the releases and recomputes every verdict in this process; leave "
-                "out --data-version, --as-recorded, --fail-on-disagreement, --sound and --engine"
-            )
-        with counting("judged") as count:
-            found = commands.tau2.score_under(
-                files,
-                under.split(","),
-                domain=scoring.get("domain"),
-                strict=strict,
-                embedded_tasks=scoring.get("embedded_tasks", False),
-                remap_tasks=scoring.get("remap_tasks", False),
-                judge_model=judge_model,
-                base_url=base_url,
-                on_progress=count,
-            )
-        _finish_under(found, as_json)
-        return
+    fixed = scoring.get("as_recorded") or scoring.get("data_version")
+    if under is not None and (fixed or engine != PROCESSES):
+        raise typer.BadParameter(
+            "--under names the releases and recomputes every verdict in this process; leave "
+            "out --data-version, --as-recorded and --engine"
+        )
     with counting("judged") as count:
         scores = commands.score(
             files,
             strict=strict,
-            sound=sound,
+            under=() if under is None else under.split(","),
             judge_model=judge_model,
             base_url=base_url,
             engine=engine,
@@ -121,47 +117,20 @@ def score(
             on_progress=count,
             **scoring,
         )
-    for each in scores:
-        print_parts(_score_parts(each), chosen_stream(as_json))
-    print_unreadable(scores.unreadable)
     agree = all(each.agrees for each in scores) and not scores.unreadable
-    if as_json:
-        readable = [each.to_dict() for each in scores]
-        unreadable = [each.to_dict() for each in scores.unreadable]
-        print_json({"agree": agree, "files": [*readable, *unreadable]})
+    print_files(scores, _score_parts, as_json, {"agree": agree})
     nothing_compared = any(not each.compared for each in scores)
     if scores.unreadable or nothing_compared or (fail_on_disagreement and not agree):
         raise typer.Exit(FAILED)
 
 
-def _finish_under(found: "ScoresUnder", as_json: bool) -> None:
-    console = chosen_stream(as_json)
-    for each in found:
-        print_parts(_file_under_parts(each), console)
-    if len(found) > 1:
-        first = found[0].found.first
-        totals = (f"  {name}: {_totals(each)}" for name, each in found.totals.items())
-        head = f"[bold]all {len(found)} files[/bold], compared with {first}"
-        print_parts([head, *totals], console)
-    print_unreadable(found.unreadable)
-    if as_json:
-        print_json(found.to_dict())
-    if found.unreadable:
-        raise typer.Exit(FAILED)
-
-
-def _record_parts(score: "FileScore | FileUnder") -> Parts:
-    """Yield the path of a file, and the faults of its record."""
-    yield styled(score.path, "bold")
-    yield from (f"  {styled(mark, 'yellow')}" for mark in getattr(score, "marks", ()))
-    for each in score.findings:
-        kind = styled(each.kind, "yellow" if each.weight == "remark" else "red")
-        yield f"  {kind}: {inert('; '.join((each.text, *each.evidence)))}"
-
-
 def _score_parts(score: "FileScore") -> Parts:
     """Yield the faults of a record, then the numbers that follow from the new verdicts."""
-    yield from _record_parts(score)
+    yield styled(score.path, "bold")
+    yield from (f"  {styled(mark, 'yellow')}" for mark in score.marks)
+    for fault in score.findings:
+        kind = styled(fault.kind, "yellow" if fault.weight == "remark" else "red")
+        yield f"  {kind}: {inert('; '.join((fault.text, *fault.evidence)))}"
     if score.compared:
         share = f" ({percent(score.agreeing / score.compared)})"
         yield f"  {score.agreeing} of {score.compared} recorded verdicts confirmed{share}"
@@ -177,6 +146,8 @@ def _score_parts(score: "FileScore") -> Parts:
         yield from _pass_parts(score)
         version, source = score.found.version, score.found.record.version_from
         yield f"  judged by tau2-bench {version} ({source})"
+    if score.under is not None:
+        yield from _under_parts(score, score.under)
     for each in score.disagreements[:_SHOWN]:
         first, *others = each["differences"]
         where = f"task {inert(each['task_id'])}, trial {each['trial']}"
@@ -205,8 +176,7 @@ def _pass_parts(score: "FileScore") -> Parts:
         yield f"  {inert(score.shortfall)}"
     if score.open:
         yield f"  {score.open} depend on a judge (--judge-model)"
-    yield from (f"  {inert(line)}" for line in conventions_in_words(score.conventions or ()))
-    yield from variant_parts(score.beside or ())
+    yield from (f"  {inert(line)}" for line in conventions_in_words(score.conventions))
 
 
 def _passes(score: "FileScore", word: str) -> str:
@@ -224,24 +194,18 @@ def _passes(score: "FileScore", word: str) -> str:
     return f"{word} {score.passes} of {of} ({percent(share, 0)}{interval})"
 
 
-def _file_under_parts(file: "FileUnder") -> Parts:
-    yield from _record_parts(file)
-    for name, score in file.scores.items():
-        yield f"  {name}: {_passes(score, 'passed')}"
-        if name in file.totals:
-            yield from _change_parts(file, name)
-    yield from _judge_parts(next(iter(file.scores.values())).judge)
-    if early := file.found.ended_early:
+def _under_parts(score: "FileScore", under: "ScoredUnder") -> Parts:
+    """Yield the number under each later release, and the verdicts that change."""
+    for name, later in score.later.items():
+        yield f"  {name}: {_passes(later, 'passed')}"
+        yield f"    from {under.first}: {_totals(under.totals[name])}"
+        changes = under.changes(name)
+        for each in sorted(changes, key=lambda each: each.direction == "open")[:_SHOWN]:
+            yield f"    {_WAYS[each.direction]} {inert(str(each.trial))}"
+        if len(changes) > _SHOWN:
+            yield f"    and {len(changes) - _SHOWN} more; --json lists all"
+    if early := under.ended_early:
         yield f"  early end: {early}, which neither side ended, fail under every release"
-
-
-def _change_parts(file: "FileUnder", name: str) -> Parts:
-    changes = file.changes(name)
-    yield f"    from {file.found.first}: {_totals(file.totals[name])}"
-    for each in sorted(changes, key=lambda each: each.direction == "open")[:_SHOWN]:
-        yield f"    {_WAYS[each.direction]} {inert(str(each.trial))}"
-    if len(changes) > _SHOWN:
-        yield f"    and {len(changes) - _SHOWN} more; --json lists all"
 
 
 def _totals(totals: "ReleaseTotals") -> str:
@@ -273,16 +237,161 @@ def explain(
 ) -> None:
     """Explain a verdict: what decided it, who failed, and what would have changed it."""
     found = commands.explain(
-        run,
-        task,
-        trial,
+        *(run, task, trial),
         domain=domain,
         embedded_tasks=embedded_tasks,
         remap_tasks=remap_tasks,
         data_version=data_version,
     )
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        parts = section_parts(found.sections())
-        print_parts([styled(found.simulation, "bold"), *parts], stdout())
+    parts = [styled(found.simulation, "bold"), *section_parts(found.sections())]
+    print_result(found, parts, as_json)
+
+
+_OUTCOMES = {True: "passed", False: "did not pass"}
+
+
+@with_examples(
+    ("maseval comply last", "pass^k without breaches found, and which rules were broken"),
+    ("maseval comply theirs.json", "a results file of tau2-bench, or several"),
+    ("maseval comply last --all", "every conversation in which something was found"),
+    ("maseval comply --rules airline", "the rules of a domain, and what they do not cover"),
+    ("maseval comply last --json", "for scripts"),
+)
+@with_scoring_options()
+def comply(
+    files: Annotated[list[str] | None, RUNS_OR_FILES] = None,
+    every: bool = flag("List every conversation and all that was found in it.", "--all"),
+    rules: str | None = option(
+        None,
+        "Show the rules of a domain instead; yours as FILE.py:NAME.",
+        metavar="DOMAIN",
+        callback=load_domain,
+    ),
+    as_json: AsJson = False,
+    **scoring: Unpack[ScoringKeywords],
+) -> None:
+    """Check conversations against the rules of the policy.
+
+    A pass says that the database ended right. The number without breaches found counts only passes
+    in which no rule was found broken on the way: an upper bound, as rules do not find everything.
+    """
+    if rules is not None:
+        book = commands.tau2.rule_book(rules)
+        print_result(book, _rule_parts(book), as_json)
+        return
+    if not files:
+        raise typer.BadParameter("name a run or a results file, such as `last`, or --rules DOMAIN")
+    with counting("checked") as count:
+        found = commands.comply(files, on_progress=count, **scoring)
+    print_files(found, partial(_compliance_parts, every=every), as_json)
+    if found.unreadable:
+        raise typer.Exit(FAILED)
+
+
+def _compliance_parts(run: "CompliedRun", *, every: bool) -> Parts:
+    yield styled(here(run.path), "bold")
+    yield from check_parts(run.check)
+    yield from map(note, run.notes)
+    if run.estimate:
+        yield styled(run.estimate, "yellow")
+    for name in run.without_rules:
+        yield note(f"the domain {name} has no rules: its passes cannot be checked")
+    if not run.found:
+        return
+    yield from variant_parts(run.scores)
+    if not run.rules:
+        yield "No rule found anything."
+        return
+    table = Table(Column("rule", overflow="fold"), "found", *number_columns("in passes", "in all"))
+    for each in run.rules:
+        table.add_row(inert(each.rule), each.kind, str(each.passes), str(each.simulations))
+    yield table
+    shown = []
+    for one, findings in sorted(run.found.items(), key=lambda each: each[0] not in run.passes):
+        told = findings if every else [each for each in findings if each.counts]
+        if told:
+            shown.append((one, _OUTCOMES[one in run.passes], lines_of(told)))
+    yield from _simulation_parts(shown, every=every)
+
+
+def _simulation_parts(
+    shown: "Sequence[tuple[Simulation, str, Iterable[str]]]", *, every: bool
+) -> Parts:
+    """Yield the names of simulations, how they ended, and what was found in each."""
+    for one, outcome, lines in shown if every else shown[:_SHOWN]:
+        yield f"{styled(f'{one.task}, trial {one.trial}', 'bold')}, {outcome}"
+        yield from (f"  {inert(line)}" for line in lines)
+    if len(shown) > _SHOWN and not every:
+        yield f"and {len(shown) - _SHOWN} more; --all lists them"
+
+
+def _rule_parts(book: "RuleBook") -> Parts:
+    if not book.rules:
+        yield f"The domain {inert(book.domain)} has no rules."
+        return
+    for each in book.rules:
+        yield f"{styled(each.id, 'bold')} [dim]{each.kind.value}[/dim]"
+        yield indent(f"{inert(each.text)} ({inert(each.place)})", 2)
+    names = {"records": "by the records", "words": "by words", "no": "by neither"}
+    for kind, (covered, total) in book.coverage.items():
+        yield f"{total} statements decidable {names[kind]}: {covered} with a rule"
+    for one in book.statements:
+        if not one.get("rules"):
+            words = f"{inert(one['statement'])}: {inert(one.get('reason') or '')}"
+            yield indent(f"  {styled(one['id'], 'dim')} {words}")
+
+
+@with_examples(
+    ("maseval users last", "faults of the simulated user, by kind and user model"),
+    ("maseval users theirs.json mine", "several runs and results files together"),
+    ("maseval users last --all", "every fault, with its message and words"),
+    ("maseval users last --json", "for scripts"),
+)
+@with_scoring_options()
+def users(
+    files: Annotated[list[str], RUNS_OR_FILES],
+    every: bool = flag("List every fault that was found.", "--all"),
+    as_json: AsJson = False,
+    **scoring: Unpack[ScoringKeywords],
+) -> None:
+    """Look for faults of the simulated user, in passes and failures.
+
+    Only what the record shows is found, so that a share is a lower bound. Shares are over tasks, as
+    pass^1 is.
+    """
+    with counting("checked") as count:
+        found = commands.users(files, on_progress=count, **scoring)
+    console, scores = chosen_stream(as_json), [each.to_dict() for each in found.scores]
+    print_parts(map(indent, filter(None, [found.looked_for])), console)
+    numbers = {"looked_for": found.looked_for, "users": scores}
+    print_files(found, partial(_user_parts, every=every), as_json, numbers)
+    print_parts([_scores(found.scores) if scores else "No model played the user."], console)
+    if found.unreadable:
+        raise typer.Exit(FAILED)
+
+
+def _user_parts(run: "UsersOfRun", *, every: bool) -> Parts:
+    yield styled(here(run.path), "bold")
+    yield from map(note, run.notes)
+    shown = [
+        (each.simulation, _OUTCOMES[each.passed], lines_of(each.findings))
+        for each in run.played
+        if each.kinds or (every and each.findings)
+    ]
+    yield from _simulation_parts(shown, every=every)
+
+
+def _scores(scores: "list[UserScore]") -> Table:
+    counted = number_columns("in passes", "in all", "share of conversations")
+    table = Table(Column("user model", overflow="fold"), "fault", *counted)
+    for score in scores:
+        counts = (f"{score.faulty_passes} of {score.passes}", f"{score.faulty} of {score.read}")
+        table.add_row(inert(score.model), "any", *counts, estimate(score.share))
+        for each in score.kinds:
+            counts = (str(each.passes), str(each.conversations))
+            table.add_row("", inert(each.kind), *counts, estimate(each.share))
+        table.add_section()
+        if unread := score.conversations - score.read:
+            table.add_row("", "not read", "", str(unread), "")
+            table.add_section()
+    return table

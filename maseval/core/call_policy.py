@@ -179,14 +179,14 @@ class _Call(Generic[T]):
                 return error
             raise
         self._throttle.leave(slot)
-        self._throttle.note_answer_of(self._model_id)
+        self._throttle.answered.add(self._model_id)
         return answer
 
     def _back_off(self, error: ProviderError) -> None:
         """Wait until the next attempt is due; raises the error if there is none."""
         error = self._or_lasting(error)
         error.details["attempts"] = self._attempts
-        error.details["answered_before"] = self._throttle.has_answered(self._model_id)
+        error.details["answered_before"] = self._model_id in self._throttle.answered
         if not error.transient:
             raise error
         delay = self._policy.delay(error, self._attempts)
@@ -220,7 +220,7 @@ class _Call(Generic[T]):
                 why = f"the same unreadable answer {_SAME_IN_A_ROW} times in a row"
         if kind is None:
             return error
-        lasting = error.as_kind(kind)
+        lasting = error.as_kind(kind)()
         lasting.details["gave_up"] = why
         return lasting
 

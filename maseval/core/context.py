@@ -114,7 +114,7 @@ class Conversations:
     def messages(self, key: RepetitionKey) -> Sequence[Mapping[str, object]]:
         """Return the messages of the first agent of a repetition in this process."""
         registry = self._here.get(key)
-        for agent in [] if registry is None else registry.components_in("agents"):
+        for agent in () if registry is None else registry.components_in("agents").values():
             try:
                 return list(_messages_of(agent) or ())
             except Exception:  # a framework's memory, read while the framework writes to it
@@ -129,7 +129,7 @@ def _messages_of(participant: object) -> Any:
 
 def last_said(registry: ComponentRegistry) -> Said | None:
     """Return the latest message of all agents and the user; None before there is one."""
-    answers = map(_last_of, registry.components_in("user", "agents"))
+    answers = map(_last_of, registry.components_in("user", "agents").values())
     known = [answer for answer in answers if answer is not None]
     if not known:
         return None
@@ -201,7 +201,8 @@ class BenchmarkComponents:
     def shared_registry(self, callbacks: Iterable[object]) -> ComponentRegistry:
         """Return a registry for several repetitions, with the callbacks that gather traces."""
         shared = ComponentRegistry(self._benchmark_config(), totals=self._totals)
-        shared.include_all_of(self._by_hand, _CALLBACKS)
+        for key, component in self._by_hand.components_in(_CALLBACKS).items():
+            shared.register(*key, component)
         for callback in callbacks:
             shared.include(_CALLBACKS, callback)
         return shared

@@ -85,13 +85,9 @@ class Finding:
         return {**asdict(self), "evidence": list(self.evidence)}
 
 
-def read_finding(form: Mapping[str, Any]) -> Finding:
-    """Return the finding that ``to_dict`` wrote; raise ``TypeError`` for other fields."""
-    return Finding(**{**form, "evidence": tuple(form.get("evidence", ()))})
-
-
 def read_findings(forms: Iterable[Mapping[str, Any]]) -> tuple[Finding, ...]:
-    return tuple(map(read_finding, forms))
+    """Return the findings that ``to_dict`` wrote; raise ``TypeError`` for other fields."""
+    return tuple(Finding(**{**each, "evidence": tuple(each.get("evidence", ()))}) for each in forms)
 
 
 class Section(NamedTuple):

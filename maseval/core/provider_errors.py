@@ -81,14 +81,12 @@ class ProviderError(MASEvalError):
             },
         )
 
-    def as_kind(self, kind: type["ProviderError"]) -> "ProviderError":
-        return self._again(kind)()
-
     def __reduce__(self) -> tuple[Callable[[], "ProviderError"], tuple[()], dict[str, object]]:
         # The default way of copying and pickling knows nothing of keyword arguments.
-        return self._again(type(self)), (), {**vars(self), "details": dict(self.details)}
+        return self.as_kind(type(self)), (), {**vars(self), "details": dict(self.details)}
 
-    def _again(self, kind: type["ProviderError"]) -> Callable[[], "ProviderError"]:
+    def as_kind(self, kind: type["ProviderError"]) -> Callable[[], "ProviderError"]:
+        """Return a call that makes the same error of another kind."""
         return partial(
             kind,
             self.text,

@@ -146,16 +146,10 @@ class ComponentRegistry:
         """
         self._shelf.included.append((category, component))
 
-    def include_all_of(self, other: "ComponentRegistry", category: str) -> None:
-        """Register the components of another registry's category, under the same names."""
-        for (known, name), component in tuple(other._shelf.components.items()):
-            if known == category:
-                self.register(category, name, component)
-
-    def components_in(self, *categories: str) -> list[object]:
+    def components_in(self, *categories: str) -> dict[Key, object]:
         """Return the components of these categories, registered for this repetition alone."""
         known = tuple(self._shelf.components.items())
-        return [component for (category, _), component in known if category in categories]
+        return {key: component for key, component in known if key[0] in categories}
 
     def _everything(self, gathers: Callable[[object], bool]) -> dict[Key, object]:
         """Return all components; of those that are only included, the ones that gather it."""
@@ -199,16 +193,8 @@ class ComponentRegistry:
     def collect_usage(self) -> JsonObject:
         """Return the usage of each component; also added to the totals."""
         components = self._shelf.components.copy()
-        counted = {id(component) for component in components.values()}
         tracked = {k: one for k, one in components.items() if isinstance(one, UsageTrackableMixin)}
-
-        def use(component: UsageTrackableMixin, key: Key) -> JsonObject:
-            owner = component.usage_of
-            is_counted = owner is not component and id(owner) in counted
-            counted.add(id(owner))
-            return self._note(Usage() if is_counted else component.gather_usage(), key)
-
-        return _collect("usage", tracked, use)
+        return _collect("usage", tracked, lambda one, key: self._note(one.gather_usage(), key))
 
     def _note(self, told: Usage, key: Key) -> JsonObject:
         category, name = key

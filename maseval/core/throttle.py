@@ -50,7 +50,8 @@ class Throttle:
     """Lets requests to one provider through, first come, first served."""
 
     def __init__(self) -> None:
-        self._answered: set[str] = set()
+        self.answered: set[str] = set()
+        """The models that have answered."""
         self._most = math.inf
         self._era = 0
         """Grows with each cut, so that the complaints about one burst count once."""
@@ -70,12 +71,6 @@ class Throttle:
     @property
     def under_way(self) -> int:
         return len(self._held)
-
-    def has_answered(self, model_id: str) -> bool:
-        return model_id in self._answered
-
-    def note_answer_of(self, model_id: str) -> None:
-        self._answered.add(model_id)
 
     def enter(self, holder: Clock, *, rested: int = 0) -> Slot:
         """Wait for a slot, at most until the deadline of ``holder``.

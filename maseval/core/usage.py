@@ -111,11 +111,6 @@ class UsageTrackableMixin:
         """Return the sum of everything consumed so far."""
         return Usage()
 
-    @property
-    def usage_of(self) -> object:
-        """The object whose usage this is, if not its own; of several that report it, one counts."""
-        return self
-
 
 @runtime_checkable
 class CostCalculator(Protocol):

@@ -22,7 +22,7 @@ from maseval.app.results.finding import (
     warn_of_damage,
 )
 from maseval.app.results.results import run_summary
-from maseval.app.results.variants import Variant, variant_scores
+from maseval.app.results.variants import variant_scores
 from maseval.core.callbacks.result_logger import shared_config
 from maseval.core.finding import Finding
 from maseval.core.outcome import (
@@ -46,7 +46,7 @@ from maseval.runs.annotations import annotations_or_problem
 from maseval.runs.config import RunConfig, mark_of
 from maseval.runs.config_file import is_run_folder
 from maseval.runs.recording import Recording
-from maseval.runs.verdict_check import RunDoubt, VerdictCheck, doubt_about
+from maseval.runs.verdict_check import VerdictCheck, doubt_about
 
 AnyRun = str | os.PathLike[str]
 SourceForm = Literal["folder", "results", "reports"]
@@ -60,8 +60,8 @@ class FrameSource:
 
     def __init__(self, name: str, path: Path, form: SourceForm, options: ScoringOptions) -> None:
         self.name, self.path, self.form, self.options = name, path, form, options
-        self._recording: Recording | None = None
-        self._check: VerdictCheck | None = None
+        self.recording: Recording | None = None
+        self.check: VerdictCheck | None = None
         self.config: Mapping[str, object] = {}
         self.planned: Collection[Simulation] | None = None
         self.damaged = 0
@@ -69,28 +69,23 @@ class FrameSource:
             if mark := mapping(shared_config(path), SUBSET):
                 self.config = {SUBSET: mark}
             return
-        self._recording = run = open_recording(path, options)
+        self.recording = run = open_recording(path, options)
         warn_of_damage(run)
         if form == "folder" and not options.as_recorded:
-            self._recording, self._check = recompute_verdicts(run)
+            self.recording, self.check = recompute_verdicts(run)
         self.config, self.planned, self.damaged = run.config.values, run.planned, len(run.damaged)
 
     def reports(self) -> Iterator[Report]:
         """Yield the reports, in the order of the plan if there is one."""
-        if self._recording is not None:
-            yield from self._recording.reports()
+        if self.recording is not None:
+            yield from self.recording.reports()
             return
         for row, record in enumerate(iter_records(self.path), 1):
             yield cast("Report", parse_report(record, f"{self.path}, line {row}").raw)
 
     @cached_property
     def _examined(self) -> ExaminedRun | None:
-        return None if self._recording is None else ExaminedRun(self._recording)
-
-    @property
-    def variants(self) -> Sequence[Variant]:
-        run = self._recording
-        return () if run is None else support_for(run).variants(run)
+        return None if self.recording is None else ExaminedRun(self.recording)
 
     def findings(self, report: RecordedReport) -> Sequence[Finding]:
         if self._examined is None:
@@ -101,15 +96,6 @@ class FrameSource:
     def keep_findings(self) -> None:
         if "_examined" in vars(self) and self._examined is not None:
             self._examined.save()
-
-    def doubt(self) -> RunDoubt | None:
-        return None if self._recording is None else doubt_about(self._recording, self._check)
-
-    def recorded_reward(self, report: RecordedReport) -> float | None:
-        """Return the reward that stands in the folder or file."""
-        if self.is_recomputed(report):
-            return number(report.raw.get("recorded_reward"))
-        return report.reward
 
     def is_recomputed(self, report: RecordedReport) -> bool:
         """Return True if the verdict of a report is not the recorded one; of files, all are new."""
@@ -172,7 +158,8 @@ def run_rows(opened: FrameSource) -> Rows:
     summary = run_summary(lines, planned, config=RunConfig(dict(config))) if planned else None
     score = mapping(summary.overall.pass_1 if summary else None)
     kinds = Counter(line.kind for line in lines)
-    doubt = opened.doubt()
+    run = opened.recording
+    doubt = None if run is None else doubt_about(run, opened.check)
     yield {
         "path": str(path),
         "form": opened.form,
@@ -219,7 +206,8 @@ def _player_name(player: object) -> object:
 
 def score_rows(opened: FrameSource) -> Rows:
     """Yield a row for each pass^k, counted as ``maseval show`` counts."""
-    variants = opened.variants
+    run = opened.recording
+    variants = () if run is None else support_for(run).variants(run)
     outcomes, findings = [], dict[Simulation, Sequence[Finding]]()
     for report in opened.reports():
         parsed = RecordedReport(report)
@@ -264,13 +252,14 @@ def simulation_rows(report: RecordedReport, source: FrameSource) -> Rows:
         for each in report.evaluations
     )
     agents = [each.name for each in report.agents.values() if each.name is not None]
+    is_new = source.is_recomputed(report)
     yield {
         "status": report.status,
         "outcome": report.kind,
         "passed": report.outcome.passed,
         "reward": report.reward,
-        "recorded_reward": source.recorded_reward(report),
-        "recomputed": source.is_recomputed(report),
+        "recorded_reward": number(report.raw.get("recorded_reward")) if is_new else report.reward,
+        "recomputed": is_new,
         "reward_breakdown": next((text(each) for each in breakdowns if each), None),
         "checks": len(checks),
         "checks_met": sum(check["met"] for check in checks),

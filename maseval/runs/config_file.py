@@ -10,7 +10,6 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
-from maseval.core.exceptions import MASEvalError
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import SUFFIX, json_bytes, sync_folder, write_bytes
 from maseval.core.tracing import now
@@ -65,8 +64,8 @@ def read_config(folder: Path) -> StoredConfig:
         found = _read_file(path)
     except _LostConfigError as error:
         if in_log is None:
-            raise RunFolderError(error.refusal) from error
-        problem = f"{error}; the configuration is read from the first line of the log"
+            raise
+        problem = f"{error.problem}; the configuration is read from the first line of the log"
         of_log = RunConfig.of(in_log["config"])
         return StoredConfig(str(in_log["at"]), of_log, problem, lost=True)
     if in_log is None or in_log["sha256"] == found.config.sha256:
@@ -80,12 +79,12 @@ def read_config(folder: Path) -> StoredConfig:
     return StoredConfig(str(in_log["at"]), of_log, problem)
 
 
-class _LostConfigError(MASEvalError):
-    """The file is missing, damaged or edited."""
+class _LostConfigError(RunFolderError):
+    """The file is missing, damaged or edited: the ``problem``, by default without its way out."""
 
-    def __init__(self, problem: str, way_out: str, refusal: str | None = None) -> None:
-        super().__init__(problem)
-        self.refusal = refusal or f"{problem}; {way_out}"
+    def __init__(self, message: str, problem: str | None = None) -> None:
+        super().__init__(message)
+        self.problem = problem or message.rpartition("; ")[0]
 
 
 def _read_file(path: Path) -> StoredConfig:
@@ -96,16 +95,16 @@ def _read_file(path: Path) -> StoredConfig:
         known = stored["format"] == FORMAT
         intact = stored["sha256"] == config.sha256
     except (FileNotFoundError, NotADirectoryError):
-        refusal = (
+        raise _LostConfigError(
             f"{path.parent} is not a run folder: it has no {CONFIG}; "
-            "`maseval runs` and list_runs() list the existing runs"
-        )
-        raise _LostConfigError(f"{path} is missing", "", refusal) from None
+            "`maseval runs` and list_runs() list the existing runs",
+            f"{path} is missing",
+        ) from None
     except RunFolderError as error:
-        raise _LostConfigError(str(error).partition(";")[0], "", str(error)) from None
+        raise _LostConfigError(str(error)) from None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise _LostConfigError(
-            f"{path} is damaged ({type(error).__name__}: {excerpt(error)})",
+            f"{path} is damaged ({type(error).__name__}: {excerpt(error)}); "
             "restore it from a copy, or choose another folder",
         ) from error
     if not known:
@@ -114,7 +113,7 @@ def _read_file(path: Path) -> StoredConfig:
         )
     if not intact:
         raise _LostConfigError(
-            f"{path} was edited: its hash does not match its content",
+            f"{path} was edited: its hash does not match its content; "
             "restore it, because the results belong to the original configuration",
         )
     return StoredConfig(created, config)

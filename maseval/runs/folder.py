@@ -9,7 +9,7 @@ is the end of the log when the last session closed, by which a log that was cut 
 import logging
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, count
+from itertools import count
 from pathlib import Path
 
 from maseval.core.outcome import Score, Simulation
@@ -38,7 +38,6 @@ from maseval.runs.exceptions import (
 )
 from maseval.runs.lock import FolderLock
 from maseval.runs.log import (
-    ContentKeys,
     DamagedRecord,
     LogContents,
     config_record,
@@ -55,7 +54,7 @@ from maseval.runs.recording import (
 from maseval.runs.report_line import (
     BEGINNING,
     LINK,
-    Link,
+    LogLine,
     Seal,
     check_report,
     report_record,
@@ -89,7 +88,6 @@ class RunFolder:
         self._lock: FolderLock | None = None
         self._writer: RecordWriter | None = None
         self._shared: tuple[object, str] | None = None
-        self._keys: ContentKeys | None = None
         self._totals: dict[str, object] = {}
 
     @classmethod
@@ -262,9 +260,7 @@ class RunFolder:
 
     def content_key(self, simulation: Simulation) -> str:
         """Return a hash of all that the report on a simulation is read from."""
-        if self._keys is None:
-            self._keys = ContentKeys(self.log, self._contents)
-        return self._keys.of(self._contents.places[simulation])
+        return self._contents.key_of(self._contents.places[simulation])
 
     def append(self, report: Report) -> None:
         """``append_all`` for one report."""
@@ -276,9 +272,9 @@ class RunFolder:
         Raises ``RunWriteError`` if they are not; then the log is as it was before.
         """
         writer = self._open_writer()
-        offsets = self._append_json(writer, *map(self._report_line, reports))
-        for report, offset in zip(reports, offsets, strict=True):
-            self._contents.place(Simulation.of(report), offset, report["status"])
+        lines = self._append_json(writer, *map(self._report_line, reports))
+        for report, line in zip(reports, lines, strict=True):
+            self._contents.place(Simulation.of(report), line, report["status"])
 
     def adopt(self, path: Path) -> tuple[list[Simulation], bool]:
         """Add reports that were rescued, unless the simulation has a later one here.
@@ -291,8 +287,8 @@ class RunFolder:
                 whole = False
             elif is_waiting(record, self):
                 simulation = simulation_of(record)
-                offset = self._append(self._open_writer(), record)
-                self._contents.place(simulation, offset, record["status"])
+                [line] = self._append_json(self._open_writer(), strict_json.dumps(record))
+                self._contents.place(simulation, line, record["status"])
                 adopted.append(simulation)
         return adopted, whole
 
@@ -379,23 +375,26 @@ class RunFolder:
             )
         return self._writer
 
-    def _append(self, writer: RecordWriter, record: Mapping[str, object]) -> int:
-        return self._append_json(writer, strict_json.dumps(record))[0]
+    def _append(self, writer: RecordWriter, record: Mapping[str, object]) -> None:
+        self._append_json(writer, strict_json.dumps(record))
 
-    def _append_json(self, writer: RecordWriter, *texts: str) -> list[int]:
+    def _append_json(self, writer: RecordWriter, *texts: str) -> list[LogLine]:
         with writing(self.path, "cannot store more results"):
             if self._size != self.log.stat().st_size:
                 # An append that was interrupted after its last byte, or a second writer where the
                 # file system has no locks.
                 self._end = contents_of(self.log).end
-            lines, end = list[bytes](), self._end
+            lines, end = list[LogLine](), self._end
             for text in texts:
-                lines.append(seal_json(f'{{"{LINK}": "{end}", {text[1:]}'))
-                end = Link.of(end.number + 1, lines[-1])
-            start = writer.append_lines(lines)
-            *offsets, size = accumulate((len(line) + 1 for line in lines), initial=start)
-            self._end, self._size = end, size
-            return offsets
+                sealed = seal_json(f'{{"{LINK}": "{end}", {text[1:]}')
+                lines.append(LogLine(end.number + 1, 0, 0, sealed))
+                end = lines[-1].link
+            place = writer.append_lines([line.text for line in lines])
+            for line in lines:
+                line.offset = place
+                place += len(line.text) + 1
+            self._end, self._size = end, place
+            return lines
 
     def _shared_as(self, benchmark: object) -> str:
         if self._shared is None or self._shared[0] is not benchmark:
@@ -403,9 +402,8 @@ class RunFolder:
             if name not in self._contents.shared:
                 record = {"kind": "shared", "id": name, "benchmark": benchmark}
                 clean = self._secrets.removed_from(record)
-                self._append_json(self._open_writer(), strict_json.dumps(clean))
-                self._contents.shared[name] = clean["benchmark"]
-                self._keys = None
+                [line] = self._append_json(self._open_writer(), strict_json.dumps(clean))
+                self._contents.share(name, clean["benchmark"], line)
             self._shared = (benchmark, name)
         return self._shared[1]
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from maseval import __version__
 from maseval.core.outcome import Score, Simulation
@@ -47,7 +47,6 @@ _UNREADABLE = (ValueError, KeyError, TypeError)
 _END_OF_HEAD = b', "shared": '
 _SHARED_ID = re.compile(_END_OF_HEAD + rb'"([^"]{0,64})"')
 _LONGEST_CONFIG, _LONGEST_END = 64 << 20, 1 << 18
-_PIECE = 1 << 15
 
 
 class DamagedRecord(NamedTuple):
@@ -79,18 +78,6 @@ class ReportPlace(NamedTuple):
     earlier: tuple[int, ...] = ()
 
 
-class ReportLine(NamedTuple):
-    """All that decides a report: the hash of its line, and the name of what it shares."""
-
-    hash: str
-    shared: str | None
-
-    @classmethod
-    def of(cls, line: LogLine) -> "ReportLine":
-        name = _SHARED_ID.search(line.text)
-        return cls(line.link.hash, name[1].decode("ascii", "replace") if name else None)
-
-
 @dataclass
 class LogContents:
     """The contents of a log. Of several reports on one simulation the last one counts."""
@@ -102,24 +89,35 @@ class LogContents:
     torn: bool = False
     end: Link = BEGINNING
     """The link that the next line should have."""
-    lines: dict[int, ReportLine] = field(default_factory=dict, compare=False)
-    """Those of reports, by their offsets, as far as they are known."""
+    hashes: dict[int | str, str] = field(default_factory=dict, compare=False)
+    """Those of what is shared, by its name, and of what decides a report, by its offset."""
 
-    def place(self, simulation: Simulation, offset: int, status: str) -> None:
+    def place(self, simulation: Simulation, line: LogLine, status: str) -> None:
         """Note where a report is, in place of the one before it."""
         before = self.places.get(simulation)
         earlier = () if before is None else (*before.earlier, before.offset)
-        self.places[simulation] = ReportPlace(offset, status, earlier)
+        self.places[simulation] = ReportPlace(line.offset, status, earlier)
+        name = _SHARED_ID.search(line.text)
+        shared = self.hashes.get(name[1].decode("ascii", "replace")) if name else None
+        self.hashes[line.offset] = f"{shared} {line.link.hash} "
 
-    def prepare(self, record: Mapping[str, object], offset: int) -> Callable[[], None]:
+    def share(self, name: str, benchmark: object, line: LogLine) -> None:
+        """Note what the reports share that name it."""
+        self.shared[name], self.hashes[name] = benchmark, line.link.hash
+
+    def key_of(self, place: ReportPlace) -> str:
+        """Return a hash of all that ``report_in`` reads for a report: the same as long as that."""
+        every = "".join(self.hashes[offset] for offset in (place.offset, *place.earlier))
+        return hashlib.sha256(every.encode()).hexdigest()[:32]
+
+    def prepare(self, record: Mapping[str, object], line: LogLine) -> Callable[[], None]:
         """Return a call that adds one line; raise if it lacks what its kind requires."""
         match record["kind"]:
             case "report":
                 simulation = simulation_of(record)
-                return partial(self.place, simulation, offset, str(record["status"]))
+                return partial(self.place, simulation, line, str(record["status"]))
             case "shared":
-                name, benchmark = str(record["id"]), record["benchmark"]
-                return partial(self.shared.__setitem__, name, benchmark)
+                return partial(self.share, str(record["id"]), record["benchmark"], line)
             case "extended":
                 return partial(setattr, self, "config", RunConfig.of(_mapping(record["config"])))
             case "closed":
@@ -193,7 +191,7 @@ class LogReading:
         before, self._last = self._last, line
         try:
             record = self._read(line.text)
-            settle = self._settled.prepare(record, line.offset)
+            settle = self._settled.prepare(record, line)
             named = Link.parse(record[LINK]) if LINK in record else None
         except _UNREADABLE as error:
             self._settle()
@@ -242,7 +240,7 @@ class LogReading:
             damaged=list(known.damaged),
         )
         if self._waiting is not None:
-            copied.prepare(self._waiting[1], self._waiting[0].offset)()
+            copied.prepare(self._waiting[1], self._waiting[0])()
         return copied
 
     def finish(self, seal: Seal | None = None) -> LogContents:
@@ -265,10 +263,7 @@ class LogReading:
 
     def _settle(self, void: LogLine | None = None) -> None:
         if self._waiting is not None and self._waiting[0] is not void:
-            line, record, settle = self._waiting
-            settle()
-            if record["kind"] == "report":
-                self._settled.lines[line.offset] = ReportLine.of(line)
+            self._waiting[2]()
         self._waiting = None
 
     def _note(self, line: LogLine, reason: str) -> None:
@@ -359,37 +354,6 @@ def report_in(path: Path, place: ReportPlace, shared: Mapping[str, object]) -> R
         before = report_at(path, offset, shared)
         attempts += [*before["attempts"], attempt_of(before)]
     return {**report, "attempts": [*attempts, *report["attempts"]]} if attempts else report
-
-
-class ContentKeys:
-    """Hashes of all that ``report_in`` reads for a report: the same for as long as that is.
-
-    Those of lines were found when the log was read, unless its index was kept.
-    """
-
-    def __init__(self, path: Path, contents: LogContents) -> None:
-        self._path, self._lines = path, contents.lines
-        self._shared = {name: shared_id(value) for name, value in contents.shared.items()}
-
-    def of(self, place: ReportPlace) -> str:
-        digest = hashlib.sha256()
-        for offset in (place.offset, *place.earlier):
-            line = self._lines.get(offset) or self._read(offset)
-            digest.update(f"{self._shared.get(line.shared or '')} {line.hash} ".encode("ascii"))
-        return digest.hexdigest()[:32]
-
-    def _read(self, offset: int) -> ReportLine:
-        with self._path.open("rb", buffering=0) as file:
-            return ReportLine.of(LogLine(0, 0, offset, _line_at(file, offset)))
-
-
-def _line_at(file: IO[bytes], offset: int) -> bytes:
-    """Return a line of a file without a buffer, which would be filled anew for every line."""
-    file.seek(offset)
-    line = b""
-    while (more := file.read(_PIECE)) and not (end := more.find(b"\n") + 1):
-        line += more
-    return line + more[:end] if more else line
 
 
 def report_at(path: Path, offset: int, shared: Mapping[str, object]) -> Report:

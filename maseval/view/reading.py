@@ -20,7 +20,6 @@ from maseval.runs.config import RunConfig
 from maseval.runs.config_file import LOG, read_config
 from maseval.runs.exceptions import RunFolderError
 from maseval.runs.log import (
-    ContentKeys,
     DamagedRecord,
     LogContents,
     LogReading,
@@ -127,7 +126,6 @@ class IndexedRun:
         self._same: dict[Any, Any] = {}
         self._seen: FileState | None = None
         self._added: list[ReportPlace] | None = None
-        self._keys: ContentKeys | None = None
         self.read = 0
         """The number of bytes that were read so far; another thread may ask for it."""
         self._begin()
@@ -188,15 +186,10 @@ class IndexedRun:
             ) from error
 
     def content_key(self, simulation: Simulation) -> str:
-        return self._content_keys().of(self.contents.places[simulation])
+        return self.contents.key_of(self.contents.places[simulation])
 
     def key_at(self, at: int) -> str:
-        return self._content_keys().of(ReportPlace(at, ""))
-
-    def _content_keys(self) -> ContentKeys:
-        if self._keys is None:
-            self._keys = ContentKeys(self._log, self.contents)
-        return self._keys
+        return self.contents.key_of(ReportPlace(at, ""))
 
     def doubt_at(self, at: int) -> SimulationDoubt | None:
         return None  # a log says nothing against itself
@@ -214,7 +207,7 @@ class IndexedRun:
             self._begin()
         self._seen, damaged = seen, len(self.contents.damaged)
         self._read_on()
-        self.contents, self._keys = self._reading.snapshot(), None
+        self.contents = self._reading.snapshot()
         # A line that does not count any more may have brought an earlier report back.
         grown = grown and damaged == len(self.contents.damaged)
         self._added = sorted(self.contents.places[one] for one in self._new) if grown else None

@@ -8,7 +8,6 @@ because a page that was opened from disk may load scripts and nothing else.
 The whole site is written beside its place and takes that place at the end.
 """
 
-import glob
 import hashlib
 import html
 import os
@@ -17,21 +16,17 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing
 from itertools import combinations
 from pathlib import Path
-from shutil import rmtree
-from typing import Any, Literal, NamedTuple
-from uuid import uuid4
+from typing import Any, NamedTuple
 
 from maseval.core.engine.processes import ProcessEngine, may_fork, usable_cores
 from maseval.core.exceptions import MASEvalError, NotRunError, OutputExistsError
 from maseval.core.outcome import TaskKey
 from maseval.core.storage import strict_json
-from maseval.core.storage.files import SUFFIX, LocksUnavailableError, lock, make_room, sync_folder
-from maseval.core.words import count_of
-from maseval.report.document import bundle_script, pack
-from maseval.report.page import Packet, packet_of
+from maseval.core.storage.files import atomic_folder
+from maseval.report.page import Packet, bundle_script, pack, packet_of
 from maseval.runs.config_file import LOG
 from maseval.runs.listing import run_state
 from maseval.view.api import Query
@@ -50,7 +45,6 @@ _MANY = 100
 _AT_A_TIME = 1 << 20
 # A site is written once, and its files are small by then.
 _LEVEL = 6
-_LOCK = ".lock"
 _PAGES = ("index", "run", "compare")
 _ASSETS = {"page.css": "page.css", "view.css": "view/view.css"}
 _PARTS = sorted([*(f"{page}.html" for page in _PAGES), "assets", "data", MARK])
@@ -92,7 +86,7 @@ def write_site(
     if not wanted:
         raise NotRunError(f"no run is in {library.root}; `maseval demo` makes one")
     place = Path(os.path.abspath(target))
-    with _replaced_folder(place) as folder:
+    with atomic_folder(place, lambda: _check_replaceable(place)) as folder:
         _write_pages(folder)
         writer = _SiteWriter(folder / "data", library, asked, wanted, on_progress)
         writer.write()
@@ -100,52 +94,6 @@ def write_site(
         (folder / MARK).write_text(strict_json.dumps(mark, indent=1) + "\n", encoding="ascii")
         size = sum(each.stat().st_size for each in folder.rglob("*") if each.is_file())
     return Site(place, len(wanted), writer.done, writer.unreadable, size)
-
-
-@contextmanager
-def _replaced_folder(target: Path) -> Iterator[Path]:
-    """Yield an empty folder that becomes ``target`` at the end; an error changes nothing."""
-    _check_replaceable(target)
-    make_room(target)
-    for each in _leftovers(target, "new"):
-        # An export that is still going on holds its lock.
-        with suppress(OSError), (each / _LOCK).open("rb+") as file:
-            if lock(file.fileno()):
-                rmtree(each, ignore_errors=True)
-    hidden, former = (
-        target.with_name(f".{target.name}.{uuid4().hex}.{kind}{SUFFIX}") for kind in ("new", "old")
-    )
-    try:
-        hidden.mkdir()
-    except OSError as error:  # whoever reads it knows only the name that the folder is to get
-        raise OSError(error.errno, error.strerror, str(target)) from error
-    try:
-        with (hidden / _LOCK).open("wb") as file:
-            with suppress(LocksUnavailableError):
-                lock(file.fileno())
-            yield hidden
-        (hidden / _LOCK).unlink()
-        _check_replaceable(target)
-        if target.exists():
-            target.rename(former)
-        try:
-            hidden.rename(target)
-        except BaseException:
-            if former.exists():
-                former.rename(target)
-            raise
-    except BaseException:
-        rmtree(hidden, ignore_errors=True)
-        raise
-    sync_folder(target.parent)
-    for each in _leftovers(target, "old"):  # only now there is another site for sure
-        rmtree(each, ignore_errors=True)
-
-
-def _leftovers(target: Path, kind: Literal["new", "old"]) -> list[Path]:
-    """Return the hidden folders of exports to the same place, of which some were killed."""
-    name = glob.escape(target.name)
-    return [*target.parent.glob(f".{name}.{'[0-9a-f]' * 32}.{kind}{SUFFIX}")]
 
 
 def _check_replaceable(target: Path) -> None:
@@ -274,40 +222,31 @@ class _SiteWriter:
         Returns these groups; what a site says of some runs of a group is a part of the whole.
         """
         names = [each for each in self._names if each not in self.unreadable]
-        together = self._comparison(*names) if len(names) > 2 else None
-        whole = None if together is None or "error" in together else together
-        refused, groups = set[frozenset[str]](), list[list[str]]()
         pairs = [*combinations(names, 2)]
+        found, groups = {}, list[list[str]]()
         for number, pair in enumerate(pairs):
             self._on_progress(f"{number:,} of {len(pairs):,} pairs of runs compared")
-            place = "/".join(sorted(self._names[name] for name in pair))
-            found = self._comparison(*pair)
-            found = found if whole is None else _part_of(whole, found)
-            self._put(f"compare/{place}", found, short_paths=True)
-            if "error" in found:
-                refused.add(frozenset(pair))
-        if whole is not None:
-            self._put("compare/group-0", whole, short_paths=True)
-            return [names]
+            found[pair] = self._comparison(*pair)
         for name in names:
-            fitting = (
-                g for g in groups if not any(frozenset((name, each)) in refused for each in g)
-            )
-            group = next(fitting, None)
-            if group is None:
+            fitting = (g for g in groups if all("error" not in found[each, name] for each in g))
+            if (group := next(fitting, None)) is None:
                 groups.append(group := [])
             group.append(name)
         groups = [each for each in groups if len(each) > 2]
-        for number, group in enumerate(groups):
-            self._put(f"compare/group-{number}", self._comparison(*group), short_paths=True)
+        together = [self._comparison(*group) for group in groups]
+        for number, whole in enumerate(together):
+            self._put(f"compare/group-{number}", whole, short_paths=True)
+        for pair, two in found.items():
+            place = "/".join(sorted(self._names[name] for name in pair))
+            within = groups and {*pair} <= {*groups[0]} and "error" not in together[0]
+            self._put(f"compare/{place}", _part_of(together[0], two) if within else two, True)
         return groups
 
     def _comparison(self, *names: str) -> dict[str, object]:
         """Return a comparison with all that the server adds to it later."""
         found: dict[str, object] = {}
         for path in ("/api/compare", "/api/compare/reasons"):
-            while "waiting" in (answer := self._answer(path, run=names)):
-                self._on_progress(f"Comparing {count_of(len(names), 'run')}: {answer['waiting']}")
+            answer = self._answer(path, run=names)
             found |= answer
             if "error" in answer:
                 break

@@ -3,6 +3,7 @@
 Its reports are read by ``reading.py``, where a ``RunReader`` knows the benchmark.
 """
 
+import math
 import threading
 import time
 from bisect import bisect_right
@@ -67,7 +68,6 @@ class ViewedRun:
         self._check: VerdictCheck | None = None
         self._known: dict[int, Entry] | None = None
         self._places: list[int] = []
-        self._tally: dict[str, Any] | None = None
         self._derived: dict[str, Any] = {}
         """What was found out from all simulations, until there are others."""
         self._scores: Mapping[int, Score] = {}
@@ -91,16 +91,13 @@ class ViewedRun:
         """Add entries to those that are known; all are read anew if that is None."""
         known = self._known
         if known is None or added is None:
-            self._known = self._tally = None
+            self._known = None
             return
         for replaced, entry in added:
             known[entry.at] = self._with_labels(entry)
             self._places.append(entry.at)
-            if self._tally is not None:
-                _count(self._tally, known[entry.at])
             for at in replaced:
                 known.pop(at, None)
-                self._tally = None
 
     def _once(self, name: str, find: Callable[[], ValueT]) -> ValueT:
         """Return what was found, and find it if there are other simulations since."""
@@ -135,13 +132,17 @@ class ViewedRun:
 
         The cost is that of those whose cost is known; None if some are not and others are nothing.
         """
-        with self._lock:
-            if self._tally is None:
-                self._tally = {"done": 0, "failed": 0, "tokens": 0, "cost": 0.0, "priced": True}
-                for entry in self._by_place().values():
-                    _count(self._tally, entry)
-            found = {**self._tally}
-        return found if found.pop("priced") or found["cost"] else {**found, "cost": None}
+
+        def find() -> dict[str, Any]:
+            rows = [entry.row for entry in self.entries()]
+            failed = sum(row.status in NO_VERDICT_STATUSES for row in rows)
+            tokens = sum(row.tokens for row in rows)
+            cost = math.fsum(row.cost or 0.0 for row in rows)
+            priced = cost or all(row.cost is not None for row in rows)
+            counts = {"done": len(rows) - failed, "failed": failed, "tokens": tokens}
+            return {**counts, "cost": cost if priced else None}
+
+        return self._once("tally", find)
 
     def _by_place(self) -> dict[int, Entry]:
         with self._lock:
@@ -310,7 +311,7 @@ class ViewedRun:
             if self.doubt != before:
                 self._relabel(at for at, found in self._checked.items() if found)
                 self._derived.clear()
-                self._tally, self._score_again = None, 0.0
+                self._score_again = 0.0
 
     @property
     def doubted(self) -> int:
@@ -353,14 +354,6 @@ class ViewedRun:
     def keep_findings(self) -> None:
         """Keep what the labels come from for the next start."""
         self._reader.keep_findings(self.source)
-
-
-def _count(tally: dict[str, Any], entry: Entry) -> None:
-    row = entry.row
-    tally["failed" if row.status in NO_VERDICT_STATUSES else "done"] += 1
-    tally["tokens"] += row.tokens
-    tally["cost"] += row.cost or 0.0
-    tally["priced"] &= row.cost is not None
 
 
 def _with_verdict(row: Outcome, passed: bool | None) -> Outcome:

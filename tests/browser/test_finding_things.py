@@ -9,7 +9,6 @@ from playwright.sync_api import expect
 
 from maseval.report import write_report
 from maseval.stats import Outcome, trial_map
-from tests.browser.waiting import eventually
 from tests.report.builders import CONVERSATION, said, simulated
 
 LABEL = "agent: missing write"
@@ -183,65 +182,6 @@ def test_a_task_with_an_audit_finding_has_a_badge(visit, run):
     mark.click()
     expect(badge).to_have_text("doing nothing passes")
     expect(badge).to_have_attribute("data-hint", "an idle agent gets the reward")
-
-
-OUTSIDE = """() => [...document.querySelectorAll("body *")]
-  .filter((each) => each.checkVisibility() && !each.closest("svg"))
-  .filter((each) => each.getBoundingClientRect().right > innerWidth + 1)
-  .map((each) => `${each.tagName}.${each.className}`)"""
-
-
-@pytest.mark.parametrize("link", ["", "#retail/0/1", "#retail/0/1?beside=retail%2F0%2F0"])
-def test_at_the_width_of_a_phone_nothing_is_cut_off(visit, tmp_path, link):
-    fields = [
-        {
-            "place": "orders[#W1].payment_history[0].transaction_type",
-            "expected": '"a rather long expected value"',
-            "found": "null",
-            "message": 4,
-            "call": "cancel_order(order_id='#W1', reason='ordered by mistake')",
-        }
-    ]
-    summary = {
-        "rows": [
-            {
-                "name": "retail",
-                "tasks": 114,
-                "simulations": 456,
-                **{f"pass^{k}": {"value": 0.7, "low": 0.6, "high": 0.8} for k in range(1, 6)},
-            }
-        ],
-        "notes": ["a note"],
-    }
-    finished = [
-        simulated("0", 0),
-        simulated("0", 1, reward=0.0, labels=[LABEL], explanation={"fields": fields}),
-        *(simulated("1", trial, reward=float(trial % 2)) for trial in range(40)),
-    ]
-    path = write_report(
-        finished,
-        tmp_path / "report.html",
-        summary=summary,
-        plots=[trial_map([Outcome("retail", "0", 0, True)])],
-    )
-    visited = visit(path)
-    visited.page.set_viewport_size({"width": 375, "height": 700})
-    page = visited.open(link)
-    if link:
-        visited.wait_for_simulation()
-
-    eventually(lambda: page.evaluate("document.documentElement.scrollWidth") <= 375)
-    eventually(lambda: page.evaluate(OUTSIDE), [])
-
-
-def test_many_trials_stand_in_small_cells(visit, tmp_path):
-    finished = [simulated("1", trial) for trial in range(40)]
-    visited = visit(write_report(finished, tmp_path / "report.html"))
-    page = visited.open()
-
-    row = page.locator("table.tasks tbody tr").first.bounding_box()
-    assert row["height"] < 60
-    expect(page.locator(".compact .cell")).to_have_count(40)
 
 
 def test_n_leads_from_failure_to_failure(visit, run):

@@ -81,9 +81,14 @@ def test_no_page_is_wider_than_the_window(visit, serve, folder, look):
 
 
 def test_no_file_is_wider_than_the_window(visit, folder, tmp_path, look):
-    page = visit(report(folder / LONG, tmp_path / "a.html", explain=False), **look).open()
+    visited = visit(report(folder / LONG, tmp_path / "a.html", explain=False), **look)
+    page = visited.open()
     expect(page.locator("table.tasks .cell").first).to_be_visible()
     expect_to_fit(page)
+    for link in ("#retail/0/1", "#retail/0/1?beside=retail%2F0%2F0"):
+        visited.open(link)
+        visited.wait_for_simulation()
+        expect_to_fit(page)
     page = visit(export_site(tmp_path / "site", folder).folder, **look).open("index.html")
     expect(page.locator("table.runs tr[data-run]").first).to_be_visible()
     expect_to_fit(page)

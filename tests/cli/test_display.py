@@ -2,33 +2,34 @@
 
 import io
 import re
+import time
 from datetime import datetime
 
 import pytest
 from rich.console import Console
 
-from maseval.app.running.progress import Pause, RunningSimulation, RunStatus
+from maseval.app.running import progress as progress_module
+from maseval.app.running.progress import RunProgress
 from maseval.cli.console import age, count, duration, inert, shorten_line, visible
 from maseval.cli.display import display, frame, line
-from maseval.runs import Simulation
-from maseval.stats import Estimate, Interval
+from maseval.core.call_policy import Wait
+from maseval.core.outcome import Outcome, Simulation
 
 
-def running(task="[mobile]a|b", seconds=34.0):
-    return RunningSimulation(Simulation("telecom", task, 2), seconds)
-
-
-def moment(**given):
-    plain = {
-        **{"planned": 40, "done": 10, "failed": 1, "running": [running()]},
-        **{
-            "pass_1": Estimate("pass^k", 1, 0.6, Interval(0.3, 0.8, 0.95, "Wilson")),
-            "cost": 1.25,
-            "tokens": 120_000,
-        },
-        **{"elapsed": 100.0, "left": 300.0, "stopping": None, "time_limit": 600.0},
-    }
-    return RunStatus(**{**plain, **given})
+def moment(*tasks, ran=10, **given):
+    """Ten of forty are done, six of them passed, one failed; these are under way for 34 s."""
+    progress = RunProgress(40, time_limit=600.0)
+    for number in range(ran):
+        kind = {"passed": number < 6, "cost": 0.125, "tokens": 12_000}
+        progress.finish(Outcome("telecom", str(number), 0, **kind))
+    progress.recall(Outcome("telecom", "x", 0, None, status="setup_failed"))
+    progress._began -= 100
+    for task in tasks:
+        progress.start(Simulation("telecom", task, 2))
+        progress._running[Simulation("telecom", task, 2)] -= 34
+    for name, value in given.items():
+        setattr(progress, name, value)
+    return progress
 
 
 def drawn(renderable):
@@ -38,61 +39,55 @@ def drawn(renderable):
 
 
 def test_the_display_tells_how_far_it_is_and_which_is_the_slowest():
-    shown = drawn(frame(moment()))
+    shown = drawn(frame(moment("[mobile]a|b")))
 
-    for part in ("10/40", "1 running", "1 failed", "60.0% [30.0, 80.0]", "120k tokens", "$1.25"):
+    for part in ("10/40", "1 running", "1 failed", "pass^1 60.0% [", "120k tokens", "$1.25"):
         assert part in shown
-    assert "1:40, 5:00 left" in shown
+    assert "1:40, 4:50 left" in shown
     assert "[mobile]a|b" in shown and "telecom, trial 2" in shown and "34 s" in shown
 
 
-def test_what_calls_wait_for_is_said_with_the_time_at_which_they_go_on():
-    now = moment(pauses=[Pause("openai/gpt-4.1", 4, "RateLimitError", 84.0)])
+def test_what_calls_wait_for_is_said_with_the_time_at_which_they_go_on(monkeypatch):
+    wait = Wait("openai/gpt-4.1", 0, "", None, "RateLimitError", time.monotonic() + 84.9)
+    monkeypatch.setattr(progress_module, "waiting", lambda: [wait] * 4)
+    now = moment("a")
 
     for shown in (drawn(frame(now)), drawn(line(now))):
         assert re.search(
-            r"openai/gpt-4\.1: 4 calls wait after RateLimitError; next attempt in 1:24, at \d\d:",
+            r"openai/gpt-4\.1: 4 calls wait after RateLimitError; next attempt in 1:2\d, at \d\d:",
             " ".join(shown.split()),
         )
 
 
 def test_only_the_slowest_are_named():
-    shown = drawn(frame(moment(running=[running(str(number)) for number in range(9)])))
+    shown = drawn(frame(moment(*map(str, range(9)))))
 
     assert "and 4 more" in shown
 
 
 def test_a_plain_line_says_the_same():
-    text = drawn(line(moment()))
+    text = drawn(line(moment("[mobile]a|b")))
 
     assert "10/40 done" in text and "telecom/[mobile]a|b trial 2, 34 s" in " ".join(text.split())
 
 
 def test_stopping_counts_down():
-    shown = drawn(line(moment(stopping="interrupted")))
+    shown = drawn(line(moment("a", stopping="interrupted")))
 
     assert "1 still to finish, at most 9:26" in " ".join(shown.split())
 
 
 def test_where_there_is_no_terminal_lines_are_printed():
-    class Still:
-        def status(self):
-            return moment(running=[])
-
     console = Console(file=io.StringIO(), width=200)
-    with display(console)(Still()):
+    with display(console)(moment()):
         pass
 
     assert console.file.getvalue().count("10/40 done") == 2
 
 
 def test_on_a_terminal_the_display_is_redrawn_and_taken_away():
-    class Still:
-        def status(self):
-            return moment()
-
     console = Console(file=io.StringIO(), width=100, force_terminal=True)
-    with display(console)(Still()):
+    with display(console)(moment("a")):
         pass
 
     assert "10/40" in console.file.getvalue() and "\x1b[2K" in console.file.getvalue()

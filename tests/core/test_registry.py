@@ -231,32 +231,3 @@ def test_a_model_without_prices_is_given_those_of_the_registry_when_it_is_regist
 
     assert plain.gather_usage().cost == 2.0
     assert own.gather_usage().cost == 200.0
-
-
-class SharedMeter(Meter):
-    """A component that reports the usage of something else."""
-
-    def __init__(self, usage: Usage, of: object) -> None:
-        super().__init__(usage)
-        self.of = of
-
-    @property
-    def usage_of(self) -> object:
-        return self.of
-
-
-def test_usage_that_several_components_report_counts_once_for_its_owner():
-    registry, unregistered = ComponentRegistry(), object()
-    owner = Meter(Usage(cost=2.0))
-    registry.register("agents", "view", SharedMeter(owner.usage, owner))
-    registry.register("agents", "owner", owner)
-    for name in ("one", "two"):
-        registry.register("agents", name, SharedMeter(Usage(cost=5.0), unregistered))
-
-    for _ in range(2):
-        usage = registry.collect_usage()["agents"]
-        assert {name: usage[name]["cost"] for name in usage} == {
-            **{"view": 0.0, "owner": 2.0},
-            **{"one": 5.0, "two": 0.0},
-        }
-    assert registry.total_usage.cost == 7.0

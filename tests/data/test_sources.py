@@ -1,5 +1,6 @@
 import hashlib
 import io
+import itertools
 import socket
 import tarfile
 import threading
@@ -78,7 +79,6 @@ def test_a_server_that_stays_busy_is_given_up_after_three_answers(file_server):
     ("answer", "complaint"),
     [
         (silence(30), "not answered within 1 s"),
-        (dripping(DB, pause=0.1), "too slow"),
         (dripping(DB, pause=30), "not answered within 1 s"),
     ],
 )
@@ -86,6 +86,14 @@ def test_a_server_that_keeps_us_waiting_is_given_up(file_server, answer, complai
     file_server.answers = {DB_PATH: answer}
     with pytest.raises(SourceError, match=complaint):
         fetched(repository(file_server.url, patience=1))
+
+
+def test_a_server_that_drips_is_too_slow(file_server, monkeypatch):
+    moments = itertools.count(step=100)  # which pass with each piece
+    monkeypatch.setattr(download, "time", SimpleNamespace(monotonic=lambda: next(moments)))
+    file_server.answers = {DB_PATH: dripping(DB, pause=0.1)}
+    with pytest.raises(SourceError, match="too slow"):
+        fetched(repository(file_server.url, patience=60))
 
 
 def test_a_large_file_may_take_longer_than_our_patience(file_server, monkeypatch):

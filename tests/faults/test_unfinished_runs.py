@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("starlette")
 
 from maseval import commands, frames
-from maseval.app.viewing.reader import BenchmarkReader
+from maseval.app.viewing.features import BenchmarkReader
 from maseval.commands import report, show, tau2
 from maseval.core.exceptions import NotRunError
 from maseval.core.report import NO_VERDICT_STATUSES

@@ -1,3 +1,5 @@
+import pytest
+
 from maseval.core.outcome import RecordedReport
 from maseval.report.checks import shown_verdicts, state_changes
 from maseval.report.conversation import conversation
@@ -24,6 +26,7 @@ def test_every_check_says_whether_it_counts():
         ("ACTION", True, False),
         ("COMMUNICATE", False, False),
     ]
+    assert verdict["checks"][2]["evidence"] == "Information '42' not communicated."
 
 
 def test_a_failed_check_of_the_end_state_does_not_say_that_it_equals_the_reference():
@@ -35,29 +38,16 @@ def test_a_failed_check_of_the_end_state_does_not_say_that_it_equals_the_referen
     ]
 
 
-def test_a_reference_action_points_to_the_message_that_made_it():
-    assert checks_of()["ACTION"]["message"] == 4
-
-
-def test_a_reference_action_that_nobody_made_points_nowhere():
-    action = {"name": "cancel_order", "requestor": "assistant", "arguments": {"order_id": "#W2"}}
-    check = checks_of(action_checks=[{"action": action, "action_match": False}])["ACTION"]
-    assert check["message"] is None
-
-
-def test_only_the_arguments_that_are_compared_decide_which_call_is_meant():
+@pytest.mark.parametrize(
+    ("order", "compared", "message"), [("#W1", None, 4), ("#W2", None, None), ("#W2", [], 4)]
+)
+def test_a_reference_action_points_to_the_message_that_made_it(order, compared, message):
     action = {
-        "name": "cancel_order",
-        "requestor": "assistant",
-        "arguments": {"order_id": "#W2", "reason": "none"},
-        "compare_args": [],
+        **{"name": "cancel_order", "requestor": "assistant"},
+        **{"arguments": {"order_id": order}, "compare_args": compared},
     }
     check = checks_of(action_checks=[{"action": action, "action_match": True}])["ACTION"]
-    assert check["message"] == 4
-
-
-def test_the_evidence_of_a_missing_information_is_shown():
-    assert checks_of()["COMMUNICATE"]["evidence"] == "Information '42' not communicated."
+    assert check["message"] == message
 
 
 def test_an_assertion_reads_like_a_call():
@@ -103,7 +93,8 @@ def test_judged_assertions_are_shown_one_by_one_and_undecided_ones_do_not_count(
         {"assertion": "paid", "answer": "N/A", "assertion_type": "system"},
     ]
     coverage = {"assertions": 4, "rows": 2}
-    verdict = {"report": rows, "judge_errors": {}, "coverage": {"system": coverage}}
+    errors = {"user": "no JSON"}
+    verdict = {"report": rows, "judge_errors": errors, "coverage": {"system": coverage}}
     (shown,) = shown_verdicts(RecordedReport({"eval": [verdict]}), [])
     assert [
         (check["kind"], check["name"], check["met"], check["counts"], check["evidence"])
@@ -113,11 +104,7 @@ def test_judged_assertions_are_shown_one_by_one_and_undecided_ones_do_not_count(
         ("SYSTEM", "booked", False, True, None),
         ("SYSTEM", "paid", False, False, None),
     ]
-    assert shown["notes"] == ["the judge answered 2 of 4 assertions of system"]
-
-
-def test_an_answer_of_the_judge_that_cannot_be_read_is_noted():
-    row = {"assertion": "told", "answer": "TRUE", "assertion_type": "user"}
-    verdict = {"report": [row], "judge_errors": {"system": "no JSON"}, "coverage": {}}
-    (shown,) = shown_verdicts(RecordedReport({"eval": [verdict]}), [])
-    assert shown["notes"] == ["the judge's answer about the system side cannot be read: no JSON"]
+    assert shown["notes"] == [
+        "the judge's answer about the user side cannot be read: no JSON",
+        "the judge answered 2 of 4 assertions of system",
+    ]

@@ -47,12 +47,6 @@ def test_rules_and_data_of_the_benchmark_are_facts_and_the_machine_is_not():
     assert "somebody" not in str(facts)
 
 
-def test_a_key_in_a_model_address_is_not_a_fact():
-    address = "http://me:canary-77@localhost/v1?api_key=canary-78"
-    config = {"models": {"agent_model": {"model_id": address}}}
-    assert "canary" not in str(facts_in([report(config=config)]))
-
-
 def test_usage_has_a_row_for_each_component_that_used_something():
     usage = {
         "models": {"clerk": {"input_tokens": 80, "output_tokens": 3, "cost": 0.5}},

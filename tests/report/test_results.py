@@ -24,14 +24,6 @@ def test_what_has_no_verdict_is_left_out_and_makes_a_range():
     assert {key: rate[key] for key in plain} == plain
 
 
-def test_tasks_count_once_however_many_trials_they_have():
-    finished = [report("a"), report("b", passed=False), report("b", 1, passed=False)]
-
-    (row,) = success_rates(outcomes(finished))["rows"]
-
-    assert row["success"]["value"] == 0.5
-
-
 def test_without_any_verdict_there_is_no_number():
     (row,) = success_rates(outcomes([broken("a", status="user_error"), report("b", passed=None)]))[
         "rows"

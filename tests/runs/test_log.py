@@ -1,12 +1,10 @@
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from maseval.core.storage.records import seal_record
 from maseval.runs import RunFolder, RunFolderError, Simulation
-from maseval.runs.log import ContentKeys, contents_of, last_record, report_at
+from maseval.runs.log import contents_of, last_record, report_at
 from maseval.runs.report_line import report_record
 from tests.runs.worlds import config, report
 
@@ -55,23 +53,25 @@ def test_a_report_of_others_that_cannot_be_read_is_named_when_it_is_asked_for(tm
         report_at(path, place.offset, {})
 
 
-def keys_of(path, *records, benchmark="one", known=True):
-    """Return the key of each simulation, with the hashes that reading found or without them."""
+def keys_of(path, *records, benchmark="one"):
+    """Return the key of each simulation."""
     shared = {"kind": "shared", "id": "x", "benchmark": benchmark}
-    path.write_bytes(b"".join(seal_record(each) + b"\n" for each in (shared, *records)))
-    contents = contents_of(path)
-    keys = ContentKeys(path, contents if known else replace(contents, lines={}))
-    return [keys.of(place) for place in contents.places.values()]
+    contents = contents_of(written(path, shared, *records))
+    return [contents.key_of(place) for place in contents.places.values()]
 
 
 A, B = report_record(report("a"), "x"), report_record(report("b"), "x")
 LONGER = report_record(report("a", final_answer="yes" * 50_000), "x")
 
 
-def test_a_key_is_the_same_whether_or_not_its_line_was_read_before(tmp_path):
-    path = tmp_path / "log.jsonl"
+def test_a_key_is_the_same_for_the_writer_and_for_readers(tmp_path):
+    with RunFolder.open(tmp_path / "run", config("a", "b")) as folder:
+        for one in ("a", "b", "a"):
+            folder.append(report(one))
+        keys = [folder.content_key(Simulation.of(report(one))) for one in ("a", "b")]
 
-    assert keys_of(path, A, B, LONGER) == keys_of(path, A, B, LONGER, known=False)
+    read = RunFolder.read(tmp_path / "run")
+    assert keys == [read.content_key(Simulation.of(report(one))) for one in ("a", "b")]
 
 
 def test_a_key_changes_with_all_that_a_report_is_read_from(tmp_path):

@@ -53,21 +53,17 @@ def test_other_data_concern_the_domain_that_both_have():
     assert list(found.other_data) == ["airline"]
 
 
-def test_another_user_is_a_caution():
-    found = compatibility(CONFIG, {**CONFIG, "user": {"model": "v"}})
+@pytest.mark.parametrize(
+    ("agent", "words"),
+    [
+        ("one", "differs ('u' and 'v'), the agent does not: the difference is not the agent's"),
+        ("two", "differs too ('u' and 'v'): the difference is not the agent's alone"),
+    ],
+)
+def test_another_user_is_a_caution(agent, words):
+    other = {**CONFIG, "agent": {"model": agent}, "user": {"model": "v"}}
 
-    assert found.cautions == [
-        "the user model differs ('u' and 'v'), the agent does not: the difference is not the "
-        "agent's"
-    ]
-
-
-def test_another_agent_and_user_are_a_caution():
-    other = {**CONFIG, "agent": {"model": "two"}, "user": {"model": "v"}}
-
-    assert compatibility(CONFIG, other).cautions == [
-        "the user model differs too ('u' and 'v'): the difference is not the agent's alone"
-    ]
+    assert compatibility(CONFIG, other).cautions == [f"the user model {words}"]
 
 
 def test_the_refusal_names_runs_reasons_and_the_way_out():

@@ -94,9 +94,6 @@ def test_further_trials_are_counted_for_both_runs_and_paid_at_their_own_prices()
     assert found.simulations == 2 * 40 * (found.trials - 4)
     assert found.cost == pytest.approx(40 * (found.trials - 4) * 0.4)
     assert str(found.simulations) in found.advice
-
-
-def test_unknown_prices_leave_the_cost_open():
     assert plan(noisy(), 0.2, 0.95, (0.1, None)).cost is None
 
 
@@ -176,18 +173,14 @@ def test_a_score_equal_to_the_rate_cannot_be_decided() -> None:
     assert found.verdict == "undecided" and "no number of trials" in found.advice
 
 
-@pytest.mark.parametrize("rate", [-0.1, 80, float("nan")])
-def test_a_rate_outside_of_0_and_1_is_refused(rate: float) -> None:
-    with pytest.raises(ConfigurationError, match="give a share from 0 to 1"):
-        requirement([Trials(1, 1)], rate)
-
-
-@pytest.mark.parametrize("alpha", [0, 0.5, 5])
-def test_an_alpha_that_means_nothing_is_refused(alpha: float) -> None:
-    with pytest.raises(ConfigurationError, match="give a chance below"):
-        requirement([Trials(1, 1)], 0.8, alpha)
-
-
-def test_no_trials_are_no_rate() -> None:
-    with pytest.raises(ConfigurationError, match="no task has a trial"):
-        requirement([Trials(0, 0)], 0.8)
+@pytest.mark.parametrize(
+    ("tasks", "rate", "alpha", "words"),
+    [
+        *((Trials(1, 1), rate, 0.05, "a share from 0 to 1") for rate in (-0.1, 80, float("nan"))),
+        *((Trials(1, 1), 0.8, alpha, "give a chance below") for alpha in (0, 0.5, 5)),
+        (Trials(0, 0), 0.8, 0.05, "no task has a trial"),
+    ],
+)
+def test_what_means_nothing_is_refused(tasks, rate, alpha, words) -> None:
+    with pytest.raises(ConfigurationError, match=words):
+        requirement([tasks], rate, alpha)

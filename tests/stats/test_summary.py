@@ -24,6 +24,7 @@ def test_every_k_up_to_the_trials_has_both_measures_with_intervals():
     ]
     assert all(each.value in each.interval for each in group.estimates)
     assert all(each.value in each.rerun for each in group.estimates if each.k <= 2)
+    assert all(each.bounds is None for each in group.estimates)
     assert group.estimate("pass^k", 1).value == fmean([1, 0.75, 0, 0.5])
     assert group.estimate("pass^k", 4).value == 0.25
     assert group.estimate("pass@k", 4).value == 0.75
@@ -65,10 +66,6 @@ def test_less_than_twice_k_trials_have_no_interval_for_a_rerun(trials, k):
 
     assert found.rerun is None
     assert found.interval is not None
-
-
-def test_a_complete_run_has_no_bounds():
-    assert all(each.bounds is None for each in summarise(run([4, 1]), planned=4).overall.estimates)
 
 
 def test_bounds_are_the_extremes_over_everything_the_missing_trials_may_become():
@@ -135,13 +132,6 @@ def test_the_order_of_the_outcomes_does_not_matter():
     for a, b in zip(one.estimates, other.estimates, strict=True):
         assert (a.value, a.interval.low) == pytest.approx((b.value, b.interval.low))
         assert a.rerun == b.rerun
-
-
-def test_the_method_is_stated_in_the_interval_and_in_the_notes():
-    summary, words = summarise(run([4, 3, 0, 2, 1])), "clustered by task"
-
-    assert all(words in each.interval.method for each in summary.overall.estimates)
-    assert any(words in note and "95%" in note for note in summary.notes)
 
 
 def test_nothing_and_nonsense_are_refused():

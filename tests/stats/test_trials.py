@@ -11,7 +11,6 @@ from maseval.stats.trials import (
     Trials,
     by_task,
     count_trials,
-    fewest_trials,
     mean_cost,
     mean_over_tasks,
     means_up_to,
@@ -28,11 +27,6 @@ def test_trials_are_counted_task_by_task_and_none_does_not_count():
         ("a", Trials(1, 0)),
         ("c", Trials(0, 0)),
     ]
-
-
-def test_the_fewest_trials_of_any_task_are_zero_without_tasks():
-    assert fewest_trials([Trials(4, 4), Trials(3, 0)]) == 3
-    assert fewest_trials([]) == 0
 
 
 @pytest.mark.parametrize("trials", range(1, 7))

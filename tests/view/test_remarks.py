@@ -82,13 +82,6 @@ def test_a_verdict_that_is_no_longer_there_takes_no_opinion(root):
     assert not (root / "one" / "remarks.json").exists()
 
 
-def test_without_edit_nothing_is_changed(root):
-    assert sent(root, "tags", edit=False, run="one", tags=["a"]).status_code == 403
-    assert sent(root, "note", edit=False, run="one", text="a").status_code == 403
-    assert sent(root, "remark", edit=False, **about(text="a")).status_code == 403
-    assert not {"annotations.json", "remarks.json"} & {each.name for each in root.rglob("*")}
-
-
 @pytest.mark.parametrize(
     ("path", "body", "status"),
     [

@@ -196,7 +196,7 @@ def test_chunks_and_excerpts():
 
 
 def test_a_results_file_is_searched_too(tmp_path, monkeypatch):
-    from maseval.app.viewing.reader import BenchmarkReader
+    from maseval.app.viewing.features import BenchmarkReader
     from maseval.commands import tau2
 
     run = tau2.run(domain="library", num_tasks=1, agent="gold", output=tmp_path / "run").folder

@@ -5,7 +5,7 @@ that the page shows.
 """
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from maseval.app.benchmarks import OnProgress, RecordedOutcomes
@@ -281,13 +281,8 @@ def compare_outcomes(
     )
 
 
-def look_into(
-    found: RunComparison, on_progress: Callable[[str], OnProgress | None] = lambda name: None
-) -> RunComparison:
-    """Add why simulations failed in the tasks that are compared.
-
-    ``on_progress`` returns for the name of a run what gets how many of its failures are done.
-    """
+def look_into(found: RunComparison) -> RunComparison:
+    """Add why simulations failed in the compared tasks, and which tools were used there."""
     shared = compared_keys({n: run.outcomes for n, run in found.runs.items()}, found.table)
     source = METRICS[found.metric].source if found.metric in METRICS else "cause"
     why = {}
@@ -295,7 +290,7 @@ def look_into(
         counted = [each for each in run.outcomes if each.key in shared]
         official = (found.official or found).runs[name].outcomes
         passes = {each.simulation for each in official if each.passed}
-        why[name] = failure_reasons(run.recording, counted, passes, source, on_progress(name))
+        why[name] = failure_reasons(run.recording, counted, passes, source)
     return replace(found, why=why)
 
 

@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from maseval.app.benchmarks import OnProgress
 from maseval.app.results.examined import CALLS, FINDINGS, ExaminedRun
 from maseval.app.results.explained import cause_in
 from maseval.core.finding import Source
@@ -42,7 +41,6 @@ def failure_reasons(
     outcomes: Iterable[Outcome],
     passes: Collection[Simulation] = (),
     source: Source = "cause",
-    on_progress: OnProgress | None = None,
 ) -> FailureReasons:
     """Find out why the ``outcomes`` of a run that did not pass are failures.
 
@@ -54,9 +52,7 @@ def failure_reasons(
     failed = [each for each in judged if not each.passed]
     run = ExaminedRun(recording)
     unexplained = run.support.explanation_obstacle(recording)
-    for number, each in enumerate(failed):
-        if on_progress is not None:
-            on_progress(number, len(failed))
+    for each in failed:
         one = each.simulation
         if one not in recording.recorded:  # a trial after a task's first failure, which settled it
             continue

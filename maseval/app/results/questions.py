@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar, Unpack
 
 from maseval.app.benchmarks import (
-    BenchmarkSupport,
     ExportedPath,
     OnProgress,
     all_support,
@@ -109,27 +108,16 @@ def explain(
     recording = open_recording(run, options)
     warn_of_damage(recording)
     support = support_that_answers(recording, "findings", built_on=True)
-    if support.answers("explain"):
-        return support.explain(recording, task, trial, options)
-    return _explain_by_findings(recording, support, task, trial)
-
-
-def _explain_by_findings(
-    recording: Recording, support: BenchmarkSupport, task: str, trial: int | None
-) -> Explained:
     trials = trials_named(task, recording.planned, recording.recorded, recording.path)
-    if trial is not None:
-        trials = [trial_numbered(trial, trials)]
-    reports = {one: recording.report(one) for one in trials}
-    failed = (one for one in trials if RecordedReport(reports[one]).kind != "pass")
-    chosen = next(failed, trials[0])
-    found, why = support.findings(reports[chosen]), support.explanation(reports[chosen])
-    if not found and why is None:
-        raise ConfigurationError(
-            f"nothing was found about {chosen}; "
-            f"`maseval show {recording.path} {task}` shows what happened"
-        )
-    return Explained(recording.path, chosen, found, why)
+    if trial is None:
+        kinds = {one: RecordedReport(recording.report(one)).kind for one in trials}
+        chosen = min(trials, key=lambda one: _EXPLAINED_FIRST.index(kinds[one]))
+    else:
+        chosen = trial_numbered(trial, trials)
+    return support.explain(recording, chosen, options)
+
+
+_EXPLAINED_FIRST = ("fail", "unjudged", "pass", "error")
 
 
 class RuleCount(NamedTuple):

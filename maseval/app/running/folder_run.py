@@ -14,7 +14,7 @@ import re
 import signal
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -272,10 +272,11 @@ class FolderRun(ABC):
     @cached_property
     def prices(self) -> Prices:
         """The prices in the file that is named, else those of the run that is resumed."""
-        named = self.options.output
-        if self.options.prices is None and named is not None and is_run_folder(Path(named)):
-            return Prices.from_config(RunFolder.read(named).config.values)
-        return Prices.of(self.options.prices)
+        if self.options.prices is not None:
+            return Prices.of(self.options.prices)
+        if self.options.output is not None and is_run_folder(self.path):
+            return Prices.from_config(RunFolder.read(self.path).config.values)
+        return Prices()
 
     @abstractmethod
     def execute(self) -> RunResult:
@@ -305,11 +306,6 @@ class FolderRun(ABC):
         """The seconds after which a simulation is given up."""
         return None
 
-    def begin(self, benchmark: Benchmark, folder: Path) -> None:
-        """Called before the first simulation, with the path; a run that forks off has another."""
-        # All reports are in the folder; in memory only somebody's own callbacks could want them.
-        benchmark.keep_reports = False
-
     def outlook(self) -> tuple[int, int, tuple[float, int]]:
         """Return how many simulations are planned, how many are missing, and what was used."""
         planned, missing = RunConfig.of(self.config).planned, len(self.missing())
@@ -336,11 +332,18 @@ class FolderRun(ABC):
         return [one for one in planned if one in left or one not in folder.recorded]
 
     def run(
-        self, benchmark: Benchmark, parts: Iterable[Sequence[Task]], agent_data: AgentData | None
+        self,
+        benchmark: Benchmark,
+        parts: Iterable[Sequence[Task]],
+        agent_data: AgentData | None,
+        *,
+        keep_reports: bool = False,
+        on_open: Callable[[Path], object] = lambda path: None,
     ) -> RunResult:
         """Run what is missing into the folder, until all is done or a reason to stop.
 
         ``parts`` are run one after the other, as tasks of the same id occur in several domains.
+        ``on_open`` is called with the folder, which is another one if the run forks off.
         """
         options, engine = self.options, self.options.chosen_engine
         notes: dict[str, object] = {"command": options.command} if options.command else {}
@@ -349,7 +352,8 @@ class FolderRun(ABC):
         if cache := options.answer_cache:
             benchmark.use_cache(cache)
             notes["cache"] = True
-        notes |= self.prices.to_notes()
+        if self.prices.own:
+            notes |= self.prices.to_notes()
         if options.cell:
             notes[CELL] = dict(options.cell)
         support_by_name(self.config.get("benchmark"))  # raises before anything is run
@@ -363,7 +367,9 @@ class FolderRun(ABC):
         sizes = [min(options.concurrency, len(tasks) * options.trials) for tasks in every]
         early = getattr(engine, "forked_for", lambda sizes: nullcontext())(sizes)
         with early, self._open({**self.config, **notes}) as folder:
-            self.begin(benchmark, folder.path)
+            on_open(folder.path)
+            # All reports are in the folder; in memory only somebody's own callbacks want them.
+            benchmark.keep_reports = keep_reports
             benchmark.stop_when_hopeless = True
             watch = RunWatch(self, folder, benchmark)
             before = list(benchmark.callbacks)

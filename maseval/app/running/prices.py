@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
@@ -69,10 +69,8 @@ class Prices:
     base_url: str | None = None
 
     @classmethod
-    def of(cls, file: str | os.PathLike[str] | None) -> "Prices":
+    def of(cls, file: str | os.PathLike[str]) -> "Prices":
         """Read the prices in ``file``, which take precedence over the installed list."""
-        if file is None:
-            return cls()
         path = Path(file)
         content = _content(path)
         dated = content.pop("date", None)
@@ -93,8 +91,7 @@ class Prices:
 
     def to_notes(self) -> dict[str, object]:
         """Return the file's prices for the run's configuration, so that resuming knows them."""
-        noted = {"source": self.source, "unit": _UNIT, "models": dict(self.own)}
-        return {OWN_PRICES: noted} if self.own else {}
+        return {OWN_PRICES: {"source": self.source, "unit": _UNIT, "models": dict(self.own)}}
 
     def at(self, model_id: str, base_url: object = None) -> ModelPrice | None:
         """Return the price of a model at ``base_url``, or at its provider's own address."""
@@ -112,26 +109,11 @@ class Prices:
         return price.calculate_cost(usage, model_id) if price else None
 
 
-@dataclass(frozen=True)
-class PriceTable:
-    """The prices of a run's models, and the models whose price is not known."""
-
-    known: Mapping[str, ModelPrice]
-    unknown: Sequence[str]
-
-    @classmethod
-    def of(cls, prices: Prices, models: Iterable[tuple[str, Mapping[str, Any]]]) -> "PriceTable":
-        """Look up models, each given with the options of its connection."""
-        found = {model_id: prices.at(model_id, how.get("base_url")) for model_id, how in models}
-        known = {model_id: price for model_id, price in found.items() if price is not None}
-        return cls(known, [model_id for model_id in found if model_id not in known])
-
-    def to_config(self) -> dict[str, object]:
-        """Return the part of the run's configuration; empty if no model takes part."""
-        if not self.known and not self.unknown:
-            return {}
-        models = {model_id: price.to_config() for model_id, price in self.known.items()}
-        return {"prices": {"unit": _UNIT, "models": models, "unknown": list(self.unknown)}}
+def noted_prices(models: Mapping[str, ModelPrice | None]) -> dict[str, object]:
+    """Return the part of the run's configuration."""
+    known = {model: price.to_config() for model, price in models.items() if price}
+    unknown = [model for model, price in models.items() if price is None]
+    return {"prices": {"unit": _UNIT, "models": known, "unknown": unknown}}
 
 
 def unpriced_models(config: Mapping[str, object]) -> list[str] | None:

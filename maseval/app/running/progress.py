@@ -6,9 +6,8 @@ To publish it, a thread looks at the run twice a second; the simulations do noth
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -61,57 +60,28 @@ def pauses() -> list[Pause]:
     ]
 
 
-@dataclass(frozen=True)
-class RunStatus:
-    """A run at one moment; counts include what earlier sessions finished.
-
-    ``pass_1`` is None before the first verdict. ``running`` begins with the slowest. ``left`` is
-    how many seconds the rest will take at this rate, and ``stopping`` why nothing more is started.
-    """
-
-    planned: int
-    done: int
-    failed: int
-    running: list[RunningSimulation]
-    pass_1: Estimate | None
-    cost: float | None
-    tokens: int
-    elapsed: float
-    left: float | None
-    stopping: str | None
-    time_limit: float | None
-    nodes: Mapping[str, int] = field(default_factory=dict)
-    """The number of simulations on each machine, where they are not threads of this process."""
-    incidents: Sequence[str] = ()
-    """Sentences about worker processes that died or were refused, the latest last."""
-    pauses: Sequence["Pause"] = ()
-    """The models whose calls wait to be repeated."""
-
-    @property
-    def grace(self) -> float | None:
-        """At most how long the running simulations can still take."""
-        if self.time_limit is None or not self.running:
-            return None
-        return max(0.0, self.time_limit - self.running[-1].seconds)
-
-
 class RunProgress:
-    """Keeps count of a run; ``status`` may be asked from any thread."""
+    """Keeps count of a run, earlier sessions included; may be asked from any thread.
+
+    ``stopping`` says why nothing more is started, ``incidents`` which worker processes died or were
+    refused, ``nodes`` how many simulations each machine has, where they are not threads of this
+    process. Where tasks stop at their first failure, those that pass have more trials than others,
+    so that ``trials_for_pass_1`` of each task are counted.
+    """
 
     def __init__(self, planned: int, time_limit: float | None = None) -> None:
         self.planned = planned
         self.time_limit = time_limit
         self.stopping: str | None = None
-        # Where tasks stop at their first failure, those that pass have more trials than others.
         self.trials_for_pass_1: int | None = None
         self.ran = 0
         self.cost: float | None = 0.0
         self.tokens = 0
         self.nodes: Callable[[], Mapping[str, int]] = dict
         self.incidents: list[str] = []
+        self.lines: dict[Simulation, Outcome] = {}
         self._lock = threading.Lock()
         self._began = time.monotonic()
-        self.lines: dict[Simulation, Outcome] = {}
         self._running: dict[Simulation, float] = {}
 
     def recall(self, line: Outcome) -> None:
@@ -140,54 +110,59 @@ class RunProgress:
             line = line._replace(cost=cost, tokens=tokens)
         self.lines[line.simulation] = line
 
-    def status(self) -> RunStatus:
-        """Return the run as it is now."""
-        elapsed, left = self.times()
+    def _counted(self) -> list[Outcome]:
         with self._lock:
-            lines = list(self.lines.values())
-        failed = sum(line.status in NO_VERDICT_STATUSES for line in lines)
-        return RunStatus(
-            planned=self.planned,
-            done=len(lines) - failed,
-            failed=failed,
-            running=self.running(),
-            pass_1=_pass_1(lines, self.trials_for_pass_1),
-            cost=self.cost,
-            tokens=self.tokens,
-            elapsed=elapsed,
-            left=left,
-            stopping=self.stopping,
-            time_limit=self.time_limit,
-            nodes=self.nodes(),
-            incidents=tuple(self.incidents),
-            pauses=pauses(),
-        )
+            return list(self.lines.values())
 
+    @property
+    def failed(self) -> int:
+        """The number of simulations that have no verdict for now."""
+        return sum(line.status in NO_VERDICT_STATUSES for line in self._counted())
+
+    @property
+    def done(self) -> int:
+        """The number of finished simulations."""
+        return len(self.lines) - self.failed
+
+    @property
     def running(self) -> list[RunningSimulation]:
-        """Return the simulations that are under way, the slowest first."""
+        """The simulations that are under way, the slowest first."""
         moment = time.monotonic()
         with self._lock:
             running = dict(self._running)
         found = (RunningSimulation(one, moment - since) for one, since in running.items())
         return sorted(found, key=lambda each: -each.seconds)
 
-    def times(self) -> tuple[float, float | None]:
-        """Return how many seconds the session has taken, and how many the rest will take."""
-        elapsed = time.monotonic() - self._began
-        with self._lock:
-            missing = self.planned - len(self.lines)
-        return elapsed, elapsed / self.ran * missing if self.ran else None
+    @property
+    def pass_1(self) -> Estimate | None:
+        """The estimate of pass^1; None before the first verdict."""
+        trials = self.trials_for_pass_1
+        results = (
+            ((line.domain, line.task_id), line.passed)
+            for line in self._counted()
+            if trials is None or line.trial < trials
+        )
+        found = estimate([*count_trials(results).values()])
+        return None if found.value is None else found
 
+    @property
+    def elapsed(self) -> float:
+        """The seconds that the session has taken."""
+        return time.monotonic() - self._began
 
-def _pass_1(lines: Sequence[Outcome], trials: int | None) -> Estimate | None:
-    """Estimate pass^1, from the first trials only if tasks stop at their first failure."""
-    results = (
-        ((line.domain, line.task_id), line.passed)
-        for line in lines
-        if trials is None or line.trial < trials
-    )
-    found = estimate([*count_trials(results).values()])
-    return None if found.value is None else found
+    @property
+    def left(self) -> float | None:
+        """The seconds that the rest will take at this rate."""
+        missing = self.planned - len(self.lines)
+        return self.elapsed / self.ran * missing if self.ran else None
+
+    @property
+    def grace(self) -> float | None:
+        """At most how long the running simulations can still take."""
+        running = self.running
+        if self.time_limit is None or not running:
+            return None
+        return max(0.0, self.time_limit - running[-1].seconds)
 
 
 Display = Callable[[RunProgress], AbstractContextManager[object]]
@@ -223,11 +198,10 @@ def publish_progress(
         try:
             while not ended.wait(pause):
                 began = time.thread_time()
-                running = progress.running()
+                running = progress.running
                 talks.write(
                     {one: _ask(benchmark.messages_so_far, one) or () for one, *_ in running}
                 )
-                elapsed, left = progress.times()
                 live: LiveRun = {
                     "pid": os.getpid(),
                     "at": now(),
@@ -235,8 +209,8 @@ def publish_progress(
                     "tokens": progress.tokens,
                     "rate_limits": complaints.count - before,
                     "in_flight": [in_flight(each) for each in running],
-                    "elapsed": elapsed,
-                    "left": left,
+                    "elapsed": progress.elapsed,
+                    "left": progress.left,
                 }
                 publish(folder, live)
                 pause = max(_EVERY, _REST * (time.thread_time() - began))

@@ -37,7 +37,7 @@ class Tracking(BenchmarkCallback):
         sent = SentLog(self._folder / SENT, destination)
 
         def note(reports: Sequence[Report]) -> None:
-            sent.note_traces([f"{trace_of(report):032x}" for report in reports])
+            sent.note(traces=[f"{trace_of(report):032x}" for report in reports])
 
         return Sender(destination.receiver(self._folder.name, content=self._content), note)
 

@@ -14,9 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
-from shutil import rmtree
 from typing import Any
-from uuid import uuid4
 
 from maseval.app.benchmarks import BenchmarkSupport, support_for
 from maseval.app.results.examined import examine_run
@@ -25,7 +23,7 @@ from maseval.app.results.report import report
 from maseval.core.exceptions import MASEvalError, NotRunError, OutputExistsError
 from maseval.core.outcome import RecordedSoftware
 from maseval.core.storage import strict_json
-from maseval.core.storage.files import SUFFIX, atomic_file, make_room, sync_folder, write_bytes
+from maseval.core.storage.files import atomic_file, atomic_folder, write_bytes
 from maseval.core.storage.zip_archive import (
     CHUNK,
     ArchiveLimits,
@@ -150,27 +148,17 @@ def open_bundle(
     if not path.is_file():
         what = "is not a file" if path.exists() else "does not exist"
         raise BundleError(f"{path} {what}; name the archive that `maseval bundle` wrote")
-    if os.path.lexists(target):
-        raise OutputExistsError(f"{target} already exists; choose another folder with --output")
-    make_room(target)
-    hidden = target.with_name(f".{uuid4().hex}{SUFFIX}")
-    try:
-        hidden.mkdir()
-    except OSError as error:  # whoever reads it knows only the name that the folder is to get
-        raise OSError(error.errno, error.strerror, str(target)) from error
-    try:
+
+    def check() -> None:
+        if os.path.lexists(target):
+            raise OutputExistsError(f"{target} already exists; choose another folder with --output")
+
+    with atomic_folder(target, check) as hidden:
         manifest = _unpack(path, hidden, limits)
         folder = RunFolder.read(hidden)
         _check_log(path, folder, manifest)
         Seal.write(folder.log, Link.parse(folder.seal))
         yield folder
-        if os.path.lexists(target):
-            raise OutputExistsError(f"{target} appeared meanwhile; choose another --output")
-        hidden.rename(target)
-    except BaseException:
-        rmtree(hidden, ignore_errors=True)
-        raise
-    sync_folder(target.parent)
 
 
 def _unpack(path: Path, folder: Path, limits: ArchiveLimits | None) -> BundleManifest:

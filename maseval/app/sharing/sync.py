@@ -26,9 +26,9 @@ from maseval.core.storage.redaction import redact_text, redact_value
 from maseval.interface.telemetry.otlp import (
     BATCH,
     DeliveryError,
-    LangfuseReceiver,
     OTLPReceiver,
     langfuse_host,
+    langfuse_receiver,
     traces_url,
 )
 from maseval.interface.telemetry.simulation import SECOND, bounds, trace_of
@@ -95,27 +95,26 @@ class Destination:
     def __str__(self) -> str:
         return self.name if self.where is None else f"{self.name}={redact_value(self.where)}"
 
-    def check(self) -> None:
-        """Raise if nothing can be sent there: no library, no keys, no such address."""
-        if self.sends_traces:
-            self.receiver()
-        else:
-            check_installed(self.name)
-
     def receiver(self, session: str | None = None, *, content: bool = False) -> OTLPReceiver:
         """Return the receiver of traces there; ``session`` is the run's name."""
         if self.name == LANGFUSE:
-            return LangfuseReceiver(self.where, session=session, content=content)
+            return langfuse_receiver(self.where, session=session, content=content)
         named = {} if session is None else {"maseval.run": session}
         where = None if self.where is None else traces_url(self.where)
         return OTLPReceiver(where, content=content, attributes=lambda report: named)
 
 
 def destinations_of(texts: Sequence[str]) -> list[Destination]:
-    """Return the destinations that the texts name, each once; raise if one cannot be used."""
+    """Return the destinations that the texts name, each once; raise if one cannot be used.
+
+    That is, if it lacks a library, keys or a valid address.
+    """
     found = dict.fromkeys(map(Destination.of, texts))
     for each in found:
-        each.check()
+        if each.sends_traces:
+            each.receiver()
+        else:
+            check_installed(each.name)
     return list(found)
 
 
@@ -136,13 +135,7 @@ class SentLog:
         found = [line for line in self._lines() if "run" in line]
         return (str(found[-1]["run"]), str(found[-1].get("digest"))) if found else None
 
-    def note_traces(self, traces: Sequence[str]) -> None:
-        self._note({"traces": list(traces)})
-
-    def note_run(self, run: str, digest: str) -> None:
-        self._note({"run": run, "digest": digest})
-
-    def _note(self, facts: dict[str, object]) -> None:
+    def note(self, **facts: object) -> None:
         line = json.dumps({**self._key, **facts}) + "\n"
         # If the note cannot be written, the same is sent once more, which changes nothing.
         with suppress(OSError), open(self.path, "a", encoding="utf-8") as file:
@@ -215,7 +208,7 @@ def _sync_traces(recording: Recording, destination: Destination, content: bool) 
 
     def send() -> int:
         receiver.send(list(batch.values()))
-        sent.note_traces(list(batch))
+        sent.note(traces=list(batch))
         count = len(batch)
         batch.clear()
         return count
@@ -247,7 +240,7 @@ def _sync_run(recording: Recording, destination: Destination, explain: bool) -> 
         if known is not None and digest == run.digest:
             return SyncResult(destination.name, destination.address, 0, 1, known)
         given = send_to(destination.name, run, destination.where, known)
-    sent.note_run(given, run.digest)
+    sent.note(run=given, digest=run.digest)
     return SyncResult(destination.name, destination.address, 1, int(known is not None), given)
 
 

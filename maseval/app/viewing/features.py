@@ -1,33 +1,43 @@
-"""The features that the commands add to the viewer: branches, remarks, comparisons.
+"""What the commands add to the viewer: the answers of benchmarks, branches, remarks, comparisons.
 
-The verdicts of every compared run are recomputed, which takes some seconds for each. A comparison
-is therefore made in a thread of its own, and whoever asks too early is told how far it has come.
-The outcomes of a run are kept for as long as it is the same, so that one run more is compared at
-once.
+The verdicts of every compared run are recomputed, which takes some seconds for each. Its outcomes
+are kept for as long as it is the same, so that one run more is compared at once.
 """
 
 import os
 import shlex
 import threading
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future
-from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
+from weakref import WeakKeyDictionary
 
-from maseval.app.benchmarks import OnProgress, RecordedOutcomes
+from maseval.app.benchmarks import RecordedOutcomes, all_support, support_for
 from maseval.app.comparing.compare import RunComparison, compare_outcomes, look_into
 from maseval.app.comparing.compared_runs import load_run
 from maseval.app.comparing.page import document_of, looked_into
+from maseval.app.results.examined import (
+    CALLS,
+    FINDINGS,
+    REASONS,
+    VERDICT,
+    ExaminedRun,
+    RunFindings,
+    examine_run,
+)
+from maseval.app.results.explained import complete_report
 from maseval.app.results.finding import open_recording
-from maseval.app.results.recording import ORIGIN
+from maseval.app.results.recording import ORIGIN, facts_of
+from maseval.app.results.report import drawings, page_summary
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.finding import Finding
 from maseval.core.outcome import Simulation, TaskKey
-from maseval.core.recorded import mapping
+from maseval.core.recorded import Shape, mapping
+from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.storage.files import FileState
-from maseval.core.words import count_of
+from maseval.report.index import Entry, Overview
 from maseval.runs import (
     Annotations,
     Remark,
@@ -39,9 +49,104 @@ from maseval.runs import (
     run_state,
 )
 from maseval.runs.config_file import CONFIG, LOG, read_config
+from maseval.runs.recording import Recording, report_key
+from maseval.runs.verdict_check import Misstatement, RunCheck
+from maseval.stats.summary import Summary
 from maseval.view.api import Answers, Body, Query, required_parts, required_text
 from maseval.view.exceptions import BadRequestError, NothingThereError
 from maseval.view.library import Library
+from maseval.view.reading import RunReader
+
+
+class BenchmarkReader(RunReader):
+    """Asks the benchmark of each run."""
+
+    def __init__(self) -> None:
+        self._examined: WeakKeyDictionary[Recording, ExaminedRun] = WeakKeyDictionary()
+        # What cannot be kept on the disk would otherwise be found anew for each overview.
+        self._found: WeakKeyDictionary[Recording, dict[str, Sequence[Finding]]]
+        self._found = WeakKeyDictionary()
+
+    def is_results(self, path: Path) -> bool:
+        return any(each.holds_results(path) for each in all_support())
+
+    def open_results(self, path: Path, options: ScoringOptions) -> Recording:
+        for each in all_support():
+            if each.holds_results(path) and (found := each.recording(path, options)):
+                return found
+        raise ConfigurationError(f"{path} is not a results file")
+
+    def overview(
+        self, run: Recording, known: Sequence[Entry], found: Summary, labelled: bool = False
+    ) -> Overview:
+        support, lines = support_for(run), [each.row for each in known]
+        unexplained = support.explanation_obstacle(run)
+        findings: dict[Simulation, Sequence[Finding]] = {}
+        if labelled and not unexplained:
+            findings = {(one := each.simulation): self._findings(run, one) for each in known}
+        known_run = RunFindings(run, lines, None, unexplained, findings)
+        summary = page_summary(known_run, found)
+        return Overview(summary, support.task_findings(run), facts_of(run.config.values))
+
+    def _findings(self, run: Recording, one: Simulation) -> Sequence[Finding]:
+        known, key = self._found.setdefault(run, {}), run.content_key(one)
+        if key not in known:
+            known[key] = self._examine(run).examine(one, FINDINGS, key=key).findings
+        return known[key]
+
+    def plots(
+        self, run: Recording, known: Sequence[Entry], found: Summary, *, marks: bool
+    ) -> Sequence[str]:
+        # A log has simulations in the order in which they ended.
+        place = {one: number for number, one in enumerate(run.planned)}
+        lines = [each.row for each in known] if marks else []
+        lines.sort(key=lambda line: place.get(line.simulation, len(place)))
+        return drawings(run, lines, marks=marks, found=found)
+
+    def begin_check(self, run: Recording) -> RunCheck | None:
+        checking = self._examine(run).begin_check()
+        return None if checking is None or checking.obstacle else checking
+
+    def check_verdict(
+        self, checking: RunCheck, run: Recording, report: Report, key: str
+    ) -> Misstatement | None:
+        found = self._examine(run).examine(Simulation.of(report), VERDICT, report, key)
+        if found.line is not None and not checking.obstacle:
+            checking.add(found.line, found.verdict, found.obstacle)
+        return found.verdict
+
+    def title(self, run: Recording, report: Shape) -> str | None:
+        # To find the support again for each task takes longer than the titles.
+        return self._examine(run).support.task_title(cast(Report, report))
+
+    def policies(self, run: Recording) -> Mapping[str, Sequence[str]]:
+        return support_for(run).policies(run)
+
+    def timeline(self, run: Recording, report: Shape) -> Shape | None:
+        return support_for(run).timeline_form(cast(Report, report))
+
+    def complete_report(self, run: Recording, report: Report, key: str | None = None) -> Shape:
+        examined = self._examine(run)
+        support = examined.support
+        parts = () if support.explanation_obstacle(run) else REASONS
+        key = key or report_key(report)
+        found = examined.examine(Simulation.of(report), parts, report, key)
+        self._found.setdefault(run, {})[key] = found.findings
+        title = support.task_title(report)
+        return complete_report(report, title, found.findings, found.explanation)
+
+    def _examine(self, run: Recording) -> ExaminedRun:
+        if run not in self._examined:
+            self._examined[run] = ExaminedRun(run)
+        return self._examined[run]
+
+    def examine(self, run: Recording) -> None:
+        if (run.path / LOG).is_file() and support_for(run).findings_version(run) is not None:
+            examine_run(run, (*REASONS, *CALLS))
+
+    def keep_findings(self, run: Recording) -> None:
+        if run in self._examined:
+            self._examined[run].save()
 
 
 def _number(query: Query, name: str) -> int:
@@ -172,11 +277,6 @@ def _texts(body: Body, name: str) -> list[str]:
     return value
 
 
-# How long an answer waits for a comparison before it says how far that is.
-_PATIENCE = 2.0
-_MOST_KEPT, _MOST_RUNS = 16, 64
-
-
 class _Place(NamedTuple):
     """A run by its name in the viewer, and its files as they are now."""
 
@@ -189,102 +289,39 @@ class _Place(NamedTuple):
 _Places = tuple[_Place, ...]
 
 
-@dataclass
-class _Work:
-    """A comparison that is being made, of which run, and how far it has come."""
-
-    result: "Future[RunComparison]" = field(default_factory=Future)
-    progress: str = "Waiting for another comparison to finish."
-    run: str = ""
-
-    def say(self, done: str, what: str, number: int, of: int = 0) -> None:
-        """Say how many simulations or failures of a run are done, of how many if that is known."""
-        known = f"{number:,} of {count_of(of, what)}" if of else count_of(number, what)
-        self.progress = f"{self.run}: {known} {done}"
-
-
 def comparisons() -> Answers:
-    desk = _Desk()
-    return Answers(
-        "compare", {"/api/compare": desk.compare, "/api/compare/reasons": desk.find_reasons}
-    )
+    """Return the feature of compared runs; they are read and compared one after the other."""
+    one_at_a_time = threading.Lock()
 
+    @lru_cache(maxsize=64)
+    def load(path: Path, config: FileState, log: FileState) -> RecordedOutcomes:
+        options = ScoringOptions()
+        return load_run(open_recording(path, options), options, 1)
 
-class _Desk:
-    """The comparisons that were asked for lately, made one after the other."""
+    # The reasons are asked for when the numbers are there.
+    @lru_cache(maxsize=16)
+    def numbers(places: _Places) -> RunComparison:
+        return compare_outcomes({name: load(*state) for name, *state in places})
 
-    def __init__(self) -> None:
-        self._lock, self._one_at_a_time = threading.Lock(), threading.Lock()
-        self._now = _Work()
-        self._begin = lru_cache(_MOST_KEPT)(self._begin_anew)
-        # The reasons are asked for when the numbers are there.
-        self._numbers = lru_cache(_MOST_KEPT)(self._compare)
-        self._load = lru_cache(_MOST_RUNS)(self._load_anew)
+    @lru_cache(maxsize=16)
+    def reasons(places: _Places) -> RunComparison:
+        return look_into(numbers(places))
 
-    def compare(self, library: Library, query: Query) -> Mapping[str, object]:
-        """Answer with the document of the runs in the query, or with how far it is."""
-        places = _places(library, query)
-        found = self._await(places, self._numbers)
-        if isinstance(found, str):
-            return {"waiting": found}
+    def compare(library: Library, query: Query) -> Mapping[str, object]:
+        """Answer with the document of the runs in the query."""
+        with one_at_a_time:
+            found = numbers(places := _places(library, query))
         # Every run has the tasks that are compared, but cells of a grid may have their own.
         named = [each.name for each in (places if found.grid else places[:1])]
-        return document_of(
-            found, {k: v for name in named for k, v in _notes(library, name).items()}
-        )
+        notes = {k: v for name in named for k, v in _notes(library, name).items()}
+        return document_of(found, notes)
 
-    def find_reasons(self, library: Library, query: Query) -> Mapping[str, object]:
-        """Answer with why simulations failed and which tools were used, or with how far it is."""
-        found = self._await(_places(library, query), self._look_into)
-        return {"waiting": found} if isinstance(found, str) else looked_into(found)
+    def find_reasons(library: Library, query: Query) -> Mapping[str, object]:
+        """Answer with why simulations failed and which tools were used."""
+        with one_at_a_time:
+            return looked_into(reasons(_places(library, query)))
 
-    def _await(
-        self, places: _Places, make: Callable[[_Places], RunComparison]
-    ) -> RunComparison | str:
-        """Return what is made of the runs, or how far it is."""
-        with self._lock:
-            work = self._begin(places, make)
-        try:
-            return work.result.result(_PATIENCE)
-        except TimeoutError:
-            return work.progress
-
-    def _begin_anew(self, places: _Places, make: Callable[[_Places], RunComparison]) -> _Work:
-        work = _Work()
-
-        def run() -> None:
-            with self._one_at_a_time:
-                self._now = work
-                try:
-                    work.result.set_result(make(places))
-                except Exception as error:  # whoever asked gets it
-                    work.result.set_exception(error)
-
-        # A daemon: nobody waits for a comparison after Ctrl-C.
-        threading.Thread(target=run, daemon=True).start()
-        return work
-
-    def _compare(self, places: _Places) -> RunComparison:
-        runs = {}
-        for at, (name, *state) in enumerate(places, 1):
-            self._now.run = f"Run {at} of {len(places)}"
-            self._now.say("judged", "simulation", 0)
-            runs[name] = self._load(*state)
-        return compare_outcomes(runs)
-
-    def _load_anew(self, path: Path, config: FileState, log: FileState) -> RecordedOutcomes:
-        """Read a run whose files are in this state."""
-        say, options = partial(self._now.say, "judged", "simulation"), ScoringOptions()
-        return load_run(open_recording(path, options, say), options, 1, say)
-
-    def _look_into(self, places: _Places) -> RunComparison:
-        names = [each.name for each in places]
-
-        def on_progress(name: str) -> OnProgress:
-            self._now.run = f"Run {names.index(name) + 1} of {len(names)}"
-            return partial(self._now.say, "explained", "failure")
-
-        return look_into(self._numbers(places), on_progress)
+    return Answers("compare", {"/api/compare": compare, "/api/compare/reasons": find_reasons})
 
 
 def _places(library: Library, query: Query) -> _Places:

@@ -45,7 +45,7 @@ def view(
         edit: Whether the page may change tags, notes and remarks.
     """
     _check_libraries()
-    from maseval.app.viewing.reader import BenchmarkReader
+    from maseval.app.viewing.features import BenchmarkReader
     from maseval.view import create_app
     from maseval.view.safety import LOCAL_NAMES
     from maseval.view.serving import ViewServer
@@ -80,7 +80,7 @@ def export_site(
         on_progress: Called with how far it is, in words.
     """
     _check_libraries()
-    from maseval.app.viewing.reader import BenchmarkReader
+    from maseval.app.viewing.features import BenchmarkReader
     from maseval.view.api import own_answers
     from maseval.view.library import Library
     from maseval.view.site import write_site

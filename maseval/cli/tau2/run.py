@@ -27,15 +27,15 @@ from maseval.core.words import count_of
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.tau2.app.running.plan import RunPlan
-    from maseval.benchmark.tau2.app.running.run import PreparedRun
+    from maseval.benchmark.tau2.app.running.run import Tau2Run
 
 
-def _prepare(context: typer.Context, given: dict[str, Any]) -> "PreparedRun":
-    from maseval.benchmark.tau2.app.running.run import PreparedRun  # help must not load it
+def _prepare(context: typer.Context, given: dict[str, Any]) -> "Tau2Run":
+    from maseval.benchmark.tau2.app.running.run import Tau2Run  # help must not load it
 
     # tau2-bench takes all ids after one --task-ids; else what stands without an option is a domain.
     given["task_id" if given["task_id"] else "domain"] += context.args
-    return PreparedRun.of(RunOptions(**{**given, "timeout": given["timeout"] or None}))
+    return Tau2Run.of(RunOptions(**{**given, "timeout": given["timeout"] or None}))
 
 
 @with_examples(

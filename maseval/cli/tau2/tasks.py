@@ -21,8 +21,7 @@ from maseval.cli.console import (
     indent,
     inert,
     number_columns,
-    print_json,
-    print_parts,
+    print_result,
     shorten_line,
     stdout,
     styled,
@@ -211,10 +210,7 @@ def audit(
             show=show,
             on_progress=count,
         )
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_parts(_audit_parts(found, severity, in_detail=show is not None), stdout())
+    print_result(found, _audit_parts(found, severity, in_detail=show is not None), as_json)
     if fail_on and any(found.counts.get(each) for each in _WORSE_OR_EQUAL[fail_on]):
         raise typer.Exit(FAILED)
 
@@ -283,10 +279,7 @@ def errata(
     found = commands.tau2.errata(
         [*(named or ()), *(domain or ())], task=task, data_version=data_version
     )
-    if as_json:
-        print_json(found.to_dict())
-        return
-    print_parts(_errata_parts(found, task), stdout())
+    print_result(found, _errata_parts(found, task), as_json)
 
 
 def _errata_parts(found: "ErrataFound", task: str | None) -> Parts:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol
 
-from maseval.core.engine.parcel import order_of, pack, pack_for_worker
+from maseval.core.engine.parcel import order_of, pack_for_worker
 from maseval.core.engine.repetition import Repetition
 from maseval.core.engine.worker import Place
 from maseval.core.exceptions import MASEvalError
@@ -162,10 +162,10 @@ class Process:
 
     def collect(self, assignments: Sequence[Assignment], patience: float) -> None:
         """Send orders, and ask for what is finished within so many seconds."""
-        self.pending = self._call("collect", *pack_orders(assignments), patience)
+        self.pending = self._call("collect", pack_orders(assignments), patience)
 
     def submit(self, assignments: Sequence[Assignment]) -> None:
-        self._call("submit", *pack_orders(assignments))
+        self._call("submit", pack_orders(assignments))
 
     def stop(self) -> None:
         self._call("stop")
@@ -225,15 +225,10 @@ def send(given: Mapping[Process, Sequence[Assignment]]) -> None:
             assignment.since = time.monotonic()
 
 
-def pack_orders(assignments: Sequence[Assignment]) -> tuple[list[int], bytes]:
-    """Pack orders as one value, after their numbers: what their tasks have in common is sent once.
-
-    The numbers are what a process can still tell of orders that it cannot read.
-    """
-    orders = [order_of(each.repetition) for each in assignments]
-    try:
-        return [each.number for each in assignments], pack(orders)
-    except Exception:  # of whatever a task consists of: which one is it?
-        for order in orders:
-            pack_for_worker(f"task {str(order['task'].id)!r}", order, _WAY_FOR_TASK)
-        raise
+def pack_orders(assignments: Sequence[Assignment]) -> list[tuple[int, bytes]]:
+    """Pack each order by itself: its number is what a process can tell of one it cannot read."""
+    named = ((f"task {str(each.repetition.task.id)!r}", each) for each in assignments)
+    return [
+        (each.number, pack_for_worker(name, order_of(each.repetition), _WAY_FOR_TASK))
+        for name, each in named
+    ]

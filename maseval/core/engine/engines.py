@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import (
-    TYPE_CHECKING,
     Any,
     Generic,
     Literal,
@@ -27,9 +26,6 @@ from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSett
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.lazy import find_entry_points
 from maseval.core.tracing import now
-
-if TYPE_CHECKING:  # takes long to load
-    from importlib.metadata import EntryPoint
 
 RunRepetition = Callable[[Repetition], RepetitionResult]
 Finished = tuple[Repetition, RepetitionResult]
@@ -244,7 +240,7 @@ class Threads:
 
 
 GROUP = "maseval.engines"
-DEFAULT, PROCESSES = "threads", "processes"
+DEFAULT, PROCESSES, RAY = "threads", "processes", "ray"
 _OURS = {
     DEFAULT: f"{__name__}:ThreadEngine",
     PROCESSES: "maseval.core.engine.processes:ProcessEngine",
@@ -307,7 +303,7 @@ AnyEngine = str | Engine
 
 def engine_of(engine: AnyEngine, **options: object) -> Engine:
     """Return the engine itself; one that is named is made with the options."""
-    made = _make_engine(engine, **options) if isinstance(engine, str) else engine
+    made = _find_engine(engine)(**options) if isinstance(engine, str) else engine
     if not isinstance(made, Engine):
         raise ConfigurationError(
             f"engine is {made!r}; give the name of an engine, or an object with workers(job)"
@@ -315,8 +311,11 @@ def engine_of(engine: AnyEngine, **options: object) -> Engine:
     return made
 
 
-def _make_engine(name: str, **options: object) -> object:
-    known = _known_engines()
+def _find_engine(name: str) -> Callable[..., object]:
+    from importlib.metadata import EntryPoint
+
+    known = {each.name: each for each in find_entry_points(GROUP)}
+    known |= {ours: EntryPoint(ours, place, GROUP) for ours, place in _OURS.items()}
     if name not in known:
         import difflib
 
@@ -327,14 +326,32 @@ def _make_engine(name: str, **options: object) -> object:
             f"package that has an entry point of this name in the group {GROUP!r}"
         )
     make: Callable[..., object] = known[name].load()
-    return make(**options)
+    return make
 
 
-def _known_engines() -> "dict[str, EntryPoint]":
-    from importlib.metadata import EntryPoint
+def chosen_engine(
+    engine: AnyEngine, ray_address: str | None, processes: int | None, *, force: bool = False
+) -> Engine:
+    """Return the engine; raise if there is none of that name, or it is not installed."""
+    check_engine_options(engine, ray_address, processes, force=force)
+    given = {"address": ray_address, "processes": processes, "force": force or None}
+    return engine_of(engine, **{name: value for name, value in given.items() if value is not None})
 
-    found = {each.name: each for each in find_entry_points(GROUP)}
-    return found | {name: EntryPoint(name, place, GROUP) for name, place in _OURS.items()}
+
+def check_engine_options(
+    engine: AnyEngine, ray_address: str | None, processes: int | None, *, force: bool = False
+) -> None:
+    """Raise if an option is given that is for another engine."""
+    for name, value, engines in (
+        ("ray_address", ray_address, (RAY,)),
+        ("processes", processes, (PROCESSES, RAY)),
+        ("force", force or None, (PROCESSES, RAY)),
+    ):
+        if value is not None and engine not in engines:
+            raise ConfigurationError(
+                f"{name} is {value!r}, but engine is {engine!r}; it is for engine "
+                f"{' or '.join(map(repr, engines))}"
+            )
 
 
 ValueT = TypeVar("ValueT")

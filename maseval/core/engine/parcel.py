@@ -78,7 +78,7 @@ class WorkResult:
     @classmethod
     def of(cls, number: int, repetition: Repetition, outcome: RepetitionResult) -> "WorkResult":
         used, report = repetition.setting.totals.by_component, outcome.report
-        result = cls(number, report, outcome.status, outcome.exception, used)
+        result = cls(number, report, outcome.status, sendable_error(outcome.exception), used)
         try:
             return replace(result, note=repetition.setting.benchmark.worker_note(report))
         except Exception as error:  # the benchmark's code
@@ -98,7 +98,9 @@ class WorkResult:
     def _failed(self, error: Exception) -> "WorkResult":
         status = failure_status(error, "engine")
         report: Report = {**self.report, "status": status.value, "error": error_record(error)}
-        return replace(self, report=report, status=status, exception=error, note=None)
+        return replace(
+            self, report=report, status=status, exception=sendable_error(error), note=None
+        )
 
     def to_result(self, repetition: Repetition) -> RepetitionResult:
         """Return the result of the repetition that was ordered, as if it had taken place here.
@@ -227,8 +229,8 @@ def pack_for_worker(what: str, value: object, way: str) -> bytes:
 
 class WorkerReply(NamedTuple):
     deliveries: Sequence[WorkResult]
-    unread: Sequence[tuple[Sequence[int], str]] = ()
-    """The numbers of orders that could not be read, by call, each with the reason."""
+    unread: Mapping[int, str] = {}
+    """The reasons why orders could not be read, by their numbers."""
     said: Mapping[int, Said] = {}
     """The last messages of conversations in progress, by the numbers of their orders."""
     complaints: int = 0
@@ -240,37 +242,16 @@ def pack_reply(reply: WorkerReply) -> bytes:
 
     It is packed as one value: what its reports have in common is sent once.
     """
-    carried = [_pack_exception(each.exception) for each in reply.deliveries]
-    plain = [replace(each, exception=None) for each in reply.deliveries]
     try:
-        return pack((reply._replace(deliveries=plain), carried))
+        return pack(reply)
     except Exception:  # an object in a report
-        sendable = [each.sendable() for each in plain]
-        failed = [_pack_exception(each.exception) for each in sendable]
-        carried = [new or old for new, old in zip(failed, carried, strict=True)]
-        plain = [replace(each, exception=None) for each in sendable]
-        return pack((reply._replace(deliveries=plain), carried))
+        return pack(reply._replace(deliveries=[each.sendable() for each in reply.deliveries]))
 
 
-def unpack_reply(data: bytes) -> WorkerReply:
-    reply, carried = unpack(data)
-    assert isinstance(reply, WorkerReply)
-    pairs = zip(reply.deliveries, carried, strict=True)
-    return reply._replace(
-        deliveries=[
-            each if error is None else replace(each, exception=unpack(error))
-            for each, error in pairs
-        ]
-    )
-
-
-def _pack_exception(error: BaseException | None) -> bytes | None:
-    """Pack an exception in a form that arrives: many cannot be pickled, or not be read again."""
-    if error is None:
-        return None
+def sendable_error(error: BaseException | None) -> BaseException | None:
+    """Return an exception that arrives: many cannot be pickled, or not be read again."""
     try:
-        data = pack(error)
-        unpack(data)
+        unpack(pack(error))
     except Exception:
-        return pack(WorkerExceptionError(f"{type(error).__name__}: {error}"))
-    return data
+        return WorkerExceptionError(f"{type(error).__name__}: {error}")
+    return error

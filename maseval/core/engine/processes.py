@@ -18,7 +18,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import connection
@@ -300,27 +300,23 @@ class _ProcessMap:
             self._under_way.appendleft(_Batch([value], self._start([value])))
 
 
-@contextmanager
-def local_carrier(forked: list[ChildProcess]) -> Iterator["LocalCarrier"]:
-    """Start processes for one run, those that are ``forked`` already first; all end with it."""
-    carrier = LocalCarrier(forked)
-    try:
-        yield carrier
-    finally:
-        end_all(carrier.started)
+class LocalCarrier(AbstractContextManager["LocalCarrier"]):
+    """Starts worker processes on this machine for one run; see ``Carrier``.
 
-
-class LocalCarrier:
-    """Starts worker processes on this machine; see ``Carrier``."""
+    Those that are ``forked`` already come first; all end with the run.
+    """
 
     def __init__(self, forked: list[ChildProcess]) -> None:
         self.cores = usable_cores()
-        self.started: list[ChildProcess] = []
+        self._started: list[ChildProcess] = []
         self._forked = forked
 
+    def __exit__(self, *error: object) -> None:
+        end_all(self._started)
+
     def start(self) -> ChildProcess:
-        self.started.append(self._forked.pop() if self._forked else ChildProcess(Worker))
-        return self.started[-1]
+        self._started.append(self._forked.pop() if self._forked else ChildProcess(Worker))
+        return self._started[-1]
 
     def share(self, value: object) -> object:
         return value
@@ -372,7 +368,7 @@ class ProcessEngine(RemoteEngine):
 
     def workers(self, job: Job) -> RemoteWorkers:
         limits = Limits(self.processes, _MOST_DEATHS, _START_SECONDS, force=self._force)
-        self._workers = RemoteWorkers(job, limits, partial(local_carrier, self._forked))
+        self._workers = RemoteWorkers(job, limits, partial(LocalCarrier, self._forked))
         return self._workers
 
     def __getstate__(self) -> dict[str, object]:

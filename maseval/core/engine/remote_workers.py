@@ -8,7 +8,7 @@ import math
 import sys
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -28,12 +28,12 @@ from maseval.core.engine.engines import Finished, Job, WorkerEvent, WorkersUnava
 from maseval.core.engine.parcel import (
     ProcessSettings,
     WorkerExceptionError,
+    WorkerReply,
     WorkResult,
     can_be_sent,
     pack,
     pack_for_worker,
     unpack,
-    unpack_reply,
     worker_setting,
 )
 from maseval.core.engine.repetition import Repetition, RepetitionResult
@@ -162,7 +162,8 @@ class RemoteWorkers:
         if done is None:
             return None
         self._forget(assignment)
-        return unpack_reply(done).deliveries[0].to_result(repetition)
+        reply: WorkerReply = unpack(done)
+        return reply.deliveries[0].to_result(repetition)
 
     # The life of processes.
 
@@ -234,12 +235,13 @@ class RemoteWorkers:
                 self._note("started", process, f"{process} started")
                 process.stage = Stage.WORKING
             case Stage.WORKING:
-                answer = unpack_reply(reply)
+                answer: WorkerReply = unpack(reply)
                 complaints.add(answer.complaints)
                 for delivery in answer.deliveries:
                     self._receive(process, delivery)
-                for numbers, why in answer.unread:
-                    self._sort_out(process, numbers, why)
+                for number, why in answer.unread.items():
+                    if assignment := process.assignments.get(number):
+                        self._end(assignment, WorkerExceptionError(why))
                 for number, said in answer.said.items():
                     if assignment := process.assignments.get(number):
                         self._job.setting.conversations.note(assignment.repetition.key, said)
@@ -305,14 +307,6 @@ class RemoteWorkers:
         quarantined = sum(one.quarantine for one in self._processes)
         for _ in range(min(self._backlog.suspects, self._count - quarantined)):
             self._start_process(quarantine=True)
-
-    def _sort_out(self, process: Process, numbers: Sequence[int], why: str) -> None:
-        """Send what cannot be read together one by one, and end the one that is the reason."""
-        for assignment in [each for n in numbers if (each := process.assignments.get(n))]:
-            if len(numbers) == 1:
-                self._end(assignment, WorkerExceptionError(why))
-            else:
-                process.submit([assignment])
 
     def _forget(self, assignment: Assignment) -> None:
         self._job.setting.conversations.forget(assignment.repetition.key)

@@ -106,7 +106,7 @@ class Worker:
         self._stopping = False
         self._numbers: dict[Repetition, int] = {}
         self._outbox: list[WorkResult] = []
-        self._unread: list[tuple[Sequence[int], str]] = []
+        self._unread: dict[int, str] = {}
         self._most_in_reply = _MOST_IN_FIRST_REPLY
         self._setting: RunSetting
         self._threads: Threads
@@ -141,27 +141,26 @@ class Worker:
         self._open.enter_context(self._threads.open())
         return dict(self._setting.benchmark.data_checksums(given.domains))
 
-    def submit(self, numbers: Sequence[int], orders: bytes) -> None:
-        """Start the orders; if they cannot be read here, the next reply has their numbers."""
-        try:
-            begun = {
-                start_order(order, self._setting, lambda: self._stopping): number
-                for number, order in zip(numbers, unpack(orders), strict=True)
-            }
-        except Exception as error:  # a class of the user's that is not known here
-            with self._lock:
-                self._unread.append((numbers, _in_words(error)))
-            return
+    def submit(self, orders: Sequence[tuple[int, bytes]]) -> None:
+        """Start the orders; the next reply tells of those that cannot be read here."""
+        begun, unread = dict[Repetition, int](), dict[int, str]()
+        for number, data in orders:
+            try:
+                order = start_order(unpack(data), self._setting, lambda: self._stopping)
+                begun[order] = number
+            except Exception as error:  # a class of the user's that is not known here
+                unread[number] = _in_words(error)
         with self._lock:
-            self._numbers.update(begun)
+            self._unread |= unread
+            self._numbers |= begun
             for repetition in begun:
                 self._threads.submit(repetition)
             self._threads.begin()
 
-    def collect(self, numbers: Sequence[int], orders: bytes, patience: float) -> bytes:
+    def collect(self, orders: Sequence[tuple[int, bytes]], patience: float) -> bytes:
         """Start the orders, and reply once something is finished or after ``patience`` seconds."""
-        if numbers:
-            self.submit(numbers, orders)
+        if orders:
+            self.submit(orders)
         if not self._outbox and not self._unread:
             self._threads.wait(patience)
             self._take_finished()
@@ -194,7 +193,7 @@ class Worker:
     def _next_reply(self) -> bytes:
         count = min(len(self._outbox), self._most_in_reply)
         with self._lock:
-            running, unread, self._unread = dict(self._numbers), self._unread, []
+            running, unread, self._unread = dict(self._numbers), self._unread, {}
             before, self._complaints = self._complaints, complaints.count
         said = self._last_words.news(running)
         news = WorkerReply(self._outbox[:count], unread, said, self._complaints - before)

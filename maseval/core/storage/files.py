@@ -2,7 +2,8 @@
 
 ``atomic_file`` writes the content to a hidden file in the same folder and flushes it to the disk
 before it takes the target's name: a reader sees the old file or the new one, never a part. A
-process that is killed leaves at most such a hidden file, ``.<random>.tmp``.
+process that is killed leaves at most such a hidden file, ``.<random>.tmp``. ``atomic_folder`` does
+the same for a folder.
 
 ``lock`` is the operating system's lock on an open file. It ends when the file is closed or the
 process dies, and also keeps two openings within one process apart. It is advisory.
@@ -14,7 +15,7 @@ import json
 import os
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -77,6 +78,39 @@ def make_room(path: Path) -> None:
         raise OutputExistsError(
             f"{path} cannot be written: {path.parent} is not a folder"
         ) from None
+
+
+@contextmanager
+def atomic_folder(target: Path, check: Callable[[], object]) -> Iterator[Path]:
+    """Yield a hidden folder that becomes ``target`` at the end; an error changes nothing.
+
+    ``check`` raises if that place may not be taken; it is called at the beginning and at the end.
+    """
+    from shutil import rmtree  # loads what few commands need
+
+    check()
+    make_room(target)
+    hidden, former = (target.with_name(f".{uuid4().hex}{SUFFIX}") for _ in range(2))
+    try:
+        hidden.mkdir()
+    except OSError as error:  # whoever reads it knows only the name that the folder is to get
+        raise OSError(error.errno, error.strerror, str(target)) from error
+    try:
+        yield hidden
+        check()
+        if target.exists():
+            target.rename(former)
+        try:
+            hidden.rename(target)
+        except BaseException:
+            if former.exists():
+                former.rename(target)
+            raise
+    except BaseException:
+        rmtree(hidden, ignore_errors=True)
+        raise
+    sync_folder(target.parent)
+    rmtree(former, ignore_errors=True)
 
 
 def _create(hidden: Path, path: Path) -> BinaryIO:

@@ -123,12 +123,15 @@ class FrameworkAgentAdapter(AgentAdapter):
         there = len(self.get_messages()) if count is None else count
         self._times += [now()] * (there - len(self._times))
 
-    def _name_of(self, member: object) -> str:
-        """Return the name under which the work of an agent without an adapter is recorded."""
+    def adopt(self, agent: object, kind: "type[AdapterT]") -> "AdapterT":
+        """Return an adapter for an agent that works for this one and has none of its own."""
         number = len(self.members) + 1
-        name = getattr(member, "name", None) or getattr(member, "role_name", None)
+        name = getattr(agent, "name", None) or getattr(agent, "role_name", None)
         title = "member" if name in (None, *_NO_NAMES) else str(name)
-        return f"{title} {number}" if title in ("member", self.name, *self.members) else title
+        if title in ("member", self.name, *self.members):
+            title = f"{title} {number}"
+        made = self.members[title] = kind(agent, title)
+        return made
 
     def gather_traces(self) -> JsonObject:
         spoken = {name: one.openai_messages().to_list() for name, one in self.members.items()}
@@ -285,8 +288,7 @@ def bystanding_adapter(agent: object, kind: type[AdapterT]) -> AdapterT | None:
         return None
     found = adapter_of(agent)
     if found is None and leader is not None:
-        name = leader._name_of(agent)
-        found = leader.members[name] = kind(agent, name)
+        found = leader.adopt(agent, kind)
     return found if isinstance(found, kind) else None
 
 

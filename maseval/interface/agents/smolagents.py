@@ -2,8 +2,7 @@
 
 By default, smolagents forgets the conversation at every run, treats some failures as mistakes of
 the agent, and merges the results of several tools into one text. The adapter therefore keeps the
-agent's memory, follows the events of a run and inspects every step; it replaces nothing. What it
-records belongs to the agent (``smolagents_record``).
+agent's memory, follows the events of a run and inspects every step; it replaces nothing.
 
 smolagents also rewrites a tool's schema before sending it, and refuses arguments that do not match
 it before the tool sees them. It does both with the tool's ``inputs``, which are therefore made to
@@ -17,6 +16,7 @@ from collections.abc import Callable, ItemsView, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any
+from weakref import WeakSet
 
 from maseval.core.clock import Clock, acting_as
 from maseval.core.exceptions import AgentError, MASEvalError
@@ -27,7 +27,6 @@ from maseval.core.provider_errors import (
     ProviderError,
 )
 from maseval.core.storage.redaction import redact
-from maseval.core.tracing import JsonObject
 from maseval.core.usage import Usage
 from maseval.core.user import LLMUser, User
 from maseval.interface import extras
@@ -41,18 +40,17 @@ from maseval.interface.agents.framework import (
     describe_tools,
     member_name,
     name_tool_results,
+    running_adapter,
 )
 from maseval.interface.agents.smolagents_record import (
     EXTRA,
     TOKENS,
     AgentMemoryMessages,
     AgentRecord,
-    begin_record,
     is_last_resort,
-    latest_record,
-    observe_steps,
+    mark,
+    memory_module,
     plain_text,
-    record_in,
     steps_of,
 )
 from maseval.interface.inference.chat_completions import JsonSchema, get, text_of
@@ -73,53 +71,28 @@ _IN_BRIEF = {"step_type", "step_number", "status", "duration_seconds", *TOKENS}
 class SmolAgentAdapter(FrameworkAgentAdapter):
     """A smolagents agent, such as a ``ToolCallingAgent`` or a ``CodeAgent``.
 
-    The adapter's first run starts a new conversation, later ones continue it. An adapter that has
-    not run shows the agent's latest runs, whoever made them. Several calls in one answer run one
-    after another, in order, unless the agent sets ``max_tool_threads``. The steps of a managed
-    agent belong to its own adapter, if it has one, and otherwise to its manager's.
+    The adapter's first run starts a new conversation, later ones continue it. Until then it shows
+    what the agent's memory holds, unless another adapter has recorded that. Several calls in one
+    answer run one after another, in order, unless the agent sets ``max_tool_threads``. The steps of
+    a managed agent belong to its own adapter, if it has one, and otherwise to its manager's.
     """
 
     module = extra = EXTRA
     logs_turns = False
 
     def _prepare(self) -> None:
-        self._own: AgentRecord | None = None
-        if hasattr(self.agent, "step_callbacks"):
-            observe_steps(self.agent, _observe_step)
-        else:  # not an agent, as ``run`` will tell
-            self._own = AgentRecord(self.agent, self._clock)
+        self._has_begun = False
+        self._use(AgentRecord(self.agent))
+        # Made in another adapter's turn, it is that of a member, which the turn begins anew.
+        self._shows_earlier = running_adapter() is None and self._record.catch_up(self.agent)
+        if hasattr(self.agent, "step_callbacks") and self.agent not in _observed:
+            _observed.add(self.agent)
+            self.agent.step_callbacks.register(memory_module().MemoryStep, _observe_step)
 
-    @property
-    def _record(self) -> AgentRecord:
-        record = self._own or self._find_record()
-        if id(self.agent) not in _leaders and latest_record(self.agent) is record:
-            record.catch_up(self.agent)
-        return record
-
-    def _find_record(self) -> AgentRecord:
-        """Return what others recorded of the agent, in this repetition if there is one."""
-        latest = latest_record(self.agent) if self._clock is None else None
-        return latest or record_in(self.agent, self._clock)
-
-    @property
-    def messages(self) -> MessageHistory:
-        """The conversation in OpenAI's form, as traces have it."""
-        return self._record.messages
-
-    @messages.setter
-    def messages(self, messages: MessageHistory | None) -> None:
-        if messages is not None:  # as the base class begins
-            self._record.messages = messages
-
-    @property
-    def logs(self) -> list[JsonObject]:
-        """The steps of the agent, and the errors of its runs."""
-        return self._record.logs
-
-    @logs.setter
-    def logs(self, logs: list[JsonObject]) -> None:
-        if logs:  # as the base class does not begin
-            self._record.logs = logs
+    def _use(self, record: AgentRecord) -> None:
+        self._record, self._shows_earlier = record, False
+        self.messages: MessageHistory = record.messages
+        self.logs = record.logs
 
     def get_messages(self) -> MessageHistory:
         """Return the conversation as smolagents writes it for a model."""
@@ -134,31 +107,21 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
     def openai_messages(self) -> MessageHistory:
         return self.messages
 
-    @property
-    def usage_of(self) -> object:
-        return self._record.worker or self._record
-
     def load_messages(self, messages: MessageHistory) -> None:
         """Continue a conversation, as if the agent had taken its steps."""
         named = list(name_tool_results(messages))
         self.agent.memory.steps = steps_of(named, self.agent)
-        self._own = begin_record(self.agent, self._clock)
-        self._own.worker = self
-        self._own.load(self.agent, named)
-
-    def _begin(self) -> bool:
-        """Return True if the conversation begins only now."""
-        if self._own is not None:
-            self.agent.memory.steps = self._own.steps  # another adapter may have run the agent
-            return False
-        known = record_in(self.agent, self._clock)
-        is_free = known.worker is None and not known.is_of_earlier_runs
-        self._own = known if is_free else begin_record(self.agent, self._clock)
-        self._own.worker = self
-        return True
+        record = AgentRecord(self.agent)
+        record.load(self.agent, named)
+        self._use(record)
+        self._has_begun = True
 
     def _run_framework(self, query: str) -> str:
-        first = self._begin()
+        if self._has_begun:
+            self.agent.memory.steps = self._record.steps  # another adapter may have run the agent
+        elif self._shows_earlier:
+            self._use(AgentRecord(self.agent))
+        first, self._has_begun = not self._has_begun, True
         with self._lead_team():
             events = self.agent.run(query, stream=True, reset=first)
             self._record.observe(self.agent)
@@ -167,11 +130,10 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
     @contextmanager
     def _lead_team(self) -> Iterator[None]:
         """Observe every step of the agent and of the agents it manages."""
-        team = _team_of(self.agent)
-        before = {id(member): _leaders.get(id(member)) for member in team}
+        before, team = dict(_led), _team_of(self.agent)
         for member in team:
-            observe_steps(member, _observe_step)
-            _leaders[id(member)] = self
+            adapter = self if member is self.agent else self._adapter_of(member)
+            _led[id(member)] = self, adapter
             if getattr(member, "max_tool_threads", 1) is None:
                 member.max_tool_threads = 1
         workers = [member for member in team[1:] if "run" not in vars(member)]
@@ -182,11 +144,18 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
         finally:
             for worker in workers:
                 del worker.run
-            for member_id, leader in before.items():
-                if leader is None:
-                    del _leaders[member_id]
+            for member in team:
+                if known := before.get(id(member)):
+                    _led[id(member)] = known
                 else:
-                    _leaders[member_id] = leader
+                    del _led[id(member)]
+
+    def _adapter_of(self, member: object) -> "SmolAgentAdapter":
+        """Return a member's adapter; one that has none gets one that reports to this."""
+        found = adapter_of(member) or adapter_of(member, self._clock)
+        if isinstance(found, SmolAgentAdapter):
+            return found
+        return self.adopt(member, SmolAgentAdapter)
 
     def _follow(self, events: Iterator[object]) -> str:
         output: object = None
@@ -202,19 +171,6 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
                 raise self._failure(str(error), MalformedResponseError) from None
             raise
         return plain_text(output)
-
-    def _observe(self, agent: Any, step: Any) -> None:
-        """Record a step of the agent, or of one that works for it."""
-        if is_last_resort(step):
-            step.model_output = plain_text(step.action_output)  # smolagents would forget it
-        if agent is self.agent:
-            self._record.observe(agent, step)
-        elif isinstance(adapter_of(agent, self._clock), SmolAgentAdapter):
-            record_in(agent, self._clock).observe(agent, step)
-        else:
-            self._record.count(step)
-            record_in(agent, self._clock).observe(agent, step)
-        self._check(step)
 
     def _check(self, step: Any) -> None:
         """Raise failures that are not the agent's, after which smolagents would continue."""
@@ -249,24 +205,19 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
         steps = [entry for entry in self.logs if entry.get("step_type") in taken]
         return {
             **super().gather_traces(),
-            **self._members(),
             "total_steps": len(steps),
             "total_duration_seconds": sum(step["duration_seconds"] for step in steps),
             "steps_detail": [{k: step[k] for k in step if k in _IN_BRIEF} for step in steps],
         }
 
-    def _members(self) -> dict[str, object]:
-        """Return the messages of the agents that it manages and that have no adapter."""
-        without = [one for one in _team_of(self.agent)[1:] if adapter_of(one, self._clock) is None]
-        found = {str(one.name): record_in(one, self._clock).messages.to_list() for one in without}
-        return {"members": found} if any(found.values()) else {}
-
     def gather_config(self) -> dict[str, Any]:
         return {**super().gather_config(), "smolagents_config": redact(_description(self.agent))}
 
 
-# By the id of the member, and not by context: code of a ``CodeAgent`` runs in a bare thread.
-_leaders: dict[int, SmolAgentAdapter] = {}
+# The agents at work, by id, with the adapter that leads them and their own. Not by context: code of
+# a ``CodeAgent`` runs in a bare thread.
+_led: dict[int, tuple[SmolAgentAdapter, SmolAgentAdapter]] = {}
+_observed: WeakSet[Any] = WeakSet()
 
 
 def _run_as_member(member: Any) -> Callable[..., Any]:
@@ -280,12 +231,16 @@ def _run_as_member(member: Any) -> Callable[..., Any]:
 
 
 def _observe_step(step: Any, agent: Any) -> None:
-    """Record a step that an agent has taken: for an adapter that runs it, or on its own."""
-    leader = _leaders.get(id(agent))
+    """Record a step that an agent has taken, for the adapter that runs it or its own."""
+    if not mark(step):  # a copy of an agent has its callbacks, and may be given this one again
+        return
+    leader, adapter = _led.get(id(agent), (None, adapter_of(agent)))
+    if leader is not None and is_last_resort(step):
+        step.model_output = plain_text(step.action_output)  # smolagents would forget it
+    if isinstance(adapter, SmolAgentAdapter):
+        adapter._record.observe(agent, step)
     if leader is not None:
-        leader._observe(agent, step)
-    else:
-        record_in(agent, Clock.here()).observe(agent, step)
+        leader._check(step)
 
 
 def _team_of(agent: Any) -> list[Any]:

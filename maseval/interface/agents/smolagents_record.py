@@ -1,9 +1,7 @@
-"""The record of a smolagents agent: what it said, did and used, whoever ran it.
+"""The record of a smolagents agent: what it said, did and used, in one conversation.
 
-It belongs to the agent, so that an adapter shows the runs that another adapter, a manager or plain
-code made of the same agent. Within a repetition it holds the work of that repetition alone: what
-an agent shared by several did before is counted there. The agent's memory is not enough for that:
-smolagents empties it at every run, and merges the results of several tools into one text.
+The agent's memory is not enough for that: smolagents empties it at every run, and merges the
+results of several tools into one text.
 
 An earlier conversation is put into an agent's memory as the steps that the agent would have taken:
 a ``ToolCallingAgent`` answers the user by a call of ``final_answer``, and a ``CodeAgent`` writes
@@ -12,13 +10,11 @@ code for all that it does.
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from types import ModuleType
 from typing import Any
-from weakref import WeakKeyDictionary, ref
 
-from maseval.core.clock import Clock
 from maseval.core.messages import Message, MessageHistory, ToolCall, arguments_of, tool_call
 from maseval.core.messages import text_of as message_text
 from maseval.core.storage.redaction import redact_text
@@ -32,15 +28,11 @@ EXTRA = "smolagents"
 ANSWERING_TOOL = "final_answer"
 TOKENS = ("input_tokens", "output_tokens", "total_tokens")
 
-StepObserver = Callable[[Any, Any], None]
-"""Called with a finished step and its agent."""
-
 
 class AgentRecord:
     """The messages in OpenAI's form, the steps and the tokens of an agent."""
 
-    def __init__(self, agent: Any, clock: Clock | None) -> None:
-        self.clock = clock
+    def __init__(self, agent: Any) -> None:
         self.messages = MessageHistory()
         self.logs: list[JsonObject] = []
         self.used: list[TokenUsage] = []
@@ -48,26 +40,14 @@ class AgentRecord:
         """The list in the agent's memory, which gets another one when the memory is emptied."""
         self.results: dict[str, str] = {}
         """The results of the current step's tools, by call id."""
-        self.is_of_earlier_runs = False
-        """True if some of it was found in the memory of an agent that nobody had observed."""
-        self._worker: ref[Any] | None = None
         self._task: object = None
         self._introduce(agent)
-
-    @property
-    def worker(self) -> Any:
-        """The adapter that writes this record, while there is one."""
-        return None if self._worker is None else self._worker()
-
-    @worker.setter
-    def worker(self, adapter: object) -> None:
-        self._worker = ref(adapter)
 
     def _introduce(self, agent: Any) -> None:
         """Begin with the system prompt, which an agent writes anew at each run."""
         prompt = get(get(get(agent, "memory"), "system_prompt"), "system_prompt")
         if prompt is not None and len(self.messages) < 2:
-            self.messages = MessageHistory()
+            self.messages.clear()
             self.messages.add_message("system", prompt)
 
     def load(self, agent: Any, messages: list[Message]) -> None:
@@ -75,18 +55,15 @@ class AgentRecord:
         self.steps = agent.memory.steps
         self._task = next(filter(_is_task, reversed(self.steps)), None)
         for step in self.steps:
-            _mark(step)
+            mark(step)
         self.messages = MessageHistory([*self.messages, *messages])
 
-    def catch_up(self, agent: Any) -> None:
-        """Add the steps in the agent's memory that nobody has recorded yet."""
+    def catch_up(self, agent: Any) -> bool:
+        """Add the steps in the agent's memory that nobody has recorded yet; False for none."""
         steps: list[Any] = get(get(agent, "memory"), "steps") or []
-        unknown = [step for step in steps if _RECORDED not in vars(step)]
-        if not unknown:
-            return
-        self.steps, self.is_of_earlier_runs = steps, self.worker is None
+        unknown = [step for step in steps if mark(step)]
         for step in unknown:
-            _mark(step)
+            self.steps = steps
             if _is_task(step):
                 self._open_turn(agent, step)
                 continue
@@ -95,6 +72,7 @@ class AgentRecord:
                 # A ``ToolCallingAgent`` keeps its answer only as the result of the call.
                 answer = step.observations if step.action_output is None else step.action_output
                 self.messages.add_message("assistant", plain_text(answer))
+        return bool(unknown)
 
     def observe(self, agent: Any, step: Any = None) -> None:
         """Add a step that was just taken, and the task before it if that is new."""
@@ -105,29 +83,22 @@ class AgentRecord:
         if type(step).__name__ == "FinalAnswerStep":
             self.messages.add_message("assistant", plain_text(get(step, "output")))
         elif step is not None:
-            _mark(step)
             self._add(step)
-
-    def count(self, step: Any) -> None:
-        """Count the tokens of a step, which may be that of another agent, unless somebody did."""
-        counts: dict[str, Any] = token_counts(step)
-        if not counts or _COUNTED in vars(step):
-            return
-        setattr(step, _COUNTED, True)
-        # smolagents counts no cached or reasoning tokens; the provider's own answer may.
-        counts |= usage_of(get(get(get(step, "model_output_message"), "raw"), "usage")) or {}
-        cost = counts.pop("cost", 0.0)
-        self.used.append(TokenUsage.from_chat_response_usage(counts, cost=cost))
 
     def _open_turn(self, agent: Any, task: Any, time: str | None = None) -> None:
         self._task = task
-        _mark(task)
+        mark(task)
         self._introduce(agent)
         self.messages.add_message("user", str(task.task), timestamp=time)
         self.logs.append({"step_type": "TaskStep", "task": str(task.task)})
 
     def _add(self, step: Any) -> None:
-        self.count(step)
+        if counts := token_counts(step):
+            # smolagents counts no cached or reasoning tokens; the provider's own answer may.
+            raw = get(get(step, "model_output_message"), "raw")
+            told: dict[str, Any] = {**counts, **(usage_of(get(raw, "usage")) or {})}
+            cost = told.pop("cost", 0.0)
+            self.used.append(TokenUsage.from_chat_response_usage(told, cost=cost))
         if type(step).__name__ == "PlanningStep":
             self.messages.add_message("assistant", step.plan)
         elif not is_last_resort(step):
@@ -178,12 +149,15 @@ def _as_mapping(message: Any) -> Message:
     return entry
 
 
-# Marks on a step, which has no hash, and stays in the memory of its agent.
-_RECORDED, _COUNTED = "recorded_by_maseval", "counted_by_maseval"
+# On a step, which has no hash, and stays in the memory of its agent.
+_RECORDED = "recorded_by_maseval"
 
 
-def _mark(step: object) -> None:
+def mark(step: object) -> bool:
+    """Mark a step as recorded; return False if it was."""
+    is_new = _RECORDED not in vars(step)
     setattr(step, _RECORDED, True)
+    return is_new
 
 
 def _start(step: object) -> str | None:
@@ -194,48 +168,6 @@ def _start(step: object) -> str | None:
 
 def _is_task(step: object) -> bool:
     return type(step).__name__ == "TaskStep"
-
-
-# None of these keeps an agent alive: a record has its steps, and a step does not know its agent.
-_records: WeakKeyDictionary[Any, AgentRecord] = WeakKeyDictionary()
-_observed: WeakKeyDictionary[Any, object] = WeakKeyDictionary()
-
-
-def begin_record(agent: Any, clock: Clock | None) -> AgentRecord:
-    """Make a new record the agent's latest one."""
-    _records[agent] = AgentRecord(agent, clock)
-    return _records[agent]
-
-
-def record_in(agent: Any, clock: Clock | None) -> AgentRecord:
-    """Return the agent's record in a repetition, which begins with the first call."""
-    known = _records.get(agent)
-    if known is None or known.clock is not clock:
-        known = begin_record(agent, clock)
-    return known
-
-
-def latest_record(agent: Any) -> AgentRecord | None:
-    """Return the record of the agent's latest runs, in whatever repetition they were."""
-    try:
-        return _records.get(agent)
-    except TypeError:  # something that is no agent, and cannot be referred to weakly
-        return None
-
-
-def observe_steps(agent: Any, observer: StepObserver) -> None:
-    """Let ``observer`` see every step that the agent takes from now on, once."""
-    if agent in _observed:
-        return
-    _observed[agent] = None
-
-    def observe(step: Any, agent: Any) -> None:
-        # A copy of an agent has its callbacks, and may be given this one again.
-        if _observed.get(agent) is not step:
-            _observed[agent] = step
-            observer(step, agent)
-
-    agent.step_callbacks.register(memory_module().MemoryStep, observe)
 
 
 def memory_module() -> ModuleType:

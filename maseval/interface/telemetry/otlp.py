@@ -17,7 +17,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
 from typing import Any
@@ -33,7 +33,6 @@ from maseval.core.words import excerpt
 from maseval.interface import extras
 from maseval.interface.telemetry.simulation import (
     SCHEMA_URL,
-    Span,
     Value,
     drop_unknown,
     number_spans,
@@ -44,8 +43,6 @@ from maseval.interface.telemetry.simulation import (
 EXTRA = "otel"
 PATH = "/v1/traces"
 _EXPORTER = "opentelemetry.exporter.otlp.proto.http.trace_exporter"
-_LOGGER = "opentelemetry.exporter"
-_SAMPLED = 1
 
 END_SECONDS = 10.0
 """The end of a run waits at most so long for what is still to be sent."""
@@ -81,9 +78,11 @@ class OTLPReceiver:
         self._content, self._attributes = content, attributes
         self._known = Secrets.of({})
         self._exporter: Any = None
-        self._failure: Exception | None = None
+        self._failure: object = None
         self._over = threading.Event()
         extras.load(_EXPORTER, extra=EXTRA, package="opentelemetry-exporter-otlp-proto-http")
+        # Otherwise it prints what went wrong to a terminal, in the middle of other output.
+        logging.getLogger("opentelemetry.exporter").addHandler(logging.NullHandler())
 
     def send(self, reports: Sequence[Report], /) -> None:
         """Export the traces of reports as one request."""
@@ -92,10 +91,9 @@ class OTLPReceiver:
         if self._exporter is None:
             self._exporter = self._make_exporter()
         self._failure = None
-        with _LastWords() as words:
-            result = self._exporter.export(list(self._spans(reports)))
+        result = self._exporter.export(list(self._spans(reports)))
         if result.name != "SUCCESS":
-            raise DeliveryError(self._clean(excerpt(self._failure or words.text)))
+            raise DeliveryError(self._clean(excerpt(self._failure)))
 
     def abort(self) -> None:
         if not self._over.is_set() and self._exporter is not None:
@@ -103,65 +101,69 @@ class OTLPReceiver:
         self._over.set()
 
     def _make_exporter(self) -> Any:
+        """Make an exporter whose session keeps why a request fails; it only says that it did."""
         session = import_module("requests").Session()
-        session.hooks["response"].append(_check_answer)
-        session.request = self._remember_failure(session.request)
-        kind = import_module(_EXPORTER).OTLPSpanExporter
-        return kind(endpoint=self.endpoint, headers=self._headers or None, session=session)
+        request = session.request
 
-    def _remember_failure(self, request: Callable[..., object]) -> Callable[..., object]:
-        """Wrap a request so that its failure is kept; the exporter only says that it gave up."""
-
-        def send(*args: object, **options: object) -> object:
+        def send(*args: object, **options: object) -> Any:
             try:
-                return request(*args, **options)
+                response = request(*args, **options)
             except Exception as error:
                 self._failure = _innermost(error)
                 raise
+            _check_answer(response)
+            if response.status_code >= 400:
+                self._failure = f"status {response.status_code}: {response.text}"
+            return response
 
-        return send
+        session.request = send
+        kind = import_module(_EXPORTER).OTLPSpanExporter
+        return kind(endpoint=self.endpoint, headers=self._headers or None, session=session)
 
     def _spans(self, reports: Sequence[Report]) -> Iterator[object]:
+        api = import_module("opentelemetry.trace")
         sdk = import_module("opentelemetry.sdk.trace")
         origin = {"resource": _resource(), "instrumentation_scope": _scope()}
+
+        def context(trace: int, span: int) -> object:
+            flags = api.TraceFlags(api.TraceFlags.SAMPLED)
+            return api.SpanContext(trace, span, is_remote=False, trace_flags=flags)
+
         for report in reports:
             trace = trace_of(report)
             root = simulation_span(report, content=self._content)
             root.attributes |= self._attributes(report)
             for span, own, parent in number_spans(root, trace):
-                context = _context(trace, own)
-                above = None if parent is None else _context(trace, parent)
-                fields = self._span_fields(span)
-                yield sdk.ReadableSpan(context=context, parent=above, **fields, **origin)
-
-    def _span_fields(self, span: Span) -> dict[str, object]:
-        api = import_module("opentelemetry.trace")
-        sdk = import_module("opentelemetry.sdk.trace")
-        code = api.StatusCode.UNSET if span.error is None else api.StatusCode.ERROR
-        return {
-            "name": self._clean(span.name),
-            "kind": api.SpanKind.CLIENT if span.client else api.SpanKind.INTERNAL,
-            "attributes": self._clean_all(span.attributes),
-            "events": [
-                sdk.Event(name, self._clean_all(attributes), span.end)
-                for name, attributes in span.events.items()
-            ],
-            "status": api.Status(code, span.error and self._clean(span.error)),
-            "start_time": span.start,
-            "end_time": span.end,
-        }
+                code = api.StatusCode.UNSET if span.error is None else api.StatusCode.ERROR
+                yield sdk.ReadableSpan(
+                    name=self._clean(span.name),
+                    context=context(trace, own),
+                    parent=None if parent is None else context(trace, parent),
+                    kind=api.SpanKind.CLIENT if span.client else api.SpanKind.INTERNAL,
+                    attributes=self._clean_all(span.attributes),
+                    events=[
+                        sdk.Event(name, self._clean_all(attributes), span.end)
+                        for name, attributes in span.events.items()
+                    ],
+                    status=api.Status(code, span.error and self._clean(span.error)),
+                    start_time=span.start,
+                    end_time=span.end,
+                    **origin,
+                )
 
     def _clean(self, text: str) -> str:
         """Return a text without the secrets of the environment."""
         return redact_text(self._known.removed_from_text(text))
 
     def _clean_all(self, attributes: Mapping[str, Value]) -> dict[str, Value]:
-        return {key: self._clean_value(value) for key, value in attributes.items()}
-
-    def _clean_value(self, value: Value) -> Value:
-        if isinstance(value, tuple):
-            return tuple(map(self._clean, value))
-        return self._clean(value) if isinstance(value, str) else value
+        return {
+            key: tuple(map(self._clean, value))
+            if isinstance(value, tuple)
+            else self._clean(value)
+            if isinstance(value, str)
+            else value
+            for key, value in attributes.items()
+        }
 
 
 def traces_url(endpoint: str) -> str:
@@ -181,11 +183,6 @@ def traces_url(endpoint: str) -> str:
     return endpoint if endpoint.endswith(PATH) else f"{endpoint.rstrip('/')}{PATH}"
 
 
-def _context(trace: int, span: int) -> object:
-    api = import_module("opentelemetry.trace")
-    return api.SpanContext(trace, span, is_remote=False, trace_flags=api.TraceFlags(_SAMPLED))
-
-
 def _scope() -> object:
     util = import_module("opentelemetry.sdk.util.instrumentation")
     return util.InstrumentationScope("maseval", version("maseval"), SCHEMA_URL)
@@ -197,7 +194,7 @@ def _resource() -> object:
     return ours.merge(resources.OTELResourceDetector().detect())
 
 
-def _check_answer(response: Any, **options: object) -> None:
+def _check_answer(response: Any) -> None:
     """Raise for an answer that an OTLP endpoint does not give, though its status is a good one."""
     body = response.content  # read to its end in any case, so that the connection is free again
     if response.status_code >= 400:
@@ -232,29 +229,6 @@ def _innermost(error: Exception) -> Exception:
     return _innermost(inner) if isinstance(inner, Exception) else error
 
 
-class _LastWords(logging.Handler):
-    """A log handler that keeps why an export failed: the exporter says so to its log alone.
-
-    With a handler on it, the log does not print to a terminal by itself either.
-    """
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self.text: str | None = None
-        self._thread = threading.get_ident()
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if record.thread == self._thread:
-            self.text = record.getMessage()
-
-    def __enter__(self) -> "_LastWords":
-        logging.getLogger(_LOGGER).addHandler(self)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        logging.getLogger(_LOGGER).removeHandler(self)
-
-
 PUBLIC_KEY, SECRET_KEY = "LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY"
 _HOSTS = ("LANGFUSE_HOST", "LANGFUSE_BASE_URL")
 _CLOUD = "https://cloud.langfuse.com"
@@ -266,29 +240,23 @@ def langfuse_host(host: str | None = None) -> str:
     return (host or next(filter(None, map(os.environ.get, _HOSTS)), _CLOUD)).rstrip("/")
 
 
-class LangfuseReceiver(OTLPReceiver):
-    """Langfuse's endpoint; ``session`` groups traces, by default the id of the run does."""
-
-    def __init__(
-        self, host: str | None = None, *, session: str | None = None, content: bool = False
-    ) -> None:
-        keys = base64.b64encode(":".join(_keys()).encode()).decode()
-        super().__init__(
-            langfuse_host(host) + _ENDPOINT,
-            {"Authorization": f"Basic {keys}"},
-            content=content,
-            attributes=lambda report: _trace_attributes(report, session),
-        )
-
-
-def _keys() -> tuple[str, str]:
+def langfuse_receiver(
+    host: str | None = None, *, session: str | None = None, content: bool = False
+) -> OTLPReceiver:
+    """Return Langfuse's endpoint; ``session`` groups traces, by default the id of the run does."""
     public, secret = (os.environ.get(name) for name in (PUBLIC_KEY, SECRET_KEY))
     if not public or not secret:
         raise ConfigurationError(
             f"Langfuse needs {PUBLIC_KEY} and {SECRET_KEY} in the environment; the settings of a "
             "Langfuse project have both"
         )
-    return public, secret
+    keys = base64.b64encode(f"{public}:{secret}".encode()).decode()
+    return OTLPReceiver(
+        langfuse_host(host) + _ENDPOINT,
+        {"Authorization": f"Basic {keys}"},
+        content=content,
+        attributes=lambda report: _trace_attributes(report, session),
+    )
 
 
 def _trace_attributes(given: Report, session: str | None) -> Mapping[str, Value]:
@@ -330,8 +298,9 @@ class Sender:
 
     receiver: OTLPReceiver
     on_sent: Callable[[Sequence[Report]], object] = lambda items: None
-    _delivery: Delivery = field(default_factory=Delivery)
     _put: int = 0
+    _sent: int = 0
+    _reason: str | None = None
 
     def __post_init__(self) -> None:
         # One place more, for the sign that all is put.
@@ -343,7 +312,7 @@ class Sender:
         """Have a report sent; one that finds the queue full is left out."""
         self._put += 1
         if self._queue.qsize() >= CAPACITY:
-            self._fail(1, f"more than {CAPACITY} simulations waited to be sent")
+            self._reason = self._reason or f"more than {CAPACITY} simulations waited to be sent"
         else:
             self._queue.put_nowait(report)
 
@@ -355,10 +324,9 @@ class Sender:
         if self._thread.is_alive():
             self.receiver.abort()
             self._thread.join(max(0.0, deadline + 0.5 - time.monotonic()))
-        sent, reason = self._delivery.sent, self._delivery.reason
-        unsent = self._put - sent
+        unsent = self._put - self._sent
         late = f"no answer within {seconds:g} s" if unsent else None
-        return Delivery(sent, unsent, reason or late)
+        return Delivery(self._sent, unsent, self._reason or late)
 
     def _run(self) -> None:
         more = True
@@ -369,9 +337,9 @@ class Sender:
             try:
                 self.receiver.send(batch)
             except Exception as error:  # whatever a foreign library raises, the run must not see it
-                self._fail(len(batch), str(error) or type(error).__name__)
+                self._reason = self._reason or str(error) or type(error).__name__
             else:
-                self._delivery.sent += len(batch)
+                self._sent += len(batch)
                 self.on_sent(batch)
         self.receiver.abort()
 
@@ -384,10 +352,6 @@ class Sender:
             except queue.Empty:
                 break
         return [item for item in items if item is not None], items[-1] is not None
-
-    def _fail(self, count: int, reason: str) -> None:
-        self._delivery.unsent += count
-        self._delivery.reason = self._delivery.reason or reason
 
 
 logger = logging.getLogger(__name__)
@@ -445,4 +409,4 @@ class LangfuseCallback(OpenTelemetryCallback):
     def __init__(
         self, host: str | None = None, *, session: str | None = None, content: bool = False
     ) -> None:
-        self._prepare(lambda: LangfuseReceiver(host, session=session, content=content))
+        self._prepare(lambda: langfuse_receiver(host, session=session, content=content))

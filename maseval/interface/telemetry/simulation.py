@@ -11,10 +11,11 @@ finished, so that the steps of a turn may seem to take no time.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
+from typing import NamedTuple
 
 from maseval.core.outcome import RecordedReport
 from maseval.core.recorded import LoggedCall, RecordedCall, RecordedMessage, Shape
@@ -109,16 +110,14 @@ NOTHING = RecordedMessage({})
 """The message that nobody sent, before the first one."""
 
 
-@dataclass
-class Step:
+class Step(NamedTuple):
     """One message of a participant, or a tool's answer to it, and when it was complete."""
 
     message: RecordedMessage
     end: int
 
 
-@dataclass
-class Stretch:
+class Stretch(NamedTuple):
     """The steps of one participant between messages of others, from ``heard`` to its answer."""
 
     name: str
@@ -134,28 +133,23 @@ def stretches(report: RecordedReport) -> list[Stretch]:
     if report.simulation.messages:
         name = next(iter(report.traced_agents), "agent")
         start = moment(report.simulation.start_time) or start
-        found = list(_cut(report.simulation.messages, _speaker, name, start))
+        found = list(_cut(report.simulation.messages, name, start))
         # What a conversation is opened with is not the agent's own.
         found = found[1:] if len(found) > 1 and found[0].name != USER else found
     else:
         found = [
             stretch
             for name, trace in report.traced_agents.items()
-            for stretch in _cut(trace.messages, _answerer, name, start)
+            for stretch in _cut(trace.messages, name, start)
             if stretch.steps[0].message.role in ("assistant", "tool")
         ]
     return sorted(found, key=lambda each: each.start)
 
 
-def _cut(
-    messages: Sequence[RecordedMessage],
-    speaker: Callable[[RecordedMessage], str | None],
-    name: str,
-    start: int,
-) -> Iterator[Stretch]:
+def _cut(messages: Sequence[RecordedMessage], name: str, start: int) -> Iterator[Stretch]:
     """Yield what the user and the agent of that name said, by turns."""
     heard = NOTHING
-    for who, group in groupby(messages, speaker):
+    for who, group in groupby(messages, _speaker):
         steps: list[Step] = []
         end = start
         for message in group:
@@ -165,13 +159,10 @@ def _cut(
         start, heard = end, steps[-1].message
 
 
-def _speaker(message: RecordedMessage) -> str | None:
+def _speaker(message: RecordedMessage) -> str:
     # A tool's answer belongs to the caller of the tool.
-    return message.requestor if message.role == "tool" else message.role
-
-
-def _answerer(message: RecordedMessage) -> str | None:
-    return "assistant" if message.role in ("assistant", "tool") else USER
+    role = (message.requestor or "assistant") if message.role == "tool" else message.role
+    return "assistant" if role == "assistant" else USER
 
 
 def bounds(report: RecordedReport) -> tuple[int, int]:

@@ -196,7 +196,7 @@ async function addReasons(place) {
   const status = h("output", { class: "status" }, "Failures are explained …");
   add(place, [card("Why simulations failed", status)]);
   try {
-    const found = await comparedFrom.reasons((words) => (status.textContent = words));
+    const found = await comparedFrom.reasons();
     place.replaceChildren();
     return add(place, [lookedInto(found)]);
   } catch (error) {
@@ -308,7 +308,7 @@ export async function comparePage(container, source, title, above) {
   const status = h("output", { class: "status" }, "Comparing …");
   add(container, [above, h("header", { class: "top" }, h("div", {}, h("h1", {}, title), status), h("div", { class: "beside" }, themeButton()))]);
   try {
-    compared = await source.read((words) => (status.textContent = words));
+    compared = await source.read();
   } catch (error) {
     return void (status.textContent = `The runs could not be compared: ${error.message}`);
   }

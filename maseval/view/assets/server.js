@@ -62,12 +62,12 @@ export function comparedRuns(asked) {
   const runs = asked.map((name) => ["run", name]);
   let names = asked;
   return {
-    read: async (say) => {
-      const found = await askPatiently("/api/compare", runs, say);
+    read: async () => {
+      const found = await ask("/api/compare", runs);
       ({ names } = found);
       return found;
     },
-    reasons: (say) => askPatiently("/api/compare/reasons", runs, say),
+    reasons: () => ask("/api/compare/reasons", runs),
     detail: async (run, { domain, id }, trial) => {
       const packet = await ask("/api/run/packet", { run: names[run], domain, task: id, trial });
       return { ...packet.common, ...packet.trials[packet.names.indexOf(trial)] };

@@ -41,13 +41,6 @@ def test_two_runs_are_paired_by_task(runs):
     assert found.to_dict()["main"]["test"]["p_value"] == found.two.main.test.p_value
 
 
-def test_tasks_that_only_one_run_has_are_left_out_and_listed(runs):
-    found = compare([runs["careful"], runs["few"]])
-
-    assert found.two.main.tasks == 5
-    assert len(found.two.dropped) == 7
-
-
 def test_runs_under_other_rules_are_refused(runs):
     with pytest.raises(IncomparableRunsError, match="max_steps: 200 and 50"):
         compare([runs["careful"], runs["short"]])
@@ -136,23 +129,6 @@ def test_the_reasons_of_failures_stand_side_by_side(runs):
         assert sizes and sizes == sorted(sizes, reverse=True)
     assert written["headline"] == found.headline
     assert not compare([runs["careful"], runs["hurried"]], explain=False).why
-
-
-def test_the_largest_changes_of_tasks_come_first(runs):
-    found = compare([runs["careful"], runs["hurried"]])
-    changes = [abs(flip.change) for flip in found.two.flipped]
-
-    assert len(set(changes)) > 1 and changes == sorted(changes, reverse=True)
-    told = maseval("compare", runs["careful"], runs["hurried"]).stdout
-    places = [told.index(flip.task) for flip in found.two.flipped[:12]]
-    assert places == sorted(places)
-    name, counts = found.reasons()[0]
-    assert re.search(rf"{name} +│ +{counts[0]} │ +{counts[1]} ", told)
-    assert "check DB not met" in told
-    assert (
-        "why simulations failed"
-        not in maseval("compare", runs["careful"], runs["hurried"], "--no-explain").stdout
-    )
 
 
 def test_a_cost_that_is_not_known_is_named_so_beside_known_ones(runs, tmp_path):

@@ -9,9 +9,11 @@ from maseval import frames
 from maseval.app.comparing.page import comparison_plots
 from maseval.app.results.finding import open_recording
 from maseval.app.sharing.sync import _tracked_run
-from maseval.app.viewing.reader import BenchmarkReader
+from maseval.app.viewing.features import BenchmarkReader
+from maseval.benchmark.tau2.app.running.options import RunOptions
+from maseval.benchmark.tau2.app.running.run import Tau2Run
 from maseval.benchmark.tau2.app.sharing.submit import SubmissionRefusedError
-from maseval.commands import bundle, compare, report, run, runs, show, tau2
+from maseval.commands import bundle, compare, report, run, show, tau2
 from maseval.core.callbacks import FileResultLogger
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.task import DISCOQueue
@@ -25,13 +27,18 @@ WORDS = "estimate from 3 chosen tasks of 12"
 LIBRARY = {"domain": "library", "agent": "noisy", "agent_args": {"error_rate": 0.3}}
 
 
+class ChosenRun(Tau2Run):
+    @property
+    def config(self):
+        return {**super().config, "subset": {"of": 12, "by": "DISCOQueue"}}
+
+
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
-    """A run of three chosen tasks of tau2, and one of all twelve."""
+    """A run of three chosen tasks of tau2, as version 0.8 could make it, and one of all twelve."""
     folder = tmp_path_factory.mktemp("runs")
-    (folder / "points.json").write_text("[0, 4, 7]")
-    points = folder / "points.json"
-    tau2.run(**LIBRARY, anchor_points=points, output=folder / "runs" / "chosen")
+    options = RunOptions(**LIBRARY, num_tasks=3, output=folder / "runs" / "chosen")
+    ChosenRun.of(options).execute()
     tau2.run(**LIBRARY, output=folder / "runs" / "whole")
     return folder
 
@@ -115,52 +122,20 @@ def test_it_is_not_submitted(chosen, tmp_path):
         tau2.submit(runs=[chosen], output=tmp_path / "submission")
 
 
-def test_the_mark_neither_comes_nor_goes_in_a_folder(folders, chosen, whole):
-    with pytest.raises(RunConfigError, match="subset"):
-        tau2.run(**LIBRARY, output=chosen)
-    with pytest.raises(RunConfigError, match="subset"):
-        tau2.run(**LIBRARY, anchor_points=folders / "points.json", output=whole)
+def test_a_run_of_any_benchmark_takes_a_queue_whose_mark_neither_comes_nor_goes(tmp_path):
+    options = {"benchmark": BookingBenchmark, "output": tmp_path / "a"}
 
+    first = run(**options, tasks=DISCOQueue(TASKS, [4, 1]))
 
-def test_a_run_of_any_benchmark_takes_a_queue_or_a_file(tmp_path):
-    (tmp_path / "points.json").write_text("[4, 1]")
-    options = {"benchmark": BookingBenchmark}
-
-    first = run(**options, tasks=DISCOQueue(TASKS, [4, 1]), output=tmp_path / "runs" / "a")
-    second = run(
-        **options,
-        tasks=TASKS,
-        anchor_points=tmp_path / "points.json",
-        output=tmp_path / "runs" / "b",
-    )
-
-    for each in (first, second):
-        assert str(each.summary.subset) == "estimate from 2 chosen tasks of 12"
-        assert each.to_dict()["estimate"] == {"of": 12, "by": "DISCOQueue", "chosen": 2}
-    assert len(runs(tmp_path / "runs")) == 2
-    more = run(**options, tasks=DISCOQueue(TASKS, [4, 1, 5]), output=tmp_path / "runs" / "a")
+    assert str(first.summary.subset) == "estimate from 2 chosen tasks of 12"
+    assert first.to_dict()["estimate"] == {"of": 12, "by": "DISCOQueue", "chosen": 2}
+    more = run(**options, tasks=DISCOQueue(TASKS, [4, 1, 5]))
     assert str(more.summary.subset) == "estimate from 3 chosen tasks of 12" and more.ran == 1
-
-
-@pytest.mark.parametrize(
-    ("content", "options", "words"),
-    [
-        ("[]", (), "lists no position"),
-        ("[99]", (), "index 99 is out of range"),
-        ("[0]", ("-n", 1), "leave out task_id and num_tasks"),
-    ],
-)
-def test_anchor_points_that_make_no_run_are_refused(tmp_path, content, options, words):
-    (tmp_path / "points.json").write_text(content)
-    points = ("--anchor-points", tmp_path / "points.json", *options)
-
-    for command in (("tau2", "run", "--domain", "library", "--agent", "gold"), ("run", BOOKING)):
-        done = maseval(*command, *points, "--output", tmp_path / "run")
-        assert done.exit_code == 2 and words in " ".join(done.stderr.split())
-    assert not (tmp_path / "run").exists()
-
-
-BOOKING = "examples.booking:BookingBenchmark"
+    with pytest.raises(RunConfigError, match="subset"):
+        run(**options, tasks=TASKS)
+    run(**{**options, "output": tmp_path / "b"}, tasks=TASKS)
+    with pytest.raises(RunConfigError, match="subset"):
+        run(**{**options, "output": tmp_path / "b"}, tasks=DISCOQueue(TASKS, [4, 1]))
 
 
 def test_the_page_of_saved_reports_says_so(tmp_path):

@@ -10,7 +10,7 @@ import typer
 
 pytest.importorskip("starlette")
 
-from maseval.app.viewing.reader import BenchmarkReader
+from maseval.app.viewing.features import BenchmarkReader
 from maseval.cli.app import app
 from maseval.commands import export_site, tau2
 from maseval.runs import RunFolder

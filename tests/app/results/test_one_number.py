@@ -11,7 +11,7 @@ from maseval import frames
 from maseval.app.results.finding import open_recording
 from maseval.app.results.report import drawings
 from maseval.app.sharing.sync import _tracked_run
-from maseval.app.viewing.reader import BenchmarkReader
+from maseval.app.viewing.features import BenchmarkReader
 from maseval.commands import compare, gate, report, show, tau2
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import between, percent

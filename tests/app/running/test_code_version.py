@@ -281,7 +281,7 @@ def test_every_command_says_that_there_are_two_versions(resumed):
 @pytest.mark.needs(library="starlette")
 def test_the_viewer_says_so_too(resumed):
     pytest.importorskip("starlette")
-    from maseval.app.viewing.reader import BenchmarkReader
+    from maseval.app.viewing.features import BenchmarkReader
     from tests.view.builders import viewer
 
     client = viewer(Path(), reader=BenchmarkReader())

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from maseval.app.running.prices import Prices, PriceTable, unpriced_models
+from maseval.app.running.prices import Prices, noted_prices, unpriced_models
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.usage import TokenUsage
 
@@ -71,15 +71,12 @@ def test_a_scripted_model_is_priced_by_a_file_alone(tmp_path):
 
 def test_a_run_notes_what_its_models_cost_and_which_price_it_does_not_know():
     pytest.importorskip("genai_prices")
-    table = PriceTable.of(
-        Prices(), [("openai/gpt-4.1", {}), ("gpt-4.1", {"base_url": "http://localhost:1/v1"})]
-    )
-
-    config = table.to_config()
+    elsewhere = Prices().at("gpt-4.1", "http://localhost:1/v1")
+    config = noted_prices({"openai/gpt-4.1": Prices().at("openai/gpt-4.1"), "gpt-4.1": elsewhere})
 
     assert config["prices"]["models"]["openai/gpt-4.1"]["source"].startswith("genai-prices ")
     assert unpriced_models(config) == ["gpt-4.1"]
-    assert PriceTable.of(Prices(), []).to_config() == {} and unpriced_models({}) is None
+    assert unpriced_models({}) is None
 
 
 def test_an_agent_that_names_its_own_models_is_priced_by_their_names(tmp_path):

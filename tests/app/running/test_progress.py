@@ -11,7 +11,7 @@ def status_after(lines):
     progress = RunProgress(len(lines))
     for each in lines:
         progress.recall(each)
-    return progress.status()
+    return progress
 
 
 @pytest.mark.parametrize("trials", [1, 4])

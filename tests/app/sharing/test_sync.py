@@ -166,9 +166,9 @@ def test_what_was_sent_is_remembered_by_destination_whatever_else_is_in_the_file
     here, there = (SentLog(path, Destination.of(f"mlflow=http://{host}")) for host in ("a", "b"))
     path.write_text('not json\n[1]\n{"to": "mlflow"}\n')
 
-    here.note_run("first", "d1")
-    here.note_run("first", "d2")
-    there.note_run("second", "d3")
+    here.note(run="first", digest="d1")
+    here.note(run="first", digest="d2")
+    there.note(run="second", digest="d3")
     with path.open("a") as file:
         file.write('{"to": "mlflow", "at": "http://a", "ru')  # torn
 
@@ -180,7 +180,7 @@ def test_what_was_sent_is_remembered_by_destination_whatever_else_is_in_the_file
 def test_the_address_is_noted_without_its_password(tmp_path):
     sent = SentLog(tmp_path / "sent.jsonl", Destination.of("mlflow=http://me:hunter22@host"))
 
-    sent.note_run("first", "d1")
+    sent.note(run="first", digest="d1")
 
     assert "hunter22" not in (tmp_path / "sent.jsonl").read_text()
     assert sent.run() == ("first", "d1")

@@ -1,21 +1,17 @@
 """Runs compared in the viewer, over the real server's application."""
 
-import re
-
 import pytest
 
 pytest.importorskip("starlette")
 
 from maseval.app.comparing.page import document_of
-from maseval.app.viewing.features import _Work, comparisons
-from maseval.app.viewing.reader import BenchmarkReader
+from maseval.app.viewing.features import comparisons
 from maseval.commands import compare, tau2
 from maseval.core.storage import strict_json
 from tests.browser.runs import written_run
 from tests.noisy_runs import noisy_run
 from tests.report.builders import simulated
 from tests.view.builders import viewer
-from tests.waiting import wait_until
 
 pytestmark = pytest.mark.needs(library="starlette")
 
@@ -35,9 +31,6 @@ def asked(view, *runs, part=""):
 
 
 def answered(view, *runs, part=""):
-    """What is answered once the comparison is made."""
-
-    wait_until(lambda: "waiting" not in asked(view, *runs, part=part).json())
     return asked(view, *runs, part=part).json()
 
 
@@ -62,27 +55,6 @@ def test_the_document_is_that_of_maseval_compare(view, root, names):
         del task["note"]
     assert {**found, **reasons} == whole
     assert len(reasons["reasons"]["rows"]) > 1
-
-
-def test_how_far_a_comparison_is_has_a_total(view, root, tmp_path, monkeypatch):
-    told, say = set(), _Work.say
-
-    def listen(work, *how_far):
-        say(work, *how_far)
-        told.add(work.progress)
-
-    monkeypatch.setattr(_Work, "say", listen)
-    answered(view, "careful", "hurried")
-    answered(view, "careful", "hurried", part="/reasons")
-    assert {f"Run {at} of 2: 24 of 24 simulations judged" for at in (1, 2)} <= told
-    assert any(re.fullmatch(r"Run 2 of 2: 1 of \d+ failures explained", each) for each in told)
-
-    told.clear()
-    for name in ("careful", "hurried"):
-        tau2.export(root / name, tmp_path / f"{name}.json")
-    files = viewer(tmp_path, reader=BenchmarkReader(), features=[comparisons()])
-    answered(files, "careful.json", "hurried.json")
-    assert {f"Run {at} of 2: 24 of 24 simulations judged" for at in (1, 2)} <= told
 
 
 def test_tasks_that_differ_most_come_first(view, root):

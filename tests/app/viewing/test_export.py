@@ -14,11 +14,10 @@ pytest.importorskip("starlette")
 
 from maseval import commands
 from maseval.app.viewing import features
-from maseval.app.viewing.reader import BenchmarkReader
+from maseval.app.viewing.features import BenchmarkReader
 from maseval.commands import tau2
 from maseval.core.exceptions import NotRunError, OutputExistsError
-from maseval.core.storage.files import lock
-from maseval.report.document import bundle_script, module_order
+from maseval.report.page import bundle_script, module_order
 from maseval.runs import Remark, RunFolder, Simulation, keep_remark
 from maseval.view.api import Query
 from maseval.view.app import asset_text
@@ -129,8 +128,7 @@ def test_every_two_runs_are_compared(site, played):
     # Their tasks are numbers in the comparison of all, which says the same of them.
     library, asked = Library(played, BenchmarkReader()), Query([("run", n) for n in found["names"]])
     compare = features.comparisons().asked["/api/compare"]
-    while "waiting" in (alone := compare(library, asked)):
-        pass
+    alone = compare(library, asked)
     whole = read(site, "compare/group-0")
     runs = [whole["names"].index(name) for name in found["names"]]
     told = [whole["tasks"][at] for at in found["tasks"]]
@@ -224,25 +222,6 @@ def test_an_interrupted_export_changes_nothing_and_leaves_nothing(played, tmp_pa
         commands.export_site(site, played, on_progress=interrupt)
     assert contents(site) == before
     assert sorted(each.name for each in tmp_path.iterdir()) == ["runs", "site"]
-
-
-def test_what_a_killed_export_left_is_cleared_by_the_next_one_to_the_same_place(tmp_path):
-    finished_run(tmp_path / "runs" / "one", "a")
-    place, hidden = tmp_path / "out" / "site", f".site.{'0' * 32}.new.tmp"
-    killed, running, others = (
-        tmp_path / "out" / name for name in (hidden, hidden.replace("00", "11"), f".other{hidden}")
-    )
-    for each in (killed, running, others):
-        (each / "data").mkdir(parents=True)
-        (each / ".lock").touch()
-    with (running / ".lock").open("rb+") as held:
-        assert lock(held.fileno())
-        commands.export_site(place, tmp_path / "runs")
-        (killed.with_name(hidden.replace("new", "old")) / "data").mkdir(parents=True)
-        commands.export_site(place, tmp_path / "runs")
-    left = {each.name for each in place.parent.iterdir()}
-    assert left == {"site", running.name, others.name}
-    assert not (place / ".lock").exists()
 
 
 @pytest.mark.parametrize("kind", ["other folder", "site with more in it", "file"])

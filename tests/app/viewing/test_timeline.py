@@ -14,8 +14,7 @@ LIBRARY = {"domain": "library", "trial": "0"}
 
 @pytest.fixture
 def client(tmp_path):
-    from maseval.app.viewing.features import branches
-    from maseval.app.viewing.reader import BenchmarkReader
+    from maseval.app.viewing.features import BenchmarkReader, branches
     from tests.view.builders import viewer
 
     return viewer(tmp_path, reader=BenchmarkReader(), features=[branches()])

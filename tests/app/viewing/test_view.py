@@ -8,7 +8,7 @@ pytest.importorskip("starlette")
 
 from maseval import commands
 from maseval.app.results.finding import UnknownRunError
-from maseval.app.viewing.reader import BenchmarkReader
+from maseval.app.viewing.features import BenchmarkReader
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
 from maseval.commands import tau2
 from maseval.core.exceptions import ConfigurationError

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from maseval import AgentAdapter
 from maseval.benchmark.tau2.app.running.options import RunOptions
-from maseval.benchmark.tau2.app.running.run import PreparedRun
+from maseval.benchmark.tau2.app.running.run import Tau2Run
 
 # Ways that only a Python object has, beside its attributes.
 HIDDEN = ("__self__", "__func__", "__closure__", "__wrapped__", "__dict__")
@@ -99,7 +99,7 @@ def make_curious(brief):
 
 def test_an_own_agent_is_handed_nothing_that_leads_to_the_gold(tmp_path):
     (tmp_path / "model.json").write_text('["Hm."]')
-    prepared = PreparedRun.of(
+    prepared = Tau2Run.of(
         RunOptions(
             domain="library",
             num_tasks=1,

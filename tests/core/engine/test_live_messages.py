@@ -4,7 +4,7 @@ import pytest
 
 from maseval.core.context import Said
 from maseval.core.engine import worker
-from maseval.core.engine.parcel import WorkerReply, pack_reply, unpack_reply
+from maseval.core.engine.parcel import WorkerReply, pack_reply, unpack
 from maseval.core.engine.worker import LastWords
 from maseval.core.storage.redaction import Secrets
 
@@ -52,7 +52,7 @@ def test_whatever_is_in_a_message_it_harms_no_other():
     last = {"a": Said(Shy(), "hi", 1), "b": Said("user", Shy(), 1), "c": Said("user", "hi", 1)}
     news = watch(last, ["sk-12345678"]).news(running("a", "b", "c"))
 
-    assert unpack_reply(pack_reply(WorkerReply([], said=news))).said == {3: last["c"]}
+    assert unpack(pack_reply(WorkerReply([], said=news))).said == {3: last["c"]}
 
 
 def test_nobody_is_asked_more_often_than_once_in_a_while(monkeypatch):

@@ -31,11 +31,11 @@ class LockedError(Exception):
 
 
 def carried(error, report=None):
-    from maseval.core.engine.parcel import WorkerReply, pack_reply, unpack_reply
+    from maseval.core.engine.parcel import WorkerReply, pack_reply, sendable_error, unpack
 
     status = TaskExecutionStatus.AGENT_ERROR
-    delivery = WorkResult(7, report or {}, status, error, {}, note="n")
-    [arrived] = unpack_reply(pack_reply(WorkerReply([delivery]))).deliveries
+    delivery = WorkResult(7, report or {}, status, sendable_error(error), {}, note="n")
+    [arrived] = unpack(pack_reply(WorkerReply([delivery]))).deliveries
     assert (arrived.number, arrived.status, arrived.note) == (7, status, "n")
     return arrived
 

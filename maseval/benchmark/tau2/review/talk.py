@@ -22,7 +22,8 @@ from maseval.benchmark.tau2.formats.message import (
     spoken_text,
     tool_calls_of,
 )
-from maseval.benchmark.tau2.review.words import sentences
+from maseval.benchmark.tau2.review.replies import wishes_for_a_human
+from maseval.benchmark.tau2.review.words import asks, sentences
 
 _PLAIN = {
     **dict.fromkeys("\u00a0\u2007\u2008\u2009\u200a\u202f\u3000", " "),
@@ -41,10 +42,10 @@ _GROUPS = re.compile(r"(\d)(?:[ '](?=\d{3}\.\d\d(?!\d))|\.(?=\d{3},\d\d(?!\d)))"
 _HAS_CENTS = re.compile(r"[.,]\d\d(?!\d)")
 _CENTS = re.compile(r",(?<=\d,)(?=\d\d(?: ?(?:\$|USD|EUR|dollars))(?!\w))")
 _SIGN_BEHIND = re.compile(r"\$(?!\d)")
-_OTHER_SIGNS = ("USD", "usd", "ollars", "bucks", "US$", "US $", "EUR", "GBP")
+_OTHER_SIGNS = ("USD", "usd", "ollar", "bucks", "US$", "US $", "EUR", "GBP")
 _SIGNED = re.compile(
-    r"(?:\bUS ?\$|\bUSD ?\$?|\b(?:EUR|GBP)|\$) ?(\d+(?:\.\d+)?)(?: ?(?:USD|(?:US )?dollars)\b)?"
-    r"|(?<![\w.$-])(\d+(?:\.\d+)?) ?(?:\$(?! ?\d)|(?:USD|EUR|GBP|(?:US[- ])?dollars|bucks)\b)",
+    r"(?:\bUS ?\$|\bUSD ?\$?|\b(?:EUR|GBP)|\$) ?(\d+(?:\.\d+)?)(?: ?(?:USD|(?:US )?dollars?)\b)?"
+    r"|(?<![\w.$-])(\d+(?:\.\d+)?) ?(?:\$(?! ?\d)|(?:USD|EUR|GBP|(?:US[- ])?dollars?|bucks)\b)",
     re.IGNORECASE,
 )
 # A number without a sign is money if it has cents, or beside these words, unless it counts a thing.
@@ -64,6 +65,18 @@ _BEHIND_MONEY = re.compile(
     r" (?:(?:in )?total\b(?! \w{0,9}(?:bag|item|pass))|(?:refund|back)\b)", re.I
 )
 _LONGEST_WORDS = 30
+# Numbers in words, as they are spoken.
+_UNITS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+    " sixteen seventeen eighteen nineteen"
+)
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_NUMBERS = {word: number for number, word in enumerate(_UNITS.split())}
+_NUMBERS |= {word: 10 * number for number, word in enumerate(_TENS.split(), 2)}
+_SPOKEN = "|".join((*_NUMBERS, "hundred", "thousand"))
+_SPOKEN_NUMBER = re.compile(rf"\b(?:{_SPOKEN})(?:(?: and |[ -])(?:{_SPOKEN}))*\b", re.IGNORECASE)
+_SPOKEN_CENTS = re.compile(r"\b(\d{1,6}) dollars?,? (?:and )?(\d\d?) cents?\b", re.IGNORECASE)
+_OF_SPOKEN = ("ollar", "bucks", "nding ")
 _DIGITS = re.compile(r"\d(?:\d|\$| (?:[Uu]|[Dd]o|[Bb]))|\$")
 _WORD = re.compile(r"[^\W\d_]+")
 # The most frequent words of English that are rare in other languages written in Latin letters.
@@ -97,7 +110,51 @@ def normalise(text: str) -> str:
     if "*" in text:
         text = text.replace("**", "")
         text = _STARS.sub("", text) if "*" in text else text
+    if "|" in text and "|-" in text.replace(" ", "").replace(":", ""):
+        text = "\n".join(_table_as_list(text.split("\n")))
+    if any(each in text for each in _OF_SPOKEN):
+        text = _SPOKEN_CENTS.sub(_join_cents, _SPOKEN_NUMBER.sub(_write_number, text))
     return (_write_amounts(text) if _DIGITS.search(text) else text).strip()
+
+
+def _table_as_list(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of a text, those of a table as "name: new, was old"."""
+    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if not line.lstrip().startswith("|"):
+            yield line
+        elif _is_rule(below):
+            yield " ".join(cells)  # the heads of the columns
+        elif not _is_rule(line):
+            name, *values = [cell for cell in cells if cell] or [""]
+            yield f"{name}: {', was '.join(reversed(values))}" if values else name
+
+
+def _is_rule(line: str) -> bool:
+    """Return True if a line of a table parts its head from its body."""
+    return "--" in line and not line.strip(" |:-")
+
+
+def _write_number(found: re.Match[str]) -> str:
+    """Write a spoken number in digits: an amount, or the digits of a card one by one."""
+    words = found[0].lower().replace("-", " ").replace(" and ", " ").split()
+    if len(words) > 2 and all(_NUMBERS.get(word, 10) < 10 for word in words):
+        return "".join(str(_NUMBERS[word]) for word in words)
+    if not found.string.startswith((" dollar", " buck", " cent", " US"), found.end()):
+        return found[0]
+    total = part = 0
+    for word in words:
+        if word == "hundred":
+            part = max(1, part) * 100
+        elif word == "thousand":
+            total, part = total + max(1, part) * 1000, 0
+        else:
+            part += _NUMBERS[word]
+    return str(total + part)
+
+
+def _join_cents(found: re.Match[str]) -> str:
+    return f"{found[1]}.{found[2]:0>2} dollars"
 
 
 def _write_amounts(text: str) -> str:
@@ -122,12 +179,34 @@ def _sign(found: re.Match[str]) -> str:
     return number
 
 
-class Utterance(NamedTuple):
-    """A text of one side, the index of its message, and the text in lower case."""
+class Utterance:
+    """A text of one side and the index of its message, with what rules read in it, found once.
 
-    message_index: int
-    text: str
-    lower: str
+    Rules read it in lower case, in which most patterns are three times as fast.
+    """
+
+    def __init__(self, message_index: int, text: str) -> None:
+        self.message_index, self.text, self.lower = message_index, text, text.lower()
+
+    @cached_property
+    def sentences(self) -> tuple[str, ...]:
+        """Its sentences and lines, in lower case."""
+        return sentences(self.lower)
+
+    @cached_property
+    def asks(self) -> bool:
+        """True if it asks for a confirmation."""
+        return asks(self.lower)
+
+    @cached_property
+    def wish(self) -> bool | None:
+        """True if it asks for a human, False if it wants none."""
+        return wishes_for_a_human(self.lower)
+
+    def quote(self, part: str) -> str:
+        """Return a part of it that was found in lower case as it was written."""
+        at = self.lower.find(part)
+        return self.text[at : at + len(part)] if at >= 0 else part
 
 
 class CallMade(NamedTuple):
@@ -165,23 +244,23 @@ class Talk:
         return "\n".join(each.lower for each in self.agent)
 
     def agent_sentences(self, *marks: str) -> Iterator[tuple[Utterance, str]]:
-        """Yield the sentences of the agent that have one of some texts in lower case."""
+        """Yield the sentences of the agent that have one of some texts, in lower case."""
         if not any(mark in self.agent_words for mark in marks):
             return
         for said in self.agent:
             lower = said.lower
             present = [mark for mark in marks if mark in lower]
-            for sentence in sentences(said.text) if present else ():
-                words = sentence.lower()
-                if any(mark in words for mark in present):
-                    yield said, sentence
+            for sentence in said.sentences if present else ():
+                for mark in present:
+                    if mark in sentence:
+                        yield said, sentence
+                        break
 
     def _said_by(self, role: str) -> list[Utterance]:
         texts = (
             (at, spoken_text(each)) for at, each in enumerate(self.messages) if each["role"] == role
         )
-        read = ((at, normalise(text)) for at, text in texts if text)
-        return [Utterance(at, text, text.lower()) for at, text in read]
+        return [Utterance(at, normalise(text)) for at, text in texts if text]
 
     @cached_property
     def calls(self) -> list[CallMade]:
@@ -253,12 +332,14 @@ class Talk:
 def _is_english(side: Sequence[Utterance], least: float) -> bool:
     text = " ".join(each.text for each in side)[:_MOST_READ]
     foreign = () if text.isascii() else _NOT_ASCII.findall(text)
-    if any(map(str.isalpha, foreign)):  # and no dash, as in most texts
+    spelled_otherwise = any(map(str.isalpha, foreign))  # and no dash, as in most texts
+    if spelled_otherwise:
         letters = [letter for letter in text if letter.isalpha()]
         if sum(map(str.isascii, letters)) < len(letters) / 2:  # another script
             return False
     lower = text.lower()
-    found = lower.translate(_LETTERS).split() if lower.isascii() else _WORD.findall(lower)
+    plain = lower.encode("ascii", "replace").decode()
+    found = _WORD.findall(lower) if spelled_otherwise else plain.translate(_LETTERS).split()
     return len(found) < _LEAST_WORDS or sum(map(_ENGLISH.__contains__, found)) >= least * len(found)
 
 
@@ -342,6 +423,17 @@ class CallMoment:
     def user_said(self) -> str:
         """All that the user had said by then."""
         return "\n".join(each.text for each in self.user_texts)
+
+    @cached_property
+    def user_words(self) -> str:
+        """The same in lower case."""
+        return "\n".join(each.lower for each in self.user_texts)
+
+    @property
+    def wishes_for_a_human(self) -> bool | None:
+        """The user's last word on being transferred."""
+        wishes = (each.wish for each in reversed(self.user_texts))
+        return next((each for each in wishes if each is not None), None)
 
     @cached_property
     def question_and_reply(self) -> tuple[Utterance | None, Utterance | None]:

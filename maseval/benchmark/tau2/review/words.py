@@ -46,7 +46,7 @@ _SAID_AS: Mapping[str, str] = {
 
 
 def _words(*alternatives: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(alternatives)})", re.IGNORECASE)
+    return re.compile(rf"\b(?:{'|'.join(alternatives)})")
 
 
 _ASKS = _words(
@@ -74,8 +74,7 @@ _ASKS = _words(
 # "..., ok?", "Swap?": a few words that are no question for a choice, for help or for a transfer.
 _SHORT_QUESTION = re.compile(
     r"(?:^|[.,;:!)-] ?)(?!wh|how|any|else|human|transfer|is there)(?:[\w']{1,12} ){0,2}"
-    r"(?!human|colleague|agent)[\w']{1,12}\?\W*$",
-    re.IGNORECASE,
+    r"(?!human|colleague|agent)[\w']{1,12}\?\W*$"
 )
 # "How would you like to proceed?" asks for a choice, and a yes is no answer to it.
 _LEAVES_OPEN = _words(
@@ -109,7 +108,7 @@ _TRANSFERS = _words(
 @lru_cache(maxsize=_REMEMBERED)
 def asks(text: str) -> bool:
     """Return True if a text asks for a confirmation; offers of further help are none."""
-    about = (each for each in sentences(text) if not closes(each))
+    about = (each for each in sentences(text.lower()) if not _CLOSES.search(each))
     return any(
         _SHORT_QUESTION.search(each) or _ASKS.search(_LEAVES_OPEN.sub("", each)) for each in about
     )
@@ -117,11 +116,11 @@ def asks(text: str) -> bool:
 
 def closes(text: str) -> bool:
     """Return True if a text only offers further help or says goodbye."""
-    return bool(_CLOSES.search(text))
+    return bool(_CLOSES.search(text.lower()))
 
 
 def refusal(text: str) -> bool:
-    return bool(_REFUSES.search(text))
+    return bool(_REFUSES.search(text.lower()))
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -133,7 +132,7 @@ def sentences(text: str) -> tuple[str, ...]:
 
 
 def speaks_of_a_transfer(text: str) -> bool:
-    return bool(_TRANSFERS.search(text))
+    return bool(_TRANSFERS.search(text.lower()))
 
 
 def telling_values(value: object) -> Iterator[str]:

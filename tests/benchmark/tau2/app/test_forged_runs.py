@@ -191,7 +191,7 @@ def test_nothing_in_the_folder_of_a_run_speaks_for_its_verdicts(forged):
 
 def test_the_viewer_marks_a_forged_run_in_the_background(forged, honest):
     pytest.importorskip("starlette")
-    from maseval.app.viewing.reader import BenchmarkReader
+    from maseval.app.viewing.features import BenchmarkReader
     from tests.view.builders import finish_background_work, viewer
 
     folder = forged("passed")

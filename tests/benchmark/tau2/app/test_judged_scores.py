@@ -162,16 +162,16 @@ def test_a_reply_that_cannot_be_read_decides_nothing_and_is_not_kept(theirs, pas
 
 
 def test_a_judge_decides_under_every_release(theirs, passed, judge):
-    (found,) = tau2.score_under(
+    (found,) = tau2.score(
         [theirs],
-        ["0.2.0", "1.0.1"],
+        under=["0.2.0", "1.0.1"],
         embedded_tasks=True,
         judge_model=judge(*[judgement(True, True)] * 6),
     )
 
-    assert {score.passes for score in found.scores.values()} == {passed[0]}
-    assert found.changes("1.0.1") == []
-    totals = found.totals["1.0.1"]
+    assert found.passes == found.later["1.0.1"].passes == passed[0]
+    assert found.under.changes("1.0.1") == []
+    totals = found.under.totals["1.0.1"]
     assert (totals.asks_judge, totals.open) == (6, 0)
 
 

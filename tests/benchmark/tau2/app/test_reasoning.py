@@ -6,7 +6,7 @@ import pytest
 
 from maseval import commands, frames
 from maseval.benchmark.tau2.app.running.options import RunOptions
-from maseval.benchmark.tau2.app.running.setup import RunSetup
+from maseval.benchmark.tau2.app.running.run import Tau2Run
 from maseval.commands import tau2
 from maseval.core.exceptions import ConfigurationError
 from maseval.runs import RunFolder
@@ -120,14 +120,14 @@ def test_thoughts_come_back_when_a_recorded_conversation_goes_on(server, tmp_pat
 
 
 def setup(**given):
-    return RunSetup.of(RunOptions(domain="library", **given))
+    return Tau2Run.of(RunOptions(domain="library", **given))
 
 
 def test_the_user_has_a_policy_of_its_own():
     both = setup(agent_model="x", user_model="y", user_args={"reasoning_policy": "keep"})
 
-    assert both.to_config()["user"]["options"] == {"reasoning_policy": "keep"}
-    assert both.to_config()["agent"]["options"] == {}
+    assert both.config["user"]["options"] == {"reasoning_policy": "keep"}
+    assert both.config["agent"]["options"] == {}
 
 
 @pytest.mark.parametrize(

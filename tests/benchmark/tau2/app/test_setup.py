@@ -3,13 +3,14 @@
 import pytest
 
 from maseval.benchmark.tau2.app.running.options import RunOptions
-from maseval.benchmark.tau2.app.running.setup import ModelSpec, RunSetup
+from maseval.benchmark.tau2.app.running.participants import ModelSpec
+from maseval.benchmark.tau2.app.running.run import Tau2Run
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.core.exceptions import ConfigurationError
 
 
 def setup(**given):
-    return RunSetup.of(RunOptions(domain="library", **given))
+    return Tau2Run.of(RunOptions(domain="library", **given))
 
 
 def test_a_scripted_agent_talks_to_the_scripted_user_unless_a_model_is_named():
@@ -77,7 +78,7 @@ def test_what_is_no_address_is_refused(url):
 
 
 def test_the_configuration_has_all_that_results_depend_on():
-    config = setup(agent="noisy", agent_args={"error_rate": 0.3}).to_config()
+    config = setup(agent="noisy", agent_args={"error_rate": 0.3}).config
 
     assert config["agent"] == {"player": "noisy", "error_rate": 0.3}
     assert config["rules"] == "tau2-bench v0.2.0"

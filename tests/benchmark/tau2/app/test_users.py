@@ -6,7 +6,7 @@ import pytest
 
 from maseval import ScriptedModelAdapter, frames, register_model, tool_call
 from maseval.app.results.users import NOT_READ, PlayedUser, user_scores
-from maseval.app.viewing.reader import BenchmarkReader
+from maseval.app.viewing.features import BenchmarkReader
 from maseval.commands import compare, report, show, tau2
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding
@@ -109,7 +109,7 @@ def test_a_branch_with_another_user_shows_what_the_fault_cost(folder):
 
 
 def test_show_report_viewer_and_frames_have_it(folder, tmp_path):
-    note = show(folder / "hasty").users
+    note = show(folder / "hasty").found.users
     view = show(folder / "hasty", TASK)
     page = report(folder / "hasty", output=tmp_path / "page.html").read_text()
     shown = BenchmarkReader().complete_report(

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from maseval.app.results.explained import Explained, VerdictExplanation, misfit
-from maseval.app.results.finding import trial_numbered, trials_named
 from maseval.benchmark.tau2.app.results.results_file_run import ResultsFileRun
 from maseval.benchmark.tau2.app.results.sources import ReadReport, read_report
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
@@ -37,9 +36,9 @@ from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.finding import LEFT_OUT, SOUND_FAIL, Finding, Section, Who
-from maseval.core.outcome import RecordedReport, Simulation, is_successful, verdict_for
+from maseval.core.outcome import RecordedReport, Simulation, verdict_for
 from maseval.core.recorded import entries, mapping, number
-from maseval.core.report import Report, TaskExecutionStatus
+from maseval.core.report import AGENT_FAILURES, Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import doubt_in
@@ -47,11 +46,16 @@ from maseval.runs.verdict_check import doubt_in
 _SCRIPTED = "a script, which does not talk, played the agent: only rules about the state were asked"
 
 
-def explain_trial(
-    recording: Recording, task: str, trial: int | None, options: ScoringOptions
-) -> Explained:
+def explain_trial(recording: Recording, chosen: Simulation, options: ScoringOptions) -> Explained:
     """Explain a simulation of a run, or of a results file of tau2-bench."""
-    chosen, found = _choose_trial(recording, task, trial)
+    report = recording.report(chosen)
+    found, line = read_report(report), RecordedReport(report).outcome
+    if isinstance(found, Omitted):
+        ended = f"ended with {line.status}: {line.error}" if line.error else line.status
+        raise ConfigurationError(
+            f"{chosen} {ended}, so there is no verdict to explain; "
+            f"`maseval show {recording.path} {chosen.task} {chosen.trial}` shows what happened"
+        )
     try:
         subject = score_case(
             found.simulation,
@@ -66,11 +70,9 @@ def explain_trial(
             "`maseval score` with --judge-model asks one"
         ) from error
     explanation, cause = explain_with_cause(subject)
-    report = recording.report(chosen)
     policy, doubt = check_policy(found), doubt_in(report)
     if doubt is not None and doubt.is_misfit:
         cause, policy = cause and misfit(doubt.text), ()
-    cause = cause and beside_policy(cause, policy)
     before = []
     if isinstance(recording, ResultsFileRun):
         faults = list(map(in_words, recording.faults))
@@ -79,49 +81,11 @@ def explain_trial(
     return Explained(
         recording.path,
         chosen,
-        [*([] if cause is None else [cause]), *policy],
+        [*([] if cause is None else [beside_policy(cause, policy)]), *policy],
         VerdictExplanation(explanation.summary, explanation.sections()),
         before,
         explanation.to_dict(),
     )
-
-
-RunTrial = tuple[Simulation, ReadReport]
-
-
-def _choose_trial(folder: Recording, task: str, trial: int | None) -> RunTrial:
-    trials = trials_named(task, folder.planned, folder.recorded, folder.path)
-    if trial is not None:
-        trials = [trial_numbered(trial, trials)]
-    first: RunTrial | None = None
-    for each in trials:
-        found = read_report(folder.report(each))
-        if isinstance(found, Omitted):
-            if trial is not None:
-                raise ConfigurationError(
-                    f"{each} {_status(folder, each)}, so there is no verdict to explain; "
-                    f"`maseval show {folder.path} {task} {trial}` shows what happened"
-                )
-            continue
-        if first is None or (_is_passed(first[1]) and not _is_passed(found)):
-            first = each, found
-    if first is None:
-        raise ConfigurationError(
-            f"no trial of {trials[0].domain}/{trials[0].task_id} finished (trial "
-            f"{trials[0].trial} {_status(folder, trials[0])}), so there is no verdict to explain; "
-            f"`maseval show {folder.path} {task}` shows what happened"
-        )
-    return first
-
-
-def _status(folder: Recording, simulation: Simulation) -> str:
-    line = RecordedReport(folder.report(simulation)).outcome
-    return f"ended with {line.status}: {line.error}" if line.error else f"ended with {line.status}"
-
-
-def _is_passed(found: ReadReport) -> bool:
-    verdict = found.simulation["reward_info"]
-    return verdict is not None and is_successful(verdict["reward"])
 
 
 def _field(field: WrongField) -> dict[str, object]:
@@ -160,8 +124,7 @@ def diagnose(report: Report) -> Diagnosis | None:
 
 def explanation_of(report: Report) -> VerdictExplanation | None:
     """Return what explains the verdict on a failure, if there is one to explain."""
-    found = diagnose(report)
-    return None if found is None else found.explanation
+    return found.explanation if (found := diagnose(report)) else None
 
 
 def find_all(report: Report) -> list[Finding]:
@@ -172,9 +135,8 @@ def find_all(report: Report) -> list[Finding]:
         return [] if cause is None else [cause]
     policy = check_policy(found)
     cause = cause and beside_policy(cause, policy)
-    sound = _check_soundness(found)
-    causes, errata = ([] if each is None else [each] for each in (cause, sound))
-    return [*causes, *policy, *_check_user(found, cause), *errata]
+    every = [cause, *policy, *_check_user(found, cause), _check_soundness(found)]
+    return [each for each in every if each is not None]
 
 
 def check_policy(found: ReadReport) -> Sequence[Finding]:
@@ -274,15 +236,16 @@ def _cause_by_judge(found: ReadReport, error: NoJudgeError) -> Finding:
 
 
 def _cause_of_unfinished(omitted: Omitted) -> Finding:
-    who: Who = "agent"
-    if omitted.status == TaskExecutionStatus.AGENT_ERROR.value:
-        kind = "raised an error"
-    elif omitted.status == TaskExecutionStatus.CONTEXT_OVERFLOW.value:
-        kind = "context overflow"
-    else:
-        who, kind = "infrastructure", "did not finish"
+    who: Who = "agent" if omitted.status in AGENT_FAILURES else "infrastructure"
+    kind = _UNFINISHED.get(omitted.status, "did not finish")
     text = f"{omitted.status}: {omitted.reason}"
     return Finding("cause", who, kind, "status of the run", text, "proven")
+
+
+_UNFINISHED = {
+    TaskExecutionStatus.AGENT_ERROR.value: "raised an error",
+    TaskExecutionStatus.CONTEXT_OVERFLOW.value: "context overflow",
+}
 
 
 def conduct_notes(folder: Recording) -> list[str]:
@@ -292,7 +255,6 @@ def conduct_notes(folder: Recording) -> list[str]:
 
 
 def user_faults() -> str:
-    """Say which faults of simulated users are looked for."""
     return LOOKED_FOR
 
 

@@ -14,21 +14,13 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from maseval.app.results.questions import Files, FilesRead
-from maseval.app.results.variants import (
-    SOUND,
-    ConventionScore,
-    VariantScore,
-    conventions_in_json,
-    variant_scores,
-)
-from maseval.app.running.options import chosen_engine
+from maseval.app.results.variants import ConventionScore, conventions_in_json
 from maseval.benchmark.tau2.app.results.conventions import count_conventions
 from maseval.benchmark.tau2.app.results.sources import judge_for, open_source, simulations_in
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.metrics import LEFT_OUT
 from maseval.benchmark.tau2.rescoring.findings import record_findings
-from maseval.benchmark.tau2.rescoring.releases import ReleaseTotals, ScoredUnder
-from maseval.benchmark.tau2.rescoring.releases import score_under as score_one_under
+from maseval.benchmark.tau2.rescoring.releases import ScoredUnder, score_under
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, rescore_record
 from maseval.benchmark.tau2.rescoring.verdict import NEEDS_JUDGE
 from maseval.benchmark.tau2.scoring.judge import RememberingJudge
@@ -38,6 +30,7 @@ from maseval.core.engine.engines import (
     Engine,
     MappingEngine,
     ThreadEngine,
+    chosen_engine,
 )
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding
@@ -52,14 +45,12 @@ class FileScore:
     others, which ``shortfall`` accounts for, ``open`` ones wait for a judge. The record calls
     ``recorded_passes`` passed. ``agreeing`` of ``compared`` recorded verdicts were confirmed.
     ``not_replayable`` conversations count as failures. ``marks`` say how it was judged, if not by
-    the benchmark's tasks. ``beside`` has the numbers beside the official one, if they were asked
-    for.
+    the benchmark's tasks. With several releases, it is the score under the first of them, and
+    ``under`` has them all.
     """
 
-    def __init__(
-        self, path: Path, found: RescoredRecord, beside: Sequence[VariantScore] = ()
-    ) -> None:
-        self.path, self.found, self.beside = path, found, beside
+    def __init__(self, path: Path, found: RescoredRecord, under: ScoredUnder | None = None) -> None:
+        self.path, self.found, self.under = path, found, under
         self.planned = len(found.slots)
         self.simulations = len(found.simulations)
         self.missing = [str(slot) for slot in found.missing]
@@ -157,8 +148,28 @@ class FileScore:
             **{f"pass^{k}": estimate.in_brief() for k, estimate in self.pass_hat.items()},
             "over_split": self.over_split,
             "conventions": conventions_in_json(self.conventions),
-            "scores": [each.to_dict() for each in self.beside],
+            **({} if self.under is None else {"under": self._under_in_json(self.under)}),
         }
+
+    @property
+    def later(self) -> dict[str, "FileScore"]:
+        """The scores under the later releases."""
+        found = {} if self.under is None else self.under.recounts
+        return {name: FileScore(self.path, each) for name, each in [*found.items()][1:]}
+
+    def _under_in_json(self, under: ScoredUnder) -> dict[str, object]:
+        return {
+            name: {
+                **{key: value for key, value in score.to_dict().items() if key in _NUMBERS},
+                **{f"pass^{k}": value.in_brief() for k, value in score.pass_hat.items()},
+                "totals": under.totals[name].to_dict(),
+                "changes": [each.to_dict() for each in under.changes(name)],
+            }
+            for name, score in self.later.items()
+        }
+
+
+_NUMBERS = ("planned", "simulations", "verdicts", "passed", "needs_judge", "not_replayable")
 
 
 def _judge_in_json(judge: RememberingJudge | None) -> dict[str, object]:
@@ -168,71 +179,11 @@ def _judge_in_json(judge: RememberingJudge | None) -> dict[str, object]:
     return {"judges": [used]}
 
 
-class FileUnder:
-    """One file or run under several releases; the others are compared with the first.
-
-    ``scores`` has the numbers under each release, and ``totals`` the number of changed verdicts
-    under each but the first.
-    """
-
-    def __init__(self, path: Path, found: ScoredUnder) -> None:
-        self.path, self.found = path, found
-        self.scores = {name: FileScore(path, each) for name, each in found.recounts.items()}
-        self.totals = found.totals
-        self.changes = found.changes
-        """Returns the simulations whose verdict changes under a release, or needs a judge."""
-
-    @property
-    def findings(self) -> list[Finding]:
-        """The faults of the record under every release."""
-        kinds = [{one.kind for one in each.findings} for each in self.scores.values()]
-        common = set.intersection(*kinds) - {"not recomputed"}
-        return [each for each in self.scores[self.found.first].findings if each.kind in common]
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "path": str(self.path),
-            "compared_with": self.found.first,
-            "findings": [each.to_dict() for each in self.findings],
-            "releases": {name: _numbers(each) for name, each in self.scores.items()},
-            "totals": {name: each.to_dict() for name, each in self.totals.items()},
-            **_judge_in_json(next(iter(self.found.recounts.values())).model),
-            "changes": {
-                name: [each.to_dict() for each in self.changes(name)] for name in self.totals
-            },
-        }
-
-
-def _numbers(score: FileScore) -> dict[str, object]:
-    kept = ("planned", "simulations", "verdicts", "passed", "needs_judge", "not_replayable")
-    every = score.to_dict().items()
-    return {key: value for key, value in every if key in kept or key.startswith("pass^")}
-
-
-class ScoresUnder(FilesRead[FileUnder]):
-    """The files that were judged under several releases."""
-
-    @property
-    def totals(self) -> dict[str, ReleaseTotals]:
-        """The number of changed verdicts in all files together."""
-        early = sum(each.found.ended_early for each in self)
-        return {
-            name: ReleaseTotals.of([one for each in self for one in each.found.every[name]], early)
-            for name in (self[0].totals if self else ())
-        }
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "files": [each.to_dict() for each in [*self, *self.unreadable]],
-            "totals": {name: each.to_dict() for name, each in self.totals.items()},
-        }
-
-
 def score(
     files: Files,
     *,
     strict: bool = False,
-    sound: bool = False,
+    under: Sequence[str] = (),
     judge_model: str | None = None,
     base_url: str | None = None,
     engine: AnyEngine = PROCESSES,
@@ -248,7 +199,8 @@ def score(
     Args:
         strict: A conversation that cannot be replayed raises what the original raises, and is
             shown as a disagreement; without it the reward is 0.
-        sound: Also count over sound tasks, beside the official number.
+        under: Releases, such as ``0.2.0``, ``1.0.1`` or ``1.0.1+tasks.0.2.0``: the conversations
+            are judged under each, in this process; changes are from the first to the others.
         judge_model: Model that judges natural-language assertions, where the reward depends on
             them. Replies are kept with the run or beside the file, and nothing is asked twice.
         base_url: The address of an OpenAI-compatible server for the judge.
@@ -266,30 +218,28 @@ def score(
 
         def judge(file: str | os.PathLike[str]) -> FileScore:
             source = open_source(file)
+            path = source if isinstance(source, Path) else source.path
+            asked = judge_for(source, judge_model, base_url)
+            if under:
+                every = score_under(
+                    lambda version: simulations_in(source, options.domain, version),
+                    under,
+                    options=options,
+                    judge=asked,
+                    on_progress=on_progress,
+                )
+                return FileScore(path, every.recounts[every.first], every)
             found = rescore_record(
                 simulations_in(source, options.domain, options.data_version),
                 options,
-                judge=judge_for(source, judge_model, base_url),
+                judge=asked,
                 on_progress=on_progress,
                 engine=connected,
             )
-            path = source if isinstance(source, Path) else source.path
-            beside = _count_soundly(found, path, options) if sound else ()
-            return FileScore(path, found, beside)
+            return FileScore(path, found)
 
         scores.add_files(files, judge)
     return scores
-
-
-def _count_soundly(
-    found: RescoredRecord, path: Path, options: ScoringOptions
-) -> list[VariantScore]:
-    """Read a record once more for the sound verdicts."""
-    from maseval.app.results.examined import FINDINGS, examine_run  # most are not read once more
-    from maseval.app.results.finding import open_recording
-
-    examined = examine_run(open_recording(path, options), FINDINGS)
-    return variant_scores(found.outcomes, examined.findings, [SOUND])
 
 
 @contextmanager
@@ -308,43 +258,3 @@ def _connected(engine: Engine) -> Iterator[MappingEngine | None]:
         )
     with engine if isinstance(engine, AbstractContextManager) else nullcontext():
         yield engine
-
-
-def score_under(
-    files: Files,
-    versions: Sequence[str],
-    *,
-    domain: str | None = None,
-    strict: bool = False,
-    embedded_tasks: bool = False,
-    remap_tasks: bool = False,
-    judge_model: str | None = None,
-    base_url: str | None = None,
-    on_progress: Callable[[int], object] | None = None,
-) -> ScoresUnder:
-    """Judge the simulations of run folders and results files under several releases.
-
-    Files are found and read as by ``score``, and the other arguments are those of ``score``.
-
-    Args:
-        versions: The releases, such as ``0.2.0``, ``1.0.1`` or ``1.0.1+tasks.0.2.0``; changes are
-            from the first to each of the others.
-        strict: Replay as the original does in a run, also under releases that can be lenient.
-        embedded_tasks: Judge by the tasks in the file: only the rules are those of the releases.
-    """
-    options = ScoringOptions(False, embedded_tasks, remap_tasks, domain, strict=strict)
-    scores = ScoresUnder()
-
-    def judge(file: str | os.PathLike[str]) -> FileUnder:
-        source = open_source(file)
-        found = score_one_under(
-            lambda version: simulations_in(source, options.domain, version),
-            versions,
-            options=options,
-            judge=judge_for(source, judge_model, base_url),
-            on_progress=on_progress,
-        )
-        return FileUnder(source if isinstance(source, Path) else source.path, found)
-
-    scores.add_files(files, judge)
-    return scores

@@ -50,8 +50,7 @@ _SETUP = ("agent", "user", "max_steps", "max_errors", "seed", "trials")
 
 def open_source(file: str | os.PathLike[str]) -> RunFolder | Path:
     """Open a run by its folder, its name, or as ``last``; a results file is its path."""
-    path = Path(file)
-    found = path if path.is_file() else open_run_or_file(file)
+    found = open_run_or_file(file)
     if isinstance(found, RunFolder):
         check_benchmark(found, TAU2)
         warn_of_damage(found)
@@ -144,7 +143,7 @@ def judge_for(
     """Return the judge of a run or file by its model; without one, that of ``own_judge``."""
     if model_id is None:
         return own_judge(source)
-    from maseval.benchmark.tau2.app.running.setup import ModelSpec  # all that can play
+    from maseval.benchmark.tau2.app.running.participants import ModelSpec  # all that can play
 
     spec = ModelSpec.of(model_id, None, base_url)
     model = resolve_model(spec.model_id, **spec.options)

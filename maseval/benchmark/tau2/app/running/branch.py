@@ -6,7 +6,7 @@ is made once, to find out whether it can take over an earlier conversation.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,9 @@ from maseval.benchmark.tau2.agent_brief import AgentBrief, FunctionAgentAdapter,
 from maseval.benchmark.tau2.app.results.sources import open_source, simulation_id, simulations_in
 from maseval.benchmark.tau2.app.results.support import RecordedSetup
 from maseval.benchmark.tau2.app.running.options import SAME, BranchOptions, RunOptions
-from maseval.benchmark.tau2.app.running.run import PreparedRun
-from maseval.benchmark.tau2.app.running.run_benchmark import RecordedStart
-from maseval.benchmark.tau2.app.running.setup import OwnAgent
+from maseval.benchmark.tau2.app.running.participants import OwnAgent
+from maseval.benchmark.tau2.app.running.prepared import RecordedStart
+from maseval.benchmark.tau2.app.running.run import Tau2Run
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.conversation.continuation import (
     Continuation,
@@ -195,15 +195,15 @@ def branch(options: BranchOptions) -> BranchResult:
     prepared = _prepare(options, origin)
     prepared.check()
     environment = replay_beginning(prepared, origin.past, lenient=options.lenient)
-    if isinstance(prepared.setup.agent, OwnAgent):
-        _check_agent(prepared.setup.agent, environment, origin.past)
+    if isinstance(prepared.agent, OwnAgent):
+        _check_agent(prepared.agent, environment, origin.past)
     result = prepared.execute()
     overall = result.summary.overall
     return BranchResult(origin, result, overall.passed, overall.verdicts)
 
 
-def _prepare(options: BranchOptions, origin: Origin) -> PreparedRun:
-    prepared = PreparedRun.of(_run_options(options, origin))
+def _prepare(options: BranchOptions, origin: Origin) -> Tau2Run:
+    prepared = Tau2Run.of(_run_options(options, origin))
     path = prepared.path
     if options.output is None:
         path = path.with_name(f"{path.name}-from-m{origin.at}")
@@ -215,8 +215,7 @@ def _prepare(options: BranchOptions, origin: Origin) -> PreparedRun:
 def _run_options(options: BranchOptions, origin: Origin) -> RunOptions:
     """Return the options of the run: what was not given is as in the original."""
     known = _recorded_options(origin.setup)
-    given: dict[str, Any] = {each.name: getattr(options, each.name) for each in fields(RunOptions)}
-    given |= _select(known, "max_steps", "max_errors", "seed")
+    given: dict[str, Any] = _select(known, "max_steps", "max_errors", "seed")
     given |= _agent_options(options, known)
     if options.prompt is not None:
         given["agent_prompt"] = _read_prompt(Path(options.prompt))
@@ -224,7 +223,7 @@ def _run_options(options: BranchOptions, origin: Origin) -> RunOptions:
         given |= _select(known, "user", "user_model")
         given["user_args"] = options.user_args or known.get("user_args", {})
     for name in ("texts", "judge_model"):
-        given[name] = given[name] or known.get(name)
+        given[name] = getattr(options, name) or known.get(name)
     given |= {
         "mode": _mode(options, origin),
         "domain": origin.simulation.domain,
@@ -233,7 +232,7 @@ def _run_options(options: BranchOptions, origin: Origin) -> RunOptions:
         "split": _split_of(origin),
         "trials": options.repeats,
     }
-    return RunOptions(**given)
+    return RunOptions.of(options, **given)
 
 
 def _select(known: Mapping[str, object], *names: str) -> dict[str, object]:
@@ -296,11 +295,11 @@ def _split_of(origin: Origin) -> str:
 
 
 def replay_beginning(
-    prepared: PreparedRun, past: Sequence[Tau2Message], *, lenient: bool
+    prepared: Tau2Run, past: Sequence[Tau2Message], *, lenient: bool
 ) -> Tau2Environment:
     """Return the environment after the recorded beginning; raises if it comes out otherwise."""
     (task,) = (task for tasks in prepared.tasks.values() for task in tasks)
-    solo = prepared.setup.mode is Mode.SOLO
+    solo = prepared.mode is Mode.SOLO
     environment = Tau2Environment({**task.environment_data, "solo": solo})
     user = None if solo else Seat("user")
     Continuation(environment, Seat("assistant"), user, past=past, lenient=lenient).next_turn()

@@ -11,14 +11,13 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any, NoReturn
 
 from maseval.app.results.results import RunResult
 from maseval.app.running.options import takes
 from maseval.benchmark.tau2.agent_brief import AgentBrief
 from maseval.benchmark.tau2.app.running.options import McpOptions, OnResult, RunOptions
 from maseval.benchmark.tau2.app.running.play import describe_end
-from maseval.benchmark.tau2.app.running.run import PreparedRun, run
+from maseval.benchmark.tau2.app.running.run import Tau2Run
 from maseval.benchmark.tau2.benchmark import describe_tools
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.core.engine.process import end_signals
@@ -52,20 +51,19 @@ _LEFT = "the MCP client disconnected before the conversation was over"
 class McpAgent:
     """Makes the agent of the run; the run's configuration names the agent after this class."""
 
-    def __init__(self, conversation: Conversation) -> None:
-        self._conversation = conversation
+    conversation: Conversation
 
     def __call__(self, brief: AgentBrief) -> McpAgentAdapter:
-        return McpAgentAdapter(self._conversation, brief.tools, str(brief.args["name"]))
+        return McpAgentAdapter(self.conversation, brief.tools, str(brief.args["name"]))
 
     def leave(self) -> None:
         """Let go of the agent, as the run was interrupted."""
-        self._conversation.leave(RunInterruptedError("interrupted"))
+        self.conversation.leave(RunInterruptedError("interrupted"))
 
 
 def _hold(
     conversation: Conversation,
-    given: dict[str, Any],
+    prepared: Tau2Run,
     on_result: OnResult,
     agent_is_gone: Callable[[], bool],
 ) -> RunResult | None:
@@ -75,7 +73,8 @@ def _hold(
         return None
     how = "The conversation is over: the simulation could not be run."
     try:
-        result = run(**given, agent=McpAgent(conversation))
+        prepared.check()
+        result = prepared.execute()
         how = describe_end(result)
         on_result(result, how)
     finally:
@@ -114,15 +113,24 @@ def mcp(options: McpOptions) -> RunResult | None:
         raise ConfigurationError(
             f"transport is {options.transport!r}; choose one of: {', '.join(TRANSPORTS)}"
         )
-    given = _run_options(options)
+    agent = McpAgent()
+    prepared = Tau2Run.of(
+        RunOptions.of(
+            options,
+            task_id=[options.task_id],
+            agent=agent,
+            agent_args={"name": options.agent_name},
+            concurrency=1,
+            patience=options.timeout,  # an agent that is away is a hanging step
+        )
+    )
     # Before any client connects, what would keep the simulation from beginning.
-    prepared = PreparedRun.of(RunOptions(**given, agent=_nobody))
-    prepared.setup.check_models()
+    prepared.check_models()
     [(domain, [task, *_])] = prepared.tasks.items()
     environment = Tau2Environment(task.environment_data)
-    describe_tools(environment, prepared.setup.wording)
+    describe_tools(environment, prepared.wording)
     briefing = BRIEFING.format(policy=environment.policy)
-    conversation = Conversation(lambda: None, briefing)
+    agent.conversation = conversation = Conversation(lambda: None, briefing)
     server = conversation_server(
         conversation,
         environment.tools,
@@ -133,24 +141,9 @@ def mcp(options: McpOptions) -> RunResult | None:
     with end_signals(signal.default_int_handler), suppress(KeyboardInterrupt):
         if options.transport == "stdio":
             with over_stdio(server, lambda: conversation.leave(AgentLeftError(_LEFT))) as closed:
-                return _hold(conversation, given, options.on_result, closed.is_set)
+                return _hold(conversation, prepared, options.on_result, closed.is_set)
         with over_http(server, host=options.host, port=options.port) as running:
             options.on_address(running.url)
             silent = partial(_is_long_silent, conversation)
-            return _hold(conversation, given, options.on_result, silent)
+            return _hold(conversation, prepared, options.on_result, silent)
     return None
-
-
-def _run_options(options: McpOptions) -> dict[str, Any]:
-    return {
-        **options.shared_with_run(),
-        "domain": options.domain,
-        "task_id": [options.task_id],
-        "agent_args": {"name": options.agent_name},
-        "concurrency": 1,
-        "patience": options.timeout,  # an agent that is away is a hanging step
-    }
-
-
-def _nobody(brief: AgentBrief) -> NoReturn:
-    raise NotImplementedError

@@ -98,10 +98,6 @@ class ConversationOptions(OutputOptions):
             if (limit := getattr(self, name)) < 1:
                 raise ConfigurationError(f"{name} is {limit}; give at least 1")
 
-    def shared_with_run(self) -> dict[str, Any]:
-        """Return the options that a run has as well, by name."""
-        return {each.name: getattr(self, each.name) for each in fields(ConversationOptions)}
-
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(ConversationOptions, FolderRunOptions):
@@ -154,6 +150,16 @@ class RunOptions(ConversationOptions, FolderRunOptions):
     def __post_init__(self) -> None:
         ConversationOptions.__post_init__(self)
         FolderRunOptions.__post_init__(self)
+
+    @classmethod
+    def of(cls, given: ConversationOptions, **more: Any) -> "RunOptions":
+        """Return the options that ``given`` has as well, and ``more``, which count first."""
+        shared = {
+            each.name: getattr(given, each.name)
+            for each in fields(RunOptions)
+            if hasattr(given, each.name)
+        }
+        return RunOptions(**{**shared, **more})
 
     @property
     def domains(self) -> list[str]:
@@ -280,7 +286,6 @@ class BranchOptions(RunOptions):
     data_version: str = ""
     task_id: Sequence[str] = ()
     num_tasks: int | None = None
-    anchor_points: None = None
     trials: int = 1
     max_steps: int = MAX_STEPS
     max_errors: int = MAX_ERRORS

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from maseval.app.running.options import takes
 from maseval.benchmark.tau2.app.running.options import RunOptions
-from maseval.benchmark.tau2.app.running.run import PreparedRun
-from maseval.benchmark.tau2.app.running.run_benchmark import RunBenchmark
-from maseval.benchmark.tau2.app.running.setup import ModelSpec, OwnAgent, RunSetup
+from maseval.benchmark.tau2.app.running.participants import ModelSpec, OwnAgent
+from maseval.benchmark.tau2.app.running.prepared import PreparedRun
+from maseval.benchmark.tau2.app.running.run import RunBenchmark, Tau2Run
 from maseval.core.messages import text_of
 from maseval.core.model import ModelAdapter
 from maseval.core.scripted import ScriptedModelAdapter
@@ -112,18 +112,16 @@ class RunPlan:
 @takes(RunOptions)
 def plan(options: RunOptions) -> RunPlan:
     """Plan what ``run`` would do with the same options; asks no model and writes nothing."""
-    return plan_run(PreparedRun.of(options))
+    return plan_run(Tau2Run.of(options))
 
 
 def plan_run(prepared: PreparedRun) -> RunPlan:
     """Plan a run that is prepared."""
     # The code of an own agent may do anything, so that another agent stands in for it.
-    setup, is_own = prepared.setup, isinstance(prepared.setup.agent, OwnAgent)
+    run, is_own = prepared, isinstance(prepared.agent, OwnAgent)
     if is_own:
-        setup = replace(
-            setup, agent=setup.own_model or OwnAgent(lambda brief: lambda query: _WORDS)
-        )
-    requests = {domain: first_requests(setup, tasks[0]) for domain, tasks in prepared.tasks.items()}
+        run = replace(run, agent=run.own_model or OwnAgent(lambda brief: lambda query: _WORDS))
+    requests = {domain: first_requests(run, tasks[0]) for domain, tasks in run.tasks.items()}
     prompts = dict(next(iter(requests.values()), {}))
     if is_own:
         prompts.pop("agent_model", None)  # it writes its own
@@ -145,8 +143,8 @@ def plan_run(prepared: PreparedRun) -> RunPlan:
                 [(left[d], d, found.get(role)) for d, found in requests.items()],
             )
             for who, role, spec in (
-                ("agent", "agent_model", setup.agent),
-                ("user", "user_simulator", setup.user),
+                ("agent", "agent_model", run.agent),
+                ("user", "user_simulator", run.user),
             )
             if isinstance(spec, ModelSpec)
         ],
@@ -167,7 +165,7 @@ def _plan_model(
         for number, domain, prompt in parts
     ]
     calls, asked, answered = (round(sum(column)) for column in zip(*sums, strict=True))
-    price, cost = prepared.priced.known.get(spec.model_id), None
+    price, cost = prepared.model_prices.get(spec.model_id), None
     if price is not None:
         # Call by call: some prices rise with the length of a request.
         each = max(calls, 1)
@@ -198,9 +196,9 @@ def _typical_use(who: str, domain: str, prompt: Prompt | None) -> tuple[float, f
 class _RequestRecorder(RunBenchmark):
     """The run's benchmark with scripted models, which remember their requests."""
 
-    def __init__(self, setup: RunSetup) -> None:
-        short = replace(setup.options, max_steps=_STEPS, concurrency=1)
-        super().__init__(replace(setup, options=short))
+    def __init__(self, run: PreparedRun) -> None:
+        short = replace(run.options, max_steps=_STEPS, concurrency=1)
+        super().__init__(replace(run, options=short))
         self.scripted: dict[str, ScriptedModelAdapter] = {}
 
     def get_model_adapter(self, model_id: str, **kwargs: Any) -> ModelAdapter:
@@ -209,9 +207,9 @@ class _RequestRecorder(RunBenchmark):
         return model
 
 
-def first_requests(setup: RunSetup, task: Task) -> dict[str, Prompt]:
+def first_requests(run: PreparedRun, task: Task) -> dict[str, Prompt]:
     """Return the prompts of a task by the role of the model: agent_model, user_simulator."""
-    benchmark = _RequestRecorder(setup)
+    benchmark = _RequestRecorder(run)
     benchmark.run([task], benchmark.agent_data)
     prompts = {}
     for role, model in benchmark.scripted.items():

@@ -13,10 +13,9 @@ from maseval.app.results.results import RunResult
 from maseval.app.running.options import takes
 from maseval.benchmark.tau2.app.results.support import RecordedSetup
 from maseval.benchmark.tau2.app.running.options import PlayOptions, RunOptions
-from maseval.benchmark.tau2.app.running.run import PreparedRun
-from maseval.benchmark.tau2.app.running.run_benchmark import RecordedStart
-from maseval.benchmark.tau2.app.running.setup import OwnAgent
-from maseval.benchmark.tau2.app.running.tasks import domain_name
+from maseval.benchmark.tau2.app.running.participants import OwnAgent
+from maseval.benchmark.tau2.app.running.prepared import RecordedStart
+from maseval.benchmark.tau2.app.running.run import Tau2Run
 from maseval.benchmark.tau2.conversation.recording import read_recording
 from maseval.benchmark.tau2.formats.message import Requestor, tool_calls_of
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
@@ -61,7 +60,7 @@ DEFAULT_DOMAIN = "library"
 
 
 @dataclass(frozen=True)
-class PlayedRun(PreparedRun):
+class PlayedRun(Tau2Run):
     """The run of one task, into a folder that may have other tasks already."""
 
     @cached_property
@@ -112,7 +111,16 @@ def play(options: PlayOptions) -> PlayedTask:
         raise ConfigurationError(f"side is {options.side!r}; choose one of: {', '.join(SIDES)}")
     _check_other_side(options)
     person = Person(SIDES[options.side], options.ask)
-    prepared = PlayedRun.of(_run_options(options, person))
+    run_options = RunOptions.of(
+        options,
+        domain=options.domain or DEFAULT_DOMAIN,
+        task_id=[options.task_id] if options.task_id else (),
+        agent=options.agent or ("llm" if options.agent_model else "gold"),
+        concurrency=1,
+        engine=CallingThreadEngine(),
+        human=person,
+    )
+    prepared = PlayedRun.of(run_options)
     folder = prepared.folder
     played = folder.recorded.keys() - set(folder.missing()) if folder else ()
     [(domain, tasks)] = prepared.tasks.items()
@@ -125,7 +133,7 @@ def play(options: PlayOptions) -> PlayedTask:
         )
     simulation = Simulation(domain, str(left[0].id), 0)
     # An agent of a framework has forgotten what was said.
-    forgets = isinstance(prepared.setup.agent, OwnAgent)
+    forgets = isinstance(prepared.agent, OwnAgent)
     start = None if folder is None or forgets else _interrupted_start(folder, simulation)
     prepared = replace(prepared, tasks={domain: left[:1]}, start=start)
     prepared.check()
@@ -157,17 +165,3 @@ def _check_other_side(options: PlayOptions) -> None:
                 f"{name} is set, but you play the {mine}; choose who plays the other side with "
                 f"--{others} or --{others}-model"
             )
-
-
-def _run_options(options: PlayOptions, person: Person) -> RunOptions:
-    return RunOptions(
-        **options.shared_with_run(),
-        domain=domain_name(options.domain or DEFAULT_DOMAIN),
-        task_id=[options.task_id] if options.task_id else (),
-        agent=options.agent or ("llm" if options.agent_model else "gold"),
-        agent_model=options.agent_model,
-        agent_args=options.agent_args,
-        concurrency=1,
-        engine=CallingThreadEngine(),
-        human=person,
-    )

@@ -8,7 +8,6 @@ run knows where it is.
 
 import hashlib
 import json
-import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,8 +17,8 @@ from typing import Any, NamedTuple
 from maseval.app.results.finding import list_names, tasks_called, why_not_one
 from maseval.app.running.code_version import code_of
 from maseval.app.running.own_code import OwnCode, load_named
-from maseval.app.running.run import queue_of_anchor_points
 from maseval.benchmark.tau2.app.results.support import reason_for_call
+from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.benchmark.tau2.data_loader import UnknownTaskError, build_tasks, load_raw_tasks
 from maseval.benchmark.tau2.domains import (
     Domain,
@@ -33,7 +32,7 @@ from maseval.benchmark.tau2.formats.simulation import RawTask
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
 from maseval.core.storage.files import write_json
-from maseval.core.task import ChosenSubset, Task
+from maseval.core.task import Task
 
 
 class _DomainOrigin(NamedTuple):
@@ -90,8 +89,14 @@ def code_of_domains(names: Iterable[str], *others: object) -> dict[str, dict[str
         for each in (domain.toolkit, domain.db, domain.user_toolkit, domain.user_db)
         if each is not None
     ]
-    syncs = [domain.sync for domain in domains]
-    return code_of(*filter(None, [*files, *syncs, *others]), judges=judges)
+    given = [*filter(None, [*files, *(domain.sync for domain in domains), *others])]
+    if not any(_may_change(each) for each in [*given, *judges]):
+        return {}  # most runs have no code of anybody's own
+    return code_of(*given, judges=judges)
+
+
+def _may_change(thing: object) -> bool:
+    return not str(getattr(thing, "__module__", "")).startswith("maseval.")
 
 
 def _state_file() -> Path:
@@ -183,24 +188,16 @@ def _task_line(domain: str, number: int, raw: Mapping[str, Any]) -> TaskLine:
     )
 
 
-def select_tasks(
-    domains: Sequence[str],
-    *,
-    split: str = "base",
-    task_ids: Collection[str] = (),
-    num_tasks: int | None = None,
-    timeout: float | None = None,
-    data_version: str | None = None,
-) -> TasksByDomain:
-    """Load the tasks of each domain; ``num_tasks`` is the most that each domain gives."""
+def select_tasks(options: RunOptions, timeout: float | None) -> TasksByDomain:
+    """Load the tasks of each domain that the options choose."""
+    domains, split, version = options.domains, options.split, options.data_version
     if not domains:
         raise ConfigurationError("no domain is given; name one or more, such as --domain retail")
     raw_tasks = {
-        name: load_raw_tasks(domain_named(name).name, split, version=data_version)
-        for name in dict.fromkeys(domains)
+        name: load_raw_tasks(domain_named(name).name, split, version=version) for name in domains
     }
-    if task_ids:
-        chosen = _resolve_task_names(task_ids, raw_tasks, split)
+    if options.task_id:
+        chosen = _resolve_task_names(options.task_id, raw_tasks, split)
         raw_tasks = {
             name: [raw for raw in each if TaskKey(name, str(raw.get("id"))) in chosen]
             for name, each in raw_tasks.items()
@@ -208,11 +205,11 @@ def select_tasks(
     # Only what is run is made into tasks: telecom has 2,285 of them.
     return {
         name: build_tasks(
-            each[:num_tasks],
+            each[: options.num_tasks],
             domain_named(name).name,
             split,
             timeout_seconds=timeout,
-            version=data_version,
+            version=version,
         ).to_list()
         for name, each in raw_tasks.items()
         if each
@@ -232,20 +229,6 @@ def broken_golds(tasks: TasksByDomain) -> Iterator[str]:
                         f"{name}/{task.id}: the gold calls {action.get('name')!r}, which is not a"
                         " tool of the domain; scoring skips that call"
                     )
-
-
-def chosen_tasks(
-    tasks: TasksByDomain, anchor_points: str | os.PathLike[str]
-) -> tuple[TasksByDomain, ChosenSubset | None]:
-    """Return the tasks at these positions of all domains' tasks, and that they were chosen."""
-    of_domain = [(name, task) for name, each in tasks.items() for task in each]
-    queue = queue_of_anchor_points((task for _, task in of_domain), anchor_points)
-    chosen = {id(task) for task in queue}
-    found: TasksByDomain = {}
-    for name, task in of_domain:
-        if id(task) in chosen:
-            found.setdefault(name, []).append(task)
-    return found, queue.subset
 
 
 def _resolve_task_names(

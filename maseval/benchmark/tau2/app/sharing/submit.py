@@ -6,7 +6,6 @@ reported with the way out.
 
 import os
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ from maseval.benchmark.tau2.results.reports import Omitted, infrastructure_error
 from maseval.core.exceptions import ConfigurationError, NotRunError, OutputExistsError
 from maseval.core.outcome import Simulation
 from maseval.core.report import Report
-from maseval.core.storage.files import write_json
+from maseval.core.storage.files import atomic_folder, write_json
 from maseval.core.words import count_of
 from maseval.runs import RunFolder
 from maseval.runs.config import UNTIL
@@ -72,6 +71,13 @@ class SubmittedDomain:
     def simulations(self) -> list[dict[str, Any]]:
         """The simulations without their conversations, as the results file will have them."""
         return [_in_brief(report) for report in self.reports()]
+
+    @property
+    def without_verdict(self) -> int:
+        """The number of simulations without a verdict, infrastructure errors aside."""
+        error = TerminationReason.INFRASTRUCTURE_ERROR
+        found = (each for each in self.simulations if each["reward_info"] is None)
+        return sum(each["termination_reason"] != error for each in found)
 
     @property
     def metrics(self) -> RunMetrics:
@@ -156,7 +162,7 @@ def broken_rules(
     for entry in entries:
         if subset := entry.folder.config.subset:
             what = f"{entry.where} covers selected tasks only ({subset}), so it is not a score"
-            yield BrokenRule("estimate", what, "run all tasks, without --anchor-points")
+            yield BrokenRule("estimate", what, "run all tasks")
         if UNTIL in entry.folder.config.values:
             what = (
                 f"{entry.where} stopped once its question was answered, so its size was not fixed"
@@ -165,8 +171,16 @@ def broken_rules(
         yield from _check_release(entry)
         if entry.is_comparable:
             yield from _check_tasks(entry)
-            yield from _check_verdicts(entry)
-        yield from _check_conditions(entry, options.submission_type)
+            if lacking := entry.without_verdict:
+                what = f"{entry.where} has {count_of(lacking, 'simulation')} without a verdict"
+                yield BrokenRule("verdicts", what, "judge them: run it with --judge-model")
+        if entry.setup.mode == "oracle-plan":
+            what = f"in {entry.where} the agent was shown the solution (mode oracle-plan)"
+            yield BrokenRule("conditions", what, "run it in mode normal")
+        elif options.submission_type == "standard":
+            for deviation in entry.deviations():
+                what = f"in {entry.where} {deviation}, which is not standard"
+                yield BrokenRule("conditions", what, "submit it with --submission-type custom")
     yield from _check_together(entries)
 
 
@@ -223,28 +237,6 @@ def _check_tasks(entry: SubmittedDomain) -> Iterator[BrokenRule]:
 def _few(names: Sequence[str]) -> str:
     more = f", and {len(names) - _FEW} more" if len(names) > _FEW else ""
     return ", ".join(names[:_FEW]) + more
-
-
-def _check_verdicts(entry: SubmittedDomain) -> Iterator[BrokenRule]:
-    lacking = [
-        each
-        for each in entry.simulations
-        if each["reward_info"] is None
-        and each["termination_reason"] != TerminationReason.INFRASTRUCTURE_ERROR
-    ]
-    if lacking:
-        what = f"{entry.where} has {count_of(len(lacking), 'simulation')} without a verdict"
-        yield BrokenRule("verdicts", what, "judge them: run it with --judge-model")
-
-
-def _check_conditions(entry: SubmittedDomain, kind: str | None) -> Iterator[BrokenRule]:
-    if entry.setup.mode == "oracle-plan":
-        what = f"in {entry.where} the agent was shown the solution (mode oracle-plan)"
-        yield BrokenRule("conditions", what, "run it in mode normal")
-    elif kind == "standard":
-        for deviation in entry.deviations():
-            what = f"in {entry.where} {deviation}, which is not standard"
-            yield BrokenRule("conditions", what, "submit it with --submission-type custom")
 
 
 def _check_together(entries: Sequence[SubmittedDomain]) -> Iterator[BrokenRule]:
@@ -335,18 +327,25 @@ def submit(options: SubmitOptions) -> WrittenSubmission:
     not at all.
     """
     target = Path(options.output)
-    if target.exists():
-        raise OutputExistsError(f"{target} already exists; give the path of a new folder")
+
+    def check() -> None:
+        if target.exists():
+            raise OutputExistsError(f"{target} already exists; give the path of a new folder")
+
+    check()
     entries = _entries(options)
     broken = [*broken_rules(entries, options)]
     broken += _check_recomputed(entries) if not broken else []
     if broken:
         raise SubmissionRefusedError(broken)
     content = _content(entries, options)
-    names = [_file_name(options, entry) for entry in entries]
-    _write(target, content, entries, names)
-    files = [target / TRAJECTORIES_NAME / name for name in names]
-    return WrittenSubmission(target, content, files, _notes(entries))
+    files = {f"{TRAJECTORIES_NAME}/{_file_name(options, entry)}": entry for entry in entries}
+    with atomic_folder(target, check) as folder:
+        for name, entry in files.items():
+            info = {"num_trials": entry.setup.trials}
+            export_results(entry.reports(), folder / name, domain=entry.domain, info=info)
+        write_json(folder / SUBMISSION_NAME, content)
+    return WrittenSubmission(target, content, [target / name for name in files], _notes(entries))
 
 
 def _entries(options: SubmitOptions) -> list[SubmittedDomain]:
@@ -408,20 +407,6 @@ def _file_name(options: SubmitOptions, entry: SubmittedDomain) -> str:
     words = (options.model_name or "", entry.domain, entry.user.rpartition("/")[2])
     kept = ("".join(c if c.isalnum() or c in ".-" else "-" for c in word) for word in words)
     return f"{'_'.join(kept)}_{entry.setup.trials}trials.json"
-
-
-def _write(
-    target: Path, content: dict[str, Any], entries: Sequence[SubmittedDomain], names: Sequence[str]
-) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent) as name:
-        folder = Path(name) / target.name
-        for entry, file in zip(entries, names, strict=True):
-            info = {"num_trials": entry.setup.trials}
-            path = folder / TRAJECTORIES_NAME / file
-            export_results(entry.reports(), path, domain=entry.domain, info=info)
-        write_json(folder / SUBMISSION_NAME, content)
-        folder.rename(target)
 
 
 def _notes(entries: Sequence[SubmittedDomain]) -> list[str]:

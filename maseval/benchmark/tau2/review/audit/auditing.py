@@ -42,11 +42,17 @@ _TASK_CHECKS = (
     references.wishes_not_done,
     references.tickets_without_amounts,
     references.amounts_as_texts,
+    references.people_not_counted,
     experiments.free_texts,
     experiments.order_of_writes,
     experiments.order_in_lists,
 )
-_DOMAIN_CHECKS = (criteria.equal_tasks, references.unknown_tools, faulty_tools)
+_DOMAIN_CHECKS = (
+    criteria.equal_tasks,
+    references.unknown_tools,
+    knowledge.unread_tables,
+    faulty_tools,
+)
 
 
 def audit(

@@ -23,20 +23,17 @@ from maseval.benchmark.tau2.review.replies import (
     evades,
     is_short,
     read_reply,
-    wishes_for_a_human,
 )
 from maseval.benchmark.tau2.review.talk import CallMoment, Talk, Utterance
 from maseval.benchmark.tau2.review.words import (
     mentions,
     record,
-    sentences,
     speaks_of_a_transfer,
     spellings,
     telling_values,
 )
 
 TRANSFER_TOOL = "transfer_to_human_agents"
-_JOINS = ("_", "-", ".")
 TRANSFER_TEXT = "YOU ARE BEING TRANSFERRED TO A HUMAN AGENT. PLEASE HOLD ON."
 
 
@@ -53,7 +50,7 @@ def explicit_yes(domain: str, place: str, tools: Collection[str]) -> Rule:
             yield _objection(consent, moment)
         elif done_since(consent.reply.message_index, moment):
             yield Broken("the same was already done after this yes")
-        elif phrases.OTHER_PAYMENT.search(consent.reply.text) and _pays_as_proposed(
+        elif phrases.OTHER_PAYMENT.search(consent.reply.lower) and _pays_as_proposed(
             consent, moment
         ):
             reply = {"reply": consent.reply.text}
@@ -153,7 +150,7 @@ def words_before(moment: CallMoment, reply: int) -> str:
     """Return in lower case what the agent said before a reply, and the user before the call."""
     talk = moment.talk
     said = (*talk.agent_before(reply), *talk.user_before(moment.message_index))
-    return "\n".join(each.text for each in said).lower()
+    return "\n".join(each.lower for each in said)
 
 
 def names(text: str, spelling: str | re.Pattern[str]) -> bool:
@@ -164,7 +161,9 @@ def names(text: str, spelling: str | re.Pattern[str]) -> bool:
     at = text.find(lower)
     while at >= 0:
         before, after = text[at - 1 : at], text[at + len(lower) : at + len(lower) + 1]
-        if not (before.isalnum() or after.isalnum() or before in _JOINS or after in ("_", "-")):
+        decimal = before == "." and text[at - 2 : at - 1].isdigit()
+        joined = before in ("_", "-") or after in ("_", "-") or decimal
+        if not (before.isalnum() or after.isalnum() or joined):
             return True
         at = text.find(lower, at + 1)
     return False
@@ -296,8 +295,8 @@ def transfer_is_wanted(domain: str, place: str) -> Rule:
     def require_wish(moment: CallMoment) -> Iterator[Answer]:
         """Nobody is transferred to a human against the user's last word on it."""
         for question, reply in moment.exchanges():
-            wish = wishes_for_a_human(reply.text)
-            asked = [each for each in sentences(question.text) if "?" in each]
+            wish = reply.wish
+            asked = [each for each in question.sentences if "?" in each]
             offered = bool(asked) and speaks_of_a_transfer(asked[-1])
             declined = offered and is_short(reply.text) and declines(question, reply, moment)
             if wish is False or (wish is None and declined):

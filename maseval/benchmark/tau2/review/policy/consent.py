@@ -7,7 +7,6 @@ user agreed to several actions at once or a refused call is repaired.
 """
 
 from enum import Enum, auto
-from functools import lru_cache
 from typing import NamedTuple
 
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
@@ -21,7 +20,6 @@ from maseval.benchmark.tau2.review.words import (
     record,
     says_part_of_it,
     says_the_like,
-    sentences,
     telling_values,
 )
 
@@ -34,14 +32,14 @@ class Topic(Enum):
     OPEN = auto()  # it says neither: "shall I go ahead?"
 
 
-def topic_of(text: str, moment: CallMoment) -> Topic:
+def topic_of(said: Utterance, moment: CallMoment) -> Topic:
     """Say what a text of the agent has to do with a call."""
-    call, name = moment.call, record(moment.call)
-    if name is not None and not mentions(text, name) and _names_another(text, name, moment):
+    call, name, text = moment.call, record(moment.call), said.lower
+    if name is not None and not mentions(text, name) and _names_another(said.text, name, moment):
         return Topic.OTHER
     if says_the_like(text, call["name"]) or _names_values(text, call):
         return Topic.THIS
-    named = (asks(text) or (name is not None and mentions(text, name))) and (
+    named = (said.asks or (name is not None and mentions(text, name))) and (
         phrases.OTHER_ACTION.search(text) is None
     )
     refunds = call["name"].startswith("cancel") and phrases.REFUND.search(text) is not None
@@ -136,22 +134,21 @@ def _consent(question: Utterance, reply: Utterance, moment: CallMoment) -> Conse
         _topic_said(said, moment) is Topic.THIS for said in reversed(before)
     )
     meaning = read_reply(reply.text, moment.call["name"])
-    return Consent(question, reply, meaning, topic, _expects_a_yes(question.text), described)
+    return Consent(question, reply, meaning, topic, _expects_a_yes(question), described)
 
 
 def _topic_said(said: Utterance, moment: CallMoment) -> Topic:
     """Return what a text has to do with a call, found once for each of the agent's texts."""
     known: dict[int, Topic] = moment.notes.setdefault("topics", {})
     if said.message_index not in known:
-        known[said.message_index] = topic_of(said.text, moment)
+        known[said.message_index] = topic_of(said, moment)
     return known[said.message_index]
 
 
-@lru_cache(maxsize=1024)
-def _expects_a_yes(text: str) -> bool:
-    return any(
+def _expects_a_yes(said: Utterance) -> bool:
+    return said.asks and any(
         phrases.EXPECTS.search(each) and not phrases.CHOICE.search(each) and asks(each)
-        for each in sentences(text)
+        for each in said.sentences
     )
 
 

@@ -33,74 +33,87 @@ class Offers(NamedTuple):
         return next((each for each in self.offers if each.id == offer_id), None)
 
 
-Read = Callable[[str, Any], Iterable[Offers]]
-"""Reads the offers in the answer of a tool, which is given by its name."""
+Read = Callable[[Any], Iterable[Offers]]
+"""Reads the offers in the answer of a tool."""
 
 
 class _Shown:
     """The offers that the tools showed before a text."""
 
-    def __init__(self, talk: Talk, read: Read) -> None:
-        self._talk, self._read = talk, read
+    def __init__(self, talk: Talk, tool: str, read: Read) -> None:
+        self._talk, self._tool, self._read = talk, tool, read
 
     @cached_property
     def _all(self) -> list[tuple[int, Offers]]:
         found = []
         for made in self._talk.calls:
+            if made.call["name"] != self._tool:
+                continue
             try:
-                groups = list(self._read(made.call["name"], json.loads(made.answer)))
+                groups = list(self._read(json.loads(made.answer)))
             except (ValueError, KeyError, TypeError, AttributeError):
                 continue
             found += [(made.answer_index, each) for each in groups]
         return found
 
-    def about(self, said: Utterance, sentence: str) -> list[tuple[Offers, Offer]]:
-        """Return the offer that a sentence names, in each of the groups that it may mean."""
+    def about(self, said: Utterance, sentence: str) -> Iterator[list[tuple[Offers, Offer]]]:
+        """Yield each offer that a sentence speaks of, in each of the groups that it may mean."""
         groups = [each for at, each in self._all if at < said.message_index]
-        ids = {one.id for each in groups for one in each.offers if one.id in sentence}
-        if len(ids) != 1:
-            return []
-        (name,) = ids
+        ids = {one.id for each in groups for one in each.offers if one.id.lower() in sentence}
+        if len(ids) == 1 or phrases.ALL_OF_THEM.search(sentence):
+            for name in sorted(ids):
+                yield self._named(name, groups, said, sentence)
+
+    def _named(
+        self, name: str, groups: list[Offers], said: Utterance, sentence: str
+    ) -> list[tuple[Offers, Offer]]:
         found = [(each, one) for each in groups if (one := each.find(name)) is not None]
-        lower = sentence.lower()
-        named = [pair for pair in found if pair[0].name.search(lower)]
+        named = [pair for pair in found if pair[0].name.search(sentence)]
         if not named:
-            asked = "\n".join(each.text for each in self._talk.user_before(said.message_index))
-            named = [pair for pair in found if pair[0].name.search(asked.lower())]
+            asked = "\n".join(each.lower for each in self._talk.user_before(said.message_index))
+            named = [pair for pair in found if pair[0].name.search(asked)]
         told = {float(each) for each in phrases.AMOUNT.findall(sentence)}
         priced = [pair for pair in named or found if pair[1].price in told]
         return priced or named or found
 
 
-def claims_are_true(domain: str, place: str, read: Read) -> tuple[Rule, Rule]:
-    """Make the rules that nothing is called the cheapest, or sold out, against what was read."""
+def claims_are_true(domain: str, place: str, tool: str, read: Read) -> tuple[Rule, Rule]:
+    """Make the rules that nothing is called the cheapest, or sold out, against what was read.
+
+    ``tool`` is the one whose answers show what there is.
+    """
 
     @talk_rule(f"{domain}.told.cheapest", Kind.PROTOCOL, place=place)
     def cheapest(talk: Talk) -> Iterator[Answer]:
         """What is called the cheapest has the lowest price of what was shown."""
-        for said, sentence, groups in _claims(talk, read, phrases.CHEAPEST, _OF_PRICES):
-            told = "\n".join(each.text for each in talk.user_before(said.message_index)).lower()
+        shown = _Shown(talk, tool, read)
+        for said, sentence, groups in _claims(talk, shown, phrases.CHEAPEST, _OF_PRICES):
+            told = "\n".join(each.lower for each in talk.user_before(said.message_index))
             if phrases.LIMITS_CHOICE.search(sentence) or phrases.LIMITS_CHOICE.search(told):
                 continue
             lower = [_cheaper(group, offer, told) for group, offer in groups]
             if all(lower):
-                values = {"said": sentence, "cheaper": lower[0]}
+                values = {"said": said.quote(sentence), "cheaper": lower[0]}
                 text = f"{groups[0][1].id} is called the cheapest, and {lower[0]} costs less"
                 yield Broken(text, values, said.message_index)
 
     @talk_rule(f"{domain}.told.unavailable", Kind.PROTOCOL, place=place)
     def unavailable(talk: Talk) -> Iterator[Answer]:
         """What is called sold out or unavailable is so in what was shown."""
-        for said, sentence, groups in _claims(talk, read, phrases.UNAVAILABLE, _OF_STOCK):
+        shown = _Shown(talk, tool, read)
+        for said, sentence, groups in _claims(talk, shown, phrases.UNAVAILABLE, _OF_STOCK):
             if all(offer.available for _, offer in groups):
                 text = f"{groups[0][1].id} is called unavailable, and a tool has shown it available"
-                yield Broken(text, {"said": sentence}, said.message_index)
+                yield Broken(text, {"said": said.quote(sentence)}, said.message_index)
 
     return cheapest, unavailable
 
 
 # One of these stands in every such claim, which is quickly seen.
-_OF_PRICES = ("cheapest", "lowest", "least exp", "affordable", "best price", "the least")
+_OF_PRICES = (
+    *("cheapest", "lowest", "least exp", "affordable", "best price", "the least", "undercut"),
+    *(" beat", " than "),
+)
 _OF_STOCK = (
     *("sold out", "booked", "stock", "vailable", "vailability", "no seat", "no more", "no free"),
     *("no open", " seats", "full", "gone", "taken", "room left"),
@@ -108,16 +121,15 @@ _OF_STOCK = (
 
 
 def _claims(
-    talk: Talk, read: Read, words: re.Pattern[str], marks: tuple[str, ...]
+    talk: Talk, shown: _Shown, words: re.Pattern[str], marks: tuple[str, ...]
 ) -> Iterator[tuple[Utterance, str, list[tuple[Offers, Offer]]]]:
     """Yield the sentences of the agent with some words about one offer, and that offer."""
-    shown = _Shown(talk, read)
     for said, sentence in talk.agent_sentences(*marks):
         if len(sentence) > _MOST or not words.search(sentence):
             continue
-        groups = [] if phrases.SUPPOSES.search(sentence) else shown.about(said, sentence)
-        if groups:
-            yield said, sentence, groups
+        if not phrases.SUPPOSES.search(sentence):
+            for groups in shown.about(said, sentence):
+                yield said, sentence, groups
 
 
 def _cheaper(group: Offers, offer: Offer, told: str) -> str:
@@ -150,14 +162,16 @@ def only_done_is_claimed(
     def done_before(talk: Talk) -> Iterator[Answer]:
         """The agent reports a change as made only after it has made it."""
         for said, sentence in talk.agent_sentences(*_REPORTING):
+            if len(sentence) > _MOST or phrases.NOT_SO.search(sentence):
+                continue
             told = {name: found for name in claims if (found := claims[name].search(sentence))}
-            if not told or len(sentence) > _MOST or phrases.NOT_SO.search(sentence):
+            if not told:
                 continue
             made = talk.calls_before(said.message_index + 1)
             done = "\n".join(tool_of(each.call) for each in made if not each.failed)
             if not any(re.search(name, done) for name in told):
-                words = next(iter(told.values()))[0]
+                words = said.quote(next(iter(told.values()))[0])
                 text = f"the agent reports what was not done: {words}"
-                yield Broken(text, {"said": sentence}, said.message_index)
+                yield Broken(text, {"said": said.quote(sentence)}, said.message_index)
 
     return done_before

@@ -152,14 +152,14 @@ def compensation_asked_for(talk: Talk) -> Iterator[Answer]:
     for said, sentence in talk.agent_sentences(*_ITS_NAMES):
         if not _offers(sentence):
             continue
-        told = "\n".join(each.text for each in talk.user_before(said.message_index))
+        told = "\n".join(each.lower for each in talk.user_before(said.message_index))
         if phrases.WANTED.search(told):
             return
         if phrases.MAYBE_WANTED.search(told):
             yield CannotTell("the user mentioned money, perhaps compensation")
         else:
             text = "compensation is offered to a user who did not ask for it"
-            yield Broken(text, {"offered": sentence}, said.message_index)
+            yield Broken(text, {"offered": said.quote(sentence)}, said.message_index)
         return
 
 

@@ -364,9 +364,9 @@ def may_be_cancelled(call: AirlineCall) -> Iterator[Answer]:
         )
 
 
-def flights_shown(tool: str, answer: Any) -> Iterator[Offers]:
+def flights_shown(answer: Any) -> Iterator[Offers]:
     """Yield the flights of a search, by cabin."""
-    for cabin, name in CABINS.items() if tool == "search_direct_flight" else ():
+    for cabin, name in CABINS.items():
         offers = (
             Offer(each["flight_number"], each["prices"][cabin], each["available_seats"][cabin] > 0)
             for each in answer
@@ -384,6 +384,6 @@ RULES = (
     transfer_is_announced("airline", _TRANSFER),
     nothing_after_a_transfer("airline", _TRANSFER, WRITES),
     transfer_is_wanted("airline", _TRANSFER),
-    *claims_are_true("airline", f"{TOP}, 4th paragraph", flights_shown),
+    *claims_are_true("airline", f"{TOP}, 4th paragraph", "search_direct_flight", flights_shown),
     only_done_is_claimed("airline", f"{TOP}, 4th paragraph", phrases.AIRLINE_CLAIMS),
 )

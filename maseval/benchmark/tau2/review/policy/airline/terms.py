@@ -27,7 +27,7 @@ from maseval.benchmark.tau2.review.policy.airline.journeys import (
 from maseval.benchmark.tau2.review.policy.confirming import names, spell_date, spell_payment
 from maseval.benchmark.tau2.review.policy.consent import Consent
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
-from maseval.benchmark.tau2.review.words import sentences
+from maseval.benchmark.tau2.review.talk import Utterance
 
 PAID = (BOOK, FLIGHTS, BAGGAGES)
 MOST_EXTRA_BAGS = 6
@@ -90,9 +90,9 @@ def _claim_patterns(tool: str) -> tuple[re.Pattern[str], ...]:
     words = _CLAIMS.get(tool, _TOTAL)
     amount = phrases.AMOUNT.pattern
     return (
-        re.compile(rf"\b(?:{words})\b[^$\n.!?]{{0,60}}{amount}", re.IGNORECASE),
-        re.compile(rf"{amount} (?:\w+ ){{0,3}}(?:{words})\b", re.IGNORECASE),
-        re.compile(rf"\b(?:{words})\b[^\n!?]{{0,120}}= ?\**{amount}", re.IGNORECASE),
+        re.compile(rf"\b(?:{words})\b(?:[^$\n.!?]|\.(?! )){{0,60}}{amount}"),
+        re.compile(rf"{amount} (?:\w+ ){{0,3}}(?:{words})\b"),
+        re.compile(rf"\b(?:{words})\b[^\n!?]{{0,120}}= ?\**{amount}"),
     )
 
 
@@ -102,9 +102,9 @@ def agreed_price(call: AirlineCall) -> Iterator[Answer]:
     moved, consent = call.moved, call.consent
     if not moved or consent is None:
         return
-    text = consent.question.text
+    text = consent.question.lower
     told = _amounts(phrases.AMOUNT, text)
-    people = call.people if _tells_prices_per_head(text) else 1
+    people = call.people if _tells_prices_per_head(consent.question) else 1
     sums = {each * factor for each in told for factor in (1, people)}
     parts = {number_of(each.get("amount")) for each in call.entries("payment_methods")}
     if not told or (parts and parts <= sums):
@@ -120,17 +120,17 @@ def agreed_price(call: AirlineCall) -> Iterator[Answer]:
     claims = claims or named
     if not claims:
         return
-    if any(each in text for each in _other_reservations(call)):
+    if any(each in consent.question.text for each in _other_reservations(call)):
         yield CannotTell("the amounts given may be for several reservations")
         return
-    said = [each for each in sentences(text) if _amounts(phrases.AMOUNT, each) & claims]
+    said = [each for each in consent.question.sentences if _amounts(phrases.AMOUNT, each) & claims]
     if any(map(phrases.SUPPOSED.search, said)):
         yield CannotTell("the amount given may depend on something")
         return
     verb = "refunded" if moved < 0 else "charged"
     wrong = ", ".join(f"${each:,.2f}" for each in sorted(claims))
     breach = f"${abs(moved):,.2f} is {verb}, but the user was told {wrong}"
-    yield Broken(breach, {"said": " ".join(said)})
+    yield Broken(breach, {"said": " ".join(map(consent.question.quote, said))})
 
 
 @cache
@@ -139,7 +139,7 @@ def _labelled(tool: str) -> re.Pattern[str]:
     words = {FLIGHTS: "(?:price|fare|cost) diff(?:erence)?", CANCEL: "(?:total )?refund"}
     name, amount = words.get(tool, "(?:grand )?total"), phrases.AMOUNT.pattern
     before, behind = rf"\b{name}(?: amount)?[ :|=-]{{1,4}}{amount}", rf"{amount} {name}\b"
-    return re.compile(f"{before}|{behind}", re.IGNORECASE)
+    return re.compile(f"{before}|{behind}")
 
 
 def _claims(tool: str, text: str) -> set[float]:
@@ -158,13 +158,13 @@ def _new_prices(call: AirlineCall) -> set[float]:
     return {float(after), float(sum(call.new_fares) * people)}
 
 
-def _tells_prices_per_head(text: str) -> bool:
+def _tells_prices_per_head(said: Utterance) -> bool:
     """Return True if a text has prices for each passenger; free bags are not meant."""
-    return phrases.PER_HEAD.search(text) is not None and any(
+    return any(
         phrases.PER_HEAD.search(line)
         and phrases.AIRLINE_PRICE.search(line)
         and not phrases.BAG.search(line)
-        for line in sentences(text)
+        for line in said.sentences
     )
 
 
@@ -173,7 +173,7 @@ def _extras(call: AirlineCall, consent: Consent, told: set[float]) -> set[float]
 
     They were if the proposal gives their price apart, or the reply speaks of them.
     """
-    arguments, people, reply = call.arguments, call.people, consent.reply.text
+    arguments, people, reply = call.arguments, call.people, consent.reply.lower
     spoken = phrases.INSURANCE.search(reply) or phrases.BAG.search(reply)
     if not spoken and not told & {float(INSURANCE_PRICE), float(BAGGAGE_PRICE)}:
         return set()
@@ -220,10 +220,10 @@ def _adds_up(sums: Collection[float], moved: float) -> bool:
 def insurance_wanted(call: AirlineCall) -> Iterator[Answer]:
     """Insurance is sold to users who want it, and not to others."""
     consent, sold = call.consent, call.arguments.get("insurance")
-    listed = phrases.LISTED_INSURANCE.search(consent.question.text) if consent else None
-    if consent and listed and sold in ("yes", "no") and listed[1].lower() != sold:
-        if not phrases.INSURANCE.search(consent.reply.text):
-            text = f"the user agreed to insurance: {listed[1].lower()}, and it is booked as {sold}"
+    listed = phrases.LISTED_INSURANCE.search(consent.question.lower) if consent else None
+    if consent and listed and sold in ("yes", "no") and listed[1] != sold:
+        if not phrases.INSURANCE.search(consent.reply.lower):
+            text = f"the user agreed to insurance: {listed[1]}, and it is booked as {sold}"
             yield Broken(text)
         return
     declined = _refusal_of(call, phrases.INSURANCE, phrases.NO_INSURANCE)
@@ -240,7 +240,7 @@ def bags_wanted(call: AirlineCall) -> Iterator[Answer]:
     if bags <= call.bags_before:
         return
     spoken = (*call.agent_texts, *call.user_texts)
-    if not any(phrases.BAG.search(each.text) for each in spoken):
+    if not any(phrases.BAG.search(each.lower) for each in spoken):
         yield Broken(f"{bags:g} bags are booked, but bags were not mentioned")
         return
     declined = _refusal_of(call, phrases.BAG, phrases.NO_BAGS)
@@ -258,7 +258,7 @@ def agreed_bags(call: AirlineCall) -> Iterator[Answer]:
     consent, before, bags = call.consent, call.bags_before, call.bags or 0
     if consent is None or bags <= before:
         return
-    told = f"{consent.question.text}\n{consent.reply.text}".lower()
+    told = f"{consent.question.lower}\n{consent.reply.lower}"
     found = (one or other for one, other in phrases.BAG_COUNT.findall(told))
     counts = [_COUNTS.get(each) or int(each) for each in found]
     if phrases.ADDS.search(told):
@@ -270,16 +270,14 @@ def agreed_bags(call: AirlineCall) -> Iterator[Answer]:
 def _refusal_of(call: AirlineCall, subject: re.Pattern[str], no: re.Pattern[str]) -> str:
     """Return the user's last sentence about something if it declines it.
 
-    What a later proposal names again, the user has agreed to.
+    The proposal that the user agreed to is such a sentence, too.
     """
     consent = call.consent
-    for said in reversed(call.user_texts):
-        about = [each for each in sentences(said.text) if subject.search(each)]
+    said_last = [*call.user_texts, *((consent.question,) if consent and consent.given else ())]
+    for said in sorted(said_last, key=lambda each: -each.message_index):
+        about = [each for each in said.sentences if subject.search(each)]
         if about:
-            later = consent is not None and consent.question.message_index > said.message_index
-            if later and consent and subject.search(consent.question.text):
-                return ""
-            return about[-1] if no.search(about[-1]) else ""
+            return said.quote(about[-1]) if no.search(about[-1]) else ""
     return ""
 
 
@@ -305,7 +303,7 @@ def agreed_flights(call: AirlineCall) -> Iterator[Answer]:
         ]
     )
     lower, flights = text.lower(), set(phrases.FLIGHT.findall(text))
-    has_date = phrases.DATE.search(text) is not None
+    has_date = phrases.DATE.search(lower) is not None
     taken = [each for each in call.flights if each not in call.flights_kept]
     for flight, date in taken:
         if flights and flight not in flights:

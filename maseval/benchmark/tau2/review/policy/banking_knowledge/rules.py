@@ -8,40 +8,25 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB, Row
+from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB
 from maseval.benchmark.tau2.review.policy import phrases
-from maseval.benchmark.tau2.review.policy.banking_knowledge import (
-    account_rules,
-    credit_card_rules,
-    debit_card_rules,
-    dispute_rules,
+from maseval.benchmark.tau2.review.policy.banking_knowledge import account_rules, card_rules
+from maseval.benchmark.tau2.review.policy.banking_knowledge.card_rules import (
+    APPROVE,
+    CLOSE_CREDIT,
+    CLOSING,
+    DENY,
+    LIMIT,
+    RETENTION,
 )
-from maseval.benchmark.tau2.review.policy.banking_knowledge.account_rules import (
-    CHECKING_CREDIT,
-    CLOSE,
-    MOVE,
-    OPEN,
-    REPORT,
-    SAVINGS_CREDIT,
-)
-from maseval.benchmark.tau2.review.policy.banking_knowledge.credit_card_rules import (
-    CREDIT_CARD_WRITES,
-)
-from maseval.benchmark.tau2.review.policy.banking_knowledge.debit_card_rules import (
-    DEBIT_CARD_WRITES,
-)
-from maseval.benchmark.tau2.review.policy.banking_knowledge.dispute_rules import (
-    CREDIT_DISPUTE,
-    DEBIT_DISPUTE,
-)
-from maseval.benchmark.tau2.review.policy.banking_knowledge.inner_calls import (
+from maseval.benchmark.tau2.review.policy.banking_knowledge.records import (
     BankCall,
     bank,
-    days_since,
     find_row,
     inner_call,
     is_same,
     read_date,
+    recent,
     rows_with,
 )
 from maseval.benchmark.tau2.review.policy.confirming import declines, is_unclear, transfer_is_wanted
@@ -52,13 +37,8 @@ from maseval.benchmark.tau2.review.words import MONTHS
 
 _IDENTITY = "Additional Instructions: Authenticating Users"
 GUIDELINES = "Guidelines"
-BANK_WRITES = frozenset(
-    {
-        *(OPEN, CLOSE, MOVE, CHECKING_CREDIT, SAVINGS_CREDIT, REPORT),
-        *(*DEBIT_CARD_WRITES, *CREDIT_CARD_WRITES, CREDIT_DISPUTE, DEBIT_DISPUTE),
-        "change_user_email",
-    }
-)
+_RULES = rules_in(vars(account_rules), vars(card_rules))
+BANK_WRITES = frozenset({"change_user_email", *(tool for rule in _RULES for tool in rule.tools)})
 _READS = frozenset(
     {
         *("get_referrals_by_user", "get_credit_card_transactions_by_user"),
@@ -73,13 +53,7 @@ _READS = frozenset(
 _NUMBER = re.compile(r"\d{1,4}")
 _CODE = "9K2X7M4P1N8Q3R5T6A"
 _DAY = "2025-11-14"
-_LOGGED = {
-    "name": "name",
-    "address": "address",
-    "email": "email",
-    "phone_number": "phone_number",
-    "date_of_birth": "date_of_birth",
-}
+_LOGGED = ("name", "address", "email", "phone_number", "date_of_birth")
 TABLES = {
     "account_id": "accounts",
     "source_account_id": "accounts",
@@ -90,29 +64,32 @@ TABLES = {
 }
 _BOOKINGS = ("credit_card_transaction_history", "bank_account_transaction_history")
 LOG = "log_verification"
+_DISPUTES, _ORDERS = "get_user_dispute_history_7291", "get_pending_replacement_orders_5765"
+_READ_BEFORE = {
+    CLOSE_CREDIT: (_ORDERS, "get_closure_reason_history_8293"),
+    **dict.fromkeys(
+        (APPROVE, DENY),
+        (_ORDERS, "get_credit_limit_increase_history_4829", "get_payment_history_6183"),
+    ),
+}
 
 
 def _owners(db: BankingDB, arguments: Mapping[str, Any]) -> dict[str, frozenset[str]]:
     """Return to whom the records belong that a call names; a parent owns a child's account too."""
-    found: dict[str, frozenset[str]] = {}
-    for field, table in TABLES.items():
-        row = find_row(db, table, arguments.get(field))
-        if row is not None:
-            found[field] = _people(db, row)
+    rows = {field: find_row(db, table, arguments.get(field)) for field, table in TABLES.items()}
     for table in _BOOKINGS:
-        row = find_row(db, table, arguments.get("transaction_id"))
-        if row is not None:
-            account = find_row(db, "accounts", row.get("account_id"))
-            found["transaction_id"] = _people(db, account or row)
+        if row := find_row(db, table, arguments.get("transaction_id")):
+            rows["transaction_id"] = find_row(db, "accounts", row.get("account_id")) or row
+    found = {}
+    for field, row in rows.items():
+        parent = find_row(db, "accounts", row.get("parent_account_id"))
+        if row:
+            people = (str(each.get("user_id")) for each in (row, parent) if each)
+            found[field] = frozenset(people)
     user = arguments.get("user_id")
     if isinstance(user, str) and user in db.users:
         found["user_id"] = frozenset({user})
     return found
-
-
-def _people(db: BankingDB, row: Row) -> frozenset[str]:
-    parent = find_row(db, "accounts", row.get("parent_account_id"))
-    return frozenset(str(each.get("user_id")) for each in (row, parent) if each is not None)
 
 
 @bank.state("record.owner", "each internal procedure: ownership", *BANK_WRITES)
@@ -144,23 +121,17 @@ def check_own_records(call: BankCall) -> Iterator[Answer]:
 @bank.state("identity.record", _IDENTITY, LOG)
 def check_log(call: BankCall) -> Iterator[Answer]:
     """A verification is logged with the customer's data as on record."""
-    user = call.row("users", "user_id")
-    if call.arguments.get("user_id") == _CODE:
-        wrong = [field for field in _LOGGED if call.arguments.get(field) != _CODE]
+    given, user = call.arguments, call.user
+    if given.get("user_id") == _CODE:
+        wrong = ", ".join(field for field in _LOGGED if given.get(field) != _CODE)
         if wrong:
-            yield Broken(
-                f"personal data is logged together with the bypass code: {', '.join(wrong)}"
-            )
-        return
-    if user is None:
-        named = call.arguments.get("user_id")
-        yield Broken(f"there is no customer {named!r}")
-        return
-    for field, known in _LOGGED.items():
-        given = call.arguments.get(field)
-        if not is_same(given, user.get(known)):
-            text = f"the {field.replace('_', ' ')} on record is {user.get(known)}, not {given}"
-            yield Broken(text)
+            yield Broken(f"personal data is logged together with the bypass code: {wrong}")
+    elif not user:
+        yield Broken(f"there is no customer {given.get('user_id')!r}")
+    for field in _LOGGED if user else ():
+        if not is_same(given.get(field), user.get(field)):
+            named, known = field.replace("_", " "), user.get(field)
+            yield Broken(f"the {named} on record is {known}, not {given.get(field)}")
 
 
 @bank.flow("identity.time", f"{GUIDELINES}: 4", LOG)
@@ -212,7 +183,7 @@ def check_tool_used(talk: Talk) -> Iterator[Answer]:
         name = made.call["arguments"].get("agent_tool_name")
         if made.call["name"] != _UNLOCK or made.failed or name in called:
             continue
-        later = [each.text for each in talk.user if each.message_index > made.message_index]
+        later = [each.lower for each in talk.user if each.message_index > made.message_index]
         if any(
             phrases.SAYS_NO.match(each.strip()) or phrases.TURNS_DOWN.search(each) for each in later
         ):
@@ -230,6 +201,17 @@ def check_known(call: BankCall) -> Iterator[Answer]:
         value = call.arguments.get(field)
         if isinstance(value, str) and value and value not in known:
             yield Broken(f"{value} was neither read nor said before")
+
+
+@bank.flow("card.checked", f"{LIMIT}: step 2; {CLOSING}; {RETENTION}", *_READ_BEFORE)
+def check_records_read(call: BankCall) -> Iterator[Answer]:
+    """Disputes, orders and the card's history are looked up before it is decided about."""
+    card, wanted = call.arguments.get("credit_card_account_id"), _READ_BEFORE[call.name]
+    missing = [each for each in wanted if not call.has_read(each, credit_card_account_id=card)]
+    if not call.has_read(_DISPUTES, user_id=call.arguments.get("user_id")):
+        missing.append(_DISPUTES)
+    if missing:
+        yield Broken(f"not looked up before the decision: {', '.join(missing)}")
 
 
 @bank.protocol(
@@ -266,14 +248,14 @@ def check_referrals(call: BankCall) -> Iterator[Answer]:
     for user in _verified_users(call.db):
         rows = rows_with(call.db, "referrals", "referrer_id", user)
         paid = [each for each in rows if each.get("referral_status") == "COMPLETE"]
-        recent = [e for e in paid if (days := days_since(e.get("date"))) is not None and days < 7]
-        if len(recent) > 1:
-            yield Broken(f"{len(recent)} referrals of the last 7 days were paid, and 2 are allowed")
+        count = len(recent(paid, 6, "date"))
+        if count > 1:
+            yield Broken(f"{count} referrals of the last 7 days were paid, and 2 are allowed")
 
 
 def _act(tool: str) -> re.Pattern[str] | None:
     """Return the words for a tool that works for a customer who wants it."""
-    return None if tool == REPORT else phrases.BANK_ACTS.get(tool.partition("_")[0])
+    return None if tool == account_rules.REPORT else phrases.BANK_ACTS.get(tool.partition("_")[0])
 
 
 @bank.protocol("write.yes", f"{GUIDELINES}: 1; each internal procedure", *filter(_act, BANK_WRITES))
@@ -281,7 +263,7 @@ def check_agreement(call: BankCall) -> Iterator[Answer]:
     """Nothing is done for the customer to which the customer's last word was no."""
     act = _act(call.name)
     for question, reply in call.moment.exchanges():
-        if act and "?" in question.text and act.search(question.text):
+        if act and "?" in question.text and act.search(question.lower):
             if declines(question, reply, call.moment):
                 yield Broken("the customer did not agree", {"reply": reply.text})
             elif is_unclear(question, reply, call.moment):
@@ -292,10 +274,10 @@ def check_agreement(call: BankCall) -> Iterator[Answer]:
 @bank.protocol("identity.facts", _IDENTITY, LOG)
 def check_facts(call: BankCall) -> Iterator[Answer]:
     """A customer is verified by two of birth date, email, phone number and address."""
-    user = call.row("users", "user_id")
-    if user is None:
+    user = call.user
+    if not user:
         return
-    said = call.moment.user_said.lower()
+    said = call.moment.user_words
     digits = phrases.SEPARATORS.sub("", said)
     born, phone = read_date(user.get("date_of_birth")), str(user.get("phone_number"))
     street = str(user.get("address")).lower().split()[:2]
@@ -316,9 +298,9 @@ def _is_date_told(date: datetime, said: str) -> bool:
     return month and date.day in numbers and not numbers.isdisjoint((date.year, date.year % 100))
 
 
-_CARDS = (debit_card_rules, credit_card_rules, dispute_rules)
 RULES = (
-    *rules_in(*map(vars, (account_rules, *_CARDS)), globals()),
+    *_RULES,
+    *rules_in(globals()),
     transfer_is_wanted("banking", f"{GUIDELINES}: 5"),
     only_done_is_claimed(
         "banking", f"{GUIDELINES}: 1", phrases.BANK_CLAIMS, lambda call: inner_call(call)[0]

@@ -20,7 +20,8 @@ from maseval.benchmark.tau2.domains.retail.models import CreditCard, GiftCard, O
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.retail.eligibility import RetailCall, retail
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
-from maseval.benchmark.tau2.review.words import asks, mentions, sentences
+from maseval.benchmark.tau2.review.talk import Utterance
+from maseval.benchmark.tau2.review.words import asks, mentions
 
 _BRANDS = {
     "visa": re.compile(r"\bvisa\b"),
@@ -48,18 +49,19 @@ def amounts_in(text: str) -> list[tuple[int, float]]:
 
 
 def _figures_told(
-    call: RetailCall, text: str, about: re.Pattern[str], *, done: bool = False
+    call: RetailCall, said: Utterance, about: re.Pattern[str], *, done: bool = False
 ) -> list[tuple[str, float]]:
     """Return the amounts that a text says will be moved, or were, each with its sentence.
 
     Prices and balances are no such amounts.
     """
-    if "$" not in text:
+    if "$" not in said.text:
         return []
     prices = _prices(call)
     return [
         (sentence, amount)
-        for sentence in sentences(text)
+        for sentence in said.sentences
+        if "$" in sentence
         if about.search(sentence) and bool(phrases.RETAIL_REPORTS.search(sentence)) is done
         for at, amount in amounts_in(sentence)
         if amount not in prices or phrases.MOVED.search(sentence[:at])
@@ -99,7 +101,7 @@ def figure_is_the_one_told(call: RetailCall) -> Iterator[Answer]:
     question, _ = call.question_and_reply
     if booked is None or question is None or not _is_well_formed(call):
         return
-    figures = _figures_told(call, question.text, _words_about(call))
+    figures = _figures_told(call, question, _words_about(call))
     if not figures:
         return
     parts = _parts(call)
@@ -113,7 +115,8 @@ def figure_is_the_one_told(call: RetailCall) -> Iterator[Answer]:
             yield CannotTell(f"{_money(told)} may depend on something")
         else:
             text = f"{_money(told)} was given, but {abs(booked):.2f} is booked"
-            yield Broken(text, {"said": " ".join(said)}, question.message_index)
+            shown = " ".join(map(question.quote, said))
+            yield Broken(text, {"said": shown}, question.message_index)
     elif right and all(_wrong_way(text, call, booked) for text, _ in right):
         way = "charged" if booked > 0 else "given back"
         yield Broken(
@@ -133,9 +136,9 @@ def figure_reported_is_right(call: RetailCall) -> Iterator[Answer]:
     if call.changes_on_this_reply > 1:
         return  # nobody knows whose figure it is, and often a sum is reported
     about = _words_about(call)
-    figures = _figures_told(call, report.text, about, done=True)
-    if not asks(report.text):
-        figures += _figures_told(call, report.text, about)
+    figures = _figures_told(call, report, about, done=True)
+    if not report.asks:
+        figures += _figures_told(call, report, about)
     told = [amount for _, amount in figures]
     parts = _parts(call)
     if not told or any(_same_amount(each, abs(booked)) or each in parts for each in told):
@@ -236,7 +239,7 @@ def payment_is_the_one_agreed(call: RetailCall) -> Iterator[Answer]:
     for said in call.texts_backwards:
         if said.message_index < changed:
             return
-        named = _methods_named(_without_reports(said.text), user, original)
+        named = _methods_named(_without_reports(said), user, original)
         if not named:
             continue
         if method.id in named:
@@ -259,19 +262,18 @@ def _about(order: Order, text: str) -> str:
     )
 
 
-def _without_reports(text: str) -> str:
-    """Return a text without the sentences that report what was done."""
+def _without_reports(said: Utterance) -> str:
+    """Return a text in lower case without the sentences that report what was done."""
+    text = said.lower
     if " been " not in text and " was " not in text and " were " not in text:
         return text
-    return " ".join(each for each in sentences(text) if not phrases.RETAIL_REPORTS.search(each))
+    return " ".join(each for each in said.sentences if not phrases.RETAIL_REPORTS.search(each))
 
 
 def _question_names(call: RetailCall, user: User, method_id: str) -> bool:
     question = call.question_and_reply[0]
     original = call.paid_with[:1]
-    return question is not None and method_id in _methods_named(
-        question.text.lower(), user, original
-    )
+    return question is not None and method_id in _methods_named(question.lower, user, original)
 
 
 @retail.protocol(
@@ -284,6 +286,6 @@ def customer_chose_the_payment(call: RetailCall) -> Iterator[Answer]:
         return
     original = call.paid_with[:1]
     for said in call.texts_backwards:
-        if method.id in _methods_named(_about(order, said.text), user, original):
+        if method.id in _methods_named(_about(order, said.lower), user, original):
             return
     yield Broken(f"nobody named {method.id}, one of {len(user.payment_methods)} payment methods")

@@ -131,9 +131,9 @@ class RetailCall(CallMoment):
 
     @cached_property
     def texts_backwards(self) -> list[Utterance]:
-        """The texts of both sides before the call, in lower case, the last text first."""
-        both = sorted((*self.user_texts, *self.agent_texts), key=lambda said: -said.message_index)
-        return [Utterance(said.message_index, said.lower, said.lower) for said in both]
+        """The texts of both sides before the call, the last text first."""
+        both = (*self.user_texts, *self.agent_texts)
+        return sorted(both, key=lambda said: -said.message_index)
 
     @cached_property
     def changes_on_this_reply(self) -> int:

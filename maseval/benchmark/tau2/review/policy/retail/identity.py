@@ -65,7 +65,7 @@ def _already_used(call: RetailCall) -> bool:
 @retail.flow("identity.said", "Introduction: 2nd paragraph", *FINDING, words=True)
 def customer_said_who(call: RetailCall) -> Iterator[Answer]:
     """The customer is looked up by what the customer said, and by nothing guessed."""
-    said = _bare(call.user_said)
+    said = _bare(call.user_words)
     for name, value in call.arguments.items():
         if isinstance(value, str) and value and _bare(value) not in said:
             yield Broken(f"the customer never said the {name} {value!r}")

@@ -35,19 +35,17 @@ from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTel
 from maseval.benchmark.tau2.review.policy.told import Offer, Offers, claims_are_true
 from maseval.benchmark.tau2.review.replies import agrees
 from maseval.benchmark.tau2.review.talk import CallMade, Talk, Utterance
-from maseval.benchmark.tau2.review.words import asks, mentions, refusal, sentences
+from maseval.benchmark.tau2.review.words import mentions, refusal
 
 _REASON_WORDS = {
     "no longer needed": re.compile(
         r"\b(?:no longer|any ?more|any longer|(?:do|does|did|is|are|was)(?:n't| not)|not|never"
         r"|no|without) (?:\w+ ){0,3}(?:need|want|require|use|interest)|changed (?:my|their) mind"
-        r"|(?:need|want) (?:it|them|this|that|those|these) any|unneeded|unnecessary",
-        re.I,
+        r"|(?:need|want) (?:it|them|this|that|those|these) any|unneeded|unnecessary"
     ),
     "ordered by mistake": re.compile(
         r"\b(?:mistake|accident|wrong|in error|by error|didn't mean|did not mean|unintention"
-        r"|inadvertent)",
-        re.I,
+        r"|inadvertent)"
     ),
 }
 _WHOLE = ("anything else", "everything", "complete list", "full list", "one-time", "one time")
@@ -59,15 +57,15 @@ def reason_is_the_customers(call: RetailCall) -> Iterator[Answer]:
     """The reason of a cancellation is the one that the customer gave or agreed to."""
     reason = call.arguments.get("reason")
     words = _REASON_WORDS.get(reason) if isinstance(reason, str) else None
-    if words is None or words.search(call.user_said):
+    if words is None or words.search(call.user_words):
         return
     question, reply = call.question_and_reply
     other = next(name for name in _REASON_WORDS if name != reason)
     if question is not None and reply is not None and agrees(reply.text):
-        offered = [name for name in REASONS if _REASON_WORDS[name].search(question.text)]
-        if offered == [reason] and not phrases.OTHER_REASON.search(call.user_said):
+        offered = [name for name in REASONS if _REASON_WORDS[name].search(question.lower)]
+        if offered == [reason] and not phrases.OTHER_REASON.search(call.user_words):
             return
-    if _REASON_WORDS[other].search(call.user_said):
+    if _REASON_WORDS[other].search(call.user_words):
         yield Broken(f"the customer said {other!r}, and {reason!r} is booked")
     else:
         yield Broken(f"the customer never gave the reason {reason!r}")
@@ -106,7 +104,7 @@ def order_was_named(call: RetailCall) -> Iterator[Answer]:
     if order is None:
         return
     bare = order.order_id.lstrip("#").lower()
-    if not any(bare in said.text for said in call.texts_backwards):
+    if not any(bare in said.lower for said in call.texts_backwards):
         yield Broken(f"order {order.order_id} was never named")
 
 
@@ -131,7 +129,7 @@ def _before_the_reply(call: RetailCall) -> str:
     """Return all that both sides said before the customer's last words, in small letters."""
     _, reply = call.question_and_reply
     at = reply.message_index if reply else call.message_index
-    return "\n".join(said.text for said in call.texts_backwards if said.message_index < at)
+    return "\n".join(said.lower for said in call.texts_backwards if said.message_index < at)
 
 
 def _names_item(text: str, item: OrderItem) -> bool:
@@ -183,7 +181,7 @@ def items_are_those_agreed(call: RetailCall) -> Iterator[Answer]:
     consent = find_consent(call)
     if consent is None or not consent.described:  # an opening request is no agreement
         return
-    text = f"{question.text}\n{reply.text}".lower()
+    text = f"{question.lower}\n{reply.lower}"
     for item, variant in call.replacements:
         other = _other_variant(text, call, item, variant)
         if other is not None:
@@ -214,9 +212,9 @@ def _unexpected_items(call: RetailCall, text: str) -> Iterator[Answer]:
     """Yield the items that a question about items of the same order leaves out."""
     listed = call.items
     named = [item for item in listed if _names_item(text, item)]
-    if not named or len(named) == len(listed) or phrases.EVERYTHING.search(text):
+    if not named or len(named) == len(listed) or phrases.WHOLE.search(text):
         return
-    earlier = "\n".join(said.text for said in call.agent_texts if asks(said.text)).lower()
+    earlier = "\n".join(said.lower for said in call.agent_texts if said.asks)
     tried = {each for made in call.earlier_calls for each in _listed_before(made, call)}
     for item in listed:
         if item.item_id not in tried and not _names_item(earlier, item):
@@ -240,7 +238,7 @@ def _listed_before(made: CallMade, call: RetailCall) -> list[str]:
 @retail.protocol("details.address", "Introduction: 5th paragraph", MODIFY_ADDRESS, USER_ADDRESS)
 def address_was_named(call: RetailCall) -> Iterator[Answer]:
     """The new address was named before the customer agreed."""
-    texts = "\n".join(said.text for said in call.texts_backwards)
+    texts = "\n".join(said.lower for said in call.texts_backwards)
     street, suite, zip_code, city = (
         call.arguments.get(each) for each in ("address1", "address2", "zip", "city")
     )
@@ -310,29 +308,24 @@ _KNOWN_SPAN = ("5", "7")
 @retail.talk("told.time", "Introduction: 6th paragraph")
 def times_told_are_known(talk: Talk) -> Iterator[Answer]:
     """The agent tells no other time than the policy has: five to seven days for a refund."""
-    for said in talk.agent:
-        if not any(unit in said.text for unit in _UNITS) or not phrases.SPAN.search(said.text):
-            continue
-        for sentence in sentences(said.text):
-            for found in phrases.SPAN.finditer(sentence):
-                right = found.groups() == _KNOWN_SPAN and not _of_a_delivery(sentence)
-                if not right and not _is_known(sentence, found, said, talk):
-                    yield Broken(
-                        f"neither the policy nor a record gives the time {found[0]!r}",
-                        message_index=said.message_index,
-                    )
+    for said, sentence in talk.agent_sentences(*_UNITS):
+        for found in phrases.SPAN.finditer(sentence):
+            right = found.groups() == _KNOWN_SPAN and not _of_a_delivery(sentence)
+            if not right and not _is_known(sentence, found, said, talk):
+                text = f"neither the policy nor a record gives the time {found[0]!r}"
+                yield Broken(text, message_index=said.message_index)
 
 
 def _of_a_delivery(sentence: str) -> bool:
-    return phrases.DELIVERY.search(sentence) is not None and phrases.REFUND.search(sentence) is None
+    return phrases.DELIVERY.search(sentence) is not None and phrases.MONEY.search(sentence) is None
 
 
 def _is_known(sentence: str, found: re.Match[str], said: Utterance, talk: Talk) -> bool:
     """Return True if a time is that of a product, or was said by the customer or read."""
     if phrases.PRODUCT_TIME.search(sentence):
         return True
-    times = (found[0], f"{found[1]} hours")
-    return any(talk.is_known_before(each, said.message_index) for each in times)
+    known = talk.known_words_before(said.message_index)
+    return found[0] in known or f"{found[1]} hours" in known
 
 
 @retail.protocol("told.foreign", "Introduction: 4th paragraph", "get_order_details")
@@ -352,15 +345,14 @@ def strangers_order_is_not_told(call: RetailCall) -> Iterator[Answer]:
         )
 
 
-def variants_shown(tool: str, answer: Any) -> Iterator[Offers]:
+def variants_shown(answer: Any) -> Iterator[Offers]:
     """Yield the variants of a product."""
-    if tool == "get_product_details":
-        offers = (
-            Offer(each["item_id"], each["price"], each["available"], frozenset(options.values()))
-            for each in answer["variants"].values()
-            if (options := each["options"]) is not None
-        )
-        yield Offers(re.compile(re.escape(answer["name"].lower())), tuple(offers))
+    offers = (
+        Offer(each["item_id"], each["price"], each["available"], frozenset(options.values()))
+        for each in answer["variants"].values()
+        if (options := each["options"]) is not None
+    )
+    yield Offers(re.compile(re.escape(answer["name"].lower())), tuple(offers))
 
 
 RULES = (
@@ -368,7 +360,9 @@ RULES = (
     explicit_yes("retail", "Introduction: 5th paragraph", WRITES),
     nothing_after_a_transfer("retail", "Introduction: 9th paragraph", WRITES),
     transfer_is_wanted("retail", "Introduction: 9th paragraph"),
-    *claims_are_true("retail", "Introduction: 6th paragraph", variants_shown),
+    *claims_are_true(
+        "retail", "Introduction: 6th paragraph", "get_product_details", variants_shown
+    ),
     transfer_is_announced("retail", "Introduction: 9th paragraph"),
     one_call_at_a_time("retail", "Introduction: 7th paragraph"),
     no_text_beside_a_call("retail", "Introduction: 7th paragraph"),

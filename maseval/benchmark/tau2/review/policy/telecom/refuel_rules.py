@@ -4,8 +4,8 @@ The records that a call is about, for these and other rules, are found here, or 
 the arguments are.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import TypeVar
 
 from maseval.benchmark.tau2.domains.telecom.models import (
@@ -23,8 +23,7 @@ from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.confirming import declines
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, policy_of
 from maseval.benchmark.tau2.review.replies import agrees
-from maseval.benchmark.tau2.review.talk import CallMoment
-from maseval.benchmark.tau2.review.words import sentences
+from maseval.benchmark.tau2.review.talk import CallMoment, Utterance
 
 Row = TypeVar("Row", Bill, Customer, Line, Plan)
 UNPAID = (BillStatus.OVERDUE, BillStatus.AWAITING_PAYMENT)
@@ -80,12 +79,12 @@ class TelecomCall(CallMoment):
             return None
         return float(value)
 
-    @property
-    def user_words(self) -> str:
-        """All that the user had said by then, or what the ticket says."""
-        return self.user_said if self.ticket is None else self.ticket
+    @cached_property
+    def told(self) -> str:
+        """All that the user had said by then, or what the ticket says, in lower case."""
+        return self.user_words if self.ticket is None else self.ticket.lower()
 
-    @property
+    @cached_property
     def all_words(self) -> str:
         """All that was said, read, or given in the ticket before."""
         return self.talk.known_before(self.message_index) + (self.ticket or "")
@@ -117,7 +116,6 @@ _NUMERALS = {
         "four": 4.0,
         "five": 5.0,
     },
-    **{"six": 6.0, "eight": 8.0, "ten": 10.0, "twelve": 12.0},
 }
 
 
@@ -168,17 +166,12 @@ def check_data_permission(call: TelecomCall) -> Iterator[Answer]:
 def gigabytes(text: str) -> list[float]:
     """Return the amounts of data that a text names, without repetition."""
     lower = text.lower()
-    found = phrases.GB.findall(text) if "gb" in lower or "gig" in lower else ()
+    found = phrases.GB.findall(lower) if "gb" in lower or "gig" in lower else ()
     return list(dict.fromkeys(map(_number, found)))
 
 
 def _number(word: str) -> float:
-    return _NUMERALS.get(word.lower()) or float(word)
-
-
-def read_price(found: re.Match[str]) -> float:
-    """Return the amount of a price that was found in a text."""
-    return _number(found[found.lastindex or 0])
+    return _NUMERALS.get(word) or float(word)
 
 
 def asks_for_data_first(call: TelecomCall) -> bool:
@@ -186,11 +179,11 @@ def asks_for_data_first(call: TelecomCall) -> bool:
     if call.ticket is not None:
         return False
     said = call.user_texts
-    asked = next((each for each in said if any(map(_asks_for_data, sentences(each.text)))), None)
+    asked = next((each for each in said if any(map(_asks_for_data, each.sentences))), None)
     if asked is None:
         return False
     return not any(
-        phrases.DATA.search(each.text) for each in call.talk.agent_before(asked.message_index)
+        phrases.DATA.search(each.lower) for each in call.talk.agent_before(asked.message_index)
     )
 
 
@@ -213,7 +206,7 @@ def check_amount(call: TelecomCall) -> Iterator[Answer]:
     if wanted and (wanted[-1][0] == reply or amount not in offered):
         text = f"the user said {wanted[-1][1][0]:g} GB, and {amount:g} GB are added"
         yield Broken(text, {"said": wanted[-1][1]})
-    elif reply is not None and phrases.ALL_OF_IT.search(reply.text):
+    elif reply is not None and phrases.ALL_OF_IT.search(reply.lower):
         return
     elif reply is None or amount not in offered:
         yield Broken(f"{amount:g} GB are added, and no amount was agreed")
@@ -237,8 +230,8 @@ def check_price(call: TelecomCall) -> Iterator[Answer]:
     told = [
         prices
         for each in call.talk.agent_before(replies[-1].message_index)
-        if phrases.TELECOM_PRICE.search(each.text)
-        and (prices := list(_data_prices(each.text, plan, amount, others)))
+        if phrases.AMOUNT.search(each.lower)
+        and (prices := list(_data_prices(each, plan, amount, others)))
     ]
     if not told:
         yield Broken(f"no price was given before {amount:g} GB were added")
@@ -250,24 +243,24 @@ def check_price(call: TelecomCall) -> Iterator[Answer]:
 
 
 def _data_prices(
-    text: str, plan: Plan, amount: float, others: Sequence[Plan]
+    said: Utterance, plan: Plan, amount: float, others: Sequence[Plan]
 ) -> Iterator[tuple[float, bool]]:
     """Yield the prices of data that a text names, and whether each is right."""
     unit = plan.data_refueling_price_per_gb
     monthly = [each.price_per_month for each in (plan, *others)]
     is_about = False
-    for sentence in sentences(text):
+    for sentence in said.sentences:
         # "Want 2 GB more? 4 bucks."
         is_about = _is_about_data(sentence) or (is_about and len(sentence.split()) < 5)
         if not is_about:
             continue
-        is_mixed = any(each.name in sentence for each in others)
+        is_mixed = any(each.name.lower() in sentence for each in others)
         offers = gigabytes(sentence)
         totals = [unit * each for each in (*offers, amount)]
         each_gb = [unit] if phrases.EACH_GB.search(sentence) or not offers else []
-        for found in phrases.TELECOM_PRICE.finditer(sentence):
+        for found in phrases.AMOUNT.finditer(sentence):
             after = sentence[found.end() : found.end() + 12]
-            price = read_price(found)
+            price = float(found[1])
             if phrases.PER_MONTH.search(after) or (
                 price in monthly and phrases.OF_A_PLAN.search(sentence)
             ):
@@ -293,7 +286,7 @@ def check_wish_for_data(call: TelecomCall) -> Iterator[Answer]:
     replies = [
         (question, reply)
         for question, reply in call.exchanges()
-        if phrases.OF_DATA.search(question.text) or phrases.OF_DATA.search(reply.text)
+        if phrases.OF_DATA.search(question.lower) or phrases.OF_DATA.search(reply.lower)
     ]
     if not replies:
         yield Broken("the user was not asked before data was added")

@@ -29,7 +29,7 @@ class Remedy(NamedTuple):
 
 
 def _remedy(name: str, words: str) -> Remedy:
-    return Remedy(name, re.compile(words, re.IGNORECASE))
+    return Remedy(name, re.compile(words))
 
 
 _AIRPLANE = _remedy("turn airplane mode off", r"air ?plane|aeroplane|flight mode")

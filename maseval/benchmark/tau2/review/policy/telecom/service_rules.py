@@ -10,7 +10,6 @@ from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTel
 from maseval.benchmark.tau2.review.policy.telecom.refuel_rules import (
     TelecomCall,
     gigabytes,
-    read_price,
     telecom,
 )
 from maseval.benchmark.tau2.review.policy.telecom.remedies import (
@@ -18,7 +17,7 @@ from maseval.benchmark.tau2.review.policy.telecom.remedies import (
     find_hopeless_fault,
     list_remedies,
 )
-from maseval.benchmark.tau2.review.replies import agrees, wishes_for_a_human
+from maseval.benchmark.tau2.review.replies import agrees
 from maseval.benchmark.tau2.review.talk import CallMade, Talk, Utterance
 from maseval.benchmark.tau2.review.words import mentions, sentences, speaks_of_a_transfer, spellings
 
@@ -32,7 +31,7 @@ _ARGUMENTS = {"phone_number": "phone number", "full_name": "name", "dob": "date 
 
 def says_travelling(call: TelecomCall) -> bool:
     """Return True if the user, or the ticket, speaks of a journey."""
-    return any(map(_travels, sentences(call.user_words)))
+    return any(map(_travels, sentences(call.told)))
 
 
 def _travels(sentence: str) -> bool:
@@ -74,9 +73,9 @@ def _find_unknown(arguments: Mapping[str, Any], known: str) -> dict[str, str]:
 
 
 def _is_known(name: str, value: str, known: str) -> bool:
-    lower = known.lower()
     if name == "phone_number":
         return value in known or _digits(value) in _phone_numbers(known)
+    lower = known.lower()
     if name == "full_name":
         return all(part in lower for part in value.lower().split())
     if name == "dob":
@@ -124,7 +123,7 @@ def check_line(call: TelecomCall) -> Iterator[Answer]:
     line, customer = call.line, call.customer
     if line is None or customer is None or line.line_id not in customer.line_ids:
         return
-    told = call.user_words
+    told = call.told
     lines = [each for each in call.tools.db.lines if each.line_id in customer.line_ids]
     numbers = _phone_numbers(told)
     named = [
@@ -188,7 +187,7 @@ def check_identity(call: TelecomCall) -> Iterator[Answer]:
     record = str(call.arguments.get("id"))
     if call.tool == "get_details_by_id" and record.startswith(("P", "C")):
         return
-    if not identifying_calls(call.calls_read):
+    if not any(map(_finds_a_customer, call.calls_read)):
         yield Broken(f"{call.call['name']} is called before anybody was identified")
 
 
@@ -201,7 +200,7 @@ def check_identity_for_support(talk: Talk) -> Iterator[Answer]:
     if first is None or (found and found[0].message_index < first.message_index):
         return
     guided = talk.agent_before(first.message_index)[1:]
-    if any(phrases.GUIDES.search(each.text) for each in guided):
+    if any(phrases.GUIDES.search(each.lower) for each in guided):
         tool = first.call["name"]
         text = f"the user does {tool} on the phone before anybody was identified"
         yield Broken(text, message_index=first.message_index)
@@ -212,11 +211,11 @@ def check_identity_for_support(talk: Talk) -> Iterator[Answer]:
 )
 def check_journey(call: TelecomCall) -> Iterator[Answer]:
     """It is known that the user travels before roaming is enabled."""
-    if phrases.TRAVELS.search(call.user_said):
+    if phrases.TRAVELS.search(call.user_words):
         return
     pairs = call.exchanges()
     if any(
-        phrases.TRAVELS.search(question.text) and agrees(reply.text) for question, reply in pairs
+        phrases.TRAVELS.search(question.lower) and agrees(reply.text) for question, reply in pairs
     ):
         return
     if phrases.A_PLACE.search(call.user_said):
@@ -232,9 +231,9 @@ def check_request(call: TelecomCall) -> Iterator[Answer]:
     """A line is suspended, or its roaming ended, only at the user's wish."""
     words = phrases.SUSPENDS if call.tool == "suspend_line" else phrases.ENDS_ROAMING
     question, reply = call.question_and_reply
-    if words.search(call.user_words):
+    if words.search(call.told):
         return
-    if question and reply and words.search(question.text) and agrees(reply.text):
+    if question and reply and words.search(question.lower) and agrees(reply.text):
         return
     yield Broken(f"nobody asked for {call.call['name']}")
 
@@ -244,7 +243,7 @@ def check_locked_card(talk: Talk) -> Iterator[Answer]:
     """A locked SIM card is left to a human agent, and no PIN is tried."""
     for said, sentence, _ in _advice(talk, phrases.PIN, (" pin", "puk")):
         text = "the user is told to enter a PIN; the manual says to escalate"
-        yield Broken(text, {"said": sentence}, said.message_index)
+        yield Broken(text, {"said": said.quote(sentence)}, said.message_index)
         return
 
 
@@ -253,7 +252,7 @@ def check_advice(talk: Talk) -> Iterator[Answer]:
     """The agent advises nothing that the manual does not know."""
     for said, sentence, step in _advice(talk, phrases.ELSEWHERE, _STRANGE):
         text = f"{step!r} is no step of the manual"
-        yield Broken(text, {"said": sentence}, said.message_index)
+        yield Broken(text, {"said": said.quote(sentence)}, said.message_index)
         return
 
 
@@ -267,24 +266,24 @@ def _advice(
     for said, sentence in talk.agent_sentences(*hints):
         found = pattern.search(sentence)
         if found and not phrases.TELECOM_NEGATED.search(sentence[: found.start()]):
-            yield said, sentence, found[0]
+            yield said, sentence, said.quote(found[0])
 
 
 @telecom.talk("plan.price", "introduction, 2nd paragraph; Change Plan", kind=Kind.DATA_FLOW)
 def check_plan_prices(talk: Talk) -> Iterator[Answer]:
     """A price per month that the agent names was read or said before."""
     for said, sentence in talk.agent_sentences("month"):
-        for found in phrases.TELECOM_PRICE.finditer(sentence):
+        for found in phrases.AMOUNT.finditer(sentence):
             around = sentence[max(0, found.start() - 50) : found.end() + 20]
-            if "month" not in around.lower():
+            if "month" not in around:
                 continue
             known = talk.known_before(said.message_index)
             read = {float(each) for each in phrases.FIGURE.findall(known)}
-            price = read_price(found)
+            price = float(found[1])
             plans = [float(each) for each in _PLAN_PRICE.findall(known)]
             if price not in {*read, *(one - other for one in plans for other in plans)}:
                 text = f"nothing that was read says ${price:g} per month"
-                yield Broken(text, {"said": sentence}, said.message_index)
+                yield Broken(text, {"said": said.quote(sentence)}, said.message_index)
                 return
 
 
@@ -295,25 +294,23 @@ def check_usage(talk: Talk) -> Iterator[Answer]:
     """The use of data that the agent tells is that of the user's line."""
     read: dict[str, dict[str, str]] = {}
     for each in talk.calls:
-        if '"data_used_gb"' in each.answer:
+        if '"data_used_gb"' in each.answer or '"phone_number"' in each.answer:
             fields = dict(_FIELD.findall(each.answer))
             read.setdefault(fields.get("line_id", ""), {}).update(fields)
-    if len(read) < 2:
-        return
     numbers = _phone_numbers("\n".join(each.text for each in talk.user))
     own = [each for each in read.values() if _digits(each.get("phone_number", "")) in numbers]
-    others = [each for each in read.values() if each not in own]
+    others = [each for each in read.values() if each not in own and (own or "phone_number" in each)]
     figures = {value for each in own for value in each.values()}
-    for said, sentence in talk.agent_sentences("us", "consum") if own and others else ():
+    for said, sentence in talk.agent_sentences("us", "consum") if numbers and others else ():
         if not phrases.USED.search(sentence):
             continue
         told = set(phrases.FIGURE.findall(sentence)) - figures
-        for other in others:
+        for other in (each for each in others if "data_used_gb" in each):
             names = (other["line_id"], other.get("phone_number", "")[-4:])
             named = any(name and name in said.text for name in names)
             if other["data_used_gb"] in told and not named:
                 text = f"{other['data_used_gb']} GB were used on {other['line_id']}, another line"
-                yield Broken(text, {"said": sentence}, said.message_index)
+                yield Broken(text, {"said": said.quote(sentence)}, said.message_index)
                 return
 
 
@@ -326,7 +323,7 @@ def check_roaming_read(talk: Talk) -> Iterator[Answer]:
         return
     said = next(each for each in talk.agent if "roaming" in each.lower)
     told = talk.user_before(said.message_index)
-    if any(map(_travels, (each for text in told for each in sentences(text.text)))):
+    if any(map(_travels, (each for text in told for each in text.sentences))):
         text = "the user travels, and whether the line has roaming was not looked up"
         yield Broken(text, message_index=said.message_index)
 
@@ -349,7 +346,10 @@ def check_transfer(call: TelecomCall) -> Iterator[Answer]:
         if not call.calls_read:
             yield Broken("nothing was looked into before the transfer")
         return
-    left = list_remedies(db, line, _concern(call))
+    concern = _concern(call)
+    if concern is None:
+        return
+    left = list_remedies(db, line, concern)
     if call.ticket is not None:
         if left == [MORE_DATA] and not gigabytes(call.ticket):
             return  # which nobody permits, so that only a human can go on
@@ -364,10 +364,10 @@ def check_transfer(call: TelecomCall) -> Iterator[Answer]:
         return
     if not left:
         last = call.user_texts[-1:]
-        if not last or not phrases.COMPLAINS.search(last[0].text):
+        if not last or not phrases.COMPLAINS.search(last[0].lower):
             yield Broken("everything the user complained about works")
         return
-    said = "\n".join(each.text for each in call.agent_texts)
+    said = "\n".join(each.lower for each in call.agent_texts)
     untried = [each.name for each in left if not each.words.search(said)]
     if untried:
         yield Broken(f"not tried: {'; '.join(untried)}", {"left": untried})
@@ -378,7 +378,7 @@ def check_transfer(call: TelecomCall) -> Iterator[Answer]:
 
 def _asks_for_a_human(call: TelecomCall) -> bool:
     """Return True if the user spoke of a human agent before the agent did."""
-    asked = (each for each in call.user_texts if wishes_for_a_human(each.text))
+    asked = (each for each in call.user_texts if each.wish)
     first = next(asked, None)
     if first is None:
         return False
@@ -386,9 +386,11 @@ def _asks_for_a_human(call: TelecomCall) -> bool:
     return not any(speaks_of_a_transfer(each.text) for each in before)
 
 
-def _concern(call: TelecomCall) -> str:
-    """Return what the user wants to work again."""
-    told = call.user_words
+def _concern(call: TelecomCall) -> str | None:
+    """Return what the user wants to work again; None if it is something else that is wanted."""
+    told = call.told
     if phrases.MMS.search(told):
         return "mms"
-    return "data" if phrases.INTERNET.search(told) else "service"
+    if phrases.INTERNET.search(told):
+        return "data"
+    return "service" if phrases.SERVICE.search(told) or call.ticket is not None else None

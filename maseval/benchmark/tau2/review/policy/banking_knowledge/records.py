@@ -1,11 +1,13 @@
-"""Rules about the bank's tools: a tool that is found by reading is called through another one.
+"""The bank's records as its rules ask about them, and the demands that many rules share.
 
-A rule here names the tool that does the work, and sees that tool's arguments, however it is called.
+A tool that is found by reading is called through another one. A rule names the tool that does the
+work, and sees that tool's arguments, however it is called. What is not on record is an empty row or
+not a number, which no limit is above or below: so a demand about it is not broken.
 """
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -55,13 +57,33 @@ class BankCall:
         value = self.arguments.get(field)
         return value if isinstance(value, str) else ""
 
-    def figure(self, field: str) -> float | None:
-        """Return an argument as a number."""
+    def number(self, field: str) -> float:
         return figure(self.arguments.get(field))
 
-    def row(self, table: str, field: str) -> Row | None:
+    def row(self, table: str, field: str) -> Row:
         """Return the record that an argument names."""
         return find_row(self.db, table, self.arguments.get(field))
+
+    @property
+    def account(self) -> Row:
+        return self.row("accounts", "account_id")
+
+    @property
+    def card(self) -> Row:
+        """The debit card."""
+        return self.row("debit_cards", "card_id")
+
+    @property
+    def credit_card(self) -> Row:
+        return self.row("credit_card_accounts", "credit_card_account_id")
+
+    @property
+    def user(self) -> Row:
+        return self.row("users", "user_id")
+
+    def rows(self, table: str, field: str) -> list[Row]:
+        """Return the records of a table with the value of an argument in the field of its name."""
+        return rows_with(self.db, table, field, self.arguments.get(field))
 
     @cached_property
     def earlier(self) -> list[tuple[str, Mapping[str, Any], CallMade]]:
@@ -89,12 +111,10 @@ def _bank_call(moment: CallMoment, tools: frozenset[str]) -> BankCall | None:
 bank = Policy("banking", _bank_call)
 
 
-def find_row(db: BankingDB, table: str, key: object) -> Row | None:
-    """Return a record by its id; None for what is no id of one."""
+def find_row(db: BankingDB, table: str, key: object) -> Row:
+    """Return a record by its id; an empty one for what is no id of one."""
     rows = db.table(table)
-    if not isinstance(key, str) or key not in rows:
-        return None
-    row: Row = rows.view(key)
+    row: Row = rows.view(key) if isinstance(key, str) and key in rows else {}
     return row
 
 
@@ -103,30 +123,60 @@ def rows_with(db: BankingDB, table: str, field: str, value: object) -> list[Row]
     return [row for row in db.table(table).values() if row.get(field) == value]
 
 
-def other_status(what: str, row: Row | None, *allowed: str) -> Iterator[Answer]:
+def other_status(what: str, row: Row, *allowed: str, ends: str = "") -> Iterator[Answer]:
     """Yield a breach if a record has none of the allowed statuses."""
-    if row is not None and row.get("status") not in allowed:
-        yield Broken(f"the {what} is {row.get('status')}")
+    if row and row.get("status") not in allowed:
+        yield Broken(f"the {what} is {row.get('status')}{ends}")
+
+
+def other_kind(account: Row, *allowed: str, ends: str = "") -> Iterator[Answer]:
+    """Yield a breach if an account is of none of the allowed types."""
+    if account and kind_of(account) not in allowed:
+        yield Broken(f"this is a {kind_of(account)} account{ends}")
+
+
+def too_young(date: object, least: int) -> Iterator[Answer]:
+    """Yield a breach if an account is not as many days old as it must be."""
+    if (age := days_since(date)) < least:
+        yield Broken(f"the account is {age} days old")
+
+
+def wrong_amount(amount: float, done: str, *limits: tuple[float, str]) -> Iterator[Answer]:
+    """Yield a breach if an amount is above what there is, or not positive."""
+    for most, there in limits:
+        if amount > most:
+            yield Broken(f"${amount:.2f} are {done}, and ${most:.2f} are {there}")
+    if amount <= 0:
+        yield Broken(f"the amount {amount:g} is not positive")
 
 
 def pending_bookings(db: BankingDB, account_id: object) -> Iterator[Answer]:
     """Yield a breach for each transaction on an account that is pending."""
-    for booking in rows_with(db, "bank_account_transaction_history", "account_id", account_id):
+    for booking in bookings_of(db, account_id):
         if booking.get("status") == "pending":
-            named = booking.get("transaction_id")
-            yield Broken(f"transaction {named} is pending")
+            yield Broken(f"transaction {booking.get('transaction_id')} is pending")
 
 
-def figure(value: object) -> float | None:
-    """Return a number, also out of a text of money; None for anything else."""
+def bookings_of(db: BankingDB, account_id: object) -> list[Row]:
+    return rows_with(db, "bank_account_transaction_history", "account_id", account_id)
+
+
+def figure(value: object) -> float:
+    """Return a number, also out of a text of money."""
     if isinstance(value, str):
         try:
             value = float(value.replace("$", "").replace(",", ""))
         except ValueError:
-            return None
+            return math.nan
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return None
+        return math.nan
     return float(value)
+
+
+def money(value: object) -> float:
+    """Return an amount on record; one that is not there is zero."""
+    amount = figure(value)
+    return 0.0 if math.isnan(amount) else amount
 
 
 def read_date(value: object) -> datetime | None:
@@ -139,6 +189,18 @@ def read_date(value: object) -> datetime | None:
     return None
 
 
+def days_since(value: object) -> float:
+    """Return the whole days since a date of a record."""
+    date = read_date(value)
+    return math.nan if date is None else (NOW - date).days
+
+
+def recent(rows: Iterable[Row], days: int, *fields: str) -> list[Row]:
+    """Return the records that are so many days old at most, by the first field with a date."""
+    dates = ((next(filter(None, map(row.get, fields)), None), row) for row in rows)
+    return [row for date, row in dates if days_since(date) <= days]
+
+
 def is_same(given: object, known: object) -> bool:
     """Return True if a value is the one on record, however it is punctuated."""
     one, other = (str(each).casefold() for each in (given, known))
@@ -148,15 +210,9 @@ def is_same(given: object, known: object) -> bool:
     return bare[0] == bare[1] != ""
 
 
-def days_since(value: object) -> int | None:
-    """Return the whole days since a date of a record."""
-    date = read_date(value)
-    return None if date is None else (NOW - date).days
-
-
 def balance_of(account: Row) -> float:
     """Return what a bank account holds."""
-    return figure(account.get("current_holdings", account.get("balance"))) or 0.0
+    return money(account.get("current_holdings", account.get("balance")))
 
 
 def kind_of(account: Row) -> str:
@@ -171,5 +227,6 @@ def level_of(account: Row) -> str:
     return level.replace(" (checking)", "").replace(" (savings)", "")
 
 
-def is_open(account: Row) -> bool:
-    return account.get("status") in ("OPEN", "ACTIVE")
+def product_of(account: Row) -> str:
+    """Return the name of an account's product without "Account" at its end."""
+    return level_of(account).removesuffix("Account").strip()

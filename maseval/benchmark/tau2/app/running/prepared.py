@@ -1,0 +1,256 @@
+"""PreparedRun: everything that a run of tau2 needs, made of its options.
+
+These are its participants, its tasks, its prices and its folder. ``check`` raises what would make
+every simulation fail, before anything is written or paid for.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Self
+
+from maseval.app.results.recording import ORIGIN
+from maseval.app.running.folder_run import FolderRun, path_of
+from maseval.app.running.prices import ModelPrice, noted_prices
+from maseval.app.running.probe import Probe
+from maseval.benchmark.tau2.agent_brief import AgentBrief
+from maseval.benchmark.tau2.app.results.support import SUPPORT
+from maseval.benchmark.tau2.app.running.options import RunOptions
+from maseval.benchmark.tau2.app.running.own_agents import check_imports, uses_chat_model
+from maseval.benchmark.tau2.app.running.participants import (
+    Agent,
+    ModelSpec,
+    OwnAgent,
+    Player,
+    User,
+    choose_participants,
+)
+from maseval.benchmark.tau2.app.running.tasks import (
+    TasksByDomain,
+    broken_golds,
+    code_of_domains,
+    domain_name,
+    own_domain_origins,
+    select_tasks,
+)
+from maseval.benchmark.tau2.benchmark import Mode
+from maseval.benchmark.tau2.data import title_of
+from maseval.benchmark.tau2.data_loader import configure_model_ids, data_fingerprint
+from maseval.benchmark.tau2.domains import domain_named
+from maseval.benchmark.tau2.domains.releases import release_named
+from maseval.benchmark.tau2.formats.message import Tau2Message
+from maseval.benchmark.tau2.formats.simulation import TerminationReason
+from maseval.benchmark.tau2.players.human import Person
+from maseval.benchmark.tau2.texts.original import Wording
+from maseval.benchmark.tau2.wording import OURS, wording_of
+from maseval.core.agent import HUMAN
+from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.core.model import resolve_model
+from maseval.runs import task_ids
+from maseval.runs.config import CODE
+
+# The rules look at the clock between steps; this is the least time for the last one.
+_LAST_STEP = 60.0
+
+
+@dataclass(frozen=True)
+class RecordedStart:
+    """The recorded messages with which every conversation of a run begins.
+
+    With ``first_trial``, repetition 0 has the seeds of that trial, and each further one those of
+    the next. ``lenient`` accepts tools that answer otherwise than recorded.
+    """
+
+    past: Sequence[Tau2Message]
+    first_trial: int | None = None
+    lenient: bool = False
+
+
+@dataclass(frozen=True)
+class PreparedRun(FolderRun):
+    """The participants, tasks and prices of a run, and the folder it is kept in.
+
+    ``start`` and ``origin`` are those of a run that continues a recorded conversation.
+    """
+
+    options: RunOptions  # with each domain by its name
+    agent: Agent
+    user: User
+    judge: ModelSpec | None
+    mode: Mode
+    wording: Wording = OURS
+    tasks: TasksByDomain = field(default_factory=dict)
+    start: RecordedStart | None = None
+    origin: Mapping[str, object] | None = None
+
+    @classmethod
+    def of(cls, options: RunOptions) -> Self:
+        """Prepare the run that the options ask for; raises ``ConfigurationError``."""
+        options = replace(options, domain=[domain_name(name) for name in options.domains])
+        agent, user, mode = choose_participants(options)
+        judge = options.judge_model
+        run = cls(
+            options,
+            path_of(options, "+".join(options.domains), title=_title(agent, user)),
+            agent,
+            user,
+            ModelSpec.of(judge, None, options.base_url) if judge else None,
+            mode,
+        )
+        if options.texts is not None or run.asks_models:
+            run = replace(run, wording=wording_of(options.texts, options.data_version))
+        tasks = select_tasks(options, run.time_limit)
+        model = user if isinstance(user, ModelSpec) else None
+        for each in tasks.values():
+            user_id = model.model_id if model else None
+            configure_model_ids(each, user_model_id=user_id, evaluator_model_id=judge)
+            for task in each if model else ():
+                task.user_data["llm_args"] = model and model.llm_args
+        return replace(run, tasks=tasks)
+
+    @property
+    def asks_models(self) -> bool:
+        """True if any model reads texts of ours, be it one of an agent's own."""
+        own = isinstance(self.agent, OwnAgent) and not self.agent.rehearse
+        return own or bool(self.models)
+
+    @property
+    def models(self) -> dict[str, ModelSpec]:
+        """The models by the role for which the benchmark asks for them."""
+        roles = {"agent_model": self.agent, "user_simulator": self.user, "nl_evaluator": self.judge}
+        return {role: model for role, model in roles.items() if isinstance(model, ModelSpec)}
+
+    @property
+    def own_model(self) -> ModelSpec | None:
+        """The model of an own agent; None in a rehearsal, which replaces it."""
+        agent = self.agent
+        return agent.model if isinstance(agent, OwnAgent) and not agent.rehearse else None
+
+    @property
+    def probes(self) -> list[Probe]:
+        """The requests with which each model is tried before the run."""
+        own = self.own_model
+        found = [] if own is None else [Probe(own.model_id, own.options, {}, foreign=True)]
+        for role, each in self.models.items():
+            args, tools = each.args or {"temperature": 0.0}, role == "agent_model"
+            found.append(Probe(each.model_id, each.options, args, tools))
+        return found
+
+    @cached_property
+    def model_prices(self) -> dict[str, ModelPrice | None]:
+        """The price of each model that takes part; None where it is not known."""
+        return {
+            each.model_id: self.prices.at(each.model_id, each.options.get("base_url"))
+            for each in self.probes
+        }
+
+    @property
+    def knows_prices(self) -> bool:
+        return any(self.model_prices.values())
+
+    @property
+    def timeout(self) -> float | None:
+        """The seconds after which the rules end a conversation; None if they do not."""
+        endings = release_named(self.options.data_version).rules.loop.endings
+        return self.options.timeout if TerminationReason.TIMEOUT in endings else None
+
+    @property
+    def time_limit(self) -> float | None:
+        limit = self.options.timeout
+        if limit is None or self.options.patience is not None:
+            return self.options.patience
+        return limit if self.timeout is None else limit + max(limit, _LAST_STEP)
+
+    @cached_property
+    def config(self) -> dict[str, object]:
+        """The run's configuration."""
+        options, agent, user = self.options, self.agent, self.user
+        own = own_domain_origins(self.tasks)
+        tasks = task_ids(task for each in self.tasks.values() for task in each)
+        code = code_of_domains(self.tasks, agent.make if isinstance(agent, OwnAgent) else None)
+        release = release_named(options.data_version)
+        return {
+            "tasks": tasks,
+            **options.question_config(tasks),
+            "data": {
+                domain: data_fingerprint(domain, version=options.data_version)
+                for domain in self.tasks
+            },
+            **({"own_domains": own} if own else {}),
+            **({CODE: code} if code else {}),
+            "benchmark": "tau2",
+            "rules": f"tau2-bench {title_of(release.name)}",
+            "agent": agent.to_config(),
+            "user": user if user is None or isinstance(user, str) else user.to_config(),
+            "judge": self.judge.to_config() if self.judge else None,
+            "mode": self.mode.value,
+            **({"texts": self.wording.to_config()} if self.asks_models else {}),
+            **({"max_errors": options.max_errors} if release.rules.loop.counts_errors else {}),
+            **options.recorded,
+            **(noted_prices(self.model_prices) if self.model_prices else {}),
+            **({ORIGIN: dict(self.origin)} if self.origin else {}),
+        }
+
+    def problems(self) -> Iterator[MASEvalError]:
+        """Yield the errors with which the run would be refused."""
+        unpriced = [model for model, price in self.model_prices.items() if price is None]
+        for check in (
+            self._check_mode,
+            self.check_models,
+            partial(self.budget.check_watchable, unpriced) if self.budget else None,
+        ):
+            try:
+                if check is not None:
+                    check()
+            except MASEvalError as error:
+                yield error
+
+    def _check_mode(self) -> None:
+        """Raise if the tasks of a domain cannot be run here, or not in this mode."""
+        for domain in self.tasks:
+            domain_named(domain).require_ready()
+        for domain, tasks in self.tasks.items() if self.mode is Mode.SOLO else ():
+            lacking = [task.id for task in tasks if not task.metadata.get("ticket")]
+            needs_ticket = isinstance(self.agent, ModelSpec)
+            if domain_named(domain).solo_refusal or (lacking and needs_ticket):
+                raise ConfigurationError(
+                    f"mode is 'solo', but the tasks of {domain} cannot be done without a user; "
+                    "choose telecom, whose tasks have a ticket for that, or mode 'normal'"
+                )
+
+    def check_models(self) -> None:
+        """Raise if a model is unknown or lacks its key, or an own agent cannot be made."""
+        for model in self.models.values():
+            resolve_model(model.model_id, **model.options)
+        agent = self.agent
+        if not isinstance(agent, OwnAgent):
+            return
+        check_imports(agent.make)
+        asks = uses_chat_model(agent.make)
+        if agent.client.reasoning_policy is not None and not asks:
+            raise ConfigurationError(
+                f"reasoning is {agent.client.reasoning_policy!r}, but {agent.name} asks its model "
+                "through a library of its own; leave it out, and set it there"
+            )
+        if asks and agent.client.id is not None:
+            AgentBrief({}, "", "", agent.client).chat_model()  # raises if its library is missing
+
+    def warnings(self) -> Iterator[str]:
+        """Yield what must be known before the run is paid for."""
+        yield from SUPPORT.warnings(self.config)
+        yield from broken_golds(self.tasks)
+
+
+def _title(agent: Agent, user: User) -> str:
+    """Return the part of a new folder's name that says who takes part."""
+    match agent:
+        case Person():
+            title = HUMAN
+        case ModelSpec(model_id):
+            title = model_id
+        case OwnAgent() as own:
+            rehearsed = f"-rehearsed-{own.rehearse}" if own.rehearse else ""
+            title = own.name.replace(".py:", "-") + rehearsed
+        case Player(name):
+            title = name
+    return f"{title}-for-{HUMAN}" if isinstance(user, Person) else title

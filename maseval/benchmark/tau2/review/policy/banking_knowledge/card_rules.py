@@ -1,0 +1,496 @@
+"""The bank's policy on credit cards, and on disputes about credit and debit cards."""
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from maseval.benchmark.tau2.domains.banking_knowledge.desk import (
+    NOW,
+    TODAY,
+    dispute_id,
+    last_4_digits,
+)
+from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
+from maseval.benchmark.tau2.review.policy import phrases
+from maseval.benchmark.tau2.review.policy.banking_knowledge.account_rules import (
+    CLOSE_CARD,
+    FREEZE,
+    tier_of,
+)
+from maseval.benchmark.tau2.review.policy.banking_knowledge.records import (
+    BankCall,
+    balance_of,
+    bank,
+    bookings_of,
+    days_since,
+    figure,
+    find_row,
+    inner_call,
+    is_same,
+    money,
+    other_kind,
+    other_status,
+    read_date,
+    recent,
+    rows_with,
+    too_young,
+    wrong_amount,
+)
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
+
+CLOSE_CREDIT, LOG_REASON = "close_credit_card_account_7834", "log_credit_card_closure_reason_4521"
+STATEMENT_CREDIT, FLAG = "apply_statement_credit_8472", "apply_credit_card_account_flag_6147"
+ASK_LIMIT = "submit_credit_limit_increase_request_7392"
+APPROVE, DENY = "approve_credit_limit_increase_5847", "deny_credit_limit_increase_5848"
+CREDIT_DISPUTE = "file_credit_card_transaction_dispute_4829"
+DEBIT_DISPUTE = "file_debit_card_transaction_dispute_6281"
+
+CLOSING, RETENTION = "Closing credit cards (internal)", "Credit card retention (internal)"
+LIMIT = "Credit limit increases (internal)"
+_CREDIT = "Filing a credit card dispute (internal)"
+_DEBIT = "Filing a debit card dispute (internal)"
+_PROVISIONAL = "Provisional credit (internal)"
+
+_CARDS = {
+    "entry": (
+        *("Bronze Rewards Card", "EcoCard", "Business Bronze Rewards Card"),
+        *("Crypto-Cash Back", "Crypto-Cash Back Card"),
+    ),
+    "mid": (
+        *("Silver Rewards Card", "Business Silver Rewards Card", "Green Rewards Card"),
+        "Silver Zoom Card",
+    ),
+    "premium": ("Gold Rewards Card", "Business Gold Rewards Card"),
+    "elite": ("Platinum Rewards Card", "Business Platinum Rewards Card"),
+    "invitation": ("Diamond Elite Card",),
+}
+
+
+class _LimitTerms(NamedTuple):
+    """The conditions of a higher credit limit in one tier."""
+
+    age: int
+    cooldown: int
+    utilization: float
+    payments: int
+    most: float
+
+
+_TERMS: Mapping[str, _LimitTerms] = {
+    "entry": _LimitTerms(120, 120, 0.7, 6, 0.25),
+    "mid": _LimitTerms(90, 90, 0.8, 3, 0.5),
+    "premium": _LimitTerms(60, 60, 0.9, 3, 0.5),
+}
+_OFFERS = {"entry": 5, "mid": 20, "premium": 50}
+_REPLACEMENTS = {"entry": 2, "mid": 3, "premium": 4}
+_OPEN_DISPUTE = ("SUBMITTED", "UNDER_REVIEW", "PENDING", "OPEN", "ACTIVE")
+_FINAL_ORDER = ("DELIVERED", "CANCELLED", "CANCELED", "ACTIVATED", "RECEIVED")
+_YEAR = 365
+_FRAUD, _NOT_RECEIVED = "unauthorized_fraudulent_charge", "goods_services_not_received"
+_COVERED = (_FRAUD, "duplicate_charge", _NOT_RECEIVED)
+_MOST_CREDITED = {"entry": 2500, "mid": 5000, "premium": 10000, "elite": 15000, "invitation": 25000}
+_ON_RECORD = {"full_name": "name", "phone": "phone_number", "email": "email", "address": "address"}
+_MOST_OPEN = {"entry": 2, "mid": 3, "premium": 4, "elite": 5}
+_OPEN = ("OPEN", "PENDING_DOCUMENTATION", "UNDER_REVIEW", "PROVISIONAL_CREDIT_ISSUED")
+_ACTION: Mapping[str, str] = {
+    "card_present_fraud": "close_and_reissue",
+    "card_not_present_fraud": "close_and_reissue",
+    "unauthorized_transaction": "freeze_pending_investigation",
+    **dict.fromkeys(
+        (
+            *("atm_cash_discrepancy", "atm_deposit_not_credited", "duplicate_charge"),
+            *("incorrect_amount", _NOT_RECEIVED, "recurring_charge_after_cancellation"),
+        ),
+        "keep_active",
+    ),
+}
+_CARRIED_OUT_BY = {
+    "close_and_reissue": (CLOSE_CARD,),
+    "freeze_pending_investigation": (FREEZE, CLOSE_CARD),
+}
+_TYPES: Mapping[str, tuple[str, ...]] = {
+    "atm_cash_discrepancy": ("atm_withdrawal",),
+    "atm_deposit_not_credited": ("atm_deposit",),
+    "card_present_fraud": ("pin_purchase", "signature_purchase", "atm_withdrawal", "atm_deposit"),
+    "card_not_present_fraud": ("online_purchase", "recurring_payment", "person_to_person"),
+    "recurring_charge_after_cancellation": ("recurring_payment",),
+}
+_FRAUDS = ("unauthorized_transaction", "card_present_fraud", "card_not_present_fraud")
+_REQUIRED = (*_FRAUDS, "atm_cash_discrepancy", "duplicate_charge")
+
+
+def _tier(card: Row) -> str:
+    return next((tier for tier, cards in _CARDS.items() if card.get("card_type") in cards), "")
+
+
+def broad_tier(card: Row) -> str:
+    """Return the tier of a credit card where all above premium are one; empty for no known card."""
+    tier = _tier(card)
+    return "premium" if tier in ("elite", "invitation") else tier
+
+
+def _debt_of(card: Row) -> float:
+    return money(card.get("current_balance"))
+
+
+def _of_card(call: BankCall, table: str) -> list[Row]:
+    return call.rows(table, "credit_card_account_id")
+
+
+def _open_orders(call: BankCall) -> list[Row]:
+    orders = _of_card(call, "credit_card_orders")
+    return [each for each in orders if str(each.get("status")).upper() not in _FINAL_ORDER]
+
+
+def _open_disputes(call: BankCall) -> list[Row]:
+    """Return the customer's disputes that are not decided, as far as they may be about a card."""
+    card, bookings = call.credit_card, "credit_card_transaction_history"
+    found = []
+    for dispute in rows_with(call.db, "transaction_disputes", "user_id", card.get("user_id")):
+        paid = find_row(call.db, bookings, dispute.get("transaction_id"))
+        named, digits = paid.get("credit_card_account_id"), card.get("card_last_4_digits")
+        if named:
+            own = named == card.get("account_id")
+        elif paid:
+            own = paid.get("credit_card_type") == card.get("card_type")
+        else:
+            own = digits is None or dispute.get("card_last_4_digits") == digits
+        if own and str(dispute.get("status")).upper() in _OPEN_DISPUTE:
+            found.append(dispute)
+    return found
+
+
+@bank.state("cc_close.eligible", f"{CLOSING}; {RETENTION}: step 1", CLOSE_CREDIT, LOG_REASON)
+def check_closing_card(call: BankCall) -> Iterator[Answer]:
+    """A card is closed after 60 days, paid off, without dispute or replacement under way.
+
+    A customer is held back only from a closing that could be made.
+    """
+    card = call.credit_card
+    if not card:
+        return
+    for dispute in _open_disputes(call):
+        yield Broken(f"dispute {dispute.get('dispute_id')} is not decided yet")
+    for order in _open_orders(call):
+        yield Broken(f"replacement order {order.get('order_id')} is {order.get('status')}")
+    yield from too_young(card.get("date_of_account_open"), 60)
+    if _debt_of(card):
+        yield Broken(f"the balance is ${_debt_of(card):.2f}")
+
+
+@bank.state(
+    *("retention.steps", f"{RETENTION}: steps 2 to 5"),
+    *(CLOSE_CREDIT, LOG_REASON, STATEMENT_CREDIT, FLAG),
+)
+def check_retention(call: BankCall) -> Iterator[Answer]:
+    """The reason is logged before an offer or the closing, the offer is the tier's, and once."""
+    logged = recent(_of_card(call, "credit_card_closure_reasons"), _YEAR, "logged_at")
+    offer = call.text("reason")
+    if call.name == CLOSE_CREDIT:
+        if not logged:
+            yield Broken("no reason for closing was logged within a year")
+        return
+    if call.name != LOG_REASON and offer not in ("retention_offer", "loyalty_benefit"):
+        return
+    earlier = [each for each in logged if each.get("logged_at") != TODAY]
+    if earlier:
+        yield Broken(f"a reason for closing was logged on {earlier[0].get('logged_at')}")
+    if call.name != LOG_REASON and not logged:
+        yield Broken("no reason for closing was logged before the offer")
+    due, amount = _OFFERS.get(broad_tier(call.credit_card)), call.number("amount")
+    offered = call.name == STATEMENT_CREDIT and offer == "retention_offer" and due
+    if offered and amount != due and not math.isnan(amount):
+        yield Broken(f"the offer for this card is ${due}, and ${amount:g} are credited")
+
+
+@bank.state("waiver.terms", f"{RETENTION}: step 4", FLAG)
+def check_waiver(call: BankCall) -> Iterator[Answer]:
+    """An annual fee is waived for one year, to who has been a customer for two."""
+    card, given = call.credit_card, call.arguments.get("expiration_date")
+    if call.text("flag_type") != "annual_fee_waived" or not card:
+        return
+    ends = read_date(given)
+    if ends is None or ends.date() != NOW.date().replace(year=NOW.year + 1):
+        yield Broken(f"the waiver ends on {given}, not after a year")
+    if call.text("reason") != "loyalty_benefit":
+        yield Broken("the waiver is not marked as a loyalty benefit")
+    held = [
+        *rows_with(call.db, "credit_card_accounts", "user_id", card.get("user_id")),
+        *rows_with(call.db, "accounts", "user_id", card.get("user_id")),
+    ]
+    ages = [days_since(e.get("date_of_account_open") or e.get("date_opened")) for e in held]
+    oldest = max((age for age in ages if not math.isnan(age)), default=math.nan)
+    if oldest < 2 * _YEAR:
+        yield Broken(f"the customer has been with the bank for only {oldest} days")
+
+
+@bank.state("cc_pay.amount", "Paying a card from checking", "pay_credit_card_from_checking_9182")
+def check_payment(call: BankCall) -> Iterator[Answer]:
+    """A payment exceeds neither what the checking account holds nor what the card owes."""
+    account, card = call.row("accounts", "checking_account_id"), call.credit_card
+    amount = call.number("amount")
+    if not math.isnan(amount):
+        yield from other_kind(account, "checking")
+    held = balance_of(account) if account else math.nan
+    owed = _debt_of(card) if card else math.nan
+    yield from wrong_amount(amount, "paid", (held, "held"), (owed, "owed"))
+
+
+def _obstacles(call: BankCall, card: Row, terms: _LimitTerms) -> dict[str, str]:
+    """Return what keeps a limit from being raised, by the reason that a denial would give."""
+    found, age = {}, days_since(card.get("date_of_account_open"))
+    if age < terms.age:
+        found["insufficient_account_age"] = f"the account is {age} days old"
+    for request in _of_card(call, "credit_limit_increase_requests"):
+        days = days_since(request.get("submitted_date") or request.get("submitted_at"))
+        if str(request.get("status")).upper() == "APPROVED" and days < terms.cooldown:
+            found["cooldown_period_active"] = f"a request was approved {days} days ago"
+    if _open_disputes(call):
+        found["pending_disputes"] = "a dispute is not decided yet"
+    if _open_orders(call):
+        found["pending_replacement_card"] = "a replacement is under way"
+    if money(card.get("past_due_amount")):
+        found["past_due_balance"] = f"{card.get('past_due_amount')} are past due"
+    used = 100 * _debt_of(card) / (figure(card.get("credit_limit")) or math.nan)
+    if used >= 100 * terms.utilization:
+        found["high_utilization"] = f"{used:.0f} % of the limit are used"
+    on_time = _payments_on_time(call, terms.payments)
+    if on_time < terms.payments:
+        found["insufficient_payment_history"] = f"{on_time} payments in a row were on time"
+    return found
+
+
+def _payments_on_time(call: BankCall, months: int) -> float:
+    payments = _of_card(call, "payment_history")
+    dated = [(days_since(each.get("payment_date")), each.get("status")) for each in payments]
+    if any(math.isnan(age) for age, _ in dated):
+        return math.nan
+    latest = [status for _, status in sorted(dated, key=lambda each: each[0])[:months]]
+    return next((n for n, status in enumerate(latest) if status != "ON_TIME"), len(latest))
+
+
+@bank.state("cli.allowed", f"{LIMIT}: steps 0 to 4", ASK_LIMIT, APPROVE, DENY)
+def check_increase(call: BankCall) -> Iterator[Answer]:
+    """A higher limit is requested, within what the tier allows, and then decided by the records."""
+    card, terms = call.credit_card, _TERMS.get(broad_tier(call.credit_card))
+    limit, more = figure(card.get("credit_limit")), call.number("requested_increase_amount")
+    raised = call.number("new_credit_limit") - limit
+    more = more if math.isnan(raised) else raised
+    if terms is not None and more > terms.most * limit:
+        yield Broken(f"${more:g} are more than {100 * terms.most:g} % of ${limit:g}")
+    if call.name == ASK_LIMIT:
+        return
+    requests = _of_card(call, "credit_limit_increase_requests")
+    today = [each for each in requests if each.get("submitted_at") == TODAY]
+    wanted = [figure(each.get("requested_increase_amount")) for each in today]
+    if not today:
+        yield Broken("no request was submitted before the decision")
+    elif call.name == APPROVE and not math.isnan(more) and more not in wanted:
+        yield Broken(f"${wanted[-1]:g} were requested, and ${more:g} are approved")
+    obstacles = _obstacles(call, card, terms) if terms else {}
+    reason = call.text("denial_reason")
+    if call.name == APPROVE:
+        yield from map(Broken, obstacles.values())
+    elif terms and reason in ("other", "requested_amount_exceeds_limit"):
+        if not obstacles:
+            yield CannotTell(f"the records do not show why it was denied as {reason}")
+    elif terms and reason not in obstacles:
+        yield Broken(f"the records do not show {reason}")
+
+
+@bank.state(
+    *("cc_replace.allowed", "Replacement rejected: 1st and 2nd"),
+    "order_replacement_credit_card_7291",
+)
+def check_replacement(call: BankCall) -> Iterator[Answer]:
+    """A card is not replaced while another is under way, or too often in 60 days."""
+    for order in _open_orders(call):
+        yield Broken(f"order {order.get('order_id')} is {order.get('status')}")
+    made = len(recent(_of_card(call, "credit_card_orders"), 60, "order_date"))
+    if made >= _REPLACEMENTS.get(broad_tier(call.credit_card), math.inf):
+        yield Broken(f"the card was replaced {made} times in 60 days")
+
+
+@bank.state("rewards.allowed", "Resolved cash back disputes", "update_transaction_rewards_3847")
+def check_rewards(call: BankCall) -> Iterator[Answer]:
+    """Rewards are corrected after a dispute about them was resolved, by whole points."""
+    booking, given = _card_transaction(call), call.text("new_rewards_earned")
+    key = dispute_id(str(booking.get("user_id")), call.text("transaction_id"))
+    status = find_row(call.db, "cash_back_disputes", key).get("status")
+    if booking and status != "RESOLVED":
+        yield Broken(f"the dispute is {status}" if status else "there is no dispute about it")
+    if not phrases.POINTS.fullmatch(given):
+        yield Broken(f"{given!r} is no whole number of points")
+
+
+def _card_transaction(call: BankCall) -> Row:
+    return call.row("credit_card_transaction_history", "transaction_id")
+
+
+def _card_of(call: BankCall, paid: Row) -> Row:
+    """Return the credit card account with which a transaction was paid."""
+    cards = rows_with(call.db, "credit_card_accounts", "user_id", paid.get("user_id"))
+    named = paid.get("credit_card_account_id")
+    if named:
+        return next((each for each in cards if each.get("account_id") == named), {})
+    alike = [each for each in cards if each.get("card_type") == paid.get("credit_card_type")]
+    return alike[0] if len(alike) == 1 else {}
+
+
+@bank.state("dispute.facts", f"{_CREDIT}: 1 to 14", CREDIT_DISPUTE)
+def check_disputed(call: BankCall) -> Iterator[Answer]:
+    """A dispute is about a transaction that there is, with its date, card and customer as known.
+
+    A partial refund is a part of what was paid, and a full one names no part.
+    """
+    for field, known in _ON_RECORD.items():
+        given, registered = call.arguments.get(field), call.user.get(known)
+        if registered and not is_same(given, registered):
+            yield Broken(f"the registered {known.replace('_', ' ')} is {registered}, not {given}")
+    paid, part = _card_transaction(call), call.number("partial_refund_amount")
+    wanted, bought = call.text("resolution_requested"), call.text("purchase_date")
+    if wanted == "full_refund" and not math.isnan(part) and part:
+        yield Broken(f"a full refund is asked for, and ${part:g} are named")
+    if not paid:
+        yield Broken(f"there is no transaction {call.arguments.get('transaction_id')!r}")
+        return
+    date = read_date(paid.get("transaction_date"))
+    if date is not None and read_date(bought) != date:
+        yield Broken(f"the purchase was on {paid.get('transaction_date')}, not {bought}")
+    card, digits = _card_of(call, paid), call.arguments.get("card_last_4_digits")
+    known_digits = (card.get("card_last_4_digits"), last_4_digits(str(card.get("account_id"))))
+    if card and digits not in known_digits:
+        yield Broken(f"the card does not end in {digits}")
+    amount = figure(paid.get("transaction_amount"))
+    if wanted == "partial_refund" and (part <= 0 or part >= amount):
+        yield Broken(f"${part:g} are no part of the ${amount:g} that were paid")
+
+
+@bank.state("dispute.provisional", _PROVISIONAL, CREDIT_DISPUTE)
+def check_provisional_credit(call: BankCall) -> Iterator[Answer]:
+    """Provisional credit is given if card, amount, reason and history allow it, and only then."""
+    paid, given = _card_transaction(call), call.arguments.get("eligible_for_provisional_credit")
+    card = _card_of(call, paid)
+    if not paid or not isinstance(given, bool):
+        return
+    if not card:
+        yield CannotTell("the record does not show which card was used")
+        return
+    obstacles = list(_against_credit(call, paid, card))
+    if given and obstacles:
+        yield Broken(f"no provisional credit is due: {'; '.join(obstacles)}")
+    elif not given and not obstacles:
+        yield Broken("provisional credit is due, and was not given")
+
+
+def _against_credit(call: BankCall, paid: Row, card: Row) -> Iterator[str]:
+    reason, amount = call.text("dispute_reason"), figure(paid.get("transaction_amount"))
+    if (age := days_since(card.get("date_of_account_open"))) < 60:
+        yield f"the account is {age} days old"
+    if reason not in _COVERED:
+        yield f"the reason is {reason}"
+    elif reason == _NOT_RECEIVED and (days := days_since(paid.get("transaction_date"))) <= 30:
+        yield f"the purchase was {days} days ago"
+    if amount < 25 or amount > _MOST_CREDITED.get(_tier(card), math.inf):
+        yield f"the amount is ${amount:.2f}"
+    earlier = rows_with(call.db, "transaction_disputes", "user_id", paid.get("user_id"))
+    filed = len(recent(earlier, _YEAR, "submitted_at"))
+    if filed > 2:
+        yield f"{filed} disputes were filed within a year"
+    if reason != _FRAUD and call.arguments.get("contacted_merchant") is not True:
+        yield "the merchant was not contacted"
+
+
+@bank.state("dispute.noticed", f"{_CREDIT}: 11; {_DEBIT}: 7", CREDIT_DISPUTE, DEBIT_DISPUTE)
+def check_noticed(call: BankCall) -> Iterator[Answer]:
+    """An issue is noticed after the transaction, and not in the future."""
+    credit = call.name == CREDIT_DISPUTE
+    bought = read_date(call.arguments.get("purchase_date" if credit else "transaction_date"))
+    noticed = read_date(call.arguments.get("issue_noticed_date" if credit else "discovery_date"))
+    if noticed and bought and (noticed.date() < bought.date() or noticed > NOW):
+        yield Broken(f"noticed on {noticed:%m/%d/%Y}, paid on {bought:%m/%d/%Y}")
+
+
+@bank.state("debit_dispute.facts", f"{_DEBIT}: pre-filing and 1 to 8", DEBIT_DISPUTE)
+def check_debit_transaction(call: BankCall) -> Iterator[Answer]:
+    """A booking of the open account is disputed within 60 days, for a dollar up to its amount."""
+    account, card = call.account, call.card
+    account_id, amount = call.arguments.get("account_id"), call.number("disputed_amount")
+    yield from other_status("account", account, "OPEN")
+    if card and card.get("account_id") != account_id:
+        yield Broken(f"the card belongs to account {card.get('account_id')}")
+    filed = call.rows("debit_card_disputes", "account_id")
+    count = sum(each.get("status") in _OPEN for each in filed)
+    if count >= _MOST_OPEN.get(tier_of(account), math.inf):
+        yield Broken(f"{count} disputes of the account are open")
+    liability = call.number("customer_max_liability_amount")
+    if not math.isnan(liability + amount) and liability not in (50, 500, amount):
+        yield Broken(f"a liability of ${liability:g} is not one of the steps")
+    booking = call.row("bank_account_transaction_history", "transaction_id")
+    if booking:
+        yield from _booking_faults(call, booking, amount)
+    else:
+        yield Broken(f"there is no transaction {call.arguments.get('transaction_id')!r}")
+
+
+def _booking_faults(call: BankCall, booking: Row, amount: float) -> Iterator[Answer]:
+    """Yield what speaks against a dispute about a booking, such as the same charge before it."""
+    category, account_id = call.text("dispute_category"), booking.get("account_id")
+    if account_id != call.arguments.get("account_id"):
+        yield Broken(f"the transaction was booked on account {account_id}")
+    date, given = read_date(booking.get("date")), read_date(call.arguments.get("transaction_date"))
+    if date is not None and (given is None or given.date() != date.date()):
+        yield Broken(f"the transaction was on {date:%m/%d/%Y}")
+    booked = abs(money(booking.get("amount")))
+    if amount > booked and category != "atm_deposit_not_credited":
+        yield Broken(f"${amount:g} are disputed, and ${booked:g} were booked")
+    if booked < 1:
+        yield Broken(f"the transaction was about ${booked:.2f}")
+    days = days_since(booking.get("date"))
+    if days > 60:
+        yield Broken(f"the transaction is {days} days old")
+    for other in bookings_of(call.db, account_id) if category == "duplicate_charge" else ():
+        alike = all(other.get(key) == booking.get(key) for key in ("description", "amount"))
+        if alike and 0 < days_since(other.get("date")) - days <= 7:
+            yield Broken(f"transaction {other.get('transaction_id')} is the first of them")
+
+
+@bank.state("debit_dispute.category", f"{_DEBIT}: 5, 9 and card action", DEBIT_DISPUTE)
+def check_category(call: BankCall) -> Iterator[Answer]:
+    """The category of a dispute fits the transaction, and decides what happens to the card."""
+    category, action = call.text("dispute_category"), call.text("card_action")
+    due, kind = _ACTION.get(category, action), call.text("transaction_type")
+    if action != due:
+        yield Broken(f"{category} calls for {due}, not {action}")
+    if kind not in _TYPES.get(category, (kind,)):
+        yield Broken(f"{category} does not fit a transaction of type {kind}")
+
+
+@bank.state("debit_dispute.provisional", f"Debit {_PROVISIONAL}", DEBIT_DISPUTE)
+def check_debit_provisional(call: BankCall) -> Iterator[Answer]:
+    """Provisional credit is given where it is required, and not without a written statement."""
+    category, account = call.text("dispute_category"), call.account
+    given = call.arguments.get("provisional_credit_eligible")
+    written = call.arguments.get("written_statement_provided")
+    if given is True and written is False:
+        yield Broken("provisional credit is given without a written statement")
+    young = days_since(account.get("date_opened")) < 30 and category == "card_not_present_fraud"
+    excused = young or call.text("pin_compromised") == "yes_shared"
+    merchant = category in _FRAUDS or call.arguments.get("contacted_merchant") is True
+    due = category in _REQUIRED and written is True and merchant and not excused
+    booking = call.row("bank_account_transaction_history", "transaction_id")
+    stands = days_since(booking.get("date")) <= 60 and account.get("status") == "OPEN"
+    if given is False and due and stands:
+        yield Broken(f"provisional credit is required for {category}")
+
+
+@bank.state("debit_dispute.action", f"{_DEBIT}: card action", DEBIT_DISPUTE)
+def check_card_action(call: BankCall) -> Iterator[Answer]:
+    """The card action of a dispute is carried out by a call of its own."""
+    card, action = call.card, call.text("card_action")
+    wanted = _CARRIED_OUT_BY.get(action)
+    if wanted is None or not card or card.get("status") in ("FROZEN", "CLOSED"):
+        return
+    made = [inner_call(each.call) for each in call.moment.talk.calls if not each.failed]
+    if not any(name in wanted and call.text("card_id") == e.get("card_id") for name, e in made):
+        yield Broken(f"the dispute says {action}, and the card was left as it was")
