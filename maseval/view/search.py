@@ -29,9 +29,8 @@ from maseval.report.conversation import conversation
 from maseval.report.index import Entry
 from maseval.runs.config_file import LOG
 from maseval.view.api import Answers, Query, required_parts
-from maseval.view.background import BackgroundWork
 from maseval.view.exceptions import BadRequestError
-from maseval.view.library import Library
+from maseval.view.library import BackgroundWork, Library
 
 logger = logging.getLogger(__name__)
 

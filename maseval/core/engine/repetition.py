@@ -36,7 +36,6 @@ from maseval.core.report import (
     error_record,
     failure_status,
     gathering_failures,
-    summary_of,
 )
 from maseval.core.seeding import SeedGenerator
 from maseval.core.storage import strict_json
@@ -111,7 +110,11 @@ class Repetition:
     ) -> "Repetition":
         """Prepare the first attempt; raise if the task cannot be reported."""
         timeout = task.protocol.timeout_seconds
-        summary = summary_of(task)
+        summary: TaskSummary = {
+            "query": task.query,
+            "metadata": dict(task.metadata),
+            "protocol": task.protocol.to_dict(),
+        }
         return cls(setting, task, summary, repeat_idx, agent_data, timeout, recorded=recorded)
 
     @property
