@@ -14,7 +14,7 @@ import logging
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from types import BuiltinFunctionType, FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, Protocol, cast
 
 from maseval.benchmark.tau2.domains.base import ToolKitBase
 from maseval.benchmark.tau2.formats.message import (
@@ -27,9 +27,6 @@ from maseval.benchmark.tau2.formats.message import (
 )
 from maseval.benchmark.tau2.world.world import World, WorldState, collides, text_or_error
 from maseval.core.tool import tool_definition
-
-if TYPE_CHECKING:  # which imports this module
-    from maseval.benchmark.tau2.environment import Tau2Environment
 
 _HOOKS = ("create_tools", "create_user_tools", "make_tool_call", "sync_tools")
 _NOT_CALLED = ("get_response", "make_user_tool_call")
@@ -53,6 +50,17 @@ def overridden_hooks(mine: type, base: type) -> list[str]:
     return [name for name in _HOOKS if getattr(mine, name) is not getattr(base, name)]
 
 
+class HookedEnvironment(Protocol):
+    """The part of an environment by which overrides are carried out."""
+
+    world: World
+
+    def make_tool_call(
+        self, tool_name: str, requestor: Requestor = "assistant", **kwargs: Any
+    ) -> Any: ...
+    def sync_tools(self) -> None: ...
+
+
 class Overrides:
     """Answers the calls of an environment whose class overrides hooks.
 
@@ -60,7 +68,7 @@ class Overrides:
     original's. ``plain`` are those among them that the override left as they were.
     """
 
-    def __init__(self, hooks: list[str], environment: "Tau2Environment", original: World) -> None:
+    def __init__(self, hooks: list[str], environment: HookedEnvironment, original: World) -> None:
         self.hooks = hooks
         self._environment = environment
         self._original = original
