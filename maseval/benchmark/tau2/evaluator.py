@@ -153,8 +153,8 @@ class Tau2Evaluator(Evaluator):
         }
 
     def _checks(self, verdict: Verdict, skipped: str) -> dict[str, object]:
-        info, problem = verdict.reward_info["info"] or {}, replay_problem(verdict.reward_info)
-        if problem is not None:
+        info = verdict.reward_info["info"] or {}
+        if "replay_error" in info and (problem := replay_problem(verdict.reward_info)):
             return {"note": f"The conversation cannot be replayed: {problem['error']}"}
         if "note" in info:
             return {"note": info["note"]}

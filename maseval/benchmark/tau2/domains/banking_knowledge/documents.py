@@ -30,7 +30,7 @@ from maseval.benchmark.tau2.world.state.copying import once
 from maseval.core.exceptions import MASEvalError
 from maseval.core.model import ModelAdapter, resolve_model
 from maseval.core.providers import Vector, resolve_embedder
-from maseval.data.cache import cache_dir
+from maseval.data.files import cache_dir
 from maseval.data.folder import content_hash, read_content
 
 _K1, _B, _EPSILON = 1.5, 0.75, 0.25
