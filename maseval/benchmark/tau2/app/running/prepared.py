@@ -12,7 +12,6 @@ from typing import Self
 from maseval.app.results.recording import ORIGIN
 from maseval.app.running.folder_run import FolderRun, path_of
 from maseval.app.running.prices import ModelPrice, noted_prices
-from maseval.app.running.probe import Probe
 from maseval.benchmark.tau2.agent_brief import AgentBrief
 from maseval.benchmark.tau2.app.results.support import SUPPORT
 from maseval.benchmark.tau2.app.running.options import RunOptions
@@ -51,6 +50,8 @@ from maseval.runs.config import CODE
 
 # The rules look at the clock between steps; this is the least time for the last one.
 _LAST_STEP = 60.0
+OWN = "own_agent"
+"""The role of the model of an agent of the user's own."""
 
 
 @dataclass(frozen=True)
@@ -127,21 +128,16 @@ class PreparedRun(FolderRun):
         return agent.model if isinstance(agent, OwnAgent) and not agent.rehearse else None
 
     @property
-    def probes(self) -> list[Probe]:
-        """The requests with which each model is tried before the run."""
-        own = self.own_model
-        found = [] if own is None else [Probe(own.model_id, own.options, {}, foreign=True)]
-        for role, each in self.models.items():
-            args, tools = each.args or {"temperature": 0.0}, role == "agent_model"
-            found.append(Probe(each.model_id, each.options, args, tools))
-        return found
+    def models_asked(self) -> dict[str, ModelSpec]:
+        """The models by role, with that of an own agent, which its own library asks."""
+        return {**({OWN: self.own_model} if self.own_model else {}), **self.models}
 
     @cached_property
     def model_prices(self) -> dict[str, ModelPrice | None]:
         """The price of each model that takes part; None where it is not known."""
         return {
             each.model_id: self.prices.at(each.model_id, each.options.get("base_url"))
-            for each in self.probes
+            for each in self.models_asked.values()
         }
 
     @property
