@@ -15,8 +15,7 @@ from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
 from maseval.benchmark.tau2.domains.library import LIBRARY
 from maseval.commands import compare, gate, report, show, tau2
 from maseval.runs import RunFolder
-from maseval.view.background import _label
-from maseval.view.library import Library
+from maseval.view.library import Library, _label
 from tests.benchmark.tau2.compliance.gold_talk import Do, Say, play, steps_of
 from tests.cli.commandline import maseval
 from tests.report.reading import index_of, packets_of, rows_of
