@@ -1,13 +1,11 @@
 """The command ``maseval``, put together from its commands; to add one, name its place here."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import typer
 
-from maseval import __version__
-from maseval.cli.command_line import RenamedWords, RootGroup, examples, read_env_file
+from maseval.cli.command_line import RenamedWords, RootGroup, examples, root_options
 
 # The words after --until that name a run.
 COMPARISONS = ("better-than", "not-worse-than")
@@ -35,16 +33,16 @@ class AllCommands(RootGroup):
         "show": "maseval.cli.show:show",
         "view": "maseval.cli.servers:view",
         "explain": "maseval.cli.score:explain",
-        "comply": "maseval.cli.conduct:comply",
-        "users": "maseval.cli.conduct:users",
+        "comply": "maseval.cli.score:comply",
+        "users": "maseval.cli.score:users",
         "score": "maseval.cli.score:score",
         "compare": "maseval.cli.compare:compare",
         "gate": "maseval.cli.compare:gate",
         "plan": "maseval.cli.compare:plan",
-        "report": "maseval.cli.report:report",
-        "export": "maseval.cli.report:export",
-        "bundle": "maseval.cli.report:bundle",
-        "sync": "maseval.cli.report:sync",
+        "report": "maseval.cli.runs:report",
+        "export": "maseval.cli.runs:export",
+        "bundle": "maseval.cli.runs:bundle",
+        "sync": "maseval.cli.runs:sync",
         "replay-server": "maseval.cli.servers:replay_server",
         "tau2": "maseval.cli.tau2:app",
         "macs": "maseval.cli.macs:app",
@@ -85,35 +83,7 @@ app = typer.Typer(
 )
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"maseval {__version__}")
-        raise typer.Exit()
-
-
-@app.callback()
-def options(
-    context: typer.Context,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of an error; can be given anywhere.")
-    ] = False,
-    env_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--env-file",
-            help="Read environment variables from a file of NAME=VALUE lines, such as .env; "
-            "variables already set are kept. Can be given anywhere.",
-            metavar="FILE",
-        ),
-    ] = None,
-    show_version: Annotated[
-        bool,
-        typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True),
-    ] = False,
-) -> None:
-    context.obj = {"debug": debug}
-    if env_file is not None:
-        read_env_file(env_file)
+app.callback()(root_options)
 
 
 def run_command(arguments: list[str]) -> None:

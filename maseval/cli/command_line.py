@@ -19,13 +19,14 @@ from importlib import import_module
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import typer
 from rich.markup import escape
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from maseval import __version__
 from maseval.cli.console import inert, note, release_stream, stderr
 from maseval.core.exceptions import ConfigurationError, MASEvalError, ResultFileError
 from maseval.core.storage.redaction import Secrets, redact_command, redact_text
@@ -317,6 +318,36 @@ def _ours_first(words: Sequence[str]) -> tuple[list[str], list[str]]:
         else:
             others.append(word)
     return first, others
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"maseval {__version__}")
+        raise typer.Exit()
+
+
+def root_options(
+    context: typer.Context,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an error; can be given anywhere.")
+    ] = False,
+    env_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--env-file",
+            help="Read environment variables from a file of NAME=VALUE lines, such as .env; "
+            "variables already set are kept. Can be given anywhere.",
+            metavar="FILE",
+        ),
+    ] = None,
+    show_version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None:
+    context.obj = {"debug": debug}
+    if env_file is not None:
+        read_env_file(env_file)
 
 
 def read_env_file(path: Path) -> None:

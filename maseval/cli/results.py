@@ -122,7 +122,8 @@ def variant_parts(scores: Sequence[VariantScore]) -> Parts:
 
 def consumption_of(summary: RunSummary, config: Mapping[str, object]) -> str:
     """Format the consumption of a run; empty if no model took part."""
-    return consumption(summary.cost, summary.tokens, unpriced_models(config), summary.unpriced)
+    unpriced = unpriced_models(config) if config.get("prices") else None
+    return consumption(summary.cost, summary.tokens, unpriced, summary.unpriced)
 
 
 def consumption(
@@ -188,7 +189,8 @@ def _outcome_parts(result: RunResult, with_scores: bool = True, with_next: bool 
         yield from map(inert, filter(None, [result.summary.answer]))
         yield scores(result.summary)
         yield indent(styled(result.summary.method, "dim"))
-    yield from map(inert, conventions_in_words(result.summary.conventions))
+    if conventions := result.summary.conventions:
+        yield from map(inert, conventions_in_words(conventions))
     yield f"{', '.join(_facts(result))}; in {inert(here(result.folder))}"
     yield from (styled(words, "yellow") for words in warnings_on(result.config))
     yield from map(inert, result.notes)

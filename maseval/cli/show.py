@@ -122,18 +122,23 @@ def show(
 
 def _run_parts(view: "RunView", *, sound: bool, all_k: bool) -> Parts:
     """Yield all about a run."""
+    from maseval.runs.annotations import annotations_or_problem  # help must not load it
+    from maseval.runs.live import WorkerHistory
+
     config, check = view.folder.config.values, view.found.check
+    noted, unreadable = annotations_or_problem(view.folder.path)
+    workers = WorkerHistory.of(view.folder.path)
     yield styled(here(view.folder.path), "bold")
     if command := config.get("command"):
         yield styled(command, "dim")
     if origin := origin_in_words(config):
         yield f"Continues {inert(origin)}"
-    if view.annotations.tags:
-        yield f"Tags: {inert(', '.join(view.annotations.tags))}"
-    if view.annotations.note:
-        yield indent(inert(view.annotations.note), 2)
+    if noted.tags:
+        yield f"Tags: {inert(', '.join(noted.tags))}"
+    if noted.note:
+        yield indent(inert(noted.note), 2)
     yield from check_parts(check)
-    yield from map(note, filter(None, (*notes_on(view.folder), view.unreadable_annotations)))
+    yield from map(note, filter(None, (*notes_on(view.folder), unreadable)))
     yield from (styled(words, "yellow") for words in warnings_on(config))
     yield from map(inert, filter(None, [view.summary.answer]))
     yield scores(view.summary, all_k)
@@ -143,10 +148,10 @@ def _run_parts(view: "RunView", *, sound: bool, all_k: bool) -> Parts:
     yield from map(inert, conventions_in_words(view.summary.conventions))
     if cost := consumption_of(view.summary, config):
         yield cost
-    if nodes := view.workers.finished:
+    if nodes := workers.finished:
         counts = (f"{node} {number}" for node, number in sorted(nodes.items()))
         yield inert(f"Simulations by node: {', '.join(counts)}")
-    yield from (styled(incident, "yellow") for incident in view.workers.incidents)
+    yield from (styled(incident, "yellow") for incident in workers.incidents)
     yield from (styled(f"damaged record, {damage}", "red") for damage in view.folder.damaged)
     yield _trials(view)
     unconfirmed = ", x verdict does not hold" if check and check.differing else ""
@@ -156,8 +161,8 @@ def _run_parts(view: "RunView", *, sound: bool, all_k: bool) -> Parts:
     yield from error_parts(view.lines)
     yield from _cause_parts(view.found.causes)
     yield from _beside_parts(view.found, details=sound)
-    if view.users:
-        yield indent(f"\n{inert(view.users)} `maseval users RUN` shows each.")
+    if users := view.found.users:
+        yield indent(f"\n{inert(users)} `maseval users RUN` shows each.")
     yield from unexplained_parts(view.found.unexplained)
 
 

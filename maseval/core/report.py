@@ -41,7 +41,6 @@ from maseval.core.provider_errors import (
     QuotaExhaustedError,
 )
 from maseval.core.storage.redaction import redact_text
-from maseval.core.task import Task
 from maseval.core.tracing import JsonObject
 
 
@@ -152,14 +151,6 @@ def attempt_of(report: Report) -> Attempt:
         "usage": report["usage"],
         "started_at": report["started_at"],
         "duration_seconds": report["duration_seconds"],
-    }
-
-
-def summary_of(task: Task) -> TaskSummary:
-    return {
-        "query": task.query,
-        "metadata": dict(task.metadata),
-        "protocol": task.protocol.to_dict(),
     }
 
 

@@ -7,7 +7,9 @@ wheel is only ever read as an archive, never installed or imported.
 """
 
 import hashlib
+import os
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -149,3 +151,19 @@ class DataCheck(NamedTuple):
     def complete(self) -> bool:
         """True if every file is there and right."""
         return not any(file.problem for file in self.files)
+
+
+def cache_dir() -> Path:
+    """Return the cache folder: ``MASEVAL_CACHE_DIR``, or the one that the platform provides."""
+    cache = os.environ.get("MASEVAL_CACHE_DIR")
+    if cache:
+        return Path(cache).expanduser().absolute()
+    return _user_cache(os.environ.get("XDG_CACHE_HOME"), os.environ.get("HOME"))
+
+
+@lru_cache(maxsize=4)
+def _user_cache(xdg_cache: str | None, home: str | None) -> Path:
+    """Return the user's cache folder; it depends on these variables, and takes long to find."""
+    import platformdirs
+
+    return platformdirs.user_cache_path("maseval")

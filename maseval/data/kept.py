@@ -21,7 +21,7 @@ from typing import Any
 
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import write_bytes
-from maseval.data.cache import cache_dir
+from maseval.data.files import cache_dir
 
 _PACKAGE = Path(__file__).parents[1]
 _CODE = (".py", ".json", ".txt", ".md")

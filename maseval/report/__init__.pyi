@@ -1,1 +1,1 @@
-from maseval.report.document import write_report as write_report
+from maseval.report.page import write_report as write_report

@@ -1,21 +1,53 @@
-"""The page as data: an index of all simulations, and the details of each.
+"""write_report: the page as one HTML file, and as the data that it shows.
 
-The index is read when the page opens; the details of a task's simulations lie in a packet of
-their own, which the page unpacks when one of them is opened.
+An index of all simulations is read when the page opens; the details of a task's simulations lie in
+a packet of their own, which the page unpacks when one of them is opened.
+
+The file loads nothing from elsewhere, and nothing that a model said can run or become markup: data
+is kept in script blocks that browsers do not execute, the content security policy admits only our
+own script and style (by their hashes), and the script writes text, never markup.
+
+A page opened from disk may load no module, not even from its own folder, so a report carries the
+ES modules of the page as one script: each module after those it imports, without the words
+``import`` and ``export``. No name is given twice in all modules, which a test makes sure of, and so
+they may share one scope.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import base64
+import gzip
+import hashlib
+import html
+import os
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from string import Template
 from typing import TypedDict
 
-from maseval.core.outcome import RecordedError, RecordedReport, parse_report
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import RecordedError, RecordedReport, TaskKey, parse_report
 from maseval.core.recorded import Shape, entries, mapping
+from maseval.core.storage import strict_json
+from maseval.core.storage.files import write_bytes
 from maseval.core.storage.redaction import redact, redact_text
 from maseval.core.words import text, text_or_none
 from maseval.report.checks import shown_explanation, shown_verdicts, state_changes
 from maseval.report.conversation import ShownMessage, conversation
-from maseval.report.index import Overview, by_task, entry_of, index_of, task_title, usage_rows
+from maseval.report.index import (
+    ComparedDocument,
+    Fact,
+    Overview,
+    TaskFindings,
+    by_task,
+    entry_of,
+    index_of,
+    task_title,
+    usage_rows,
+)
 
 Detail = dict[str, object]
 """The details of a simulation that the page shows, part by part."""
@@ -164,3 +196,132 @@ def _record(report: RecordedReport) -> list[tuple[str, str]]:
 
 # The names of a run and of its models are the same in thousands of reports.
 _redacted = lru_cache(maxsize=256)(redact_text)
+
+
+# A higher level takes twice as long for a few percent.
+_LEVEL = 4
+_UNSAFE = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
+_INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u200b-\u200f\u2028-\u202e\u2060-\u206f]")
+
+
+def write_report(
+    reports: Iterable[Shape],
+    path: str | os.PathLike[str],
+    *,
+    title: str = "maseval report",
+    summary: Shape | None = None,
+    plots: Iterable[str] = (),
+    findings: TaskFindings | None = None,
+    facts: Iterable[Fact] = (),
+    compared: ComparedDocument | None = None,
+    timeline: TimelineOf = lambda report: None,
+    policies: Mapping[str, Iterable[str]] | None = None,
+    unrecorded: Mapping[TaskKey, Sequence[str]] | None = None,
+) -> Path:
+    """Write the reports of a run as one HTML file, and return where it is.
+
+    The file opens from disk without a server or network. It appears whole or not at all, and takes
+    the place of an older one.
+
+    Args:
+        reports: What ``benchmark.run()`` or ``read_reports()`` returned. A report may carry
+            ``labels``, a list of words to filter by, an ``explanation`` of its verdict, the
+            ``title`` of its task (what the customer wants), the ``remarks`` of readers, and the
+            name of its ``run``.
+        path: The file to write.
+        title: What the page is called.
+        summary: The results to show: ``rows``, each with ``name``, ``tasks``, ``simulations`` and
+            measures such as ``"pass^1": {"value": 0.5, "low": 0.4, "high": 0.6}``, and ``notes``.
+            Rows ``beside`` the official ones and the ``meaning`` of numbers are folded. Without it
+            the page shows success rates.
+        plots: SVG texts as ``maseval.stats`` makes them; all but the first are folded.
+        findings: What is wrong with tasks themselves, by (domain, task id): pairs of a name, which
+            is shown as a badge, and an explanation.
+        facts: More facts of the run for the top of the page, as pairs of a name and a text: how it
+            was started, for example.
+        compared: The comparison of several runs, as ``maseval report --compare`` makes it.
+        timeline: Returns the databases of a report's simulation after each of its messages, in the
+            form of ``Timeline.to_dict`` of tau2, or None.
+        policies: The rules that agents are told to obey, by domain, as Markdown. Of several, a
+            simulation shows the one whose SHA-256 its configuration has as ``policy_sha256``.
+        unrecorded: The trials that are planned and have no report, by task.
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise ConfigurationError(f"{target} is a folder; name the file: {target / 'report.html'}")
+    parts = Overview(summary, findings, facts, plots, (), compared, policies, unrecorded)
+    write_bytes(target, _document(build_page(reports, title, parts, timeline)).encode())
+    return target
+
+
+def _document(page: Page) -> str:
+    script, style = bundle_script("report.js"), asset("page.css")
+    return Template(asset("page.html")).substitute(
+        # In the browser's tab no script can mark invisible characters.
+        title=html.escape(_INVISIBLE.sub(_escape, str(page.index["title"]))),
+        policy=_policy(script, style),
+        style=style,
+        script=script,
+        # Nothing in it ends the script block or opens a comment.
+        index=strict_json.dumps(page.index).translate(_UNSAFE),
+        packets="\n".join(
+            f'<script type="text/plain" class="packet">{pack(strict_json.dumps(each))}</script>'
+            for each in page.packets()
+        ),
+    )
+
+
+def _policy(script: str, style: str) -> str:
+    """Forbid loads, all code but ours, and every way for a text to be parsed as markup."""
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src '{_hash(script)}'",
+            f"style-src '{_hash(style)}'",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "require-trusted-types-for 'script'",
+            "trusted-types 'none'",
+        )
+    )
+
+
+def _hash(source: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}"
+
+
+def pack(text: str, level: int = _LEVEL) -> str:
+    """Return JSON in gzip in base64, which the page's script unpacks."""
+    return base64.b64encode(gzip.compress(text.encode(), level, mtime=0)).decode()
+
+
+def _escape(match: re.Match[str]) -> str:
+    return f"\\u{{{ord(match[0]):X}}}"
+
+
+_IMPORT = re.compile(r'^import \{[^}]*\} from "(\.\.?/\w+\.js)";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export ", re.MULTILINE)
+
+ReadAsset = Callable[[str], str]
+"""Returns a file of a page by its name, which may have folders in it."""
+
+
+def asset(name: str) -> str:
+    return files("maseval.report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def bundle_script(entry: str, read: ReadAsset = asset) -> str:
+    """Return the module ``entry`` with all that it imports, as one script."""
+    modules = map(read, module_order(entry, read))
+    return "\n".join(_EXPORT.sub("", _IMPORT.sub("", module)) for module in modules)
+
+
+def module_order(entry: str, read: ReadAsset = asset) -> list[str]:
+    """Return the names of the modules, each after those that it imports."""
+    ordered: dict[str, None] = {}
+    for imported in _IMPORT.findall(read(entry)):
+        name = posixpath.normpath(posixpath.join(posixpath.dirname(entry), imported))
+        if name not in ordered:
+            ordered |= dict.fromkeys(module_order(name, read))
+    return [*ordered, entry]

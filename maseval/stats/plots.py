@@ -65,10 +65,9 @@ def _points(run: Summary) -> list[Estimate]:
 
 def _scales_of_runs(curves: Mapping[str, list[Estimate]], across: Scale) -> list[Scale]:
     """Return a scale for each run; with one k, side by side, or bars would hide one another."""
-    if any(len(points) > 1 for points in curves.values()):
-        return [across] * len(curves)
+    apart = 0 if any(len(points) > 1 for points in curves.values()) else _CURVES_APART
+    shifts = [apart * (number - (len(curves) - 1) / 2) for number in range(len(curves))]
     left, right = across.places
-    shifts = [_CURVES_APART * (number - (len(curves) - 1) / 2) for number in range(len(curves))]
     return [Scale(across.values, (left + shift, right + shift)) for shift in shifts]
 
 
@@ -147,12 +146,12 @@ def _format_estimate(estimate: Estimate) -> str:
     return f"{percent(estimate.value or 0.0)} ({span})"
 
 
-def cost_and_score(runs: Mapping[str, Summary], k: int = 1) -> str:
-    """Draw a point for each run whose costs are known, with the interval of its pass^k."""
-    points = {name: point for name, run in runs.items() if (point := _cost_point(run, k))}
+def cost_and_score(runs: Mapping[str, Summary]) -> str:
+    """Draw a point for each run whose costs are known, with the interval of its pass^1."""
+    points = {name: point for name, run in runs.items() if (point := _cost_point(run))}
     if not points:
         raise ConfigurationError(
-            f"no run has both costs and a pass^{k}; give runs whose models have prices"
+            "no run has both costs and a pass^1; give runs whose models have prices"
         )
     dearest = max(cost for cost, _ in points.values())
     across = Scale((0.0, dearest * 1.25 or 1.0), (_LEFT, _CURVES_RIGHT))
@@ -172,26 +171,23 @@ def cost_and_score(runs: Mapping[str, Summary], k: int = 1) -> str:
         f"{name}: {money(cost)} a simulation, {estimate.name} {_format_estimate(estimate)}"
         for name, (cost, estimate) in points.items()
     )
-    return figure(_WIDTH, _HEIGHT, f"Cost against pass^{k}", description, parts)
+    return figure(_WIDTH, _HEIGHT, "Cost against pass^1", description, parts)
 
 
-def _cost_point(run: Summary, k: int) -> tuple[float, Estimate] | None:
+def _cost_point(run: Summary) -> tuple[float, Estimate] | None:
     cost = run.overall.mean_cost
-    points = [each for each in _points(run) if each.k == k]
+    points = [each for each in _points(run) if each.k == 1]
     return (cost, points[0]) if points and cost is not None else None
 
 
 def _score_bar(name: str, x: float, estimate: Estimate, number: int) -> list[str]:
-    kind, interval = svg.series(number), _bar_of(estimate)
-    whisker = []
-    if interval:
-        low, high = _UP(interval.low), _UP(interval.high)
-        whisker = [
-            svg.line(x, low, x, high, kind, 1.5),
-            *(svg.line(x - 4, end, x + 4, end, kind, 1.5) for end in (low, high)),
-        ]
+    kind, parts = svg.series(number), []
+    if interval := _bar_of(estimate):
+        ends = [_UP(interval.low), _UP(interval.high)]
+        parts.append(svg.line(x, ends[0], x, ends[1], kind, 1.5))
+        parts += [svg.line(x - 4, end, x + 4, end, kind, 1.5) for end in ends]
     hint = f"{name}, {_format_estimate(estimate)}"
-    return [*whisker, svg.marker(x, _height(estimate), number, hint)]
+    return [*parts, svg.marker(x, _height(estimate), number, hint)]
 
 
 def _cost_numbers(
@@ -231,33 +227,22 @@ class _Row(NamedTuple):
 
 def difference_plot(comparison: Comparison) -> str:
     """Draw a row for each pass^k of each group: the difference and its interval, beside 0."""
+    shown = [each for each in comparison.differences if each.measure == "pass^k"]
+    names = [f"{each.group or 'all'} {each.name}" for each in shown]
     rows = [
-        _Row(
-            f"{each.group or 'all'} {each.name}",
-            each.difference,
-            each.interval,
-            each == comparison.main,
-        )
-        for each in comparison.differences
-        if each.measure == "pass^k"
+        _Row(name, each.difference, each.interval, each == comparison.main)
+        for name, each in zip(names, shown, strict=True)
     ]
-    if not rows:
-        raise ConfigurationError("the comparison has no pass^k to draw; give runs with trials")
     first, second = (svg.shorten(name, 40) for name in comparison.names)
     return _draw_rows("Difference in pass^k", f"{second} minus {first}", rows)
 
 
 def effects_plot(effects: Effects) -> str:
     """Draw a row for each two levels of a factor, and for each interaction that is shown."""
-    rows = [
-        _Row(
-            ", ".join(f"{second} \u2212 {first}" for first, second in each.levels),
-            each.difference,
-            each.interval,
-            each.grade == "shown",
-        )
-        for each in (*effects.contrasts, *effects.interactions)
-    ]
+    rows = []
+    for each in (*effects.contrasts, *effects.interactions):
+        name = ", ".join(f"{second} \u2212 {first}" for first, second in each.levels)
+        rows.append(_Row(name, each.difference, each.interval, each.grade == "shown"))
     words = "second level minus first, over all other factors; bold: shown"
     return _draw_rows(f"Effects on {effects.measure}", words, rows, _WIDER_LEFT)
 
@@ -329,11 +314,12 @@ def trial_map(outcomes: Iterable[Outcome], title: str = "Trials of each task") -
     return figure(_WIDTH, y + 4, title, ". ".join(tallies), parts)
 
 
+_SIGNS = {None: "·", True: "✓", False: "✗"}
+
+
 def _column(trials: Sequence[Outcome], x: float, y: float) -> str:
     ordered = sorted(trials, key=lambda trial: trial.trial)
-    signs = {None: "·", True: "✓", False: "✗"}
-    states = "".join(signs[trial.passed] for trial in ordered)
-    cells = ""
+    states, cells = "".join(_SIGNS[trial.passed] for trial in ordered), ""
     for row, trial in enumerate(ordered):
         # For pages that link a cell to its simulation.
         name = "/".join(filter(None, (trial.domain, trial.task_id, str(trial.trial))))

@@ -123,15 +123,12 @@ def series(number: int) -> str:
 
 def percent_axis(scale: Scale, left: float, right: float) -> list[str]:
     """Return horizontal lines with their percentages."""
-    low, high = scale.values
-    return [
-        part
-        for value in ticks(low, high)
-        for part in (
-            line(left, scale(value), right, scale(value)),
-            text(left - 8, scale(value) + 4, percent(value, 0), anchor="end"),
-        )
-    ]
+    parts = []
+    for value in ticks(*scale.values):
+        y = scale(value)
+        parts.append(line(left, y, right, y))
+        parts.append(text(left - 8, y + 4, percent(value, 0), anchor="end"))
+    return parts
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[float]:

@@ -26,8 +26,7 @@ from maseval.core.exceptions import MASEvalError, NotRunError, OutputExistsError
 from maseval.core.outcome import TaskKey
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import atomic_folder
-from maseval.report.document import bundle_script, pack
-from maseval.report.page import Packet, packet_of
+from maseval.report.page import Packet, bundle_script, pack, packet_of
 from maseval.runs.config_file import LOG
 from maseval.runs.listing import run_state
 from maseval.view.api import Query

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from maseval.core.storage.redaction import Secrets
 from maseval.runs import RunFolder
 from maseval.runs.live import TalkFiles, publish
-from maseval.view import background, reading
+from maseval.view import library, reading
 from maseval.view.viewed import ViewedRun
 from tests.browser.runs import planned, written_run
 from tests.browser.waiting import eventually
@@ -247,7 +247,7 @@ def test_how_far_labelling_has_come_is_said_until_it_is_done(
         return labels_of(run, at)
 
     monkeypatch.setattr(ViewedRun, "labels_of", wait_for_a_word)
-    monkeypatch.setattr(background, "_GATHERED", 0.0)
+    monkeypatch.setattr(library, "_GATHERED", 0.0)
     # Another test may have labelled the run that all of them share.
     unlabelled = shutil.ignore_patterns("view-*")
     shutil.copytree(compared / "hurried", tmp_path / "hurried", ignore=unlabelled)

@@ -174,13 +174,6 @@ def test_what_is_not_there_is_told_with_what_is(arguments, words):
     assert words in result.stderr
 
 
-def test_a_trial_that_was_not_run_is_told(noisy):
-    result = maseval("show", "last", a_task(noisy, "pass").task_id, 7)
-
-    assert result.exit_code == 2
-    assert "it has 0, 1, 2" in result.stderr
-
-
 def edited(path, **changes):
     results = json.loads(path.read_text())
     results["simulations"][0]["reward_info"].update(changes)

@@ -82,21 +82,6 @@ def test_a_verdict_that_passed_is_explained_too():
     assert "(rule: " not in result.stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["hurried", "nothing"], "no task 'nothing'"),
-        (["theirs.json", "nothing"], "no task 'nothing'"),
-        (["hurried", "first_waiver", "7"], "it has 0, 1"),
-        (["theirs.json", "first_waiver", "7"], "it has 0, 1"),
-    ],
-)
-def test_what_is_not_there_is_not_explained(arguments, words):
-    result = maseval("explain", *arguments)
-
-    assert result.exit_code == 2 and words in result.stderr
-
-
 def test_a_simulation_that_broke_has_nothing_to_explain(folder):
     (folder / "short.json").write_text('["Hello."]')
     tau2.run(

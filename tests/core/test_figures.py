@@ -17,7 +17,7 @@ from maseval.core.figures import (
     percent,
     round_half_up,
 )
-from maseval.report.document import asset
+from maseval.report.page import asset
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import pytest
 
 # What is loaded before a suite runs within this process is not loaded again by each of them.
 import maseval.benchmark.tau2.app.running.run
-import maseval.benchmark.tau2.app.running.run_benchmark
 import maseval.benchmark.tau2.players  # noqa: F401
 import pytest_maseval.evaluation  # noqa: F401
 

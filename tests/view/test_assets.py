@@ -5,7 +5,7 @@ from importlib.resources import files
 
 import pytest
 
-from maseval.report.document import bundle_script, module_order
+from maseval.report.page import bundle_script, module_order
 
 HOMES = {"": "maseval.report", "view/": "maseval.view"}
 IMPORTED = re.compile(r'^import \{ ([^}]*) \} from "(\.\.?)/(\w+)\.js";$', re.M)

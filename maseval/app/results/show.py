@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Unpack
 
 from maseval.app.benchmarks import OnProgress
@@ -29,9 +30,8 @@ from maseval.core.storage.redaction import redact
 from maseval.core.teamwork import AgentWork
 from maseval.report.checks import shown_verdicts, state_changes
 from maseval.report.conversation import ShownMessage, conversation
-from maseval.runs import Annotations, Remark
-from maseval.runs.annotations import annotations_or_problem, remarks_by_simulation
-from maseval.runs.live import WorkerHistory
+from maseval.runs import Remark
+from maseval.runs.annotations import remarks_by_simulation
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import doubt_in
 from maseval.stats.summary import Ks, summarise_run
@@ -44,19 +44,12 @@ class RunView:
     """A run: its configuration, its numbers, and every simulation in a line.
 
     ``found`` has the findings about each simulation, and the numbers beside the official one.
-    ``chosen`` are the lines that were asked for, all of them by default. ``workers`` tells of
-    processes on other machines, ``users`` how the simulated users did, and ``reading`` which
-    verdicts readers disagree with.
+    ``chosen`` are the lines that were asked for, all of them by default.
     """
 
     found: RunFindings
     summary: RunSummary
     chosen: Sequence[Outcome] = ()
-    annotations: Annotations = field(default_factory=Annotations)
-    unreadable_annotations: str | None = None
-    workers: WorkerHistory = field(default_factory=WorkerHistory)
-    users: str | None = None
-    reading: str | None = None
 
     @property
     def folder(self) -> Recording:
@@ -67,8 +60,18 @@ class RunView:
         return self.found.lines
 
     def findings_on(self, line: Outcome) -> Sequence[Finding]:
-        """Return what was found about a simulation."""
         return self.found.findings.get(line.simulation, ())
+
+    @cached_property
+    def reading(self) -> str | None:
+        """A note on the verdicts that readers disagree with, or why remarks cannot be read."""
+        remarks, problem = remarks_by_simulation(self.folder.path)
+        if not remarks:
+            return problem
+        from maseval.report.index import reading_note  # all of a page, for a sentence
+
+        own = ((line.kind, remarks.get(line.simulation, ())) for line in self.lines)
+        return reading_note((now, each.to_dict()) for now, some in own for each in some)
 
     def to_dict(self) -> dict[str, object]:
         """Return the numbers, and a row for each chosen simulation, as JSON without secrets."""
@@ -220,26 +223,8 @@ def _run_view(
     found = examine_run(folder, FINDINGS if explain else (), on_progress)
     folder, lines, findings = found.folder, found.lines, found.findings
     summary = summarise_run(lines, folder.planned, folder.config.stops_at_failure, ks)
-    return RunView(
-        found,
-        found.summarise(summary),
-        [line for line in lines if wanted(line, findings.get(line.simulation, ()))],
-        *annotations_or_problem(folder.path),
-        WorkerHistory.of(folder.path),
-        found.users,
-        _reading(folder, lines),
-    )
-
-
-def _reading(folder: Recording, lines: Sequence[Outcome]) -> str | None:
-    """Say how many verdicts readers disagree with, or why their remarks cannot be read."""
-    remarks, problem = remarks_by_simulation(folder.path)
-    if not remarks:
-        return problem
-    from maseval.report.index import reading_note  # all of a page, for a sentence
-
-    own = ((line.kind, remarks.get(line.simulation, ())) for line in lines)
-    return reading_note((now, each.to_dict()) for now, some in own for each in some)
+    chosen = [line for line in lines if wanted(line, findings.get(line.simulation, ()))]
+    return RunView(found, found.summarise(summary), chosen)
 
 
 def _simulation_view(

@@ -47,14 +47,6 @@ class FaultCount:
     conversations: int
     share: Estimate
 
-    @classmethod
-    def of(cls, read: Sequence[PlayedUser], kind: str | None = None) -> "FaultCount":
-        """Count a kind of fault in conversations, or any; each task counts once in the share."""
-        faulty = [bool(each.kinds) if kind is None else kind in each.kinds for each in read]
-        tasks = count_trials(zip((each.simulation[:2] for each in read), faulty, strict=True))
-        passes = sum(each.passed for each, is_so in zip(read, faulty, strict=True) if is_so)
-        return cls(kind or "any", passes, sum(faulty), estimate([*tasks.values()]))
-
 
 @dataclass(frozen=True)
 class UserScore:
@@ -104,15 +96,24 @@ def user_scores(played: Iterable[PlayedUser]) -> list[UserScore]:
     by_model: dict[str, list[PlayedUser]] = {}
     for each in played:
         by_model.setdefault(each.model, []).append(each)
-    return [_score(model, mine) for model, mine in by_model.items()]
+    scores = []
+    for model, mine in by_model.items():
+        read = [each for each in mine if each.is_read]
+        kinds = Counter(kind for each in read for kind in each.kinds).most_common()
+        every = _count(read)
+        scores.append(
+            UserScore(
+                *(model, len(mine), len(read), sum(each.passed for each in read)),
+                *(every.conversations, every.passes, every.share),
+                [_count(read, kind) for kind, _ in kinds],
+            )
+        )
+    return scores
 
 
-def _score(model: str, mine: Sequence[PlayedUser]) -> UserScore:
-    read = [each for each in mine if each.is_read]
-    every, passes = FaultCount.of(read), sum(each.passed for each in read)
-    kinds = Counter(kind for each in read for kind in each.kinds).most_common()
-    return UserScore(
-        *(model, len(mine), len(read), passes),
-        *(every.conversations, every.passes, every.share),
-        [FaultCount.of(read, kind) for kind, _ in kinds],
-    )
+def _count(read: Sequence[PlayedUser], kind: str | None = None) -> FaultCount:
+    """Count a kind of fault in conversations, or any; each task counts once in the share."""
+    faulty = [bool(each.kinds) if kind is None else kind in each.kinds for each in read]
+    tasks = count_trials(zip((each.simulation[:2] for each in read), faulty, strict=True))
+    passes = sum(each.passed and is_so for each, is_so in zip(read, faulty, strict=True))
+    return FaultCount(kind or "any", passes, sum(faulty), estimate([*tasks.values()]))

@@ -272,10 +272,11 @@ class FolderRun(ABC):
     @cached_property
     def prices(self) -> Prices:
         """The prices in the file that is named, else those of the run that is resumed."""
-        named = self.options.output
-        if self.options.prices is None and named is not None and is_run_folder(Path(named)):
-            return Prices.from_config(RunFolder.read(named).config.values)
-        return Prices.of(self.options.prices)
+        if self.options.prices is not None:
+            return Prices.of(self.options.prices)
+        if self.options.output is not None and is_run_folder(self.path):
+            return Prices.from_config(RunFolder.read(self.path).config.values)
+        return Prices()
 
     @abstractmethod
     def execute(self) -> RunResult:
@@ -351,7 +352,8 @@ class FolderRun(ABC):
         if cache := options.answer_cache:
             benchmark.use_cache(cache)
             notes["cache"] = True
-        notes |= self.prices.to_notes()
+        if self.prices.own:
+            notes |= self.prices.to_notes()
         if options.cell:
             notes[CELL] = dict(options.cell)
         support_by_name(self.config.get("benchmark"))  # raises before anything is run

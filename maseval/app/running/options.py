@@ -8,24 +8,11 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import wraps
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    NamedTuple,
-    ParamSpec,
-    TypeVar,
-    get_type_hints,
-)
-
-from maseval.core.exceptions import ConfigurationError
-
-if TYPE_CHECKING:  # help of every command loads this file
-    from maseval.core.engine.engines import AnyEngine, Engine
+from typing import Any, NamedTuple, ParamSpec, TypeVar, get_type_hints
 
 TASKS, PARTICIPANTS, EXECUTION, OUTPUT = "Tasks", "Agent and user", "Execution", "Output"
 """The panels of the help of every command that runs tasks."""
 
-RAY, PROCESSES = "ray", "processes"
 RAY_ADDRESS = "For --engine ray: local (the default), auto or ray://HOST:PORT"
 WORKER_PROCESSES = (
     "Worker processes, for --engine processes and ray (default and maximum: one per core)"
@@ -87,15 +74,6 @@ def list_options(options: type) -> list[OptionSpec]:
     ]
 
 
-def recorded_values(options: object) -> dict[str, object]:
-    """Return the values that results depend on, for the run's configuration."""
-    return {
-        each.name: getattr(options, each.name)
-        for each in list_options(type(options))
-        if each.flag and each.flag.recorded
-    }
-
-
 def takes(
     options: Callable[P, OptionsT],
 ) -> Callable[[Callable[[OptionsT], OutcomeT]], Callable[P, OutcomeT]]:
@@ -120,30 +98,3 @@ def _parameter(option: OptionSpec) -> inspect.Parameter:
     default = inspect.Parameter.empty if option.default is MISSING else option.default
     keyword = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(option.name, keyword, default=default, annotation=option.type)
-
-
-def chosen_engine(
-    engine: "AnyEngine", ray_address: str | None, processes: int | None, *, force: bool = False
-) -> "Engine":
-    """Return the engine; raise if there is none of that name, or it is not installed."""
-    from maseval.core.engine.engines import engine_of
-
-    check_engine_options(engine, ray_address, processes, force=force)
-    given = {"address": ray_address, "processes": processes, "force": force or None}
-    return engine_of(engine, **{name: value for name, value in given.items() if value is not None})
-
-
-def check_engine_options(
-    engine: "AnyEngine", ray_address: str | None, processes: int | None, *, force: bool = False
-) -> None:
-    """Raise if an option is given that is for another engine."""
-    for name, value, engines in (
-        ("ray_address", ray_address, (RAY,)),
-        ("processes", processes, (PROCESSES, RAY)),
-        ("force", force or None, (PROCESSES, RAY)),
-    ):
-        if value is not None and engine not in engines:
-            raise ConfigurationError(
-                f"{name} is {value!r}, but engine is {engine!r}; it is for engine "
-                f"{' or '.join(map(repr, engines))}"
-            )

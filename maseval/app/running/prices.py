@@ -69,10 +69,8 @@ class Prices:
     base_url: str | None = None
 
     @classmethod
-    def of(cls, file: str | os.PathLike[str] | None) -> "Prices":
+    def of(cls, file: str | os.PathLike[str]) -> "Prices":
         """Read the prices in ``file``, which take precedence over the installed list."""
-        if file is None:
-            return cls()
         path = Path(file)
         content = _content(path)
         dated = content.pop("date", None)
@@ -93,8 +91,7 @@ class Prices:
 
     def to_notes(self) -> dict[str, object]:
         """Return the file's prices for the run's configuration, so that resuming knows them."""
-        noted = {"source": self.source, "unit": _UNIT, "models": dict(self.own)}
-        return {OWN_PRICES: noted} if self.own else {}
+        return {OWN_PRICES: {"source": self.source, "unit": _UNIT, "models": dict(self.own)}}
 
     def at(self, model_id: str, base_url: object = None) -> ModelPrice | None:
         """Return the price of a model at ``base_url``, or at its provider's own address."""
@@ -113,10 +110,10 @@ class Prices:
 
 
 def noted_prices(models: Mapping[str, ModelPrice | None]) -> dict[str, object]:
-    """Return the part of the run's configuration; empty if no model takes part."""
+    """Return the part of the run's configuration."""
     known = {model: price.to_config() for model, price in models.items() if price}
     unknown = [model for model, price in models.items() if price is None]
-    return {"prices": {"unit": _UNIT, "models": known, "unknown": unknown}} if models else {}
+    return {"prices": {"unit": _UNIT, "models": known, "unknown": unknown}}
 
 
 def unpriced_models(config: Mapping[str, object]) -> list[str] | None:

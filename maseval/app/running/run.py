@@ -22,7 +22,7 @@ from maseval.app.results.finding import list_names, tasks_called, why_not_one
 from maseval.app.results.results import RunResult
 from maseval.app.running.code_version import code_of
 from maseval.app.running.folder_run import FolderRun, path_of
-from maseval.app.running.options import ExtraArguments, recorded_values, takes
+from maseval.app.running.options import ExtraArguments, takes
 from maseval.app.running.own_code import (
     OwnCode,
     load_module,
@@ -32,7 +32,7 @@ from maseval.app.running.own_code import (
     title_of,
     way_out,
 )
-from maseval.app.running.run_options import AnyBenchmark, BenchmarkRunOptions
+from maseval.app.running.run_options import AnyBenchmark, BenchmarkRunOptions, GeneralRunOptions
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import ProgressBarCallback
 from maseval.core.exceptions import ConfigurationError, MASEvalError
@@ -184,20 +184,24 @@ _TASKS = OwnCode(
 LOADER, LIST = "load_tasks", "TASKS"
 
 
-def tasks_to_run(
-    own: OwnBenchmark, options: BenchmarkRunOptions
+def choose_tasks(
+    source: Any, options: GeneralRunOptions, name: str
 ) -> tuple[list[Task], ChosenSubset | None]:
     """Return the tasks that the options choose, and the mark of some that stand for the whole."""
-    source = _task_source(own, options)
     tasks = _task_list(source)
     if not tasks:
-        raise ConfigurationError(f"{own.name} has no tasks")
+        raise ConfigurationError(f"{name} has no tasks")
     subset = source.subset if isinstance(source, BaseTaskQueue) else None
     if options.task_id:
         wanted = _wanted_names(tasks, options.task_id)
         tasks = [task for task in tasks if TaskKey.of(task) in wanted]
     chosen = [task for part in by_domain(tasks) for task in part[: options.num_tasks]]
-    return [_with_timeout(task, options.timeout) for task in chosen], subset
+    if options.timeout is not None:
+        chosen = [
+            replace(task, protocol=replace(task.protocol, timeout_seconds=options.timeout))
+            for task in chosen
+        ]
+    return chosen, subset
 
 
 def by_domain(tasks: Iterable[Task]) -> list[list[Task]]:
@@ -307,12 +311,6 @@ def _wanted_names(tasks: Sequence[Task], names: Sequence[str]) -> set[TaskKey]:
     return wanted
 
 
-def _with_timeout(task: Task, timeout: float | None) -> Task:
-    if timeout is None:
-        return task
-    return replace(task, protocol=replace(task.protocol, timeout_seconds=timeout))
-
-
 def _digest(task: Task) -> str:
     content = (task.query, task.environment_data, task.user_data, task.evaluation_data)
     # What JSON cannot hold counts by its kind: its text may hold an address in memory.
@@ -337,13 +335,15 @@ def run(options: BenchmarkRunOptions) -> RunResult:
 
 @dataclass(frozen=True)
 class PreparedBenchmarkRun(FolderRun):
-    """A benchmark with the tasks and agents of a run."""
+    """A benchmark with the tasks and agents of a run, and the arguments it was made with."""
 
-    options: BenchmarkRunOptions
+    options: GeneralRunOptions
     own: OwnBenchmark
+    arguments: ExtraArguments
+    agent_data: ExtraArguments | None
     tasks: list[Task]
     subset: ChosenSubset | None
-    agent_data: ExtraArguments | None
+    reasoning: str | None = None
 
     @classmethod
     def of(cls, options: BenchmarkRunOptions) -> "PreparedBenchmarkRun":
@@ -354,8 +354,10 @@ class PreparedBenchmarkRun(FolderRun):
             options,
             path_of(options, title=own.name.replace(".py:", "-")),
             own,
-            *tasks_to_run(own, options),
+            options.set or {},
             _agent_data(own, options),
+            *choose_tasks(_task_source(own, options), options, own.name),
+            options.reasoning,
         )
 
     def execute(self) -> RunResult:
@@ -363,8 +365,8 @@ class PreparedBenchmarkRun(FolderRun):
         benchmark, options = self.own.benchmark, self.options
         benchmark.num_workers = options.concurrency
         benchmark.use_prices(self.prices)
-        if options.reasoning is not None:
-            benchmark.reasoning_policy = ReasoningPolicy.of(options.reasoning)
+        if self.reasoning is not None:
+            benchmark.reasoning_policy = ReasoningPolicy.of(self.reasoning)
         wanted = bool(benchmark.callbacks or benchmark.callback_handler.callbacks)
         return self.run(benchmark, by_domain(self.tasks), self.agent_data, keep_reports=wanted)
 
@@ -383,10 +385,10 @@ class PreparedBenchmarkRun(FolderRun):
             **subset_config(self.subset),
             **options.question_config(task_ids(self.tasks)),
             "data": fingerprints(self.tasks),
-            "set": dict(options.set or {}),
+            "set": dict(self.arguments),
             "agent": None if self.agent_data is None else dict(self.agent_data),
-            **({"reasoning_policy": options.reasoning} if options.reasoning else {}),
-            **recorded_values(options),
+            **({"reasoning_policy": self.reasoning} if self.reasoning else {}),
+            **options.recorded,
         }
 
 

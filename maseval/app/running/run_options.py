@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -15,8 +15,6 @@ from maseval.app.running.options import (
     TASKS,
     WORKER_PROCESSES,
     ExtraArguments,
-    check_engine_options,
-    chosen_engine,
     option,
 )
 from maseval.app.running.progress import Display
@@ -29,12 +27,14 @@ from maseval.core.engine.engines import (
     AnyEngine,
     Engine,
     ThreadEngine,
+    check_engine_options,
+    chosen_engine,
 )
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome
 from maseval.core.reasoning import ReasoningPolicy
 from maseval.core.task.queues import TasksToRun
-from maseval.data.cache import cache_dir
+from maseval.data.files import cache_dir
 from maseval.runs.config import UNTIL, check_size
 
 USUAL_TRIALS = 4
@@ -109,6 +109,12 @@ class OutputOptions:
         typed=Path,
     )
     command: str | None = None
+
+    @property
+    def recorded(self) -> dict[str, object]:
+        """The values that results depend on, for the run's configuration."""
+        flags = ((each.name, each.metadata.get("flag")) for each in fields(self))
+        return {name: getattr(self, name) for name, flag in flags if flag and flag.recorded}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -307,7 +313,23 @@ AnyBenchmark = str | Benchmark | Callable[..., Benchmark]
 
 
 @dataclass(frozen=True, kw_only=True)
-class BenchmarkRunOptions(FolderRunOptions):
+class GeneralRunOptions(FolderRunOptions):
+    """The options of a run of any benchmark but tau2."""
+
+    seed: int | None = option(
+        None, "Seed of the benchmark (default: its own)", EXECUTION, recorded=True
+    )
+    timeout: float | None = option(
+        None, "Seconds per simulation (default: as its task says)", EXECUTION, recorded=True
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_timeout(self.timeout)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchmarkRunOptions(GeneralRunOptions):
     """The options of ``maseval run``."""
 
     benchmark: AnyBenchmark
@@ -332,13 +354,6 @@ class BenchmarkRunOptions(FolderRunOptions):
         TASKS,
         typed=list[str],
     )
-    seed: int | None = option(
-        None, "Seed of the benchmark (default: its own)", EXECUTION, recorded=True
-    )
-    timeout: float | None = option(
-        None, "Seconds per simulation (default: as its task says)", EXECUTION, recorded=True
-    )
-
     reasoning: str | None = option(
         None,
         "Reasoning sent back to the benchmark's models: keep, drop or auto (default: each "
@@ -348,6 +363,5 @@ class BenchmarkRunOptions(FolderRunOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_timeout(self.timeout)
         if self.reasoning is not None:
             ReasoningPolicy.of(self.reasoning)

@@ -7,7 +7,7 @@ on whether a server answers in time.
 
 import hashlib
 import json
-from functools import cache
+from functools import cache, cached_property
 
 from maseval.benchmark.tau2.data import known_version, title_of
 from maseval.benchmark.tau2.data.files import DEFAULT_VERSION, Tau2DataError
@@ -42,7 +42,7 @@ class OurWording(Wording):
 
     name = "ours"
 
-    @property
+    @cached_property
     def sha256(self) -> str:
         return _our_hash()
 

@@ -240,7 +240,7 @@ class Threads:
 
 
 GROUP = "maseval.engines"
-DEFAULT, PROCESSES = "threads", "processes"
+DEFAULT, PROCESSES, RAY = "threads", "processes", "ray"
 _OURS = {
     DEFAULT: f"{__name__}:ThreadEngine",
     PROCESSES: "maseval.core.engine.processes:ProcessEngine",
@@ -327,6 +327,31 @@ def _find_engine(name: str) -> Callable[..., object]:
         )
     make: Callable[..., object] = known[name].load()
     return make
+
+
+def chosen_engine(
+    engine: AnyEngine, ray_address: str | None, processes: int | None, *, force: bool = False
+) -> Engine:
+    """Return the engine; raise if there is none of that name, or it is not installed."""
+    check_engine_options(engine, ray_address, processes, force=force)
+    given = {"address": ray_address, "processes": processes, "force": force or None}
+    return engine_of(engine, **{name: value for name, value in given.items() if value is not None})
+
+
+def check_engine_options(
+    engine: AnyEngine, ray_address: str | None, processes: int | None, *, force: bool = False
+) -> None:
+    """Raise if an option is given that is for another engine."""
+    for name, value, engines in (
+        ("ray_address", ray_address, (RAY,)),
+        ("processes", processes, (PROCESSES, RAY)),
+        ("force", force or None, (PROCESSES, RAY)),
+    ):
+        if value is not None and engine not in engines:
+            raise ConfigurationError(
+                f"{name} is {value!r}, but engine is {engine!r}; it is for engine "
+                f"{' or '.join(map(repr, engines))}"
+            )
 
 
 ValueT = TypeVar("ValueT")

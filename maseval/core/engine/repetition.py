@@ -6,7 +6,6 @@ fail, hang, or change meanwhile.
 """
 
 import copy
-import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,7 +36,6 @@ from maseval.core.report import (
     error_record,
     failure_status,
     gathering_failures,
-    summary_of,
 )
 from maseval.core.seeding import SeedGenerator
 from maseval.core.storage import strict_json
@@ -112,7 +110,11 @@ class Repetition:
     ) -> "Repetition":
         """Prepare the first attempt; raise if the task cannot be reported."""
         timeout = task.protocol.timeout_seconds
-        summary = summary_of(task)
+        summary: TaskSummary = {
+            "query": task.query,
+            "metadata": dict(task.metadata),
+            "protocol": task.protocol.to_dict(),
+        }
         return cls(setting, task, summary, repeat_idx, agent_data, timeout, recorded=recorded)
 
     @property
@@ -387,13 +389,9 @@ def collect_copy(what: str, collect: Callable[[], JsonObject]) -> JsonObject:
 
 def _copy(part: object) -> object:
     # It may change during the copy, or hold what cannot be copied and becomes text in JSON.
-    for duplicate in (copy.deepcopy, copy.deepcopy, _copy_by_json):
+    for duplicate in (copy.deepcopy, copy.deepcopy, strict_json.plain):
         try:
             return duplicate(part)
         except Exception as error:
             failure = error
     return collection_failure("a copy", failure)
-
-
-def _copy_by_json(part: object) -> object:
-    return json.loads(strict_json.dumps(part))

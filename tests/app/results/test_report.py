@@ -94,13 +94,6 @@ def test_one_run_is_not_compared(runs):
     assert result.exit_code == 2 and "name two or more" in result.output
 
 
-def test_the_comparison_stands_beside_the_first_run(runs):
-    result = maseval("report", *runs, "--no-explain")
-
-    assert result.exit_code == 0
-    assert (runs[0] / "comparison.html").is_file()
-
-
 def test_the_plot_of_differences_names_both_runs_and_every_difference(runs):
     first, second = (outcomes_of(RunFolder.read(run).reports()) for run in runs)
     found = compare(first, second, names=("careful", "hurried"))

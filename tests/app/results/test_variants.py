@@ -1,7 +1,5 @@
 """Numbers beside the official one: without breaches found, and over sound tasks."""
 
-import pytest
-
 from maseval.app.results.variants import (
     IF_UNDECIDED,
     SOUND,
@@ -123,12 +121,3 @@ def test_a_task_that_stopped_at_its_first_failure_counts_with_its_first_trials()
     (official,) = variant_scores(outcomes(a="-", b="++"), {}, [], planned)
 
     assert (official.simulations, official.pass_hat[1].value) == (2, 0.5)
-
-
-def test_json_says_what_each_number_counts():
-    found = variant_scores(outcomes(a="+-"), {one("a", 0): [policy()]}, BREACHES[:1])
-
-    forms = [each.to_dict() for each in found]
-    assert [each["counted"] for each in forms] == ["official", "without breaches found"]
-    assert [each["pass^1"]["value"] for each in forms] == [0.5, pytest.approx(0.0)]
-    assert forms[1]["differing_verdicts"] == 1

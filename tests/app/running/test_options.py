@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from maseval.app.running.options import REQUIRED, list_options, option, recorded_values, takes
+from maseval.app.running.options import REQUIRED, list_options, option, takes
+from maseval.app.running.run_options import OutputOptions
 from maseval.benchmark.tau2.app.running.options import MAX_STEPS, TIMEOUT, McpOptions, RunOptions
 from maseval.benchmark.tau2.benchmark import MAX_INVOCATIONS
 from maseval.benchmark.tau2.data_loader import DEFAULT_TIMEOUT_SECONDS
@@ -14,7 +15,7 @@ from maseval.core.exceptions import ConfigurationError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shared:
+class Shared(OutputOptions):
     seed: int = option(1, "Seed", "Execution", recorded=True)
 
 
@@ -38,12 +39,14 @@ def test_a_function_of_options_is_called_with_keywords():
 
 
 def test_its_signature_and_its_documentation_list_the_options_its_own_first():
-    assert list(inspect.signature(brew).parameters) == ["leaves", "cups", "watch", "seed"]
+    assert list(inspect.signature(brew).parameters) == [
+        *("leaves", "cups", "watch", "output", "command", "seed")
+    ]
     assert "Make tea." in brew.__doc__ and "    cups: How many cups" in brew.__doc__
 
 
 def test_only_what_results_depend_on_is_recorded():
-    assert recorded_values(Brewing(leaves="assam", seed=7)) == {"seed": 7}
+    assert Brewing(leaves="assam", seed=7).recorded == {"seed": 7}
 
 
 @pytest.mark.parametrize(("function", "options"), [(tau2.run, RunOptions), (tau2.mcp, McpOptions)])

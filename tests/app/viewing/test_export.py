@@ -17,7 +17,7 @@ from maseval.app.viewing import features
 from maseval.app.viewing.features import BenchmarkReader
 from maseval.commands import tau2
 from maseval.core.exceptions import NotRunError, OutputExistsError
-from maseval.report.document import bundle_script, module_order
+from maseval.report.page import bundle_script, module_order
 from maseval.runs import Remark, RunFolder, Simulation, keep_remark
 from maseval.view.api import Query
 from maseval.view.app import asset_text

@@ -10,6 +10,7 @@ from maseval.benchmark.tau2.review.errata import load_errata
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, do, task, todo_list
 
 DOMAINS = ("airline", "retail", "telecom")
+BANK = "banking_knowledge"
 
 
 @pytest.fixture(scope="module")
@@ -25,13 +26,14 @@ def of(findings, domain, kind):
     return [each for each in findings if (each.domain, each.kind) == (domain, kind)]
 
 
-def test_a_sound_domain_of_ones_own_has_no_findings_but_that_of_a_tool(tmp_path):
+def test_a_sound_domain_of_ones_own_has_no_findings_but_those_of_its_tools(tmp_path):
     told = {"instructions": "Ask to have the tidying up marked as completed."}
     domain = todo_list(tmp_path, {**task(COMPLETE), "user_scenario": told})
 
-    (of_tool,) = audit(domain)
-
-    assert of_tool.text == "update_task_status takes 'no such thing' for status"
+    assert [each.text for each in audit(domain)] == [
+        "tasks has 1 record, and 0 tasks adding to it, but no reading tool looks at it",
+        "update_task_status takes 'no such thing' for status",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -135,6 +137,19 @@ def test_the_known_faults_of_the_published_tasks_are_found(findings):
     # "The other card", "1000 more pieces" and "a slightly lower resolution" decide.
     assert "98" not in {e.task_id for e in of(findings, "retail", "several right end states")}
     assert not of(findings, "telecom", "gold misses its own checks")
+    # "You want to fly from New York to Seattle", and the gold books for one.
+    assert [e.task_id for e in findings if e.kind == "number is not told"] == ["20"]
+    assert not [e for e in findings if e.kind == "table nobody can read"]
+
+
+@pytest.mark.data
+@pytest.mark.usefixtures("banking_data", "tau2_texts")
+def test_the_tables_of_the_bank_that_no_tool_reads_are_found():
+    unread = of(audit(BANK, version="1.0.1"), BANK, "table nobody can read")
+
+    assert [each.text.split()[0] for each in unread] == [
+        *("credit_card_applications", "verification_history", "task_config")
+    ]
 
 
 @pytest.mark.data

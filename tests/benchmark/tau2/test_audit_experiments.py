@@ -375,6 +375,36 @@ def test_an_amount_that_is_a_text_is_found_also_within_an_inner_call(shop, by, c
     assert sum("has by '3 points'" in each.text for each in texts) == count
 
 
+@pytest.mark.parametrize(
+    ("told", "count"), [("You want to fly.", 1), ("You want to fly with a friend.", 0)]
+)
+def test_people_whom_nobody_counts_are_found(shop, told, count):
+    ada = {"first_name": "Ada", "last_name": "Byron"}
+
+    assert len(found(shop(step("book", people=[ada]), told=told), "number is not told")) == count
+
+
+class OrderTools(ToolKitBase[ShopDB]):
+    @is_tool(ToolType.READ)
+    def get_order(self, order_id: str) -> Order:
+        """Show an order.
+
+        Args:
+            order_id: Its id.
+        """
+        return self._order(order_id)
+
+    def _order(self, order_id: str) -> Order:
+        return self.db.orders.view(order_id)
+
+
+def test_a_table_that_no_reading_tool_looks_at_is_found(shop):
+    (finding,) = found(shop(toolkit=OrderTools), "table nobody can read")
+
+    assert finding.text.startswith("users has 2 records")
+    assert not found(shop(PAY), "table nobody can read")
+
+
 def test_one_task_is_audited_by_itself(shop):
     domain = shop(PAY, step("cancel", order_id="W100"))
 

@@ -73,21 +73,13 @@ def test_a_second_run_starts_from_zero(rehearsal):
     run = rehearsal("a")
     run.run(bar)
     bar.set_metrics(cost="3")
+    assert bar.seen.pop() == "1 1/1 Successful | reward=1.0, cost=3"
     bar.seen.clear()
 
     run.run(bar)
 
     assert bar.seen == ["closed", "mine: 1", "1 1/1 Successful | reward=1.0", "closed"]
     assert (bar.total, bar.current, bar.successful) == (1, 1, 1)
-
-
-def test_metrics_stand_beside_the_successes(rehearsal):
-    bar = Rewarding()
-    bar.on_run_start(rehearsal("a"))
-    bar.set_metrics(cost="3")
-    bar.on_task_repeat_end(None, rehearsal("a").report("a"))
-
-    assert bar.seen[-1] == "1 1/1 Successful | cost=3, reward=1.0"
 
 
 def test_without_status_only_the_bar_is_shown(rehearsal):

@@ -84,24 +84,6 @@ def test_as_many_repetitions_run_at_once_as_there_are_workers_until_the_work_is_
     assert diary.most_unfinished() == 6
 
 
-def test_start_events_fire_when_a_repetition_starts():
-    class Watch(Diary):
-        def on_task_repeat_start(self, benchmark, task, repeat_idx):
-            started.append((task.id, repeat_idx))
-            super().on_task_repeat_start(benchmark, task, repeat_idx)
-
-    started, seen = [], []
-
-    def look(query):
-        seen.append(len(started))
-
-    diary = Watch()
-    Shop(look, callbacks=[diary], num_workers=2, n_task_repeats=2).run(numbered(10))
-
-    assert diary.most_unfinished() == 2
-    assert all(count <= finished + 2 for finished, count in enumerate(sorted(seen)))
-
-
 @pytest.mark.parametrize("workers", [1, 5])
 def test_callbacks_are_called_in_the_calling_thread(workers):
     diary = Diary()

@@ -1,7 +1,6 @@
 import errno
 import gc
 import json
-import os
 import stat
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -121,15 +120,6 @@ def test_waiting_ends_when_the_lock_is_free(opened):
     waiting.join(60)
 
     assert got == [True]
-
-
-def test_a_locked_file_can_still_be_read_and_written(opened, tmp_path):
-    file = opened()
-    lock(file.fileno())
-
-    os.write(file.fileno(), b"name")
-
-    assert (tmp_path / "lock").read_bytes() == b"name"
 
 
 @pytest.mark.parametrize("number", [errno.ENOTSUP, errno.ENOLCK, errno.ENOSYS, errno.EINVAL])

@@ -202,9 +202,10 @@ def test_a_changed_line_is_noticed(change, problem):
 
 
 @pytest.mark.parametrize("padding", [0, 10, 70_000, 200_000])
-def test_a_torn_line_is_moved_beside_the_file_before_it_is_resumed(tmp_path, padding):
+@pytest.mark.parametrize("whole", [b'{"n": 1}\n', b""])
+def test_a_torn_line_is_moved_beside_the_file_before_it_is_resumed(tmp_path, padding, whole):
     path = tmp_path / "r.jsonl"
-    path.write_bytes(b'{"n": 1}\n')
+    path.write_bytes(whole)
     torn = b'{"n": 2, "padding": "' + b"x" * padding
     for number in (1, 2):
         with path.open("ab") as file:
@@ -212,15 +213,7 @@ def test_a_torn_line_is_moved_beside_the_file_before_it_is_resumed(tmp_path, pad
 
         assert mend(path) == tmp_path / f"torn-{number}.jsonl"
         assert (tmp_path / f"torn-{number}.jsonl").read_bytes() == torn
-        assert path.read_bytes() == b'{"n": 1}\n'
-
-
-def test_a_file_that_is_only_a_torn_line_becomes_empty(tmp_path):
-    path = tmp_path / "r.jsonl"
-    path.write_bytes(b'{"n"')
-
-    assert mend(path) == tmp_path / "torn-1.jsonl"
-    assert path.read_bytes() == b""
+        assert path.read_bytes() == whole
 
 
 @pytest.mark.parametrize("content", [b"", b'{"n": 1}\n', b'{"n": 1}', b"damaged\n"])

@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from maseval.app.running.options import (
-    EXECUTION,
     PARTICIPANTS,
     REQUIRED,
     TASKS,
     ExtraArguments,
     option,
 )
-from maseval.app.running.run_options import AnyBenchmark, FolderRunOptions, check_timeout
+from maseval.app.running.run_options import AnyBenchmark, GeneralRunOptions
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.providers import check_base_url
 
@@ -19,7 +18,7 @@ JUDGE_MODEL = "openai/gpt-4o"
 
 
 @dataclass(frozen=True, kw_only=True)
-class MACSRunOptions(FolderRunOptions):
+class MACSRunOptions(GeneralRunOptions):
     """The options of ``run``."""
 
     domain: str | Sequence[str] = option(
@@ -50,14 +49,9 @@ class MACSRunOptions(FolderRunOptions):
     base_url: str | None = option(
         None, "URL of an OpenAI-compatible server, for all models", PARTICIPANTS, env=True
     )
-    seed: int | None = option(None, "Seed of models that take one", EXECUTION, recorded=True)
-    timeout: float | None = option(
-        None, "Seconds per simulation (default: no limit)", EXECUTION, recorded=True
-    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_timeout(self.timeout)
         check_base_url(self.base_url)
         if self.user_model is None:
             raise ConfigurationError("no model plays the user; name it: --user-model (user_model)")

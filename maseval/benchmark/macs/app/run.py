@@ -1,15 +1,13 @@
 """``maseval macs run``: simulations into a run folder."""
 
 import hashlib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from maseval.app.results.results import RunResult
 from maseval.app.running.folder_run import path_of
 from maseval.app.running.options import takes
-from maseval.app.running.run import OwnBenchmark, PreparedBenchmarkRun, tasks_to_run
-from maseval.app.running.run_options import BenchmarkRunOptions, FolderRunOptions
+from maseval.app.running.run import OwnBenchmark, PreparedBenchmarkRun, choose_tasks
 from maseval.benchmark.macs.app.options import MACSRunOptions
 from maseval.benchmark.macs.benchmark import MACSBenchmark
 from maseval.benchmark.macs.data.files import COMMIT
@@ -17,7 +15,6 @@ from maseval.benchmark.macs.data_loader import configure_model_ids, load_tasks
 from maseval.benchmark.macs.default_benchmark import DefaultMACSBenchmark
 from maseval.benchmark.macs.evaluator import JUDGE_PARAMS, MAX_TRY, SIDES, load_templates
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.task import Task
 
 
 @takes(MACSRunOptions)
@@ -34,27 +31,38 @@ def run(options: MACSRunOptions) -> RunResult:
 class PreparedMACSRun(PreparedBenchmarkRun):
     """A run of any benchmark, of which the models of all roles are known."""
 
-    macs: MACSRunOptions
+    options: MACSRunOptions
 
     @classmethod
     def of_macs(cls, options: MACSRunOptions) -> "PreparedMACSRun":
         """Prepare the run that the options ask for; raise for options that make no sense."""
-        general = _general(options)
-        own = OwnBenchmark.of(general.benchmark, general.set or {})
+        url, model = options.base_url, options.agent_model
+        arguments = {
+            **({} if options.seed is None else {"seed": options.seed}),
+            **({} if url is None else {"model_options": {"base_url": url}}),
+        }
+        if isinstance(options.team, MACSBenchmark):  # it is made already
+            arguments = {}
+        own = OwnBenchmark.of(options.team or DefaultMACSBenchmark, arguments)
         if not isinstance(own.benchmark, MACSBenchmark):
             raise ConfigurationError(
                 f"{own.name} is not a MACSBenchmark; derive it from "
                 "maseval.benchmark.macs.MACSBenchmark"
             )
-        title = options.agent_model or own.name.replace(".py:", "-")
-        path = path_of(general, "macs", "+".join(options.domains), title=title)
+        tasks = configure_model_ids(
+            [task for domain in options.domains for task in load_tasks(domain).to_list()],
+            tool_model_id=options.tool_model or options.user_model,
+            user_model_id=options.user_model,
+            evaluator_model_id=options.judge_model,
+        )
+        title = model or own.name.replace(".py:", "-")
         return cls(
-            general,
-            path,
-            own,
-            *tasks_to_run(own, general),
-            dict(general.agent_data or {}),
             options,
+            path_of(options, "macs", "+".join(options.domains), title=title),
+            own,
+            arguments,
+            {**({} if model is None else {"model_id": model}), **(options.agent_data or {})},
+            *choose_tasks(tasks, options, own.name),
         )
 
     @cached_property
@@ -65,10 +73,10 @@ class PreparedMACSRun(PreparedBenchmarkRun):
             **super().config,
             "benchmark": "macs",
             "team": self.own.name,
-            "user_model": self.macs.user_model,
-            "tool_model": _tool_model(self.macs),
+            "user_model": self.options.user_model,
+            "tool_model": self.options.tool_model or self.options.user_model,
             "judge": {
-                "model": self.macs.judge_model,
+                "model": self.options.judge_model,
                 "params": dict(JUDGE_PARAMS),
                 "max_try": MAX_TRY,
                 "templates": {
@@ -77,37 +85,3 @@ class PreparedMACSRun(PreparedBenchmarkRun):
             },
             "data_commit": COMMIT,
         }
-
-
-def _general(options: MACSRunOptions) -> BenchmarkRunOptions:
-    """Return the options of the same run as a run of any benchmark."""
-    seed = {} if options.seed is None else {"seed": options.seed}
-    server = {} if options.base_url is None else {"model_options": {"base_url": options.base_url}}
-    model = {} if options.agent_model is None else {"model_id": options.agent_model}
-    made = not isinstance(options.team, MACSBenchmark)
-    shared: dict[str, Any] = {
-        each.name: getattr(options, each.name) for each in fields(FolderRunOptions)
-    }
-    return BenchmarkRunOptions(
-        benchmark=options.team or DefaultMACSBenchmark,
-        set={**seed, **server} if made else None,
-        agent_data={**model, **(options.agent_data or {})},
-        tasks=_tasks(options),
-        seed=options.seed,
-        timeout=options.timeout,
-        **shared,
-    )
-
-
-def _tasks(options: MACSRunOptions) -> list[Task]:
-    tasks = [task for domain in options.domains for task in load_tasks(domain).to_list()]
-    return configure_model_ids(
-        tasks,
-        tool_model_id=_tool_model(options),
-        user_model_id=options.user_model,
-        evaluator_model_id=options.judge_model,
-    )
-
-
-def _tool_model(options: MACSRunOptions) -> str | None:
-    return options.tool_model or options.user_model

@@ -16,9 +16,8 @@ from typing import TypedDict, cast
 from maseval.core.exceptions import ConfigurationError, TaskFormatError
 from maseval.core.recorded import Shape, entries, mapping
 from maseval.core.tracing import JsonObject
-from maseval.data.cache import cache_dir
 from maseval.data.download import FetchProgress
-from maseval.data.files import DataError, DataUnavailableError, Manifest, parse_listing
+from maseval.data.files import DataError, DataUnavailableError, Manifest, cache_dir, parse_listing
 from maseval.data.folder import AnyPath, fill, place_of
 
 ActionSchema = Mapping[str, object]

@@ -17,7 +17,6 @@ from typing import Any, cast
 from maseval.benchmark.tau2.data import VERIFIED, VERSIONS, known_version, title_of
 from maseval.core.exceptions import TaskFormatError
 from maseval.data import download
-from maseval.data.cache import cache_dir
 from maseval.data.download import FetchProgress
 from maseval.data.files import (
     MEMBER_LIMIT,
@@ -26,6 +25,7 @@ from maseval.data.files import (
     DataWheel,
     Manifest,
     Recipe,
+    cache_dir,
     parse_listing,
     unchanged,
 )

@@ -74,20 +74,11 @@ def broken_run(tau2_data_of_1_0_1, tmp_path):
         "    return lambda message: 'I am sorry.'\n"
     )
     folder = tmp_path / "run"
-    done = maseval(
-        *("tau2", "run", "--domain", "airline", "--agent", f"{agent}:agent", "--num-tasks", "2"),
-        *(
-            "--concurrency",
-            "1",
-            "--user",
-            "scripted",
-            "--data-version",
-            "1.0.1",
-            "--output",
-            folder,
-            "--json",
-        ),
+    options = (
+        f"--domain airline --agent {agent}:agent --num-tasks 2 --concurrency 1 --user scripted"
     )
+    more = ("--data-version", "1.0.1", "--output", folder, "--json")
+    done = maseval("tau2", "run", *options.split(), *more)
     return folder, done
 
 

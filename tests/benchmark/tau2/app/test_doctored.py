@@ -102,15 +102,6 @@ def test_what_may_be_doctored_is_told_as_a_caution(case: Doctored, changed):
     assert any(case.kind in note for note in compared.notes)
 
 
-def test_the_range_of_a_part_of_a_split_holds_what_the_whole_has(changed):
-    (honestly,), (part,) = tau2.score(["library.json"]), tau2.score([changed(unlisted_failures)])
-
-    (caution,) = (each for each in part.findings if each.kind == "part of a split")
-    low, high = (float(each.rstrip("%,")) / 100 for each in caution.text.split() if "%" in each)
-    assert part.pass_hat[1].value == 1.0
-    assert low <= honestly.pass_hat[1].value + 0.001 and high == 1.0
-
-
 def test_where_tasks_are_missing_the_headline_is_the_range(changed):
     path = changed(unlisted_failures)
     (honestly,), (part,) = tau2.score(["library.json"]), tau2.score([path])
@@ -447,16 +438,6 @@ def test_nothing_of_a_release_that_was_not_asked_for_is_fetched(tau2_data, tmp_p
     (finding,) = (each for each in found.findings if each.kind == "criteria removed")
     assert "not compared with v1.0.1" in finding.text
     assert [each for each in cache.rglob("v1*/**/*") if each.is_file()] == [left]
-
-
-def test_a_shuffled_file_can_be_looked_at_by_the_tasks_it_means(changed):
-    path = changed(shuffled_task_ids)
-    (scored,) = tau2.score([path], remap_tasks=True)
-
-    view = show(path, remap_tasks=True)
-
-    assert view.summary.overall.passed == scored.passes > show(path).summary.overall.passed
-    assert sum(view.found.causes.values()) == scored.planned - scored.passes
 
 
 def test_the_verdicts_of_a_run_are_recomputed(home, tmp_path):

@@ -7,10 +7,8 @@ from functools import partial
 import pytest
 
 from maseval.app.results.finding import open_recording
-from maseval.benchmark.tau2.results import read_results
 from maseval.commands import report, show, tau2
-from maseval.core.exceptions import ConfigurationError, ResultFileError
-from maseval.report import write_report
+from maseval.core.exceptions import ConfigurationError
 from tests.benchmark.tau2.app.doctored import shuffled_task_ids
 from tests.cli.commandline import maseval
 from tests.noisy_runs import noisy_run
@@ -72,7 +70,7 @@ def test_nobody_is_blamed_where_the_task_is_not_that_of_the_conversation(run, th
 
     assert len(wrong) > 12
     assert view.found.causes == {"unclear: task does not fit": len(wrong)}
-    assert not view.users
+    assert not view.found.users
     one = show(path, wrong[0].task_id, wrong[0].trial)
     assert one.doubt.startswith("the task does not fit the conversation: the file calls it task")
     assert [each.source for each in one.findings] == ["cause"]
@@ -81,15 +79,6 @@ def test_nobody_is_blamed_where_the_task_is_not_that_of_the_conversation(run, th
     explained = tau2.explain(path, wrong[0].task_id, wrong[0].trial)
     assert [each.rule for each in explained.findings] == [one.findings[0].rule]
     assert show(path, remap_tasks=True).found.causes == show(run.folder).found.causes
-
-
-def test_write_report_shows_the_recorded_success_of_simulations_from_a_file(run, theirs, tmp_path):
-    page = write_report(read_results(theirs), tmp_path / "report.html")
-
-    (row,) = index_of(page)["results"]["rows"]
-    shown = row["measures"][0]["value"]
-    assert shown == pytest.approx(run.summary.overall.pass_hat[1].value)
-    assert 0 < shown < 1
 
 
 def test_a_file_without_simulations_is_an_error_that_says_so(theirs):
@@ -104,22 +93,6 @@ def test_something_else_than_a_results_file_is_a_named_error(tmp_path, command):
     result = maseval(command, tmp_path / "other.json")
 
     assert result.exit_code != 0 and "neither a results file" in result.stderr
-
-
-@pytest.mark.parametrize("trial", ["x", [1], 0.5])
-def test_a_simulation_with_a_trial_that_is_no_number_is_unreadable_and_no_crash(theirs, trial):
-    view = show(
-        doctored(theirs, lambda value: value["simulations"][0].update(trial=trial)), explain=False
-    )
-
-    assert any(note.startswith("unreadable simulations: ") for note in view.folder.notes)
-
-
-def test_a_record_that_plans_millions_of_trials_is_refused_before_they_are_listed(theirs):
-    changed = doctored(theirs, lambda value: value["info"].update(num_trials=10**12))
-
-    with pytest.raises(ResultFileError, match="look at its num_trials"):
-        show(changed, explain=False)
 
 
 def test_a_number_of_trials_that_is_infinite_is_none(theirs, run):

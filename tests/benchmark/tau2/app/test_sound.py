@@ -14,11 +14,8 @@ from maseval.benchmark.tau2 import register_domain
 from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
 from maseval.benchmark.tau2.domains.library import LIBRARY
 from maseval.commands import compare, gate, report, show, tau2
-from maseval.commands import run as run_any
-from maseval.core.exceptions import ConfigurationError
 from maseval.runs import RunFolder
-from maseval.view.background import _label
-from maseval.view.library import Library
+from maseval.view.library import Library, _label
 from tests.benchmark.tau2.compliance.gold_talk import Do, Say, play, steps_of
 from tests.cli.commandline import maseval
 from tests.report.reading import index_of, packets_of, rows_of
@@ -160,19 +157,6 @@ def test_a_sound_verdict_is_told_once(file, tmp_path):
     assert sound == [[], [], ["The task: sound: passed"]]
 
 
-def test_json_has_each_number_under_its_own_name(run):
-    form = show(run).to_dict()
-
-    assert form["overall"]["pass^1"]["value"] == 1.0
-    (sound,) = [each for each in form["scores"] if each["counted"] == "over sound tasks"]
-    assert sound["pass^1"]["value"] == pytest.approx(10 / 11)
-    assert (sound["left_out_tasks"], sound["differing_verdicts"]) == (1, 1)
-    rows = {each["task_id"]: each for each in form["simulations"]}
-    assert rows[OUT]["passed"] is rows[WRONG]["passed"] is True
-    kinds = {task: [each["kind"] for each in rows[task]["findings"]] for task in (OUT, WRONG)}
-    assert "left out" in kinds[OUT] and "sound: failed" in kinds[WRONG]
-
-
 def test_report_and_viewer_have_the_same_rows_notes_and_labels(run, tmp_path):
     page = report(run, tmp_path / "page.html")
     viewed = Library(run.parent, BenchmarkReader()).run(run.name)
@@ -236,13 +220,6 @@ def test_the_official_numbers_of_several_runs_come_first(run, desk, tmp_path):
     assert shown.index("pass^1, the official number: gold 100.0%") < shown.index(
         "pass^1 over sound tasks"
     )
-
-
-def test_a_benchmark_without_sound_verdicts_says_so(tmp_path):
-    for name in "ab":
-        run_any(benchmark="examples.booking:BookingBenchmark", output=tmp_path / name)
-    with pytest.raises(ConfigurationError, match="leave out --metric"):
-        compare([tmp_path / "a", tmp_path / "b"], metric="sound")
 
 
 def test_frames_have_every_number_by_what_it_counts(run, file):

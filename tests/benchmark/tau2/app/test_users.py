@@ -109,7 +109,7 @@ def test_a_branch_with_another_user_shows_what_the_fault_cost(folder):
 
 
 def test_show_report_viewer_and_frames_have_it(folder, tmp_path):
-    note = show(folder / "hasty").users
+    note = show(folder / "hasty").found.users
     view = show(folder / "hasty", TASK)
     page = report(folder / "hasty", output=tmp_path / "page.html").read_text()
     shown = BenchmarkReader().complete_report(

@@ -14,18 +14,31 @@ from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.review.policy import PolicyResult
 from tests.benchmark.tau2.compliance.gold_talk import Step, compliance_of
 from tests.benchmark.tau2.compliance.scenes import scenes, tasks_of
-from tests.benchmark.tau2.compliance.styles import pairs
+from tests.benchmark.tau2.compliance.styles import SETS, Pair, pairs
 
 FOLDER = Path(__file__).parent
 SCENES = [(domain, part) for domain in ("telecom", "banking_knowledge") for part in (1, 2, 3, 4)]
-_TASKS = {"airline": "1", "retail": "2"}
-_PARTS = {"first": 1, "second": 2}
+_TASKS = {
+    "airline": "1",
+    "retail": "2",
+    "telecom": "[mobile_data_issue]data_mode_off|data_usage_exceeded[PERSONA:None]",
+    "telecom.roaming": (
+        "[mms_issue]bad_network_preference|user_abroad_roaming_disabled_off[PERSONA:None]"
+    ),
+    **dict.fromkeys(
+        ("telecom.payment", "telecom.resume"),
+        "[service_issue]airplane_mode_on|overdue_bill_suspension[PERSONA:None]",
+    ),
+    "telecom.sim": "[service_issue]airplane_mode_on|lock_sim_card_pin[PERSONA:Easy]",
+    "telecom.advice": "[mobile_data_issue]airplane_mode_on|data_mode_off[PERSONA:None]",
+}
 # What was found, and how many twins were flagged, when a set was new. Rules: of the second sets.
 FIRST_LOOK = {
     **{"airline 1": "7 | 10", "airline 2": "32 | 4", "retail 1": "17 | 10", "retail 2": "18 | 0"},
     **{"telecom 1": "13 | 6", "telecom 2": "17 | 2", "telecom 3": "6 | 0", "telecom 4": "5 | 0"},
     **{"banking_knowledge 1": "0 | 0", "banking_knowledge 2": "8 | 0"},
     **{"banking_knowledge 3": "3 | 0", "banking_knowledge 4": "2 | 0"},
+    **{"airline 3": "25 | 3", "retail 3": "23 | 1", "telecom 5": "12 | 2"},
     **{"sms": "16 | 2", "list": "17 | 1", "stiff": "17 | 1"},
     **{"airline.price.agreed": "5 of 8", "airline.confirm.yes": "3 of 5"},
     **dict.fromkeys(
@@ -47,17 +60,19 @@ class Outcome(NamedTuple):
 
 
 @cache
-def _task(domain: str) -> dict[str, Any]:
-    return load_raw_task(domain, _TASKS[domain])
+def _task(domain: str, rule: str) -> dict[str, Any]:
+    group = rule.rpartition(".")[0]
+    return load_raw_task(domain, _TASKS.get(group, _TASKS[domain]))
 
 
-def rules_broken(domain: str, steps: list[Step]) -> set[str]:
-    return _broken(compliance_of(domain, _task(domain), steps))
+def rules_broken(pair: Pair, steps: list[Step], *, form: bool = False) -> set[str]:
+    """The rules found broken in one side of a pair; with ``form`` also those of form."""
+    return _broken(compliance_of(pair.domain, _task(pair.domain, pair.rule), steps), form)
 
 
-def _broken(result: PolicyResult) -> set[str]:
+def _broken(result: PolicyResult, form: bool = False) -> set[str]:
     assert not result.failed_rules and result.unreadable is None
-    return {each.rule for each in result.findings if each.counts}
+    return {each.rule for each in result.breaches if each.counts or form}
 
 
 @cache
@@ -66,11 +81,12 @@ def outcomes() -> tuple[Outcome, ...]:
 
 
 def _of_styles() -> Iterator[Outcome]:
-    for name, part in _PARTS.items():
+    for part, name in enumerate(SETS, 1):
         for pair in pairs(name):
-            breach, clean = (rules_broken(pair.domain, each) for each in (pair.breach, pair.clean))
-            found = pair.rule in breach
-            yield Outcome(f"{pair.domain} {part}", pair.rule, pair.style, found, bool(clean))
+            number = 5 if pair.domain == "telecom" else part  # behind those of scenes
+            found = pair.rule in rules_broken(pair, pair.breach, form=True)
+            clean = rules_broken(pair, pair.clean)
+            yield Outcome(f"{pair.domain} {number}", pair.rule, pair.style, found, bool(clean))
 
 
 def _of_scenes() -> Iterator[Outcome]:

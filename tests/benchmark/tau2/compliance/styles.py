@@ -1,7 +1,7 @@
 """Pairs of conversations in other styles: a breach of a rule, and a twin that keeps the policy.
 
 ``styles_*.txt`` begin with the calls (``%name tool {arguments}``) that their pairs use, beside
-those of ``styles_first.txt``. A pair is headed by ``== domain rule style``. Its lines are what is
+those of the sets before. A pair is headed by ``== domain rule style``. Its lines are what is
 said (``A:``, ``U:``) and called (``> name``, or a whole call). A line behind ``~`` stands in the
 breach in place of the one before it, and one behind ``+`` stands in the breach alone. ``\\n`` and
 ``\\u00a0`` are written out. In ``styles_alarms.txt`` there is no breach.
@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from tests.benchmark.tau2.compliance.gold_talk import Do, Say, Step
 
+SETS = ("first", "second", "third")
 _ROLES = {"A": "assistant", "U": "user"}
 
 
@@ -30,7 +31,8 @@ class Pair(NamedTuple):
 
 def pairs(name: str) -> Iterator[Pair]:
     head, *told = _parts(name)
-    shared = _parts("first")[0]
+    before = SETS[: SETS.index(name)] if name in SETS else SETS[:1]
+    shared = "\n".join(_parts(each)[0] for each in before)
     calls = dict(re.findall(r"^%(\S+) (.+)$", f"{shared}\n{head}", flags=re.M))
     for each in told:
         title, *lines = each.strip().splitlines()

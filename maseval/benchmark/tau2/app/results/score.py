@@ -15,7 +15,6 @@ from typing import Any, Unpack
 
 from maseval.app.results.questions import Files, FilesRead
 from maseval.app.results.variants import ConventionScore, conventions_in_json
-from maseval.app.running.options import chosen_engine
 from maseval.benchmark.tau2.app.results.conventions import count_conventions
 from maseval.benchmark.tau2.app.results.sources import judge_for, open_source, simulations_in
 from maseval.benchmark.tau2.domains.releases import release_named
@@ -31,6 +30,7 @@ from maseval.core.engine.engines import (
     Engine,
     MappingEngine,
     ThreadEngine,
+    chosen_engine,
 )
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding

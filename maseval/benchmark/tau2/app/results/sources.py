@@ -50,8 +50,7 @@ _SETUP = ("agent", "user", "max_steps", "max_errors", "seed", "trials")
 
 def open_source(file: str | os.PathLike[str]) -> RunFolder | Path:
     """Open a run by its folder, its name, or as ``last``; a results file is its path."""
-    path = Path(file)
-    found = path if path.is_file() else open_run_or_file(file)
+    found = open_run_or_file(file)
     if isinstance(found, RunFolder):
         check_benchmark(found, TAU2)
         warn_of_damage(found)

@@ -10,27 +10,35 @@ import ast
 import importlib.util
 import inspect
 import sys
+import threading
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 from traceback import FrameSummary
 from typing import Any, cast
 
 from maseval.app.running.code_version import source_of
 from maseval.app.running.own_code import OwnCode, load_named, qualified_name, way_out
-from maseval.benchmark.tau2.agent_brief import AgentBrief, MakeAgent
+from maseval.benchmark.tau2.agent_brief import AgentBrief, AgentModel, MakeAgent
+from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
+from maseval.benchmark.tau2.players.scripted import make_model
 from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError
 from maseval.core.outcome import RecordedReport, Simulation
 from maseval.core.provider_errors import ProviderError
 from maseval.core.report import Report
+from maseval.core.scripted import ScriptedModelAdapter
+from maseval.core.task import Task
+from maseval.core.task.task import RepetitionKey
 from maseval.core.words import count_of, text
+from maseval.server import ModelServer
 
 _PACKAGE = str(Path(__file__).parents[4])  # maseval
 _LONGEST_CODE = 100
 _MOST_NOTES = 5
+_starting = threading.Lock()
 
 
 class AgentCrashedError(AgentError):
@@ -172,15 +180,39 @@ def _crash(error: Exception, frame: FrameSummary) -> AgentCrashedError:
     )
 
 
-@dataclass
 class Rehearsal:
-    """The simulations whose model was played by the scripted agent ``player``.
+    """The simulations whose model is played by the scripted agent ``player``, through a server.
 
-    Of each it has the number of model requests, and why it failed, if it did.
+    A worker process has no ``server``, and starts one of its own. ``done`` has of each simulation
+    the number of model requests, and why it failed, if it did.
     """
 
-    player: str
-    done: dict[str, tuple[int, str | None]] = field(default_factory=dict)
+    def __init__(self, player: str, server: ModelServer | None = None) -> None:
+        self.player = player
+        self.done: dict[str, tuple[int, str | None]] = {}
+        self._server = server
+        self._models: dict[RepetitionKey, tuple[str, ScriptedModelAdapter]] = {}
+
+    def begin(
+        self, trial: RepetitionKey, task: Task, environment: Tau2Environment, seed: int | None
+    ) -> AgentModel:
+        """Serve the model of a simulation."""
+        with _starting:
+            if self._server is None:
+                self._server = ModelServer().__enter__()  # for as long as the worker lives
+        self.end(trial)
+        scripted = make_model(self.player, task, environment, seed=seed)
+        name = self._server.add(scripted, f"{scripted.model_id}-{trial[1]}")
+        self._models[trial] = name, scripted
+        return replace(AgentModel.placeholder(name), base_url=self._server.url)
+
+    def end(self, trial: RepetitionKey) -> int | None:
+        """Let go of the model of a simulation; return how often it was asked, if there was one."""
+        name, model = self._models.pop(trial, (None, None))
+        if self._server is None or name is None or model is None:
+            return None
+        self._server.remove(name)
+        return len(model.requests)
 
     def add(self, report: Report, requests: int) -> None:
         """Add a finished simulation, in which the model was asked so often."""

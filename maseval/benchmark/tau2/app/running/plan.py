@@ -15,8 +15,7 @@ from maseval.app.running.options import takes
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.benchmark.tau2.app.running.participants import ModelSpec, OwnAgent
 from maseval.benchmark.tau2.app.running.prepared import PreparedRun
-from maseval.benchmark.tau2.app.running.run import Tau2Run
-from maseval.benchmark.tau2.app.running.run_benchmark import RunBenchmark
+from maseval.benchmark.tau2.app.running.run import RunBenchmark, Tau2Run
 from maseval.core.messages import text_of
 from maseval.core.model import ModelAdapter
 from maseval.core.scripted import ScriptedModelAdapter

@@ -11,7 +11,6 @@ from typing import Self
 
 from maseval.app.results.recording import ORIGIN
 from maseval.app.running.folder_run import FolderRun, path_of
-from maseval.app.running.options import recorded_values
 from maseval.app.running.prices import ModelPrice, noted_prices
 from maseval.app.running.probe import Probe
 from maseval.benchmark.tau2.agent_brief import AgentBrief
@@ -187,8 +186,8 @@ class PreparedRun(FolderRun):
             "mode": self.mode.value,
             **({"texts": self.wording.to_config()} if self.asks_models else {}),
             **({"max_errors": options.max_errors} if release.rules.loop.counts_errors else {}),
-            **recorded_values(options),
-            **noted_prices(self.model_prices),
+            **options.recorded,
+            **(noted_prices(self.model_prices) if self.model_prices else {}),
             **({ORIGIN: dict(self.origin)} if self.origin else {}),
         }
 

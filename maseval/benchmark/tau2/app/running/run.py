@@ -1,35 +1,428 @@
 """``maseval tau2 run``: simulations into a run folder.
 
-``play``, ``branch``, ``mcp`` and ``plan`` begin with the same prepared run.
+``RunBenchmark`` seats on each side what the prepared run names: a model, an agent of the user's
+own, a scripted agent, a scripted user, or a person. It keeps the environments of running
+simulations, so that the progress can say what was said, and lets go of them when a simulation is
+over. The replies of the judge are kept in the run folder. ``play``, ``branch``, ``mcp`` and
+``plan`` use the same benchmark.
 """
 
 import logging
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, NamedTuple, Self, cast
+from weakref import WeakSet
 
 from maseval.app.results.results import RunResult
 from maseval.app.running.options import takes
+from maseval.app.running.own_code import title_of
+from maseval.app.running.prices import Prices
 from maseval.app.running.probe import probe
+from maseval.benchmark.tau2.agent_brief import (
+    AgentBrief,
+    AgentGroup,
+    make_agents,
+    no_answer_error,
+)
+from maseval.benchmark.tau2.app.results.support import memory_path
 from maseval.benchmark.tau2.app.running.options import RunOptions
+from maseval.benchmark.tau2.app.running.own_agents import Rehearsal, attribute_errors
 from maseval.benchmark.tau2.app.running.participants import (
+    ModelSpec,
+    OwnAgent,
     Player,
 )
 from maseval.benchmark.tau2.app.running.prepared import PreparedRun
-from maseval.benchmark.tau2.app.running.run_benchmark import RunBenchmark
 from maseval.benchmark.tau2.app.running.tasks import (
     own_domain_origins,
 )
+from maseval.benchmark.tau2.benchmark import Mode
+from maseval.benchmark.tau2.conversation.continuation import Continuation
+from maseval.benchmark.tau2.default_benchmark import DefaultAgentTau2Benchmark
+from maseval.benchmark.tau2.domains.releases import Release
+from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.evaluator import Tau2Evaluator
+from maseval.benchmark.tau2.formats.message import tool_calls_of
+from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.players.human import Person
-from maseval.core.engine.engines import PROCESSES
-from maseval.core.words import count_of
+from maseval.benchmark.tau2.players.scripted import make_agent, make_user
+from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge
+from maseval.benchmark.tau2.texts.original import Wording
+from maseval.core.agent import AgentAdapter
+from maseval.core.benchmark import Benchmark
+from maseval.core.callbacks import BenchmarkCallback
+from maseval.core.context import Said, TaskContext
+from maseval.core.engine.engines import DEFAULT, PROCESSES
+from maseval.core.evaluator import Evaluator
+from maseval.core.exceptions import AgentError, HookResultError
+from maseval.core.model import ModelAdapter, resolve_model
+from maseval.core.outcome import RecordedReport
+from maseval.core.report import Report
+from maseval.core.seeding import SeedGenerator
+from maseval.core.task import Task
+from maseval.core.task.task import RepetitionKey
+from maseval.core.user import User
+from maseval.core.words import count_of, text
 from maseval.server import ModelServer
 
 logger = logging.getLogger(__name__)
 
-
 # From here on two processes are faster than one, with the time that they take to start.
 _MANY = 2_000
 _KEEPING_CORES_BUSY = 64
+
+
+class WorkerNote(NamedTuple):
+    """The model requests of a rehearsal and the judge's replies, from a worker process."""
+
+    requests: int | None
+    judgements: list[tuple[str, str, str]]
+
+
+class _SeenAgents(WeakSet[AgentAdapter]):
+    """The agents that this process has seen; another one begins without any."""
+
+    def __reduce__(self) -> tuple[type["_SeenAgents"], tuple[()]]:
+        return _SeenAgents, ()
+
+
+class RunBenchmark(DefaultAgentTau2Benchmark):
+    """tau2 with the participants of a prepared run; ``rehearsals`` serves its scripted models."""
+
+    def __init__(self, prepared: PreparedRun, rehearsals: ModelServer | None = None) -> None:
+        options, start = prepared.options, prepared.start
+        super().__init__(
+            max_invocations=options.max_steps,
+            max_errors=options.max_errors,
+            timeout=prepared.timeout,
+            num_workers=options.concurrency,
+            progress_bar=False,
+            seed=options.seed,
+            mode=prepared.mode,
+            texts=prepared.wording,
+        )
+        self.prepared = prepared
+        self.prices = prepared.prices
+        self.rehearsal = Rehearsal(options.rehearse, rehearsals) if options.rehearse else None
+        self.start = start
+        if start is not None:
+            self.orchestrator = partial(Continuation, past=start.past, lenient=start.lenient)
+        self.add_callback(_ForgetFinished())
+        self._judge_memory: JudgeMemory | None = None
+        self._timeouts = 0
+        self._environments: dict[RepetitionKey, Tau2Environment] = {}
+        self._seen = _SeenAgents()
+
+    # Around the run.
+
+    @cached_property
+    def benchmark_level_config(self) -> dict[str, Any]:
+        """The configuration that every report has, with whose agent it is."""
+        config, agent = super().benchmark_level_config, self.prepared.agent
+        if human := self.prepared.options.human:
+            config = {**config, "human": {"plays": "agent" if agent is human else "user"}}
+        return {**config, "agent": agent.to_facts()} if isinstance(agent, OwnAgent) else config
+
+    @property
+    def agent_data(self) -> dict[str, object]:
+        """The description of the agent that ``run`` passes on to ``setup_agents``."""
+        agent = self.prepared.agent
+        if not isinstance(agent, ModelSpec):  # all others are made from the set-up
+            return {}
+        return {"model_id": agent.model_id, "llm_args": agent.llm_args}
+
+    def keep_judgements_in(self, folder: Path) -> None:
+        """Keep the judge's replies in a run folder, if there is a judge."""
+        if self.prepared.judge is not None:
+            self._judge_memory = JudgeMemory(memory_path(folder))
+
+    def stop(self) -> None:
+        """Start nothing more; a person is not waited for, and one who plays by MCP is sent away."""
+        super().stop()
+        for side in (self.prepared.agent, self.prepared.user):
+            if isinstance(side, Person):
+                side.leave()
+            elif isinstance(side, OwnAgent) and hasattr(side.make, "leave"):
+                side.make.leave()
+
+    def notes(self) -> list[str]:
+        """Return the notes on the finished run: on its rehearsal, and on its time limit."""
+        notes = self.rehearsal.notes() if self.rehearsal else []
+        if self._timeouts:
+            number = count_of(self._timeouts, "simulation")
+            notes.append(
+                f"the limit of {self.timeout:g} s ended {number} without a verdict; --timeout 0 "
+                "sets no limit, as tau2-bench does"
+            )
+        return notes
+
+    def wording(self, release: Release) -> Wording:
+        return self.prepared.wording
+
+    def last_said(self, task_id: str, repeat_idx: int) -> Said | None:
+        environment = self._environments.get((task_id, repeat_idx))
+        known = None if environment is None else _last_message(environment)
+        return known or super().last_said(task_id, repeat_idx)
+
+    def messages_so_far(self, task_id: str, repeat_idx: int) -> Sequence[Mapping[str, object]]:
+        environment = self._environments.get((task_id, repeat_idx))
+        if environment is None:
+            return super().messages_so_far(task_id, repeat_idx)
+        return [cast(Mapping[str, object], each) for each in list(environment.trajectory.messages)]
+
+    def forget(self, report: Report) -> None:
+        """Let go of a finished simulation; only its rehearsal and a timeout are counted."""
+        self._timeouts += RecordedReport(report).termination == TerminationReason.TIMEOUT
+        requests = self._release(report)
+        if self.rehearsal and requests is not None:
+            self.rehearsal.add(report, requests)
+
+    def _release(self, report: Report) -> int | None:
+        trial = (report["task_id"], report["repeat_idx"])
+        self._environments.pop(trial, None)
+        return self.rehearsal.end(trial) if self.rehearsal else None
+
+    # Other processes.
+
+    def for_worker(self) -> Self:
+        """Return a copy for another process, which serves a rehearsal's models by itself."""
+        twin = super().for_worker()
+        options = replace(
+            self.prepared.options,
+            display=None,
+            engine=DEFAULT,
+            ray_address=None,
+            processes=None,
+            force=False,
+        )
+        # Each task comes with its order to run it.
+        twin.prepared = replace(self.prepared, options=options, tasks={})
+        twin.rehearsal = self.rehearsal and Rehearsal(self.rehearsal.player)
+        twin._judge_memory = self._judge_memory and self._judge_memory.for_worker()
+        twin._environments, twin._seen = {}, _SeenAgents()
+        return twin
+
+    def worker_note(self, report: Report) -> WorkerNote | None:
+        requests, memory = self._release(report), self._judge_memory
+        judgements = memory.take_new_replies() if memory else []
+        return WorkerNote(requests, judgements) if judgements or requests is not None else None
+
+    def take_worker_note(self, report: Report, note: WorkerNote) -> None:
+        if self.rehearsal and note.requests is not None:
+            self.rehearsal.add(report, note.requests)
+        if self._judge_memory is not None:
+            for each in note.judgements:
+                self._judge_memory.keep(*each)
+
+    # One simulation.
+
+    def get_model_adapter(self, model_id: str, **kwargs: Any) -> ModelAdapter:
+        """Return a model with the connection that was given for its role."""
+        model = self.prepared.models.get(kwargs.get("register_name", ""))
+        options = {**(model.options if model else {}), **kwargs}
+        adapter = super().get_model_adapter(model_id, **options)
+        return _with_price(adapter, self.prices, model_id, options.get("base_url"))
+
+    def setup_environment(
+        self, agent_data: dict[str, Any], task: Task, seed_generator: SeedGenerator
+    ) -> Tau2Environment:
+        environment = super().setup_environment(agent_data, task, seed_generator)
+        self._environments[_trial(task, seed_generator)] = environment
+        return environment
+
+    def setup_evaluators(
+        self,
+        environment: Tau2Environment,
+        task: Task,
+        agents: Sequence[AgentAdapter],
+        user: User | None,
+        seed_generator: SeedGenerator,
+    ) -> Sequence[Evaluator]:
+        evaluators = super().setup_evaluators(environment, task, agents, user, seed_generator)
+        for each in evaluators:
+            if isinstance(each, Tau2Evaluator) and each.nl_model and self._judge_memory:
+                each.nl_model = RememberingJudge(each.nl_model, self._judge_memory)
+        return evaluators
+
+    def setup_user(
+        self,
+        agent_data: dict[str, Any],
+        environment: Tau2Environment,
+        task: Task,
+        seed_generator: SeedGenerator,
+    ) -> User | None:
+        if self.prepared.user == "scripted" and self.mode is not Mode.SOLO:
+            return make_user(task, environment)
+        if isinstance(self.prepared.user, Person):
+            tools = environment.create_user_tools(task.user_data.get("user_tools"))
+            definitions = self._user_definitions(environment, tools)
+            return self.prepared.user.as_user(task, environment, tools, definitions)
+        return super().setup_user(agent_data, environment, task, self._seeds(seed_generator))
+
+    def _seeds(self, seed_generator: SeedGenerator) -> SeedGenerator:
+        """Return the seeds of a repetition's agent and user."""
+        if self.start is None or self.start.first_trial is None:
+            return seed_generator
+        repeat = seed_generator.gather_config().get("rep_index")
+        number = repeat if isinstance(repeat, int) else 0
+        return seed_generator.for_repetition(self.start.first_trial + number)
+
+    def setup_agents(
+        self,
+        agent_data: dict[str, Any],
+        environment: Tau2Environment,
+        task: Task,
+        user: User | None,
+        seed_generator: SeedGenerator,
+    ) -> tuple[Sequence[AgentAdapter], dict[str, AgentAdapter]]:
+        agent, seeds = self.prepared.agent, self._seeds(seed_generator)
+        if isinstance(agent, ModelSpec):
+            return super().setup_agents(agent_data, environment, task, user, seeds)
+        if isinstance(agent, OwnAgent):
+            trial = _trial(task, seed_generator)
+            seed = seeds.derive_seed("agents/own")
+            return self._own_agents(agent, environment, task, trial, seed)
+        adapter: AgentAdapter
+        if isinstance(agent, Person):
+            tools = self._tool_definitions(environment)
+            adapter = agent.as_agent(task, environment, tools)
+        else:
+            seed, rate = seeds.derive_seed("agents/player"), agent.error_rate
+            adapter = make_agent(agent.name, task, environment, seed=seed, error_rate=rate)
+        return [adapter], {adapter.name: adapter}
+
+    def _system_prompt(self, environment: Tau2Environment, task: Task) -> str:
+        agent = self.prepared.agent
+        if isinstance(agent, ModelSpec) and agent.prompt is not None:
+            return agent.prompt.replace("{policy}", environment.policy)
+        return super()._system_prompt(environment, task)
+
+    def run_agents(
+        self,
+        agents: Sequence[AgentAdapter],
+        task: Task,
+        environment: Tau2Environment,
+        query: str = "",
+    ) -> object:
+        own = self.prepared.agent
+        if not isinstance(own, OwnAgent):
+            return super().run_agents(agents, task, environment, query)
+        with attribute_errors(own.make):
+            answer = super().run_agents(agents, task, environment, query)
+        if answer is None:
+            raise no_answer_error(agents[0].name)
+        return answer
+
+    def execution_loop(
+        self,
+        agents: Sequence[AgentAdapter],
+        task: Task,
+        environment: Tau2Environment,
+        user: User | None,
+    ) -> object:
+        own = self.prepared.agent
+        if not isinstance(own, OwnAgent):
+            return super().execution_loop(agents, task, environment, user)
+        # An agent that takes part step by step runs inside the loop, outside of run_agents.
+        with attribute_errors(own.make, only_its_file=True):
+            return super().execution_loop(agents, task, environment, user)
+
+    # Agents of the user's own.
+
+    def _own_agents(
+        self,
+        own: OwnAgent,
+        environment: Tau2Environment,
+        task: Task,
+        trial: RepetitionKey,
+        seed: int | None,
+    ) -> AgentGroup:
+        """Make the agents; one that cannot be made is at fault as soon as it is asked."""
+        model, rehearsal = own.client, self.rehearsal if own.rehearse else None
+        if rehearsal:
+            model = rehearsal.begin(trial, task, environment, seed)
+        brief = AgentBrief(
+            environment.tools,
+            environment.policy,
+            environment.domain,
+            model,
+            seed,
+            own.args,
+            partial(_resolve_agent_model, self.prices),
+        )
+        try:
+            with attribute_errors(own.make):
+                asked, traced = make_agents(own.make, brief, title_of(own.make))
+        except AgentError as error:
+            failed = _FailedAgentAdapter(error, "agent")
+            asked, traced = [failed], {failed.name: failed}
+        self._check_unused(asked)
+        if not own.rehearse:
+            client = own.client
+            for agent in [*asked, *traced.values()]:
+                agent.use_prices(replace(self.prices, base_url=client.base_url), client.id)
+        return asked, traced
+
+    def _check_unused(self, agents: Sequence[AgentAdapter]) -> None:
+        """Raise for an agent that still has the tools and the memory of another simulation."""
+        for agent in agents:
+            if agent in self._seen:
+                raise HookResultError(
+                    f"the agent {agent.name!r} has already been in another simulation; "
+                    "make a new one whenever the function is called"
+                )
+            self._seen.add(agent)
+
+
+def _resolve_agent_model(
+    prices: Prices, model_id: str, *, register_name: str, **options: Any
+) -> ModelAdapter:
+    """Make a model of an own agent, and count it in the current repetition.
+
+    This is no method: an agent that is handed it must not find the benchmark and its tasks in it.
+    """
+    model = resolve_model(model_id, **options)
+    TaskContext.current().registry.register("models", register_name, model)
+    return _with_price(model, prices, model_id, options.get("base_url"))
+
+
+def _with_price(
+    model: ModelAdapter, prices: Prices, model_id: str, base_url: str | None
+) -> ModelAdapter:
+    if price := prices.at(model_id, base_url):
+        model.use_prices(price)
+    return model
+
+
+class _FailedAgentAdapter(AgentAdapter):
+    """Stands for an agent that could not be made: a failed set-up would not be its fault."""
+
+    def _run_agent(self, query: str) -> str:
+        raise self.agent
+
+
+class _ForgetFinished(BenchmarkCallback):
+    """Lets go of what only a running simulation needs."""
+
+    def on_task_repeat_end(self, benchmark: Benchmark, report: Report) -> None:
+        if isinstance(benchmark, RunBenchmark):
+            benchmark.forget(report)
+
+
+def _trial(task: Task, seed_generator: SeedGenerator) -> RepetitionKey:
+    return str(task.id), seed_generator.gather_config().get("rep_index") or 0
+
+
+def _last_message(environment: Tau2Environment) -> Said | None:
+    messages = environment.trajectory.messages
+    if not messages:
+        return None
+    last = messages[-1]
+    calls = (f"{call['name']}({text(call['arguments'])})" for call in tool_calls_of(last) or ())
+    return Said(last["role"], last.get("content") or ", ".join(calls), len(messages))
 
 
 @takes(RunOptions)

@@ -89,8 +89,14 @@ def code_of_domains(names: Iterable[str], *others: object) -> dict[str, dict[str
         for each in (domain.toolkit, domain.db, domain.user_toolkit, domain.user_db)
         if each is not None
     ]
-    syncs = [domain.sync for domain in domains]
-    return code_of(*filter(None, [*files, *syncs, *others]), judges=judges)
+    given = [*filter(None, [*files, *(domain.sync for domain in domains), *others])]
+    if not any(_may_change(each) for each in [*given, *judges]):
+        return {}  # most runs have no code of anybody's own
+    return code_of(*given, judges=judges)
+
+
+def _may_change(thing: object) -> bool:
+    return not str(getattr(thing, "__module__", "")).startswith("maseval.")
 
 
 def _state_file() -> Path:

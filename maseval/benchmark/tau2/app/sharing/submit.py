@@ -73,6 +73,13 @@ class SubmittedDomain:
         return [_in_brief(report) for report in self.reports()]
 
     @property
+    def without_verdict(self) -> int:
+        """The number of simulations without a verdict, infrastructure errors aside."""
+        error = TerminationReason.INFRASTRUCTURE_ERROR
+        found = (each for each in self.simulations if each["reward_info"] is None)
+        return sum(each["termination_reason"] != error for each in found)
+
+    @property
     def metrics(self) -> RunMetrics:
         """The metrics in the leaderboard's convention: an infrastructure error is a failure."""
         return compute_run_metrics(self.simulations, self.setup.trials, "leaderboard")
@@ -164,8 +171,16 @@ def broken_rules(
         yield from _check_release(entry)
         if entry.is_comparable:
             yield from _check_tasks(entry)
-            yield from _check_verdicts(entry)
-        yield from _check_conditions(entry, options.submission_type)
+            if lacking := entry.without_verdict:
+                what = f"{entry.where} has {count_of(lacking, 'simulation')} without a verdict"
+                yield BrokenRule("verdicts", what, "judge them: run it with --judge-model")
+        if entry.setup.mode == "oracle-plan":
+            what = f"in {entry.where} the agent was shown the solution (mode oracle-plan)"
+            yield BrokenRule("conditions", what, "run it in mode normal")
+        elif options.submission_type == "standard":
+            for deviation in entry.deviations():
+                what = f"in {entry.where} {deviation}, which is not standard"
+                yield BrokenRule("conditions", what, "submit it with --submission-type custom")
     yield from _check_together(entries)
 
 
@@ -222,28 +237,6 @@ def _check_tasks(entry: SubmittedDomain) -> Iterator[BrokenRule]:
 def _few(names: Sequence[str]) -> str:
     more = f", and {len(names) - _FEW} more" if len(names) > _FEW else ""
     return ", ".join(names[:_FEW]) + more
-
-
-def _check_verdicts(entry: SubmittedDomain) -> Iterator[BrokenRule]:
-    lacking = [
-        each
-        for each in entry.simulations
-        if each["reward_info"] is None
-        and each["termination_reason"] != TerminationReason.INFRASTRUCTURE_ERROR
-    ]
-    if lacking:
-        what = f"{entry.where} has {count_of(len(lacking), 'simulation')} without a verdict"
-        yield BrokenRule("verdicts", what, "judge them: run it with --judge-model")
-
-
-def _check_conditions(entry: SubmittedDomain, kind: str | None) -> Iterator[BrokenRule]:
-    if entry.setup.mode == "oracle-plan":
-        what = f"in {entry.where} the agent was shown the solution (mode oracle-plan)"
-        yield BrokenRule("conditions", what, "run it in mode normal")
-    elif kind == "standard":
-        for deviation in entry.deviations():
-            what = f"in {entry.where} {deviation}, which is not standard"
-            yield BrokenRule("conditions", what, "submit it with --submission-type custom")
 
 
 def _check_together(entries: Sequence[SubmittedDomain]) -> Iterator[BrokenRule]:

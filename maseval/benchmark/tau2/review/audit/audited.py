@@ -43,6 +43,8 @@ KINDS: Mapping[str, str] = {
     "text is in no answer": "something the agent must say is not what the tools answer",
     "id nobody can know": "an id of the reference solution appears in no text and no tool answer",
     "several right end states": "another choice is as correct as the gold's, but fails",
+    "number is not told": "nobody says for how many, and the gold is for a certain number",
+    "table nobody can read": "records that no reading tool of either side looks at",
     "free text is compared": "the same in other words fails",
     "order of writes is compared": "the same calls in another order fail",
     "order in a list is compared": "the same list in another order fails",

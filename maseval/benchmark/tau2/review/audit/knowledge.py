@@ -1,14 +1,18 @@
 """Findings about what nobody can know from the task, the policy and the tools.
 
-That are ids of the reference solution, and texts that the agent must say.
+That are ids of the reference solution, texts that the agent must say, and tables without a reader.
 """
 
+import inspect
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
+from types import CodeType, FunctionType
 
+from maseval.benchmark.tau2.domains.base import ToolType
 from maseval.benchmark.tau2.formats.message import render_call
 from maseval.benchmark.tau2.review.audit.audited import (
+    AuditedDomain,
     AuditedTask,
     ReadingTool,
     Severity,
@@ -18,6 +22,7 @@ from maseval.benchmark.tau2.review.audit.audited import (
 from maseval.benchmark.tau2.review.audit.values import parts_of, texts_in, words_of
 from maseval.benchmark.tau2.world.tasks import RewardType
 from maseval.benchmark.tau2.world.world import to_json_str
+from maseval.core.words import count_of
 
 _MOST_COMBINATIONS = 64
 
@@ -62,6 +67,40 @@ def texts_in_no_answer(task: AuditedTask) -> Iterator[TaskFinding]:
         tried = "tried: every reading tool with all that is known, and the calls of the gold"
         happened = f"happened: {len(answers)} answers, none with {info!r}"
         yield task.finding("text is in no answer", severity, text, tried, happened)
+
+
+def unread_tables(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Iterator[TaskFinding]:
+    """Find tables with records that no reading tool names, nor a function that one calls.
+
+    What an agent should know of them it can only be told.
+    """
+    named: set[str] = set()
+    for kit in filter(None, (audited.domain.toolkit, audited.domain.user_toolkit)):
+        reading = (name for name, kind in kit.all_tools().items() if kind is ToolType.READ)
+        named |= {word for name in reading for word in _names_in(getattr(kit, name), kit, set())}
+    starts = [(task.spec.start.initialization_data or {}).get("agent_data") for task in tasks]
+    for table, records in audited.tables.items():
+        given = sum(bool(start.get(table)) for start in starts if isinstance(start, dict))
+        if table not in named and (records or given):
+            used = f"{count_of(len(records), 'record')}, and {count_of(given, 'task')} adding to it"
+            text = f"{table} has {used}, but no reading tool looks at it"
+            yield audited.finding("table nobody can read", "info", text)
+
+
+def _names_in(function: Callable[..., object], kit: type, seen: set[object]) -> set[str]:
+    """Return the names and texts in a function's code, and in that of the functions it names."""
+    inner = inspect.unwrap(function)
+    codes = [inner.__code__] if isinstance(inner, FunctionType) and inner not in seen else []
+    seen.add(inner)
+    found: set[str] = set()
+    for code in codes:  # which grows by the functions within
+        found |= {*code.co_names, *(each for each in code.co_consts if isinstance(each, str))}
+        codes += [each for each in code.co_consts if isinstance(each, CodeType)]
+    for name in sorted(found):
+        called = getattr(kit, name, None) or getattr(inner, "__globals__", {}).get(name)
+        if isinstance(called, FunctionType):
+            found |= _names_in(called, kit, seen)
+    return found
 
 
 def _has_word(text: str, sought: str) -> bool:

@@ -23,6 +23,13 @@ _ITEM = re.compile(
 _BOTH = re.compile(
     r"\b(cancel|return|exchange|book|open|close|order|change|modify)\b[^.]*\bboth\b", re.I
 )
+# Words by which the user gives the people of a booking, or the booking that has them already.
+_PEOPLE = re.compile(
+    r"\b(?:passengers?|people|persons?|travell?ers?|alone|(?:for|just|only) (?:yourself|him|her)"
+    r"|friends?|wife|husband|son|daughter|kids?|child|children|family|mother|father|parents?"
+    r"|partner|brother|sister|reservations?|(?:exact )?same|upcoming)\b",
+    re.I,
+)
 
 
 def persona_contradictions(task: AuditedTask) -> Iterator[TaskFinding]:
@@ -69,6 +76,18 @@ def amounts_as_texts(task: AuditedTask) -> Iterator[TaskFinding]:
         for name, value in _ITEM.findall(str(action.arguments).replace("\\", "")):
             text = f"{action.name} has {name} {value!r}, which is compared as a text"
             yield task.finding("free text is compared", "info", text)
+
+
+def people_not_counted(task: AuditedTask) -> Iterator[TaskFinding]:
+    """Find people in a write of the reference solution whom the user's words do not count."""
+    for action in task.spec.actions if not _PEOPLE.search(task.scenario) else ():
+        for name, value in action.arguments.items():
+            first = value[0] if isinstance(value, list) and value else None
+            if isinstance(first, dict) and {"first_name", "last_name"} <= first.keys():
+                text = (
+                    f"{action.name} has {len(value)} in {name}, and the user is not told how many"
+                )
+                yield task.finding("number is not told", "info", text)
 
 
 def _is_led_there(task: AuditedTask, pattern: re.Pattern[str], value: str) -> bool:

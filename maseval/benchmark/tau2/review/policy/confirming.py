@@ -30,11 +30,11 @@ from maseval.benchmark.tau2.review.words import (
     record,
     speaks_of_a_transfer,
     spellings,
+    stands_in,
     telling_values,
 )
 
 TRANSFER_TOOL = "transfer_to_human_agents"
-_JOINS = ("_", "-", ".")
 TRANSFER_TEXT = "YOU ARE BEING TRANSFERRED TO A HUMAN AGENT. PLEASE HOLD ON."
 
 
@@ -156,16 +156,9 @@ def words_before(moment: CallMoment, reply: int) -> str:
 
 def names(text: str, spelling: str | re.Pattern[str]) -> bool:
     """Return True if a text in lower case has a spelling as a word, or fits a pattern."""
-    if isinstance(spelling, re.Pattern):
-        return spelling.search(text) is not None
-    lower = spelling.lower()
-    at = text.find(lower)
-    while at >= 0:
-        before, after = text[at - 1 : at], text[at + len(lower) : at + len(lower) + 1]
-        if not (before.isalnum() or after.isalnum() or before in _JOINS or after in ("_", "-")):
-            return True
-        at = text.find(lower, at + 1)
-    return False
+    if isinstance(spelling, str):
+        return stands_in(text, spelling.lower())
+    return spelling.search(text) is not None
 
 
 def spell_amount(amount: float) -> list[str]:

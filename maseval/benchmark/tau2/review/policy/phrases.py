@@ -19,16 +19,13 @@ OTHER_PAYMENT = re.compile(
 OTHER_ACTION = re.compile(r"\b(?:cancel|book|return|exchang)")
 TELLING_ID = re.compile(r"\d{8,12}|[A-Z]{3}\d{3}")
 PAYMENT_ID = re.compile(r"(?:credit_card|gift_card|certificate|paypal|debit_card)_\d")
-CHOICE = re.compile(r"\b(?:which|what|how many|whose)\b[^.!?\n]{0,200}\?")
-# "Let's proceed with it" is no question.
-EXPECTS = re.compile(
-    r"\?|\bconfirm|\byes\b|\b(?:let me know|tell me|say)\b|\b(?:if|should|whether|unless) you\b"
-)
 ID = re.compile(r"#?\w+(?:-\w+)*")
 # Statements
 CHEAPEST = re.compile(
     r"(?<!not the )(?<!n't the )\b(?:cheapest|lowest(?:[- ]\w+){0,2}[- ](?:price|fare|cost)s?"
-    r"|lowest-?priced|costs? the least|least expensive|most affordable|best price)\b"
+    r"|lowest-?priced|costs? the least|least expensive|most affordable|best price"
+    r"|(?:no(?:thing|ne)?|not a) (?:[\w-]+ ){0,4}(?:undercuts?|beats?|(?:costs? )?less than"
+    r"|cheaper than|lower than))\b"
 )
 LIMITS_CHOICE = re.compile(
     r"\b(?:after|before|mornings?|afternoons?|evenings?|nights?|fits?|match\w*|meets?|suits?|second"
@@ -40,16 +37,22 @@ UNAVAILABLE = re.compile(
     r"|no (?:more |free |open )?(?:\w+ )?(?:seats?|room left)|no availability"
     r"|(?:is|are) (?:all )?gone|all (?:are |were )?taken|full\b(?! (?:size|refund|price)))"
 )
+ALL_OF_THEM = re.compile(r"\b(?:both|all|neither|none)\b")
 SUPPOSES = re.compile(r"\?|\b(?:if|once|unless|when|whether|until|except|other|others|but)\b")
 # An amount or a payment in such a sentence may not be the one that is meant.
 SUPPOSED = re.compile(r"\b(?:if|unless|otherwise|either|depending|in case)\b")
+_BAGS = r"(?:bags?|baggage|luggage|suitcases?)\b"
 BAG_FEE = re.compile(
-    r"\$(\d+(?:\.\d+)?),? (?:per|for (?:each|every)|each|a|apiece)[^.$\n]{0,30}\bbags?\b"
-    r"|\b(?:per|each|every) (?:\w+ ){0,3}bags?\b[^.$\n]{0,40}\$(\d+(?:\.\d+)?)(?! (?:in )?total)"
+    rf"\$(\d+(?:\.\d+)?),? (?:per|for (?:each|every|any)|each|a|apiece)[^.$\n]{{0,30}}\b{_BAGS}"
+    rf"|\b(?:per|each|every|any|an? (?:extra|additional|further)) (?:\w+ ){{0,3}}{_BAGS}"
+    r"(?:(?!insurance|passenger|\bor\b|\band\b)[^.$\n]){0,40}\$(\d+(?:\.\d+)?)(?! (?:in )?total)"
 )
-ADDS = re.compile(r"\b(?:add|extra|additional|more|another)")
+ADDS = re.compile(
+    r"\b(?:add|extra|additional|more|another)[^.\n]{0,25}\b(?:bag|luggage|suitcase)"
+    r"|\b(?:bag|luggage|suitcase)s?\b[^.\n]{0,12}\b(?:more|extra|added)"
+)
 BAG_COUNT = re.compile(
-    r"\b(\d|one|two|three|four|five|six) (?:[\w-]+ ){0,3}(?:bags?|suitcases?|luggage)\b"
+    r"\b(\d|one|two|three|four|five|six) (?:(?!to |\d)[\w-]+ ){0,3}(?:bags?|suitcases?|luggage)\b"
     r"|\b(?:bags?|baggage|luggage|suitcases?)\b[^.\d\n$]{1,30}(\d)\b(?!\d)"
 )
 
@@ -66,7 +69,7 @@ def claim(verbs: str, thing: str, unless: str = "$^") -> re.Pattern[str]:
 
 # Airline
 WANTED = re.compile(
-    r"\b(?:compensat|reimburs|travel credit|credit for|goodwill|make (?:it|this) up|make up for"
+    r"\b(?:compen|reimburs|travel credit|credit for|goodwill|make (?:it|this) up|make up for"
     r"|some(?:thing| kind of)[^.!?]*(?:for (?:the|this|my)|in return)|owe|gesture"
     r"|what (?:can|will|are) you (?:do|going to do|offer))"
 )
@@ -75,6 +78,7 @@ OFFERS = re.compile(
     r"\b(?:offer|provide you|issue|send|give|eligible for|entitled to|qualif|arrange)[^.!?\n]*"
     r"\b(?:compensation|(?:travel |\$ ?\d+ )?(?:certificate|voucher)s?)\b"
     r"|\bas (?:a )?compensation\b|\bgesture of (?:goodwill|apology)|\bas a (?:goodwill )?gesture"
+    r"|\bmake (?:it|this|that) up to you\b"
 )
 REFUSES_IT = re.compile(
     r"\b(?:not|n't|cannot|unable|no|only|unfortunately)\b[^.!?\n]{0,60}"
@@ -98,6 +102,8 @@ REASON = re.compile(
     r"|plans? (?:have |has |had )?(?:to )?(?:change|fell|fall)|came up|no longer|mistake|conflict"
     r"|(?:can't|cannot|can not|unable to|not able to|won't) (?:make|travel|go|fly|attend|take|be)"
     r"|emergency|died|passed away|cancell?ed (?:by|my flight)|airline cancell?ed"
+    r"|my (?!(?:user|id|name|reservation|booking|flight|trip|ticket|e-?mail|account|card|money"
+    r"|refund|code|number)\b)\w+ (?:is|are|was|were|has|have|had|got|needs?|wants?|fell|broke)\b"
     r"|(?:don't|do not) need|duplicate|overlap|mix-?up|(?:free|give) (?:up )?(?:my|your|the) seat)"
 )
 REASON_TO_CANCEL = re.compile(
@@ -129,9 +135,18 @@ PER_HEAD = re.compile(
     r"\b(?:per|each|apiece)\b|/ ?(?:person|passenger|pax)|[x\u00d7*] ?\d\b|\b\d+ ?[x\u00d7*] ?\$"
 )
 AIRLINE_PRICE = re.compile(r"\$|\b(?:price|fare|cost|amount|refund|difference)")
-DECLINED = r"\b(?:no|not|n't|without|skip|decline|zero|neither)\b[^.!?;]{0,60}\b"
-NO_INSURANCE = re.compile(rf"{DECLINED}insurance")
-NO_BAGS = re.compile(rf"{DECLINED}(?:bags?|baggage|luggage|suitcases?)")
+DECLINED = (
+    r"(?:\b(?:no|not|without|skip|decline|zero|neither|0)\b|n't\b)"
+    r"(?:(?!extra|additional|more|charge|fee|cost|free)[^.!?;,\n]){0,60}\b"
+)
+NO_INSURANCE = re.compile(
+    rf"{DECLINED}insurance"
+    r"|\binsurance,? (?:i |we |is |it's )?(?:don't|do not|not|isn't|no thanks|unnecessary)\b"
+)
+NO_BAGS = re.compile(
+    rf"{DECLINED}{_BAGS}|\b(?:hand luggage|carry[- ]on|hand ?bag)s? only\b"
+    r"|\bonly (?:\w+ )?(?:hand luggage|carry[- ]on)"
+)
 INSURANCE = re.compile(r"\bins(?:ur|\b)")
 BAG = re.compile(r"\b(?:bag|luggage|suitcase)")
 # In a proposal: "Travel insurance: No".
@@ -163,7 +178,6 @@ MOVED = re.compile(
     r"\b(?:diff|refund|charg|credited|pay(?!pal|ment))\w*(?: \w+){0,3}:? ?[-+]?\$? ?$"
 )
 GIFT_CARD = re.compile(r"\bgift[- ]?card")
-PAYPAL = re.compile(r"\bpaypal")
 CARD = re.compile(r"\b(?:credit|debit|my|the|your|that|this|same|original|visa|master) ?cards?\b")
 CREDIT_CARD = re.compile(r"\b(?:credit|debit) ?cards?\b")
 ENDING = re.compile(r"\bcard (?:\w+ ){0,3}ending (?:in|with) (\d{4})\b")
@@ -186,6 +200,7 @@ ALL = re.compile(
 EVERYTHING = re.compile(
     r"\b(?:all|everything|both|entire|whole|every|each|them|these|those|rest|other)\b"
 )
+WHOLE = re.compile(r"\b(?:all|everything|entire|whole|every|rest|other)\b")
 NO_WORD = re.compile(r"[^a-z0-9]+")
 ALL_ZEROS = re.compile(r"\D0{5,}$")
 ORDER_ID = re.compile(r"\bw\d{7}\b")
@@ -193,7 +208,12 @@ ZIP = re.compile(r"(?<![\w#$.-])\d{5}(?![\w.-])")
 DEFAULT = re.compile(
     r"\b(?:default|on file|on record|in (?:my|your) (?:profile|account)|profile|same|current)\b"
 )
-STREET = re.compile(r"\b\d+ (?:\w+ ){1,3}(?:st|street|ave|avenue|dr|drive|ln|lane|rd|road)\b")
+STREET = re.compile(
+    r"\b\d+ (?:\w+ ){1,3}(?:st|street|ave|avenue|dr|drive|ln|lane|rd|road|ct|court|blvd|boulevard"
+    r"|way|place|square|terrace|circle|parkway)\b"
+)
+# Letters and digits in ASCII; all else parts words.
+PLAIN = "".join(chr(n) if chr(n).isalnum() else " " for n in range(128))
 SEPARATORS = re.compile(r"[\W_]+")
 SPAN = re.compile(
     r"\b(\d+)(?: ?(?:-|to|\u2013|\u2014|or|and) ?(\d+))? (?:business |working )?"
@@ -201,6 +221,7 @@ SPAN = re.compile(
 )
 PRODUCT_TIME = re.compile(r"\bbattery|\blife\b|\bcharg|\bplay")
 DELIVERY = re.compile(r"\b(?:arriv|deliver|ship)")
+MONEY = re.compile(r"\brefund|\bcredit|\bmoney|\bfunds?\b|[$\U0001f4b0\U0001f4b5\U0001f4b3]")
 REFUND = re.compile(r"\brefund|\bcredit|\bmoney")
 
 # Telecom
@@ -217,10 +238,6 @@ GB = re.compile(
 )
 ALL_OF_IT = re.compile(r"\b(?:max(?:imum)?|full amount|as much as|most (?:you|i|that)|both)\b")
 DATA = re.compile(r"\brefuel|\btop[ -]?up|\bmore data|\badd\w* (?:\S+ ){0,8}?(?:data|gb|gigs?)\b")
-TELECOM_PRICE = re.compile(
-    r"\$(\d+(?:\.\d+)?)"
-    r"|\b(one|two|three|four|five|six|eight|ten|twelve) ?(?:(?:us )?dollars?|bucks|usd)\b"
-)
 EACH = re.compile(
     r"^\W{0,3}(?:each\b|apiece|(?:/|per|a|each|for (?:each|every|one|1))? ?(?:gb|gig))"
 )
@@ -279,6 +296,10 @@ USED = re.compile(r"\bus(?:e|ed|age)\b|consum")
 MMS = re.compile(
     r"\bmms\b|\b(?:send|receiv)\w*[^.?!]{0,30}(?:picture|photo|image|media)|"
     r"(?:picture|photo|media|group) (?:text|mess)"
+)
+SERVICE = re.compile(
+    r"\bservice\b|signal|\bcalls?\b|calling|network|\bbars\b|\bsim\b|connect|\bline\b|suspend"
+    r"|\bphone (?:is|does|won|has|can|stop|not)|roam"
 )
 INTERNET = re.compile(r"internet|mobile data|\bdata\b|brows|speed|slow|online")
 GUIDES = re.compile(

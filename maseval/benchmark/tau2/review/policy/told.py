@@ -56,13 +56,17 @@ class _Shown:
             found += [(made.answer_index, each) for each in groups]
         return found
 
-    def about(self, said: Utterance, sentence: str) -> list[tuple[Offers, Offer]]:
-        """Return the offer that a sentence names, in each of the groups that it may mean."""
+    def about(self, said: Utterance, sentence: str) -> Iterator[list[tuple[Offers, Offer]]]:
+        """Yield each offer that a sentence speaks of, in each of the groups that it may mean."""
         groups = [each for at, each in self._all if at < said.message_index]
         ids = {one.id for each in groups for one in each.offers if one.id.lower() in sentence}
-        if len(ids) != 1:
-            return []
-        (name,) = ids
+        if len(ids) == 1 or phrases.ALL_OF_THEM.search(sentence):
+            for name in sorted(ids):
+                yield self._named(name, groups, said, sentence)
+
+    def _named(
+        self, name: str, groups: list[Offers], said: Utterance, sentence: str
+    ) -> list[tuple[Offers, Offer]]:
         found = [(each, one) for each in groups if (one := each.find(name)) is not None]
         named = [pair for pair in found if pair[0].name.search(sentence)]
         if not named:
@@ -106,7 +110,10 @@ def claims_are_true(domain: str, place: str, tool: str, read: Read) -> tuple[Rul
 
 
 # One of these stands in every such claim, which is quickly seen.
-_OF_PRICES = ("cheapest", "lowest", "least exp", "affordable", "best price", "the least")
+_OF_PRICES = (
+    *("cheapest", "lowest", "least exp", "affordable", "best price", "the least", "undercut"),
+    *(" beat", " than "),
+)
 _OF_STOCK = (
     *("sold out", "booked", "stock", "vailable", "vailability", "no seat", "no more", "no free"),
     *("no open", " seats", "full", "gone", "taken", "room left"),
@@ -120,9 +127,9 @@ def _claims(
     for said, sentence in talk.agent_sentences(*marks):
         if len(sentence) > _MOST or not words.search(sentence):
             continue
-        groups = [] if phrases.SUPPOSES.search(sentence) else shown.about(said, sentence)
-        if groups:
-            yield said, sentence, groups
+        if not phrases.SUPPOSES.search(sentence):
+            for groups in shown.about(said, sentence):
+                yield said, sentence, groups
 
 
 def _cheaper(group: Offers, offer: Offer, told: str) -> str:

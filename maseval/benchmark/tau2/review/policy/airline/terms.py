@@ -90,7 +90,7 @@ def _claim_patterns(tool: str) -> tuple[re.Pattern[str], ...]:
     words = _CLAIMS.get(tool, _TOTAL)
     amount = phrases.AMOUNT.pattern
     return (
-        re.compile(rf"\b(?:{words})\b[^$\n.!?]{{0,60}}{amount}"),
+        re.compile(rf"\b(?:{words})\b(?:[^$\n.!?]|\.(?! )){{0,60}}{amount}"),
         re.compile(rf"{amount} (?:\w+ ){{0,3}}(?:{words})\b"),
         re.compile(rf"\b(?:{words})\b[^\n!?]{{0,120}}= ?\**{amount}"),
     )
@@ -270,15 +270,13 @@ def agreed_bags(call: AirlineCall) -> Iterator[Answer]:
 def _refusal_of(call: AirlineCall, subject: re.Pattern[str], no: re.Pattern[str]) -> str:
     """Return the user's last sentence about something if it declines it.
 
-    What a later proposal names again, the user has agreed to.
+    The proposal that the user agreed to is such a sentence, too.
     """
     consent = call.consent
-    for said in reversed(call.user_texts):
+    said_last = [*call.user_texts, *((consent.question,) if consent and consent.given else ())]
+    for said in sorted(said_last, key=lambda each: -each.message_index):
         about = [each for each in said.sentences if subject.search(each)]
         if about:
-            later = consent is not None and consent.question.message_index > said.message_index
-            if later and consent and subject.search(consent.question.lower):
-                return ""
             return said.quote(about[-1]) if no.search(about[-1]) else ""
     return ""
 

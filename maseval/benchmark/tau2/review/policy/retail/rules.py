@@ -212,7 +212,7 @@ def _unexpected_items(call: RetailCall, text: str) -> Iterator[Answer]:
     """Yield the items that a question about items of the same order leaves out."""
     listed = call.items
     named = [item for item in listed if _names_item(text, item)]
-    if not named or len(named) == len(listed) or phrases.EVERYTHING.search(text):
+    if not named or len(named) == len(listed) or phrases.WHOLE.search(text):
         return
     earlier = "\n".join(said.lower for said in call.agent_texts if said.asks)
     tried = {each for made in call.earlier_calls for each in _listed_before(made, call)}
@@ -317,7 +317,7 @@ def times_told_are_known(talk: Talk) -> Iterator[Answer]:
 
 
 def _of_a_delivery(sentence: str) -> bool:
-    return phrases.DELIVERY.search(sentence) is not None and phrases.REFUND.search(sentence) is None
+    return phrases.DELIVERY.search(sentence) is not None and phrases.MONEY.search(sentence) is None
 
 
 def _is_known(sentence: str, found: re.Match[str], said: Utterance, talk: Talk) -> bool:

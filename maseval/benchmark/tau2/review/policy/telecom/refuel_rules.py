@@ -4,7 +4,6 @@ The records that a call is about, for these and other rules, are found here, or 
 the arguments are.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TypeVar
@@ -117,7 +116,6 @@ _NUMERALS = {
         "four": 4.0,
         "five": 5.0,
     },
-    **{"six": 6.0, "eight": 8.0, "ten": 10.0, "twelve": 12.0},
 }
 
 
@@ -176,11 +174,6 @@ def _number(word: str) -> float:
     return _NUMERALS.get(word) or float(word)
 
 
-def read_price(found: re.Match[str]) -> float:
-    """Return the amount of a price that was found in a text."""
-    return _number(found[found.lastindex or 0])
-
-
 def asks_for_data_first(call: TelecomCall) -> bool:
     """Return True if the user spoke of adding data before the agent did."""
     if call.ticket is not None:
@@ -237,7 +230,7 @@ def check_price(call: TelecomCall) -> Iterator[Answer]:
     told = [
         prices
         for each in call.talk.agent_before(replies[-1].message_index)
-        if phrases.TELECOM_PRICE.search(each.lower)
+        if phrases.AMOUNT.search(each.lower)
         and (prices := list(_data_prices(each, plan, amount, others)))
     ]
     if not told:
@@ -265,9 +258,9 @@ def _data_prices(
         offers = gigabytes(sentence)
         totals = [unit * each for each in (*offers, amount)]
         each_gb = [unit] if phrases.EACH_GB.search(sentence) or not offers else []
-        for found in phrases.TELECOM_PRICE.finditer(sentence):
+        for found in phrases.AMOUNT.finditer(sentence):
             after = sentence[found.end() : found.end() + 12]
-            price = read_price(found)
+            price = float(found[1])
             if phrases.PER_MONTH.search(after) or (
                 price in monthly and phrases.OF_A_PLAN.search(sentence)
             ):

@@ -10,7 +10,6 @@ from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTel
 from maseval.benchmark.tau2.review.policy.telecom.refuel_rules import (
     TelecomCall,
     gigabytes,
-    read_price,
     telecom,
 )
 from maseval.benchmark.tau2.review.policy.telecom.remedies import (
@@ -274,13 +273,13 @@ def _advice(
 def check_plan_prices(talk: Talk) -> Iterator[Answer]:
     """A price per month that the agent names was read or said before."""
     for said, sentence in talk.agent_sentences("month"):
-        for found in phrases.TELECOM_PRICE.finditer(sentence):
+        for found in phrases.AMOUNT.finditer(sentence):
             around = sentence[max(0, found.start() - 50) : found.end() + 20]
             if "month" not in around:
                 continue
             known = talk.known_before(said.message_index)
             read = {float(each) for each in phrases.FIGURE.findall(known)}
-            price = read_price(found)
+            price = float(found[1])
             plans = [float(each) for each in _PLAN_PRICE.findall(known)]
             if price not in {*read, *(one - other for one in plans for other in plans)}:
                 text = f"nothing that was read says ${price:g} per month"
@@ -295,20 +294,18 @@ def check_usage(talk: Talk) -> Iterator[Answer]:
     """The use of data that the agent tells is that of the user's line."""
     read: dict[str, dict[str, str]] = {}
     for each in talk.calls:
-        if '"data_used_gb"' in each.answer:
+        if '"data_used_gb"' in each.answer or '"phone_number"' in each.answer:
             fields = dict(_FIELD.findall(each.answer))
             read.setdefault(fields.get("line_id", ""), {}).update(fields)
-    if len(read) < 2:
-        return
     numbers = _phone_numbers("\n".join(each.text for each in talk.user))
     own = [each for each in read.values() if _digits(each.get("phone_number", "")) in numbers]
-    others = [each for each in read.values() if each not in own]
+    others = [each for each in read.values() if each not in own and (own or "phone_number" in each)]
     figures = {value for each in own for value in each.values()}
-    for said, sentence in talk.agent_sentences("us", "consum") if own and others else ():
+    for said, sentence in talk.agent_sentences("us", "consum") if numbers and others else ():
         if not phrases.USED.search(sentence):
             continue
         told = set(phrases.FIGURE.findall(sentence)) - figures
-        for other in others:
+        for other in (each for each in others if "data_used_gb" in each):
             names = (other["line_id"], other.get("phone_number", "")[-4:])
             named = any(name and name in said.text for name in names)
             if other["data_used_gb"] in told and not named:
@@ -349,7 +346,10 @@ def check_transfer(call: TelecomCall) -> Iterator[Answer]:
         if not call.calls_read:
             yield Broken("nothing was looked into before the transfer")
         return
-    left = list_remedies(db, line, _concern(call))
+    concern = _concern(call)
+    if concern is None:
+        return
+    left = list_remedies(db, line, concern)
     if call.ticket is not None:
         if left == [MORE_DATA] and not gigabytes(call.ticket):
             return  # which nobody permits, so that only a human can go on
@@ -386,9 +386,11 @@ def _asks_for_a_human(call: TelecomCall) -> bool:
     return not any(speaks_of_a_transfer(each.text) for each in before)
 
 
-def _concern(call: TelecomCall) -> str:
-    """Return what the user wants to work again."""
+def _concern(call: TelecomCall) -> str | None:
+    """Return what the user wants to work again; None if it is something else that is wanted."""
     told = call.told
     if phrases.MMS.search(told):
         return "mms"
-    return "data" if phrases.INTERNET.search(told) else "service"
+    if phrases.INTERNET.search(told):
+        return "data"
+    return "service" if phrases.SERVICE.search(told) or call.ticket is not None else None
