@@ -1,31 +1,52 @@
-"""``maseval runs`` and ``tag``."""
+"""``maseval runs``, ``tag``, ``report``, ``export``, ``bundle``, ``sync``: runs and their files."""
 
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
 
+import typer
 from rich.table import Table
 
 from maseval import commands
 from maseval.app.results.recording import origin_in_words
-from maseval.cli.command_line import with_examples
+from maseval.cli.command_line import FAILED, with_examples
 from maseval.cli.console import (
     FirstFitting,
     age,
+    counting,
     here,
     inert,
+    note,
     print_json,
     print_parts,
     shorten_line,
+    stderr,
     stdout,
     styled,
 )
-from maseval.cli.options import AsJson, argument, option, runs_argument
+from maseval.cli.options import (
+    AsJson,
+    Explain,
+    RunOrResultsFile,
+    argument,
+    flag,
+    option,
+    renamed_option,
+    runs_argument,
+    with_scoring_options,
+)
 from maseval.core.figures import between, in_percent, money, percent
 from maseval.core.recorded import mapping
+from maseval.core.scoring_options import ScoringKeywords
+from maseval.core.words import count_of
 from maseval.runs import RunState, default_root
 from maseval.runs.config import mark_of
+
+if TYPE_CHECKING:  # help must not load what makes these
+    from maseval.app.sharing.sync import SyncResult
+
 
 _REMARKS = ("tags", "note")
 _NOTE_LENGTH = 40
@@ -182,3 +203,233 @@ def tag(
         stdout().print(line, soft_wrap=True)
         if each.note is not None:
             stdout().print(inert(each.note), soft_wrap=True)
+
+
+@with_examples(
+    ("maseval report last", "report.html in the folder of the latest run"),
+    ("maseval report last --no-explain", "faster: failures are not explained"),
+    ("maseval report own.jsonl", "what your own benchmark's FileResultLogger wrote"),
+    ("maseval report theirs.json", "a results file of tau2-bench, its rewards recomputed"),
+    ("maseval report --compare careful hurried gold", "runs compared, in one file"),
+    ("maseval report runs/mine --output mine.html --title 'Mine'", "elsewhere, under a name"),
+)
+@with_scoring_options()
+def report(
+    runs: list[str] = runs_argument(
+        "A run: its folder, its name, or last; or a results file of tau2-bench. Several "
+        "are compared."
+    ),
+    output: Path | None = option(None, "The HTML file.", "--output", "-o"),
+    title: str | None = option(None, "Title of the page."),
+    explain: Explain = True,
+    compare: bool = flag("Compare the runs, two or more, on one page.", "--compare"),
+    **scoring: Unpack[ScoringKeywords],
+) -> None:
+    """Write a run, or several compared, as one HTML file that opens without server or network."""
+    first, *others = runs
+    if compare and not others:
+        raise typer.BadParameter(f"1 run, {first}, cannot be compared; name two or more")
+    with counting("explained") as count:
+        page = commands.report(
+            first,
+            output,
+            title=title,
+            explain=explain,
+            against=others,
+            on_progress=count,
+            **scoring,
+        )
+    typer.echo(page)
+
+
+@with_examples(
+    ("maseval export last --format csv", "simulations.csv: a line for each simulation"),
+    ("maseval export runs --format parquet --table all --output tables", "everything below ./runs"),
+    (
+        "maseval export a b --format jsonl --table tool_calls --output -",
+        "two runs, to standard output",
+    ),
+    ("maseval export theirs.json --format csv --as-recorded", "a results file, its own rewards"),
+    ("maseval export last --format tau2-bench", "results files of v0.2.0, in the run's folder"),
+)
+@with_scoring_options()
+def export(
+    runs: list[str] = runs_argument(
+        "Runs, folders that hold runs, results files, or files of reports."
+    ),
+    form: str | None = option(
+        None,
+        "parquet, csv or jsonl; or the files of the original: tau2-bench, macs.",
+        "--format",
+        show_default="by the extension of --output",
+    ),
+    to: str | None = option(None, "", hidden=True),
+    table: list[str] | None = option(
+        None,
+        "runs, simulations, messages, tool_calls, checks, findings, scores, remarks or "
+        "all (repeatable).",
+        show_default="simulations",
+    ),
+    output: Path | None = option(
+        None,
+        "The file (extension added if missing), - for standard output, or the "
+        "folder for several tables.",
+        "--output",
+        "-o",
+        show_default="TABLE.FORM here",
+    ),
+    overwrite: bool = flag("Replace existing files.", "--overwrite", "--force"),
+    as_json: AsJson = False,
+    **scoring: Unpack[ScoringKeywords],
+) -> None:
+    """Write runs as tables with typed columns, or as the files of their original benchmark.
+
+    A table has the same columns whatever the runs. Rows are written as they are read; a file
+    appears when it is complete. Parquet needs pyarrow.
+    """
+    from maseval.frames.export import export as write  # help must not load it
+
+    if form in commands.export_formats():
+        if table:
+            raise typer.BadParameter(f"{form} has no tables; leave out --table")
+        _export_originals(runs, form, output, overwrite, as_json)
+        return
+    written = write(
+        runs,
+        to=renamed_option(to, "--to", form, "--format"),
+        tables=table or ["simulations"],
+        output=output,
+        overwrite=overwrite,
+        **scoring,
+    )
+    if as_json:
+        print_json({"tables": [each.to_dict() for each in written]})
+        return
+    for each in written:
+        if each.path is not None:
+            typer.echo(each.path)
+        stderr().print(f"{inert(each.table)}: {count_of(each.rows, 'row')}")
+
+
+def _export_originals(
+    runs: list[str], form: str, output: Path | None, overwrite: bool, as_json: bool
+) -> None:
+    written = [
+        each for run in runs for each in commands.export(run, form, output, overwrite=overwrite)
+    ]
+    print_parts((styled(words, "yellow") for each in written for words in each.notes), stderr())
+    if as_json:
+        print_json({"files": [str(each.path) for each in written]})
+        return
+    for each in written:
+        typer.echo(each.path)
+
+
+@with_examples(
+    ("maseval bundle last", "NAME.maseval.zip here, for others to check"),
+    ("maseval bundle runs/mine --output paper/mine.zip", "elsewhere"),
+    ("maseval bundle --open theirs.maseval.zip", "checked, and opened as runs/theirs"),
+    ("maseval show theirs", "then use it like a run of your own"),
+)
+def bundle(
+    run: str = argument(
+        ...,
+        "A run: its folder, its name, or last; with --open, an archive.",
+    ),
+    output: Path | None = option(
+        None,
+        "The archive; with --open, the folder to make.",
+        "--output",
+        "-o",
+        show_default="NAME.maseval.zip here; its name below the runs",
+    ),
+    opened: bool = flag("Check an archive, and open it as a run.", "--open"),
+    to: Path | None = option(None, "", hidden=True),
+    verify: bool = option(
+        True, "With --open, recompute the rewards in its certificate.", "--verify/--no-verify"
+    ),
+    overwrite: bool = flag("Replace an existing file.", "--overwrite", "--force"),
+    as_json: AsJson = False,
+) -> None:
+    """Write a run as one archive that others can check, or --open such an archive as a run.
+
+    It holds the configuration, the log, the certificate, the report, the fingerprint of the data
+    and the versions of all packages. The same run always gives the same bytes.
+
+    An archive that holds anything else, unpacks to too much, or differs from its checksums or its
+    log's seals is refused and nothing is written. Exit code 1 also if the certificate or a recorded
+    verdict does not hold, or the data here is not that of the run.
+    """
+    if opened:
+        _open_bundle(run, renamed_option(to, "--to", output, "--output"), verify, as_json)
+        return
+    made = commands.bundle(run, output, overwrite=overwrite)
+    print_parts(map(note, made.manifest["notes"]), stderr())
+    if as_json:
+        print_json(made.to_dict())
+    else:
+        typer.echo(made.path)
+
+
+def _open_bundle(file: str, output: Path | None, verify: bool, as_json: bool) -> None:
+    found = commands.unbundle(file, output, verify=verify)
+    print_parts(map(note, found.notes), stderr())
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        typer.echo(found.path)
+        for line in [*found.data, *(found.certificate or ()), *filter(None, [found.verdicts])]:
+            words = inert(shorten_line(line, 300))
+            stderr().print(f"[red]differs[/red] {words}", soft_wrap=True)
+        stderr().print(
+            inert(_unbundle_summary(found.simulations, found.certificate, found.unchecked))
+        )
+    if not found.holds:
+        raise typer.Exit(FAILED)
+
+
+def _unbundle_summary(
+    simulations: int, certificate: list[str] | None, unchecked: str | None
+) -> str:
+    held = f"{count_of(simulations, 'simulation')}; the checksums and the log hold"
+    if unchecked is not None:
+        return f"{held}; the certificate was not checked: {unchecked}"
+    return f"{held}, the certificate {'does not' if certificate else 'does as well'}"
+
+
+@with_examples(
+    ("maseval sync last --to mlflow=http://localhost:5000", "the latest run, to an MLflow server"),
+    ("maseval sync runs/mine --to wandb=my-project --to otel", "to two places at once"),
+    ("WANDB_MODE=offline maseval sync last --to wandb", "into files for wandb sync"),
+    ("maseval sync theirs.json --to langfuse --otel-content", "a results file, with all texts"),
+)
+def sync(
+    run: RunOrResultsFile,
+    to: list[str] = option(
+        ..., "otel, langfuse, mlflow or wandb; =ADDRESS for another server (repeatable)."
+    ),
+    otel_content: bool = flag(
+        "Include messages and tool arguments in the traces.", "--otel-content"
+    ),
+    explain: bool = flag("Explain failures in the attached report; slower.", "--explain"),
+    as_json: AsJson = False,
+) -> None:
+    """Send a finished run to OpenTelemetry, Langfuse, MLflow or Weights & Biases.
+
+    What was sent is noted in the run's folder: the same command again sends only what is new.
+    """
+    found = commands.sync(run, to, content=otel_content, explain=explain)
+    if as_json:
+        print_json([each.to_dict() for each in found])
+        return
+    for each in found:
+        stdout().print(inert(_sync_words(each)), soft_wrap=True)
+
+
+def _sync_words(each: "SyncResult") -> str:
+    if each.run is None:
+        return (
+            f"{each.to} ({each.at}): {count_of(each.sent, 'trace')} sent, {each.before} sent before"
+        )
+    state = "sent" if each.sent else "unchanged since it was sent"
+    return f"{each.to} ({each.at}): run {each.run} {state}"

@@ -1,21 +1,4 @@
-"""Every way a run can fail, drawn as a tree.
-
-::
-
-    MASEvalError
-    ├── AgentError, EnvironmentError, UserError      whose fault a failed repetition was
-    ├── UserExhaustedError, TaskFrozenError, TaskTimeoutError
-    ├── ConfigurationError (ValueError)
-    │   └── DuplicateTaskError
-    ├── TaskFormatError, HookResultError (TypeError)
-    ├── DuplicateComponentError, UnknownModelError, ResultFileError (ValueError)
-    ├── NestedTooDeeplyError, UnreadableAnswerError (ValueError)
-    ├── NoRepetitionError, NotRunError, RunStoppedError, ScriptExhaustedError,
-    │   TraceCollectionError, WorkerDiedError (RuntimeError)
-    ├── TaskIndexError (IndexError)
-    ├── AnchorPointsNotFoundError (FileNotFoundError)
-    └── OutputExistsError (FileExistsError)
-"""
+"""Every way a run can fail; each is also the built-in error that it amounts to."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, ClassVar

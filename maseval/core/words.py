@@ -23,7 +23,7 @@ def text(value: object) -> str:
     try:
         return _encoded(value)
     except (TypeError, ValueError, RecursionError):  # something that JSON cannot hold
-        plain = json.loads(strict_json.dumps(value))
+        plain = strict_json.plain(value)
     return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
 
 

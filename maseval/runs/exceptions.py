@@ -1,14 +1,4 @@
-"""The errors of run folders, and the checks that raise them for the disk.
-
-::
-
-    MASEvalError
-    └── RunFolderError                      not a run folder, or a damaged one
-        ├── BundleError (ValueError)        not a bundle of a run, or a changed one; in bundle.py
-        ├── RunConfigError (ValueError)     it belongs to a run with another configuration
-        ├── RunLockedError (RuntimeError)   another process is writing to it
-        └── RunWriteError (OSError)         it cannot be written to
-"""
+"""The errors of run folders, and the checks that raise them for the disk."""
 
 import errno
 import os

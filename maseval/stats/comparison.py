@@ -241,7 +241,6 @@ def compare_all(
     *,
     configs: Mapping[str, Mapping[str, Any]] | None = None,
     k: int = 1,
-    level: float = LEVEL,
     anyway: bool = False,
     apart: bool = False,
 ) -> ComparisonTable:
@@ -267,11 +266,11 @@ def compare_all(
         # The same as the main difference of ``compare``, which has much more to say about two runs.
         group, keys = _groups(shared[names[0]])[-1]
         for a, b in combinations(names, 2):
-            mains[a, b] = _difference(group, keys, shared[a], shared[b], "pass^k", k, level)
+            mains[a, b] = _difference(group, keys, shared[a], shared[b], "pass^k", k, LEVEL)
     kept = {name: [each for each in run if each.key in trials[name]] for name, run in kept.items()}
     adjusted = holm([main.test.p_value for main in mains.values()])
     return ComparisonTable(
-        runs={name: summarise(run, level=level) for name, run in kept.items()},
+        runs={name: summarise(run) for name, run in kept.items()},
         pairs=[Pair(n, main, p) for (n, main), p in zip(mains.items(), adjusted, strict=True)],
         dropped=dropped,
         cautions=list(cautions),

@@ -172,10 +172,7 @@ _Key = tuple[tuple[int, ...], tuple[tuple[str, str], ...]]
 
 
 def find_effects(
-    cells: Iterable[tuple[Mapping[str, str], Iterable[Outcome]]],
-    *,
-    k: int = 1,
-    level: float = LEVEL,
+    cells: Iterable[tuple[Mapping[str, str], Iterable[Outcome]]], *, k: int = 1
 ) -> Effects:
     """Find the effects of the factors of a grid on pass^k.
 
@@ -189,7 +186,7 @@ def find_effects(
         grid,
         [((a, b), each) for a, b in combinations(ats, 2) for each in product(pairs[a], pairs[b])],
     )
-    contrasts = [_contrast(grid, each, level) for each in single]
+    contrasts = [_contrast(grid, each) for each in single]
     missing = [cell_name(each) for each in product(*grid.levels) if each not in grid.scores]
     known = {at: [each for each in single if each.key[0] == (at,)] for at in ats}
     parts = {
@@ -200,14 +197,12 @@ def find_effects(
     }
     # Noise can make the whole smaller than its parts.
     spread = 0.0 if missing else max(grid.spread(), math.fsum(parts.values()))
-    factors = [
-        _factor(grid, at, known[at], parts[at] / spread if spread else None, level) for at in ats
-    ]
+    factors = [_factor(grid, at, known[at], parts[at] / spread if spread else None) for at in ats]
     return Effects(
         measure=measure_name("pass^k", k),
         factors=sorted(factors, key=lambda each: -(each.size or 0.0)),
         contrasts=contrasts,
-        interactions=[_contrast(grid, each, level) for each in crossed if each.p_value <= SURE],
+        interactions=[_contrast(grid, each) for each in crossed if each.p_value <= SURE],
         together=1 - math.fsum(parts.values()) / spread if spread else None,
         missing=missing,
         notes=_notes(grid, contrasts, len(crossed)),
@@ -236,14 +231,14 @@ def _test_family(grid: Grid, keys: Iterable[_Key]) -> list[_Tested]:
     return [_Tested(*each, *test, p) for each, test, p in zip(sums, tests, adjusted, strict=True)]
 
 
-def _contrast(grid: Grid, tested: _Tested, level: float) -> Contrast:
+def _contrast(grid: Grid, tested: _Tested) -> Contrast:
     (ats, pairs), found, p_value, method, adjusted = tested
     within = [grid.simple(ats[0], pairs[0], ats[1], each) for at in ats[1:] for each in pairs[1]]
     return Contrast(
         factors=tuple(grid.names[at] for at in ats),
         levels=pairs,
         difference=found.value,
-        interval=found.interval(level),
+        interval=found.interval(LEVEL),
         p_value=p_value,
         tasks=found.tasks,
         combinations=found.combinations,
@@ -254,19 +249,17 @@ def _contrast(grid: Grid, tested: _Tested, level: float) -> Contrast:
     )
 
 
-def _factor(
-    grid: Grid, at: int, known: Sequence[_Tested], share: float | None, level: float
-) -> Factor:
+def _factor(grid: Grid, at: int, known: Sequence[_Tested], share: float | None) -> Factor:
     size, span = None, None
     if known:
         largest = max((each.sum for each in known), key=lambda each: abs(each.value))
         noise = (len(grid.levels[at]) - 1) * (largest.variance or 0.0)
         size = math.sqrt(max(0.0, largest.value**2 - noise))
         # All intervals hold at once, so the largest of their ends hold for the largest difference.
-        spans = [each.sum.interval(1 - (1 - level) / len(known)) for each in known]
+        spans = [each.sum.interval(1 - (1 - LEVEL) / len(known)) for each in known]
         low = max(0.0, *(max(each.low, -each.high) for each in spans))
         high = max(max(-each.low, each.high) for each in spans)
-        span = Interval(low, high, level, f"{OVER_TASKS}, all levels at once")
+        span = Interval(low, high, LEVEL, f"{OVER_TASKS}, all levels at once")
     return Factor(
         name=grid.names[at],
         levels={name: grid.mean(at, name) for name in grid.levels[at]},

@@ -146,12 +146,12 @@ def _format_estimate(estimate: Estimate) -> str:
     return f"{percent(estimate.value or 0.0)} ({span})"
 
 
-def cost_and_score(runs: Mapping[str, Summary], k: int = 1) -> str:
-    """Draw a point for each run whose costs are known, with the interval of its pass^k."""
-    points = {name: point for name, run in runs.items() if (point := _cost_point(run, k))}
+def cost_and_score(runs: Mapping[str, Summary]) -> str:
+    """Draw a point for each run whose costs are known, with the interval of its pass^1."""
+    points = {name: point for name, run in runs.items() if (point := _cost_point(run))}
     if not points:
         raise ConfigurationError(
-            f"no run has both costs and a pass^{k}; give runs whose models have prices"
+            "no run has both costs and a pass^1; give runs whose models have prices"
         )
     dearest = max(cost for cost, _ in points.values())
     across = Scale((0.0, dearest * 1.25 or 1.0), (_LEFT, _CURVES_RIGHT))
@@ -171,12 +171,12 @@ def cost_and_score(runs: Mapping[str, Summary], k: int = 1) -> str:
         f"{name}: {money(cost)} a simulation, {estimate.name} {_format_estimate(estimate)}"
         for name, (cost, estimate) in points.items()
     )
-    return figure(_WIDTH, _HEIGHT, f"Cost against pass^{k}", description, parts)
+    return figure(_WIDTH, _HEIGHT, "Cost against pass^1", description, parts)
 
 
-def _cost_point(run: Summary, k: int) -> tuple[float, Estimate] | None:
+def _cost_point(run: Summary) -> tuple[float, Estimate] | None:
     cost = run.overall.mean_cost
-    points = [each for each in _points(run) if each.k == k]
+    points = [each for each in _points(run) if each.k == 1]
     return (cost, points[0]) if points and cost is not None else None
 
 

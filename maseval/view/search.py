@@ -17,7 +17,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -126,17 +126,12 @@ class Search:
     def __init__(self, library: Library) -> None:
         self.library = library
         # Without a name it is on the disk as far as it does not fit into the memory.
-        self._index = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._index = sqlite3.connect("", check_same_thread=False)
         # Nobody says when a library is no longer looked at.
         weakref.finalize(self, self._index.close).atexit = False
         self._index.executescript(_TABLES)
         self._using = threading.RLock()
         self._reading = BackgroundWork("maseval-search")
-
-    @contextmanager
-    def open(self) -> Iterator[sqlite3.Connection]:
-        with self._using:
-            yield self._index
 
     def catch_up(self, patience: float, run: str | None = None) -> None:
         """Read what is new, of one run or of all, for so many seconds; the rest by a thread."""
@@ -160,17 +155,17 @@ class Search:
 
     def _forget_unlisted(self) -> None:
         """Forget runs that are gone, and files that somebody had scored in an unusual way."""
-        with self.open() as index:
+        with self._using, self._index as index:
             known = {name for (name,) in index.execute("SELECT name FROM runs")}
             for gone in known - self.library.places().keys():
                 _forget(index, gone)
 
     def _read_next(self, run: str | None = None) -> bool:
         """Add the next few reports of one run, or of any; False if there is nothing new."""
-        with self.open() as index:
+        with self._using:
             for name, file in self._files(run).items():
-                if self._unread(index, name, file):
-                    self._read_batch(index, name, file)
+                if self._unread(name, file):
+                    self._read_batch(name, file)
                     return True
         return False
 
@@ -179,14 +174,14 @@ class Search:
         places = self.library.places() if run is None else {run: self.library.path_of(run)}
         return {name: path / LOG if path.is_dir() else path for name, path in places.items()}
 
-    def _unread(self, index: sqlite3.Connection, run: str, file: Path) -> int:
+    def _unread(self, run: str, file: Path) -> int:
         """Return how many bytes of a run are not in the index."""
-        now, (known, done, _) = FileState.now(file), _progress(index, run)
+        now, (known, done, _) = FileState.now(file), _progress(self._index, run)
         return now.size - done if known == now.file and done <= now.size else now.size
 
-    def _read_batch(self, index: sqlite3.Connection, run: str, file: Path) -> None:
+    def _read_batch(self, run: str, file: Path) -> None:
         now = FileState.now(file)
-        with _writing(index):
+        with self._index as index:  # all is added or nothing
             known, done, place = _progress(index, run)
             if known != now.file or done > now.size:  # another file than the one that was read
                 _forget(index, run)
@@ -208,10 +203,10 @@ class Search:
     def find(self, words: str, kind: str, run: str | None, skip: int = 0) -> Mapping[str, object]:
         """Return a page of hits with their excerpts, the latest first, and how many there are."""
         chunks = chunks_of(words)
-        with self.open() as index:
-            left = sum(self._unread(index, *each) for each in self._files(run).items())
+        with self._using:
+            left = sum(self._unread(*each) for each in self._files(run).items())
             fields = "r.name, s.domain, s.task, s.trial, s.at, w.rowid"
-            found = _matches(index, fields, chunks, kind, run, COUNTED)
+            found = _matches(self._index, fields, chunks, kind, run, COUNTED)
         read = lru_cache(maxsize=SHOWN)(self._passages)  # several hits may be in one simulation
         hits = []
         for *one, at, row in found[skip : skip + SHOWN]:
@@ -231,25 +226,13 @@ class Search:
     def simulations(self, words: str, kind: str, run: str) -> Mapping[str, object]:
         """Return every simulation of a run with a hit, once; or how much is still to be read."""
         [(_, file)] = self._files(run).items()
-        with self.open() as index:
-            if left := self._unread(index, run, file):
+        with self._using:
+            if left := self._unread(run, file):
                 read, size = ((n / 1e6) for n in (file.stat().st_size - left, file.stat().st_size))
                 return {"waiting": f"Reading the conversations: {read:,.1f} of {size:,.1f} MB"}
             fields = "DISTINCT r.name, s.domain, s.task, s.trial"
-            found = _matches(index, fields, chunks_of(words), kind, run, -1)
+            found = _matches(self._index, fields, chunks_of(words), kind, run, -1)
         return {"total": len(found), "unread": 0, "hits": [_hit(*each) for each in found]}
-
-
-@contextmanager
-def _writing(index: sqlite3.Connection) -> Iterator[None]:
-    """Write all or nothing; other processes wait."""
-    index.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    except BaseException:
-        index.execute("ROLLBACK")
-        raise
-    index.execute("COMMIT")
 
 
 def _progress(index: sqlite3.Connection, run: str) -> tuple[int, int, int]:

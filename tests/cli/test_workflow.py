@@ -111,6 +111,7 @@ class Runner:
             "PIP_FIND_LINKS": str(index),
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             "PIP_CONFIG_FILE": os.devnull,
+            "PIP_COMPILE": "0",  # which takes longer than all the rest
         }
 
     def run(self, agent: str, ref: str = "refs/heads/main") -> Job:

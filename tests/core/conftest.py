@@ -18,6 +18,12 @@ class Ticks:
         self.now += seconds
 
 
+@pytest.fixture(autouse=True)
+def patient_collectors(monkeypatch):
+    """Let what was given up be asked for longer: a busy machine is no component that hangs."""
+    monkeypatch.setattr("maseval.core.engine.repetition._PATIENCE_SECONDS", 60.0)
+
+
 @pytest.fixture
 def ticks(monkeypatch):
     """The time that clocks, calls and repetitions read, instead of the machine's.

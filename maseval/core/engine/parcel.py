@@ -6,7 +6,6 @@ and turns the ``WorkResult`` that comes back into the result of the repetition. 
 bytes does not see what is in them.
 """
 
-import json
 import pickle
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -88,7 +87,7 @@ class WorkResult:
         """Return it with text for what cannot be sent; JSON would have it as text anyway."""
         if can_be_sent(self):
             return self
-        plain = replace(self, report=json.loads(strict_json.dumps(self.report)))
+        plain = replace(self, report=strict_json.plain(self.report))
         try:
             pack(plain)
         except Exception as error:  # the benchmark's note

@@ -6,7 +6,6 @@ fail, hang, or change meanwhile.
 """
 
 import copy
-import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -390,13 +389,9 @@ def collect_copy(what: str, collect: Callable[[], JsonObject]) -> JsonObject:
 
 def _copy(part: object) -> object:
     # It may change during the copy, or hold what cannot be copied and becomes text in JSON.
-    for duplicate in (copy.deepcopy, copy.deepcopy, _copy_by_json):
+    for duplicate in (copy.deepcopy, copy.deepcopy, strict_json.plain):
         try:
             return duplicate(part)
         except Exception as error:
             failure = error
     return collection_failure("a copy", failure)
-
-
-def _copy_by_json(part: object) -> object:
-    return json.loads(strict_json.dumps(part))

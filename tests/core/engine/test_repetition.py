@@ -156,13 +156,13 @@ def overrun():
     [("setup_user", False), ("run_agents", True), ("evaluate", True)],
 )
 def test_a_deadline_that_passes_in_any_stage_is_a_timeout(stage, traced, overrun):
-    report = run_one(Shop(**{stage: overrun}), timeout_seconds=0.2)
+    report = run_one(Shop(**{stage: overrun}), timeout_seconds=1.0)
 
     assert list(report) == KEYS
     assert report["status"] == "task_timeout"
     assert report["error"]["error_type"] == "TaskTimeoutError"
-    assert report["error"]["timeout"] == 0.2
-    assert report["error"]["elapsed"] >= 0.2
+    assert report["error"]["timeout"] == 1.0
+    assert report["error"]["elapsed"] >= 1.0
     assert report["eval"] is None
     assert ("worker" in report["traces"].get("agents", {})) == traced
 

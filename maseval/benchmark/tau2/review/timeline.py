@@ -8,7 +8,7 @@ themselves are not copied.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from itertools import takewhile
 
 from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains import Domain
@@ -37,6 +37,8 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.data.folder import AnyPath
 
 Differences = tuple[FieldDifference, ...]
+_WorldThen = tuple[WorldSnapshot, Differences, Differences | None]
+"""A world at one moment, and how it differs from its start and from the gold state."""
 
 
 @dataclass(frozen=True)
@@ -52,14 +54,6 @@ class RepeatedCall:
     changed: Differences = ()
     mismatch: ReplayError | None = None
     made: bool = True
-
-
-class _WorldThen(NamedTuple):
-    """A world at one moment, and how it differs from its start and from the gold state."""
-
-    snapshot: WorldSnapshot
-    from_start: Differences
-    from_gold: Differences | None
 
 
 @dataclass(frozen=True)
@@ -115,7 +109,13 @@ class Timeline:
         for moment in self.moments:
             if id(moment.after) not in numbers:
                 numbers[id(moment.after)] = len(states)
-                states.append(_state(moment))
+                gold = moment.from_gold
+                states.append(
+                    {
+                        "from_start": list(map(_difference, moment.from_start)),
+                        "from_gold": None if gold is None else list(map(_difference, gold)),
+                    }
+                )
             messages.append({**_message(moment), "state": numbers[id(moment.after)]})
         return {
             "gold": self.gold is not None,
@@ -141,13 +141,11 @@ def timeline(
 
 def timeline_of(case: Case) -> Timeline:
     """Return the timeline of a conversation in its world."""
-    setting = case.setting
-    scored = case.task.evaluation_criteria is not None
-    stage, gold = case.stage, None
-    if scored:
-        reached = gold_state(setting)
+    gold = None
+    if case.task.evaluation_criteria is not None:
+        reached = gold_state(case.setting)
         gold = WorldSnapshot(reached.world, reached.state)
-    replayed = _Replay(retrace(stage, case.task), gold)
+    replayed = _Replay(retrace(case.stage, case.task), gold)
     moments = tuple(replayed.moments(case.recording.messages))
     return Timeline(replayed.start, gold, case.counts(RewardType.DB), moments)
 
@@ -160,7 +158,7 @@ class _Replay:
         self._gold = gold
         self._state = retracing.state
         self.now = retracing.find("timeline", self._look_at_start)[0]
-        self.start = self.now.snapshot
+        self.start = self.now[0]
 
     def moments(self, messages: Sequence[Tau2Message]) -> Iterator[Moment]:
         """Yield every message with its answers, in order."""
@@ -176,7 +174,8 @@ class _Replay:
         answers: Mapping[int, Sequence[AnsweredCall]],
         problem: ReplayError | None,
     ) -> Moment:
-        last = _last_answer(messages, index)
+        following = takewhile(lambda each: each["role"] == "tool", messages[index + 1 :])
+        last = index + len(list(following))
         calls: list[RepeatedCall] = []
         for number, recorded in enumerate(tool_calls_of(messages[index]) or (), index + 1):
             if number in answers:
@@ -205,19 +204,19 @@ class _Replay:
         return changed
 
     def _look_at_start(self, world: World) -> tuple[_WorldThen, Differences]:
-        return self._compare(WorldSnapshot(settle_twin(world)), ()), ()
+        now = WorldSnapshot(settle_twin(world))
+        return (now, (), self._from_gold(now)), ()
 
     def _look(self, world: World) -> tuple[_WorldThen, Differences]:
         """Look at a state: what is before it in the tree of states is always the same."""
-        before, now = self.now.snapshot, WorldSnapshot(settle_twin(world))
+        before, now = self.now[0], WorldSnapshot(settle_twin(world))
         if now.state == before.state:
             return self.now, ()
-        from_start = tuple(differences(self.start, now))
-        return self._compare(now, from_start), tuple(differences(before, now))
+        then = now, tuple(differences(self.start, now)), self._from_gold(now)
+        return then, tuple(differences(before, now))
 
-    def _compare(self, now: WorldSnapshot, from_start: Differences) -> _WorldThen:
-        gold = None if self._gold is None else tuple(differences(self._gold, now))
-        return _WorldThen(now, from_start, gold)
+    def _from_gold(self, now: WorldSnapshot) -> Differences | None:
+        return None if self._gold is None else tuple(differences(self._gold, now))
 
 
 def _answers(
@@ -231,14 +230,6 @@ def _answers(
     except ReplayError as error:
         return found, error
     return found, None
-
-
-def _last_answer(messages: Sequence[Tau2Message], index: int) -> int:
-    """Return the index of the last tool message that follows a message, or its own."""
-    last = index
-    while last + 1 < len(messages) and messages[last + 1]["role"] == "tool":
-        last += 1
-    return last
 
 
 def _message(moment: Moment) -> dict[str, object]:
@@ -266,14 +257,6 @@ def _mismatch(error: ReplayError) -> dict[str, object]:
     if error.expected is None and error.found is None:
         return {"error": str(error)}
     return {"expected": error.expected, "found": error.found}
-
-
-def _state(moment: Moment) -> dict[str, object]:
-    gold = moment.from_gold
-    return {
-        "from_start": [_difference(each) for each in moment.from_start],
-        "from_gold": None if gold is None else [_difference(each) for each in gold],
-    }
 
 
 def _difference(difference: FieldDifference) -> dict[str, object]:

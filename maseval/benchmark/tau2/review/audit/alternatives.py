@@ -8,7 +8,6 @@ end states are right and one counts.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import NamedTuple
 
 from maseval.benchmark.tau2.review.audit.audited import AuditedDomain, AuditedTask, TaskFinding
@@ -37,19 +36,14 @@ _ROOT = 4
 _MOST_SHOWN = 3
 
 
-class RecordsBeside:
-    """The records that stand beside those which reference solutions of a domain name."""
+Holders = Mapping[str, Sequence[RecordHolder]]
 
-    def __init__(self, audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> None:
-        self._audited = audited
-        self._tasks = tasks
 
-    @cached_property
-    def holders(self) -> Mapping[str, Sequence[RecordHolder]]:
-        """The places that hold each record which a reference solution names."""
-        actions = [action for task in self._tasks for action in task.spec.actions]
-        wanted = frozenset(text for action in actions for _, text in texts_in(action.arguments))
-        return holders_of(self._audited.tables, wanted)
+def holders_beside(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Holders:
+    """Return the places that hold each record which a reference solution names."""
+    actions = [action for task in tasks for action in task.spec.actions]
+    wanted = frozenset(text for action in actions for _, text in texts_in(action.arguments))
+    return holders_of(audited.tables, wanted)
 
 
 class _Choice(NamedTuple):
@@ -62,7 +56,7 @@ class _Choice(NamedTuple):
     record: object
 
 
-def undecided_choices(task: AuditedTask, beside: RecordsBeside) -> Iterator[TaskFinding]:
+def undecided_choices(task: AuditedTask, beside: Holders) -> Iterator[TaskFinding]:
     """Find values for which another stands that the user's words do not rule out.
 
     Where assertions alone decide, another way that does not meet them has not done the task.
@@ -107,7 +101,7 @@ def _describe(key: str, record: object, beside: object) -> str:
 class _Chooser:
     """The choices that a task's reference solution makes and the user's words leave open."""
 
-    def __init__(self, task: AuditedTask, beside: RecordsBeside) -> None:
+    def __init__(self, task: AuditedTask, beside: Holders) -> None:
         self.laboratory = Laboratory(task)
         self._beside = beside
         self._tables = task.audited.tables
@@ -127,7 +121,7 @@ class _Chooser:
                 if named.count(value) > 1 or self._is_decided(number, path, value):
                     continue  # the same again, or in the user's own words
                 before = self._values_before(named, value)
-                for holder in self._beside.holders.get(value, ()):
+                for holder in self._beside.get(value, ()):
                     if holder.root in owners or not self._owner(holder):
                         record = holder.members[value]
                         others = {
@@ -191,7 +185,7 @@ class _Chooser:
             pair
             for each in named
             if each != value
-            for holder in self._beside.holders.get(each, ())
+            for holder in self._beside.get(each, ())
             if holder.root in named
             for pair in values_of(holder.members[each])
         }

@@ -11,7 +11,11 @@ from maseval.benchmark.tau2.data_loader import (
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import AnyVersion, Release, release_of
 from maseval.benchmark.tau2.review.audit import criteria, experiments, knowledge, references
-from maseval.benchmark.tau2.review.audit.alternatives import RecordsBeside, undecided_choices
+from maseval.benchmark.tau2.review.audit.alternatives import (
+    Holders,
+    holders_beside,
+    undecided_choices,
+)
 from maseval.benchmark.tau2.review.audit.audited import (
     SEVERITIES,
     AuditedTask,
@@ -106,7 +110,7 @@ class _Audit:
             except TaskFormatError as error:
                 make, task_id = self._audited.finding, str(raw.get("id"))
                 yield [make("task cannot be read", "error", str(error), task_id=task_id)]
-        beside = RecordsBeside(self._audited, tasks)
+        beside = holders_beside(self._audited, tasks)
         for task in tasks:
             yield list(_audit_task(task, beside))
         if whole:
@@ -128,7 +132,7 @@ def _with_task(audits: Sequence[_Audit], task_id: str) -> list[_Audit]:
     return found
 
 
-def _audit_task(task: AuditedTask, beside: RecordsBeside) -> Iterator[TaskFinding]:
+def _audit_task(task: AuditedTask, beside: Holders) -> Iterator[TaskFinding]:
     """Yield the findings about one task; what goes wrong in playing it is one as well."""
     try:
         for look in _TASK_CHECKS:

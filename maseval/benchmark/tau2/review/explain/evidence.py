@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from pydantic import BaseModel
@@ -138,10 +139,8 @@ def replay_fault(reward_info: RewardInfo) -> ReplayFault | None:
 
 def _first_difference(expected: str | None, found: str) -> str:
     recorded = expected or ""
-    at = next(
-        (i for i, (a, b) in enumerate(zip(recorded, found, strict=False)) if a != b),
-        min(len(recorded), len(found)),
-    )
+    pairs = zip(recorded, found, strict=False)
+    at = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     start = max(0, at - 20)
     return f"recorded …{recorded[start : at + 40]!r}, the tool returns …{found[start : at + 40]!r}"
 
@@ -274,36 +273,36 @@ def communication_evidence(
     messages: Sequence[Tau2Message], checks: Sequence[CommunicateCheck]
 ) -> tuple[CommunicationEvidence, ...]:
     """Return each thing to be said with the sentence that says it, or the nearest one."""
-    return tuple(_evidence_for(messages, check["info"], check["met"]) for check in checks)
-
-
-def _evidence_for(messages: Sequence[Tau2Message], info: str, met: bool) -> CommunicationEvidence:
-    wanted = info.lower()
-    if met:
-        return CommunicationEvidence(info, True, _containing(messages, wanted, ("assistant",)))
-    elsewhere = _containing(messages, wanted, ("tool", "user"), by_itself=True)
-    return CommunicationEvidence(info, False, _nearest(messages, wanted), elsewhere)
+    found = []
+    for check in checks:
+        info, met = check["info"], check["met"]
+        wanted, quote, elsewhere = info.lower(), None, None
+        if met:
+            quote = _containing(messages, wanted, ("assistant",))
+        else:
+            quote = _nearest(messages, wanted)
+            elsewhere = _containing(messages, wanted, ("tool", "user"), by_itself=True)
+        found.append(CommunicationEvidence(info, met, quote, elsewhere))
+    return tuple(found)
 
 
 def _containing(
     messages: Sequence[Tau2Message], wanted: str, roles: Sequence[str], *, by_itself: bool = False
 ) -> Quote | None:
     """Return the first text with what is wanted; ``by_itself`` takes a number only as a number."""
-    has = _has_number if by_itself and _NUMBER.fullmatch(wanted) else _has_text
+    as_number = by_itself and _NUMBER.fullmatch(wanted)
+
+    def has(text: str) -> bool:
+        if as_number:
+            return float(wanted) in _amounts(text)
+        return wanted in text.lower().replace(",", "")
+
     for index, message in enumerate(messages):
         text = spoken_text(message) if message["role"] in roles else ""
-        if text and has(text, wanted):
-            said = next((each for each in _SENTENCE.split(text) if has(each, wanted)), text)
+        if text and has(text):
+            said = next(filter(has, _SENTENCE.split(text)), text)
             return Quote(index, message["role"], excerpt(said, _LONGEST_QUOTE))
     return None
-
-
-def _has_text(text: str, wanted: str) -> bool:
-    return wanted in text.lower().replace(",", "")
-
-
-def _has_number(text: str, wanted: str) -> bool:
-    return float(wanted) in _amounts(text)
 
 
 def _amounts(text: str) -> list[float]:
@@ -314,31 +313,19 @@ def _amounts(text: str) -> list[float]:
 
 def _nearest(messages: Sequence[Tau2Message], wanted: str) -> Quote | None:
     """Return the agent's sentence with the closest number, or with the most words in common."""
-    closeness = _number_closeness(wanted) if _NUMBER.fullmatch(wanted) else _word_closeness(wanted)
     best: tuple[float, Quote | None] = (0.0, None)
     for index, message in enumerate(messages):
         spoken = message["role"] == "assistant" and has_text(message)
         for sentence in _SENTENCE.split(spoken_text(message)) if spoken else ():
-            near = closeness(sentence)
+            near = _closeness(sentence, wanted)
             if near > best[0]:
                 best = near, Quote(index, "assistant", excerpt(sentence, _LONGEST_QUOTE))
     return best[1]
 
 
-def _number_closeness(wanted: str) -> Any:
+def _closeness(sentence: str, wanted: str) -> float:
+    if not _NUMBER.fullmatch(wanted):
+        return len({*_WORD.findall(wanted)} & {*_WORD.findall(sentence.lower())})
     target = float(wanted)
-
-    def closeness(sentence: str) -> float:
-        apart = (abs(number - target) for number in _amounts(sentence))
-        return max((1 / (1 + each) for each in apart if each <= _NEAR * abs(target)), default=0.0)
-
-    return closeness
-
-
-def _word_closeness(wanted: str) -> Any:
-    words = {*_WORD.findall(wanted)}
-
-    def closeness(sentence: str) -> float:
-        return float(len(words & {*_WORD.findall(sentence.lower())}))
-
-    return closeness
+    apart = (abs(number - target) for number in _amounts(sentence))
+    return max((1 / (1 + each) for each in apart if each <= _NEAR * abs(target)), default=0.0)

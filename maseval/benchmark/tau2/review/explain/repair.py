@@ -12,12 +12,13 @@ from typing import Literal
 
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.review.explain.scored_case import ScoredCase
-from maseval.benchmark.tau2.review.explain.tracing import CallAt, recorded_calls
+from maseval.benchmark.tau2.review.explain.tracing import recorded_calls
 from maseval.benchmark.tau2.world.reference import gold_state
 from maseval.benchmark.tau2.world.tasks import Action, RewardType
 from maseval.benchmark.tau2.world.world import World
 
 MOST_TRIALS = 32
+_NOT_ENOUGH = "there may be a smaller set: {} trials were not enough to rule it out"
 
 Needed = Set[str]
 Placement = Literal["end", "start", "instead"]
@@ -67,16 +68,30 @@ class RepairSearch:
         every = list(recorded_calls(self.case.messages))
         self.reads = [call for _, call in every if not self.setting.may_write(call)]
         self.writes = [each for each in every if self.setting.may_write(each.call)]
-        self.missing = list(_missing(self._gold_writes(), self.writes, solo=self.setting.solo))
+        self.missing = list(self._missing())
 
-    def _gold_writes(self) -> Iterator[Action]:
+    def _missing(self) -> Iterator[Action]:
+        """Yield the actions for which no recorded call stands; one call stands for one action.
+
+        Where actions count by themselves, one that only reads may be missing as well.
+        """
+        left = [call for _, call in self.writes]
         for action in self.case.task.actions:
-            # Where actions count by themselves, one that only reads may be missing as well.
-            if RewardType.ACTION in self._gates or self.setting.may_write(self._call(action)):
+            wanted = self._call(action)
+            if RewardType.ACTION not in self._gates and not self.setting.may_write(wanted):
+                continue
+            key = wanted["name"], wanted["arguments"]
+            made = (n for n, call in enumerate(left) if (call["name"], call["arguments"]) == key)
+            at = next(made, None)
+            if at is None:
                 yield action
+            else:
+                del left[at]
 
     def _call(self, action: Action) -> Tau2ToolCall:
-        return _make_call(action, self.setting.solo)
+        """Return the action as a call; an agent that works alone makes the user's too."""
+        call = action.call()
+        return {**call, "requestor": "assistant"} if self.setting.solo else call
 
     def place(self, dropped: Sequence[int] = (), added: Sequence[Action] = ()) -> Placement | None:
         """Return where the added calls must stand for the end state to be right, or None.
@@ -97,24 +112,17 @@ class RepairSearch:
 
     def _passes(self, dropped: Sequence[int], added: Sequence[Action], place: Placement) -> bool:
         self.tried += 1
-        calls = self._sequence(dropped, [self._call(each) for each in added], place)
-        if RewardType.ACTION in self._gates and not self._all_taken(calls):
-            return False
+        kept = [call for number, (_, call) in enumerate(self.writes) if number not in dropped]
+        at = {"end": len(kept), "start": 0, "instead": min(dropped, default=0)}[place]
+        calls = [*kept[:at], *map(self._call, added), *kept[at:]]
+        if RewardType.ACTION in self._gates:
+            made = [*self.reads, *calls]
+            if not all(any(map(each.matches, made)) for each in self.case.task.actions):
+                return False
         world = self.case.stage.world()
         for call in calls:
             world.make(call)
         return self._state_is_right(world)
-
-    def _sequence(
-        self, dropped: Sequence[int], added: Sequence[Tau2ToolCall], place: Placement
-    ) -> list[Tau2ToolCall]:
-        kept = [call for number, (_, call) in enumerate(self.writes) if number not in dropped]
-        at = {"end": len(kept), "start": 0, "instead": min(dropped, default=0)}[place]
-        return [*kept[:at], *added, *kept[at:]]
-
-    def _all_taken(self, calls: Sequence[Tau2ToolCall]) -> bool:
-        made = [*self.reads, *calls]
-        return all(any(action.matches(call) for call in made) for action in self.case.task.actions)
 
     def _state_is_right(self, world: World) -> bool:
         counts = RewardType.DB in self._gates
@@ -143,8 +151,10 @@ class RepairSearch:
         everything: list[int | Action] = [*range(len(self.writes)), *self.missing]
         most = len(found) if found else len(everything) + 1
         for chosen in _by_size(everything, most, musts):
-            if self.tried >= self.most_trials:
-                return self._unproved_repair(found)
+            if self.tried >= self.most_trials and found is None:
+                return Repair(None, False, self.tried, f"none was found in {self.tried} trials")
+            if self.tried >= self.most_trials and found is not None:
+                return self._repair(found, smallest=False, note=_NOT_ENOUGH.format(self.tried))
             if self.place(*_split_changes(chosen)):
                 return self._repair(chosen, smallest=True)
         if found:
@@ -167,12 +177,6 @@ class RepairSearch:
             if worth_it and self.place(*_split_changes(fewer)):
                 chosen = fewer
         return chosen
-
-    def _unproved_repair(self, found: Sequence[int | Action] | None) -> Repair:
-        if found is None:
-            return Repair(None, False, self.tried, f"none was found in {self.tried} trials")
-        note = f"there may be a smaller set: {self.tried} trials were not enough to rule it out"
-        return self._repair(found, smallest=False, note=note)
 
     def _repair(self, chosen: Sequence[int | Action], *, smallest: bool, note: str = "") -> Repair:
         dropped, added = _split_changes(chosen)
@@ -217,22 +221,3 @@ def _has(chosen: Sequence[int | Action], needed: Sequence[Needed]) -> bool:
 def _split_changes(chosen: Sequence[int | Action]) -> tuple[list[int], list[Action]]:
     dropped = [each for each in chosen if isinstance(each, int)]
     return dropped, [each for each in chosen if isinstance(each, Action)]
-
-
-def _missing(actions: Iterable[Action], made: Sequence[CallAt], *, solo: bool) -> Iterator[Action]:
-    """Yield the actions for which no recorded call stands; one call stands for one action."""
-    left = [call for _, call in made]
-    for action in actions:
-        wanted = _make_call(action, solo)
-        for number, call in enumerate(left):
-            if call["name"] == wanted["name"] and call["arguments"] == wanted["arguments"]:
-                del left[number]
-                break
-        else:
-            yield action
-
-
-def _make_call(action: Action, solo: bool) -> Tau2ToolCall:
-    """Return the action as a call; an agent that works alone makes the user's too."""
-    call = action.call()
-    return {**call, "requestor": "assistant"} if solo else call

@@ -44,7 +44,7 @@ class FieldPlace(NamedTuple):
 
     @property
     def whole(self) -> "FieldPlace":
-        return FieldPlace(self.side, self.table, self.record)
+        return self._replace(path=())
 
 
 class FieldDifference(NamedTuple):
@@ -103,10 +103,6 @@ class WorldSnapshot:
         return loaded.fragment(row) if row in loaded.raw else None
 
 
-def _is_keyed(content: str, whole: object) -> bool:
-    return content.startswith("[") and isinstance(whole, dict)
-
-
 def differences(expected: WorldSnapshot, found: WorldSnapshot) -> list[FieldDifference]:
     """Return every field in which ``found`` is not as ``expected``, in a fixed order."""
     differing: list[FieldDifference] = []
@@ -159,7 +155,7 @@ def _differing_fields(
     place: FieldPlace, expected: object, found: object
 ) -> Sequence[FieldDifference]:
     return [
-        FieldDifference(FieldPlace(place.side, place.table, place.record, path), wanted, is_there)
+        FieldDifference(place._replace(path=path), wanted, is_there)
         for path, wanted, is_there in _fields(expected, found)
     ]
 
@@ -167,7 +163,7 @@ def _differing_fields(
 def _rows_in(content: str) -> Iterable[str | None]:
     """Return the records of a small table; None alone stands for a table that is one value."""
     whole = by_id(content)
-    return whole if _is_keyed(content, whole) else (None,)
+    return whole if content.startswith("[") and isinstance(whole, dict) else (None,)
 
 
 def _record_in(content: str | None, row: str | None) -> object:
@@ -204,14 +200,10 @@ def _same(one: object, other: object) -> bool:
     return one is other or (one == other and repr(one) == repr(other))
 
 
-def _parse(fragment: str | None) -> object:
-    return ABSENT if fragment is None else parse_fragment(fragment)
-
-
 @lru_cache(maxsize=4096)
-def parse_fragment(fragment: str) -> object:
+def _parse(fragment: str | None) -> object:
     """Return a record's hashed form as values, which nobody may change."""
-    return json.loads(fragment)
+    return ABSENT if fragment is None else json.loads(fragment)
 
 
 @lru_cache(maxsize=1024)

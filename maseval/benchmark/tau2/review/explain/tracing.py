@@ -48,31 +48,20 @@ class CallAt(NamedTuple):
     call: Tau2ToolCall
 
 
-class WorldStep(NamedTuple):
-    """A call, where it stands, and the world after it.
-
-    ``position`` is the index of the message that holds the call, or of the action in a reference
-    solution.
-    """
-
-    position: int
-    call: Tau2ToolCall
-    after: WorldSnapshot
-
-
 class WorldHistory(NamedTuple):
     """The states of a world from its start to its end.
 
-    ``steps`` are the calls that changed it; ``failures`` counts the writes that raised.
+    ``steps`` are the calls that changed it, each with the world after it; ``failures`` counts the
+    writes that raised.
     """
 
     start: WorldSnapshot
-    steps: Sequence[WorldStep]
+    steps: Sequence[tuple[CallAt, WorldSnapshot]]
     end: WorldSnapshot
     failures: int
 
     def before(self, number: int) -> WorldSnapshot:
-        return self.steps[number - 1].after if number else self.start
+        return self.steps[number - 1][1] if number else self.start
 
 
 def recorded_calls(messages: Sequence[Tau2Message]) -> Iterator[CallAt]:
@@ -138,11 +127,11 @@ def _history(
 ) -> WorldHistory:
     """Make calls, of each of which ``make`` says whether it failed, and the world after it."""
     last, steps, failures = start, [], 0
-    for position, call in calls:
-        failed, after = make(call)
+    for each in calls:
+        failed, after = make(each.call)
         failures += failed
         if after.state != last.state:
-            steps.append(WorldStep(position, call, after))
+            steps.append((each, after))
             last = after
     return WorldHistory(start, steps, last, failures)
 
@@ -169,19 +158,18 @@ def wrong_fields(
     """Return every field in which a conversation ended elsewhere than the reference solution."""
     found = []
     for place, expected, value in differences(gold.end, played.end):
-        writer, should = _last_writer(played, place), _last_writer(gold, place)
-        written_by = CallAt(writer.position, writer.call) if writer else None
-        gold_action = actions[should.position] if should else None
-        found.append(WrongField(place, expected, value, written_by, gold_action))
+        should = _last_writer(gold, place)
+        action = actions[should.message_index] if should else None
+        found.append(WrongField(place, expected, value, _last_writer(played, place), action))
     return found
 
 
-def _last_writer(history: WorldHistory, place: FieldPlace) -> WorldStep | None:
-    """Return the step after which a value stayed as it is in the end."""
+def _last_writer(history: WorldHistory, place: FieldPlace) -> CallAt | None:
+    """Return the call after which a value stayed as it is in the end."""
     final = history.end.value(place)
     for number in range(len(history.steps) - 1, -1, -1):
         if history.before(number).value(place) != final:
-            return history.steps[number]
+            return history.steps[number][0]
     return None
 
 
@@ -206,9 +194,9 @@ def needed_actions(
 
 def _writers_by_record(history: WorldHistory) -> dict[FieldPlace, set[int]]:
     touched: dict[FieldPlace, set[int]] = {}
-    for number, step in enumerate(history.steps):
-        for record in differing_records(history.before(number), step.after):
-            touched.setdefault(record, set()).add(step.position)
+    for number, (made, after) in enumerate(history.steps):
+        for record in differing_records(history.before(number), after):
+            touched.setdefault(record, set()).add(made.message_index)
     return touched
 
 
@@ -258,9 +246,9 @@ def _first_loss(
     """Return the first call after which a value could no longer become the gold one."""
     if lost := _lost(rules, played.start, gold.end):
         return Divergence(True, f"from the start: {lost[1]}", place=lost[0])
-    for position, call, after in played.steps:
+    for made, after in played.steps:
         if lost := _lost(rules, after, gold.end):
-            return Divergence(True, lost[1], position, CallAt(position, call), lost[0])
+            return Divergence(True, lost[1], made.message_index, made, lost[0])
     return None
 
 
@@ -287,7 +275,7 @@ def _places(
     paths: list[FieldPath] = [()]
     for step in rule.path:
         paths = [(*path, key) for path in paths for key in _keys(step, record, path, now, gold)]
-    yield from (FieldPlace(record.side, record.table, record.record, path) for path in paths)
+    return (record._replace(path=path) for path in paths)
 
 
 def _keys(
@@ -295,10 +283,5 @@ def _keys(
 ) -> list[str | int]:
     if step != "*":
         return [step]
-    here = FieldPlace(record.side, record.table, record.record, path)
-    values = (snapshot.value(here) for snapshot in (now, gold))
-    keys: dict[str | int, None] = {}
-    for value in values:
-        if isinstance(value, dict):
-            keys.update(dict.fromkeys(value))
-    return list(keys)
+    values = [each.value(record._replace(path=path)) for each in (now, gold)]
+    return list(dict.fromkeys(key for each in values if isinstance(each, dict) for key in each))
