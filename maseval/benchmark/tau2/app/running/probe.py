@@ -2,8 +2,7 @@
 
 from maseval.app.running.options import ExtraArguments
 from maseval.app.running.prices import address_of
-from maseval.benchmark.tau2.app.running.participants import ModelSpec
-from maseval.benchmark.tau2.app.running.prepared import OWN, PreparedRun
+from maseval.benchmark.tau2.app.running.prepared import OWN, ModelSpec, PreparedRun
 from maseval.core.call_policy import CallPolicy
 from maseval.core.exceptions import MASEvalError
 from maseval.core.messages import Message

@@ -29,12 +29,12 @@ from maseval.benchmark.tau2.agent_brief import (
 from maseval.benchmark.tau2.app.results.support import memory_path
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.benchmark.tau2.app.running.own_agents import Rehearsal, attribute_errors
-from maseval.benchmark.tau2.app.running.participants import (
+from maseval.benchmark.tau2.app.running.prepared import (
     ModelSpec,
     OwnAgent,
     Player,
+    PreparedRun,
 )
-from maseval.benchmark.tau2.app.running.prepared import PreparedRun
 from maseval.benchmark.tau2.app.running.probe import probe
 from maseval.benchmark.tau2.app.running.tasks import (
     own_domain_origins,
