@@ -75,7 +75,7 @@ def test_our_tools_in_the_originals_words_are_its_schemas(
         if toolkit is None:
             assert recorded[side] == {"toolset": None, "tools": []}
             continue
-        tools = getattr(texts.tools[domain], side)
+        tools = texts.tools[domain][side]
         found = describe_tools(toolkit.definitions(), tools, texts, domain)
         assert [
             {"name": schema["function"]["name"], "sha256": sha256(canonical(schema))}
@@ -89,7 +89,7 @@ def test_every_recorded_tool_has_its_texts(texts, schemas):
     for domain, sides in schemas.items():
         for side in ("assistant", "user", "retrieval"):
             if side in sides:
-                names = [tool.name for tool in getattr(texts.tools[domain], side)]
+                names = [tool["name"] for tool in texts.tools[domain][side]]
                 assert names == [tool["name"] for tool in sides[side]["tools"]]
 
 
@@ -105,6 +105,6 @@ def test_our_tools_in_the_words_of_the_verified_release_are_its_schemas(
         if toolkit is None:
             assert hashes[side] is None
             continue
-        tools = getattr(texts.tools[domain], side)
+        tools = texts.tools[domain][side]
         found = describe_tools(toolkit.definitions(), tools, texts, domain)
         assert sha256(canonical(found)) == hashes[side]

@@ -3,12 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from maseval.benchmark.tau2.conversation.recording import read_recording
-from maseval.benchmark.tau2.domains import Domain, domain_named
-from maseval.benchmark.tau2.domains.releases import release_named
+from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.review.explain.snapshot import WorldSnapshot
 from maseval.benchmark.tau2.review.timeline import Timeline, timeline_of
-from maseval.benchmark.tau2.scoring.case import Case, case_of
+from maseval.benchmark.tau2.scoring.case import Case, open_case
 from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.benchmark.tau2.world.state.hashing import state_hash
 from maseval.benchmark.tau2.world.world import World
@@ -24,9 +22,7 @@ def timeline_differences(
     **options: Any,
 ) -> Iterator[str]:
     """The end state must be the one that is scored; with ``every_message`` all before it too."""
-    case = case_of(
-        read_recording(simulation), domain_named(domain), release=release_named(version), **options
-    )
+    case = open_case(simulation, domain, version=version, **options)
     found = timeline_of(case)
     try:
         world = case.replay()

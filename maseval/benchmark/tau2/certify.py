@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from statistics import fmean
-from typing import Any, TypedDict
+from typing import Any
 
 from maseval.benchmark.tau2.data import title_of, version_titled
 from maseval.benchmark.tau2.data_loader import data_fingerprint, load_domain_config
@@ -45,34 +45,22 @@ class CertificateError(MASEvalError, ValueError):
     """Not a certificate, or one that was changed after it was written."""
 
 
-class CertificateContent(TypedDict):
-    """All that a certificate says, apart from its checksum and signature.
-
-    ``numbers`` has those of each domain. ``agreement`` counts the recorded rewards that were
-    ``compared`` with recomputed ones, those that are ``equal``, and rewards
-    ``without_recorded_reward``.
-    """
-
-    form: str
-    source: str | None
-    setup: dict[str, Any]
-    rules: dict[str, Any]
-    domains: dict[str, dict[str, Any]]
-    simulations_sha256: str
-    omitted: dict[str, int]
-    numbers: dict[str, dict[str, Any]]
-    agreement: dict[str, int]
-    findings: list[dict[str, Any]]
+_KEYS = (
+    *("form", "source", "setup", "rules", "domains", "simulations_sha256"),
+    *("omitted", "numbers", "agreement", "findings"),
+)
 
 
 class Certificate:
     """A certificate's content, with the SHA-256 over its canonical JSON as a checksum.
 
-    The checksum finds damage, not forgery: whoever changes a certificate can compute it anew. Only
-    a ``signature`` says who made it.
+    Its ``numbers`` are those of each domain. ``agreement`` counts the recorded rewards that were
+    ``compared`` with recomputed ones, those that are ``equal``, and rewards
+    ``without_recorded_reward``. The checksum finds damage, not forgery: whoever changes a
+    certificate can compute it anew. Only a ``signature`` says who made it.
     """
 
-    def __init__(self, content: CertificateContent, signature: str | None = None) -> None:
+    def __init__(self, content: Mapping[str, Any], signature: str | None = None) -> None:
         self.content = content
         self.sha256 = digest(content)
         self.signature = signature
@@ -116,7 +104,7 @@ class Certificate:
             return value
         try:
             form: Mapping[str, Any] = json.loads(value) if isinstance(value, str) else value
-            content = {key: form[key] for key in CertificateContent.__annotations__}
+            content = {key: form[key] for key in _KEYS}
             found = form["sha256"]
         except (ValueError, KeyError, TypeError) as error:
             raise CertificateError(
@@ -128,8 +116,7 @@ class Certificate:
             raise CertificateError(
                 f"the certificate's form is {content['form']!r}, not {FORM!r}; certify again"
             )
-        signature = form.get("signature")
-        certificate = cls(content, signature)  # type: ignore[arg-type]  # keys are checked above
+        certificate = cls(content, form.get("signature"))
         if certificate.sha256 != found:
             raise CertificateError(
                 f"the certificate was changed: its checksum is {certificate.sha256}, "

@@ -9,7 +9,6 @@ from typing import Any
 
 from maseval.benchmark.tau2.conversation.recording import (
     NoConversationError,
-    RecordedConversation,
     ending_of,
     merge_conversation,
     read_recording,
@@ -111,7 +110,7 @@ class Tau2Evaluator(Evaluator):
                 "termination_reason": traces.get("termination_reason"),
             }
         )
-        skipped = "Skipped: there is no model to judge them"
+        skipped, is_open = "Skipped: there is no model to judge them", False
         case = Case.of_live(self.environment, self._known, recording, self.wording)
         try:
             kind = EvaluationType.ALL_WITH_NL_ASSERTIONS if self.nl_model else EvaluationType.ALL
@@ -122,34 +121,20 @@ class Tau2Evaluator(Evaluator):
                 raise
             verdict, skipped = found, f"Skipped: {error}"
         except NoJudgeError as error:
-            if error.so_far is None:
+            if (so_far := _so_far(error)) is None:
                 raise
-            match = None if error.match is None else StateMatch(*error.match)
-            verdict = Verdict(error.so_far, match)
-            if is_successful(error.so_far["reward"]):
-                return self._undecided_result(verdict, recording, str(error))
-        reward = verdict.reward_info["reward"]
+            verdict, is_open = so_far, is_successful(so_far.reward_info["reward"])
+            skipped = f"Not judged: {error}" if is_open else skipped
+        info = verdict.reward_info
         return {
-            "reward": reward,
-            "passed": is_successful(reward),
-            "reward_breakdown": verdict.reward_info["reward_breakdown"] or {},
+            "reward": None if is_open else info["reward"],
+            "passed": None if is_open else is_successful(info["reward"]),
+            **({"needs_judge": True} if is_open else {}),
+            "reward_breakdown": info["reward_breakdown"] or {},
             **self._checks(verdict, skipped),
-            **_overrides(verdict),
+            **{key: text for key, text in (info["info"] or {}).items() if key == "overrides"},
             "termination_reason": recording.termination_reason,
-            "reward_info": verdict.reward_info,
-        }
-
-    def _undecided_result(
-        self, verdict: Verdict, recording: RecordedConversation, why: str
-    ) -> dict[str, Any]:
-        return {
-            "reward": None,
-            "passed": None,
-            "needs_judge": True,
-            "reward_breakdown": verdict.reward_info["reward_breakdown"] or {},
-            **self._checks(verdict, f"Not judged: {why}"),
-            "termination_reason": recording.termination_reason,
-            "reward_info": None,
+            "reward_info": None if is_open else info,
         }
 
     def _checks(self, verdict: Verdict, skipped: str) -> dict[str, object]:
@@ -166,20 +151,19 @@ class Tau2Evaluator(Evaluator):
         }
 
 
-def _overrides(verdict: Verdict) -> dict[str, object]:
-    words = (verdict.reward_info["info"] or {}).get("overrides")
-    return {} if words is None else {"overrides": words}
-
-
 def verdict_without_judge(case: Case) -> Verdict | None:
     """Return the verdict if no judge could change it."""
     try:
         return score(case)
     except NoJudgeError as error:
-        if error.so_far is None or is_successful(error.so_far["reward"]):
-            return None
-        match = None if error.match is None else StateMatch(*error.match)
-        return Verdict(error.so_far, match)
+        found = _so_far(error)
+        return None if found is None or is_successful(found.reward_info["reward"]) else found
+
+
+def _so_far(error: NoJudgeError) -> Verdict | None:
+    if error.so_far is None:
+        return None
+    return Verdict(error.so_far, None if error.match is None else StateMatch(*error.match))
 
 
 def _env_check(found: RewardInfo, match: StateMatch | None) -> dict[str, object]:

@@ -85,19 +85,22 @@ class _Tau2Env(TextEnv):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[str, Info]:
         """Start a new simulation; return when it is the caller's turn for the first time."""
-        super().reset(seed=seed)
-        self.episode = episode = self.episodes.start(seed)
+        episode = self._begin(seed)
         episode.advance()
-        return self._first_observation(episode), self._info(episode)
+        return self._opening(episode)
 
     async def reset_async(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[str, Info]:
         """Do what ``reset`` does; the event loop is free while a model answers."""
-        super().reset(seed=seed)
-        self.episode = episode = self.episodes.start(seed)
+        episode = self._begin(seed)
         await episode.advance_async()
-        return self._first_observation(episode), self._info(episode)
+        return self._opening(episode)
+
+    def _begin(self, seed: int | None) -> Episode:
+        super().reset(seed=seed)
+        self.episode = self.episodes.start(seed)
+        return self.episode
 
     def step(self, action: str) -> Step:
         """Say or do something; return when it is the caller's turn again, or at the end."""
@@ -133,8 +136,8 @@ class _Tau2Env(TextEnv):
         episode.act(message)
         return None
 
-    def _first_observation(self, episode: Episode) -> str:
-        return "" if episode.is_over else self._observation(episode)
+    def _opening(self, episode: Episode) -> tuple[str, Info]:
+        return "" if episode.is_over else self._observation(episode), self._info(episode)
 
     def _observation(self, episode: Episode) -> str:
         seen = episode.seen()

@@ -17,7 +17,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import fmean
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal
 
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.core.outcome import RecordedReport, TaskKey, is_successful, parse_report
@@ -47,32 +47,7 @@ _ERRORS = (
 SimulationRecord = Mapping[str, Any]
 
 
-class RunMetrics(TypedDict):
-    """A run in numbers; all but the two counts of infrastructure errors are without these.
-
-    In the leaderboard's convention, ``avg_reward``, ``pass_hat_ks``, ``total_simulations`` and
-    ``total_tasks`` include them, each as a failed trial.
-    """
-
-    avg_reward: float
-    pass_hat_ks: dict[int, float]
-    avg_agent_cost: float
-    total_simulations: int
-    total_tasks: int
-    infra_error_count: int
-    total_read_actions: int
-    correct_read_actions: int
-    total_write_actions: int
-    correct_write_actions: int
-    db_match_count: int
-    db_mismatch_count: int
-    db_not_checked: int
-    auth_not_checked: int
-    termination_user_stop: int
-    termination_agent_stop: int
-    termination_max_steps: int
-    termination_error: int
-    termination_infrastructure_error: int
+RunMetrics = dict[str, Any]
 
 
 def compute_run_metrics(
@@ -80,7 +55,10 @@ def compute_run_metrics(
 ) -> RunMetrics:
     """Return the summary of simulations in the original's form.
 
-    ``num_trials`` is the number that the run declares: no k beyond it is reported.
+    ``num_trials`` is the number that the run declares: no k beyond it is reported. All numbers but
+    the two counts of infrastructure errors are without these. In the leaderboard's convention,
+    ``avg_reward``, ``pass_hat_ks``, ``total_simulations`` and ``total_tasks`` include them, each as
+    a failed trial.
     """
     every = list(simulations)
     left = [each for each in every if each.get("termination_reason") != LEFT_OUT]
@@ -101,7 +79,7 @@ def compute_run_metrics(
         "total_simulations": len(counted),
         "total_tasks": len(tasks),
         "infra_error_count": failed,
-        **_actions(left),  # type: ignore[typeddict-item]  # mypy does not look into these
+        **_actions(left),
         **_databases(left),
         "auth_not_checked": sum(each.get("auth_classification") is None for each in left),
         **_endings(left),
@@ -171,28 +149,6 @@ def _endings(simulations: Sequence[SimulationRecord]) -> dict[str, int]:
 logger = logging.getLogger(__name__)
 
 
-class BenchmarkMetrics(TypedDict):
-    """A run in numbers; all shares and means are over ``total_simulations``.
-
-    ``total_tasks`` is the same number under the name that readers of reports know; the tasks that
-    were repeated are counted once in ``distinct_tasks``. Mean costs are over the simulations
-    whose cost is known (``simulations_with_cost``), and None if there is none.
-    """
-
-    total_tasks: int
-    total_simulations: int
-    distinct_tasks: int
-    successful_tasks: int
-    success_rate: float
-    mean_reward: float
-    status_counts: dict[str, int]
-    termination_counts: dict[str, int]
-    not_scorable: int
-    simulations_with_cost: int
-    avg_agent_cost: float | None
-    avg_user_cost: float | None
-
-
 def pass_hat_k(num_trials: int, success_count: int, k: int) -> float:
     """Return the chance that ``k`` trials drawn without replacement all pass (arXiv:2406.12045)."""
     return float(_pass_hat_k(num_trials, success_count, k))
@@ -223,10 +179,13 @@ def compute_pass_at_k(
     return _means("pass@k", _trials_by_task(results), k_values)
 
 
-def compute_benchmark_metrics(results: Iterable[Report]) -> BenchmarkMetrics:
+def compute_benchmark_metrics(results: Iterable[Report]) -> dict[str, Any]:
     """Return the whole run in numbers; every repetition counts, however it ended.
 
-    Reports need not name their tasks; only those that do are among the distinct ones.
+    All shares and means are over ``total_simulations``; ``total_tasks`` is the same number under
+    the name that readers of reports know. Reports need not name their tasks; only those that do
+    are among ``distinct_tasks``. Mean costs are over the simulations whose cost is known
+    (``simulations_with_cost``), and None if there is none.
     """
     reports = [RecordedReport(each) if "status" in each else parse_report(each) for each in results]
     total = len(reports)

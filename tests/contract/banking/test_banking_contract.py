@@ -305,8 +305,8 @@ def test_the_documents_are_sent_in_one_request_and_each_question_in_another(fold
     for _ in range(2):
         world.call("KB_search", "assistant", {"query": "gold"})
 
-    said = load_texts("1.0.1").prompts.banking
-    instructed = f"Instruct: {said.qwen_query_instruction}\nQuery:gold"
+    said = load_texts("1.0.1").prompts["banking"]
+    instructed = f"Instruct: {said['qwen_query_instruction']}\nQuery:gold"
     first = knowledge_base(folder).documents[0].content
     assert asked == [
         ("qwen/qwen3-embedding-8b", 1, sha256(instructed)),

@@ -1,6 +1,6 @@
 """Cases to score: a recorded conversation with the task and the world in which it took place.
 
-Whoever scores, explains or labels a simulation comes in by ``case_of``.
+Whoever scores, explains or labels a simulation comes in by ``open_case``.
 """
 
 import json
@@ -22,13 +22,8 @@ from maseval.benchmark.tau2.data_loader import (
     load_raw_task,
     task_hashes,
 )
-from maseval.benchmark.tau2.domains import Domain, domain_named
-from maseval.benchmark.tau2.domains.releases import (
-    DEFAULT_RELEASE,
-    AnyVersion,
-    Release,
-    release_of,
-)
+from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.domains.releases import AnyVersion, Release, release_of
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.formats.message import Tau2Message
 from maseval.benchmark.tau2.texts.original import Wording
@@ -153,33 +148,6 @@ def release_of_task(
     return release_of(domain, version)
 
 
-def case_of(
-    recording: RecordedConversation,
-    domain: Domain,
-    task: AnyTask | None = None,
-    *,
-    solo: bool = False,
-    data_dir: AnyPath | None = None,
-    release: Release = DEFAULT_RELEASE,
-    lenient_replay: bool = False,
-) -> Case:
-    """Find a recording's task and the folder of its domain's files.
-
-    Without ``task``, the one that the recording names is looked up in the data of the release.
-    """
-    domain = release.domain(domain)
-    if data_dir is None and isinstance(task, Task):
-        data_dir = task.environment_data.get("data_dir")
-    own = None if data_dir is None else Path(data_dir)
-    folder = _folder(domain, own, default_data_dir(domain.version))
-    if task is None:
-        known = _task_named(domain, recording, release, own, folder)
-    else:
-        known = KnownTask.of(task)
-    rules = release.rules.leniently() if lenient_replay else release.rules
-    return Case(recording, Setting(domain, folder, known.spec, solo, rules), known.raw)
-
-
 def open_case(
     simulation: Mapping[str, object] | HasSimulation,
     domain: str | Domain,
@@ -188,20 +156,28 @@ def open_case(
     solo: bool = False,
     data_dir: AnyPath | None = None,
     version: AnyVersion = None,
+    lenient_replay: bool = False,
     graded: bool = False,
 ) -> Case:
-    """Read a simulation and find its task; ``graded`` replays as in a grading after the run."""
+    """Read a simulation, and find its task and the folder of its domain's files.
+
+    Without ``task``, the one that the simulation names is looked up in the data of the release.
+    ``graded`` replays as in a grading after the run: leniently, where the release can.
+    """
     release = release_of_task(domain, task, version)
-    required = release.rules.evaluation.messages_required
-    return case_of(
-        read_recording(simulation, messages_required=required),
-        domain_named(domain),
-        task,
-        solo=solo,
-        data_dir=data_dir,
-        release=release,
-        lenient_replay=graded and release.rules.replay.can_be_lenient,
-    )
+    lenient = lenient_replay or (graded and release.rules.replay.can_be_lenient)
+    rules = release.rules.leniently() if lenient else release.rules
+    recording = read_recording(simulation, messages_required=rules.evaluation.messages_required)
+    chosen = release.domain(domain)
+    if data_dir is None and isinstance(task, Task):
+        data_dir = task.environment_data.get("data_dir")
+    own = None if data_dir is None else Path(data_dir)
+    folder = _folder(chosen, own, default_data_dir(chosen.version))
+    if task is None:
+        known = _task_named(chosen, recording, release, own, folder)
+    else:
+        known = KnownTask.of(task)
+    return Case(recording, Setting(chosen, folder, known.spec, solo, rules), known.raw)
 
 
 @lru_cache(maxsize=64)

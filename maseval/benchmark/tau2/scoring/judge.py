@@ -125,15 +125,23 @@ class JudgeMemoryError(MASEvalError, OSError):
 
 
 class JudgeMemory:
-    """The replies in a file; it is made when the first reply is to be kept."""
+    """The replies in a file; it is made when the first reply is to be kept.
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    In a process that must not write to the file, the replies are ``sent`` along, and new ones are
+    handed over.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], sent: Mapping[str, str] | None = None) -> None:
         self.path = Path(path)
+        self._sent = sent
+        self._fresh: list[tuple[str, str, str]] = []
         self._lock = threading.Lock()
-        self._prepared = False
+        self._prepared = sent is not None
 
     @cached_property
     def _replies_by_request(self) -> dict[str, str]:
+        if self._sent is not None:
+            return dict(self._sent)
         return {str(each.get("request")): str(each.get("reply")) for each in self._records()}
 
     @property
@@ -168,45 +176,27 @@ class JudgeMemory:
 
     def keep(self, request: str, model_id: str, reply: str) -> None:
         self.prepare()
-        with self._lock, RecordWriter(self.path, resume=True) as file:
+        with self._lock:
             self._replies_by_request[request] = reply
-            file.append({"request": request, "model": model_id, "reply": reply})
+            if self._sent is not None:
+                self._fresh.append((request, model_id, reply))
+                return
+            with RecordWriter(self.path, resume=True) as file:
+                file.append({"request": request, "model": model_id, "reply": reply})
 
-    def for_worker(self) -> "RemoteJudgeMemory":
+    def for_worker(self) -> "JudgeMemory":
         """Return the same replies, for another process."""
         with self._lock:
-            return RemoteJudgeMemory(self.path, dict(self._replies_by_request))
-
-
-class RemoteJudgeMemory(JudgeMemory):
-    """The replies in a process that must not write to their file: new ones are handed over."""
-
-    def __init__(self, path: Path, known: dict[str, str]) -> None:
-        super().__init__(path)
-        self._replies = known
-        self._fresh: list[tuple[str, str, str]] = []
-
-    @cached_property
-    def _replies_by_request(self) -> dict[str, str]:
-        return self._replies
-
-    def prepare(self) -> None:
-        """Nothing is written here."""
-
-    def keep(self, request: str, model_id: str, reply: str) -> None:
-        """Keep a reply until it is handed over."""
-        with self._lock:
-            self._replies[request] = reply
-            self._fresh.append((request, model_id, reply))
+            return JudgeMemory(self.path, dict(self._replies_by_request))
 
     def take_new_replies(self) -> list[tuple[str, str, str]]:
-        """Return the replies kept since the last call, each as the arguments of ``keep``."""
+        """Return the replies to hand over since the last call, each as arguments of ``keep``."""
         with self._lock:
             fresh, self._fresh = self._fresh, []
             return fresh
 
-    def __reduce__(self) -> tuple[type["RemoteJudgeMemory"], tuple[Path, dict[str, str]]]:
-        return RemoteJudgeMemory, (self.path, self._replies)
+    def __reduce__(self) -> tuple[type["JudgeMemory"], tuple[Path, Mapping[str, str] | None]]:
+        return JudgeMemory, (self.path, self._sent)
 
 
 class RememberingJudge(ModelAdapter):

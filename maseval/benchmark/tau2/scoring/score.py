@@ -8,10 +8,10 @@ After tau2-bench v0.2.0, src/tau2/evaluator/ (MIT, Sierra Research).
 import math
 from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
-from maseval.benchmark.tau2.conversation.recording import HasSimulation, read_recording
-from maseval.benchmark.tau2.domains import Domain, domain_named
+from maseval.benchmark.tau2.conversation.recording import HasSimulation
+from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import AnyVersion
 from maseval.benchmark.tau2.environment import tool_types
 from maseval.benchmark.tau2.formats.message import (
@@ -25,11 +25,10 @@ from maseval.benchmark.tau2.formats.simulation import (
     CommunicateCheck,
     DBCheck,
     EnvAssertionCheck,
-    NLCheck,
     ReplayProblem,
     RewardInfo,
 )
-from maseval.benchmark.tau2.scoring.case import AnyTask, Case, case_of, release_of_task
+from maseval.benchmark.tau2.scoring.case import AnyTask, Case, open_case, release_of_task
 from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, NoJudgeError, judge
 from maseval.benchmark.tau2.versions import RuleSet
 from maseval.benchmark.tau2.wording import AnyTexts, wording_of
@@ -43,21 +42,11 @@ from maseval.core.model import ModelAdapter
 from maseval.data.folder import AnyPath
 
 
-class Findings(TypedDict, total=False):
-    """The parts of a verdict that checks fill in, each its own."""
-
-    db_check: DBCheck
-    env_assertions: list[EnvAssertionCheck]
-    action_checks: list[ActionCheck]
-    nl_assertions: list[NLCheck]
-    communicate_checks: list[CommunicateCheck]
-
-
 class CheckOutcome(NamedTuple):
-    """The outcome of one check: the reward of each of its parts, and the evidence."""
+    """The outcome of one check: the reward of each of its parts, and its part of a verdict."""
 
     rewards: Mapping[RewardType, float] = {}
-    findings: Findings = Findings()
+    found: Mapping[str, Any] = {}
     note: str | None = None
     match: StateMatch | None = None
 
@@ -76,9 +65,8 @@ def check_environment(case: Case, criteria: Criteria) -> CheckOutcome:
     """
     if not criteria.look_at_the_world:
         untouched: DBCheck = {"db_match": True, "db_reward": 1.0}
-        return CheckOutcome(
-            findings={"db_check": untouched}, note="No expected actions or env assertions"
-        )
+        note = "No expected actions or env assertions"
+        return CheckOutcome(found={"db_check": untouched}, note=note)
     stage, forms = case.stage, criteria.assertion_forms()
 
     def look(world: World) -> EndState:
@@ -93,8 +81,8 @@ def check_environment(case: Case, criteria: Criteria) -> CheckOutcome:
         for form, holds in zip(forms, met, strict=True)
     ]
     return CheckOutcome(
-        rewards={RewardType.DB: db["db_reward"], RewardType.ENV_ASSERTION: float(all(met))},
-        findings={"db_check": db, "env_assertions": asserted},
+        {RewardType.DB: db["db_reward"], RewardType.ENV_ASSERTION: float(all(met))},
+        {"db_check": db, "env_assertions": asserted},
         match=match,
     )
 
@@ -194,15 +182,9 @@ class EvaluationType(StrEnum):
     ALL_IGNORE_BASIS = "all_ignore_basis"
     ALL_WITH_NL_ASSERTIONS_IGNORE_BASIS = "all_with_nl_assertions_ignore_basis"
 
-
-_JUDGED = (
-    EvaluationType.ALL_WITH_NL_ASSERTIONS,
-    EvaluationType.ALL_WITH_NL_ASSERTIONS_IGNORE_BASIS,
-)
-_WHATEVER_THE_BASIS = (
-    EvaluationType.ALL_IGNORE_BASIS,
-    EvaluationType.ALL_WITH_NL_ASSERTIONS_IGNORE_BASIS,
-)
+    @property
+    def ignores_basis(self) -> bool:
+        return self.endswith("_ignore_basis")
 
 
 class Verdict(NamedTuple):
@@ -251,20 +233,15 @@ def score_simulation(
             original's if they are on this machine.
     """
     release = release_of_task(domain, task, version)
-    rules = release.rules.leniently() if lenient_replay else release.rules
-    recording = read_recording(simulation, messages_required=rules.evaluation.messages_required)
-    chosen = domain_named(domain)
-    if evaluation_type not in (known := rules.evaluation.types):
+    if evaluation_type not in (known := release.rules.evaluation.types):
         raise ConfigurationError(
             f"evaluation_type is {evaluation_type!r}; choose one of: {', '.join(known)}"
         )
-    case = case_of(
-        recording,
-        chosen,
-        task,
+    case = open_case(
+        *(simulation, domain, task),
         solo=solo,
         data_dir=data_dir,
-        release=release,
+        version=release,
         lenient_replay=lenient_replay,
     )
     if nl_model is not None:
@@ -282,7 +259,10 @@ def score(
 ) -> Verdict:
     """Return the verdict on a conversation; no check is run on one that neither side ended."""
     if not case.recording.ended_by_choice:
-        return Verdict(cut_off(case.recording.termination_reason, case.rules))
+        reason = case.recording.termination_reason
+        shown = case.rules.evaluation.reason_text(reason) if reason else "none recorded"
+        note = f"Simulation terminated prematurely. Termination reason: {shown}"
+        return Verdict(_unscored_verdict(0.0, note, case.rules))
     criteria = case.task.evaluation_criteria
     if criteria is None:
         return Verdict(_unscored_verdict(1.0, "No evaluation criteria", case.rules))
@@ -318,7 +298,7 @@ def _verdict(
             return _one(check_communication(case, criteria))
         case EvaluationType.NL_ASSERTIONS:
             return _one(check_nl_assertions(case, criteria, nl_model, strict=strict))
-    if kind in _WHATEVER_THE_BASIS:
+    if kind.ignores_basis:
         case = case.strictly()  # as in the original, whatever was asked for
     checks: dict[str, CheckOutcome | None] = {
         "env": check_environment(case, criteria),
@@ -330,77 +310,59 @@ def _verdict(
         if _needs_judge(kind, case, criteria, nl_model):
             checks["nl"] = check_nl_assertions(case, criteria, nl_model, strict=strict)
     except (NoJudgeError, JudgeReplyError) as error:
-        error.so_far, error.match = combine(checks, criteria)
+        error.so_far, error.match = _combine(checks, criteria)
         raise
-    if kind in _WHATEVER_THE_BASIS:
-        return _combine_all(checks, criteria)
-    return combine(checks, criteria)
+    return _combine(checks, criteria, every=kind.ignores_basis)
 
 
 def _needs_judge(
     kind: EvaluationType, case: Case, criteria: Criteria, nl_model: ModelAdapter | None
 ) -> bool:
-    if kind in _JUDGED:
+    if kind.startswith(EvaluationType.ALL_WITH_NL_ASSERTIONS):
         return True
-    if kind in _WHATEVER_THE_BASIS or RewardType.NL_ASSERTION not in criteria.reward_basis:
+    if kind.ignores_basis or RewardType.NL_ASSERTION not in criteria.reward_basis:
         return False
     if nl_model is None and not case.rules.evaluation.judge_in_all:
         raise NoJudgeError(_NL_NOT_EVALUATED)
     return True
 
 
-def combine(checks: Mapping[str, CheckOutcome | None], criteria: Criteria) -> Verdict:
+def _combine(
+    checks: Mapping[str, CheckOutcome | None], criteria: Criteria, *, every: bool = False
+) -> Verdict:
     """Return the task's reward: the product of what its author asked for.
 
-    All checks are run and reported; those outside the reward basis are not scored.
+    All checks are run and reported; those outside the reward basis are not scored, unless ``every``
+    one counts: then, of the environment's two parts, still those in the basis.
     """
     breakdown: dict[str, float] = {}
-    basis = criteria.reward_basis
-    for check in checks.values():
-        if check is not None:
-            breakdown |= _counting(check.rewards, basis)
-    return _build_verdict(checks, breakdown, basis)
-
-
-def _combine_all(checks: Mapping[str, CheckOutcome | None], criteria: Criteria) -> Verdict:
-    """The product of everything; of the environment's two parts, still those in the basis."""
-    breakdown: dict[str, float] = {}
-    for name in ("env", "action", "communicate", "nl"):
-        check = checks[name]
-        if check is not None:
-            counted = criteria.reward_basis if name == "env" else check.rewards
-            breakdown |= _counting(check.rewards, counted)
-    basis = [RewardType.DB, RewardType.ENV_ASSERTION, RewardType.ACTION, RewardType.COMMUNICATE]
-    judged = [RewardType.NL_ASSERTION] if checks["nl"] else []
-    return _build_verdict(checks, breakdown, basis + judged)
-
-
-def _build_verdict(
-    checks: Mapping[str, CheckOutcome | None], breakdown: dict[str, float], basis: list[RewardType]
-) -> Verdict:
-    findings: Findings = {}
-    match = None
-    for check in checks.values():
-        if check is not None:
-            findings.update(check.findings)
+    found: dict[str, Any] = {}
+    basis, match = criteria.reward_basis, None
+    for name in ("env", "action", "communicate", "nl") if every else checks:
+        if (check := checks[name]) is not None:
+            found.update(check.found)
             match = match or check.match
+            counted = check.rewards if every and name != "env" else basis
+            breakdown |= _counting(check.rewards, counted)
+    if every:
+        basis = [RewardType.DB, RewardType.ENV_ASSERTION, RewardType.ACTION, RewardType.COMMUNICATE]
+        basis += [RewardType.NL_ASSERTION] if checks["nl"] else []
     info: dict[str, object] = {
         name: _note(checks[name]) for name in ("env", "nl", "communicate", "action")
     }
     reward = math.prod(breakdown.values(), start=1.0)
-    reward_info = _reward_info(reward, findings, basis, breakdown, info)
-    return Verdict(reward_info, match)
+    return Verdict(_reward_info(reward, found, basis, breakdown, info), match)
 
 
 def _one(check: CheckOutcome, criteria: Criteria | None = None) -> Verdict:
     """The verdict of a single check; of the environment's two parts, those in the basis count."""
     note = _note(check)
     if not check.rewards:
-        return Verdict(_reward_info(1.0, check.findings, info=note))
+        return Verdict(_reward_info(1.0, check.found, info=note))
     breakdown = _counting(check.rewards, criteria.reward_basis if criteria else check.rewards)
     reward = math.prod(breakdown.values(), start=1.0)
     basis = criteria.reward_basis if criteria else [RewardType.DB]
-    return Verdict(_reward_info(reward, check.findings, basis, breakdown, note), check.match)
+    return Verdict(_reward_info(reward, check.found, basis, breakdown, note), check.match)
 
 
 def _note(check: CheckOutcome | None) -> dict[str, object] | None:
@@ -413,16 +375,9 @@ def _counting(
     return {kind.value: reward for kind, reward in rewards.items() if kind in counted}
 
 
-def cut_off(reason: str | None, rules: RuleSet) -> RewardInfo:
-    """Return the verdict on a simulation that neither side ended: no check is run."""
-    shown = rules.evaluation.reason_text(reason) if reason else "none recorded"
-    note = f"Simulation terminated prematurely. Termination reason: {shown}"
-    return _unscored_verdict(0.0, note, rules)
-
-
 def _unscored_verdict(reward: float, note: str, rules: RuleSet) -> RewardInfo:
     basis = rules.evaluation.unscored_basis
-    verdict = _reward_info(reward, info={"note": note})
+    verdict = _reward_info(reward, {}, info={"note": note})
     return {**verdict, "reward_basis": None if basis is None else list(basis)}
 
 
@@ -435,17 +390,16 @@ def _not_replayable(error: ReplayError) -> RewardInfo:
         "error": str(error),
         "error_type": type(error.original).__name__,
     }
-    return _reward_info(0.0, info={"replay_error": problem})
+    return _reward_info(0.0, {}, info={"replay_error": problem})
 
 
 def _reward_info(
     reward: float,
-    findings: Findings | None = None,
+    found: Mapping[str, Any],
     basis: list[RewardType] | None = None,
     breakdown: dict[str, float] | None = None,
     info: dict[str, object] | None = None,
 ) -> RewardInfo:
-    found = findings or {}
     return {
         "reward": reward,
         "db_check": found.get("db_check"),

@@ -18,19 +18,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
-from maseval.benchmark.tau2.texts.texts import (
-    FORMAT,
-    BankingPrompts,
-    DiscoverableParameter,
-    DiscoverableTool,
-    DomainTools,
-    ModelText,
-    Placeholder,
-    Prompts,
-    TextParts,
-    Texts,
-    ToolText,
-)
+from maseval.benchmark.tau2.texts.texts import Form, TextParts, Texts, ToolText
 from maseval.data.python_source import SourceShapeError, parse_source
 
 Extracted = TypeVar("Extracted")
@@ -103,18 +91,17 @@ def _parts(node: ast.expr | None) -> TextParts:
     """Return the parts of an f-string whose values are neither converted nor formatted."""
     if not isinstance(node, ast.JoinedStr):
         raise SourceShapeError("not an f-string")
-    found: list[str | Placeholder] = []
+    found: list[str | dict[str, str]] = []
     for value in node.values:
         match value:
-            case ast.Constant(value=str() as literal) if found and isinstance(found[-1], str):
-                found[-1] += _sendable(literal)
             case ast.Constant(value=str() as literal):
-                found.append(_sendable(literal))
+                before = found.pop() if found and isinstance(found[-1], str) else ""
+                found.append(f"{before}{_sendable(literal)}")
             case ast.FormattedValue(value=inner, conversion=-1, format_spec=None):
-                found.append(Placeholder(value=ast.unparse(inner)))
+                found.append({"value": ast.unparse(inner)})
             case _:
                 raise SourceShapeError(f"a converted or formatted value, in line {value.lineno}")
-    return tuple(found)
+    return found
 
 
 def _sendable(literal: str) -> str:
@@ -150,8 +137,8 @@ def _functions_marked(toolkit: Scope, decorator: str) -> Iterator[ast.FunctionDe
                 yield node
 
 
-def _tools_of(toolkit: Scope) -> tuple[ToolText, ...]:
-    return tuple(map(_tool_text, _functions_marked(toolkit, "is_tool")))
+def _tools_of(toolkit: Scope) -> list[ToolText]:
+    return list(map(_tool_text, _functions_marked(toolkit, "is_tool")))
 
 
 def _tool_text(function: Scope) -> ToolText:
@@ -165,10 +152,10 @@ def _tool_text(function: Scope) -> ToolText:
     raw = _docstring(function)
     description, texts = (function.name, {}) if raw is None else read_docstring(raw)
     described = {parameter: texts.get(parameter) for parameter in parameters}
-    return ToolText(name=function.name, description=description, parameters=described)
+    return {"name": function.name, "description": description, "parameters": described}
 
 
-def _model_text(model: Scope) -> ModelText:
+def _model_text(model: Scope) -> Form:
     """Return the descriptions of a data class and its fields."""
     fields = {
         node.target.id: _text(keyword.value)
@@ -179,7 +166,7 @@ def _model_text(model: Scope) -> ModelText:
         if keyword.arg == "description"
     }
     raw = _docstring(model)
-    return ModelText(description=None if raw is None else inspect.cleandoc(raw), fields=fields)
+    return {"description": None if raw is None else inspect.cleandoc(raw), "fields": fields}
 
 
 def _field_calls(node: ast.AnnAssign) -> Iterator[ast.Call]:
@@ -267,28 +254,28 @@ _OPTIONAL = re.compile(r",?\s*optional", re.IGNORECASE)
 _DEFAULT_MESSAGE = "Action completed successfully."
 
 
-def discoverable_tool(function: ast.FunctionDef) -> DiscoverableTool:
+def discoverable_tool(function: ast.FunctionDef) -> Form:
     """Return a tool that a model is not offered but may find."""
     raw = _docstring(function)
     if not raw:
         raise SourceShapeError(f"{function.name} is a discoverable tool without a docstring")
     description, *rest = _ARGS.split(inspect.cleandoc(raw), maxsplit=1)
     arguments, *results = _RETURNS.split(rest[0], maxsplit=1) if rest else ("",)
-    return DiscoverableTool(
-        name=function.name,
-        description=description.strip(),
-        parameters={match[1]: _parameter(match) for match in _PARAMETER.finditer(arguments)},
-        success_message=results[0].partition("\n")[0].strip() if results else _DEFAULT_MESSAGE,
-    )
+    return {
+        "name": function.name,
+        "description": description.strip(),
+        "parameters": {match[1]: _parameter(match) for match in _PARAMETER.finditer(arguments)},
+        "success_message": results[0].partition("\n")[0].strip() if results else _DEFAULT_MESSAGE,
+    }
 
 
-def _parameter(match: re.Match[str]) -> DiscoverableParameter:
+def _parameter(match: re.Match[str]) -> Form:
     kind = match[2] or "string"
-    return DiscoverableParameter(
-        type=_OPTIONAL.sub("", kind).strip() or "string",
-        description=match[3].strip(),
-        required="optional" not in kind,
-    )
+    return {
+        "type": _OPTIONAL.sub("", kind).strip() or "string",
+        "description": match[3].strip(),
+        "required": "optional" not in kind,
+    }
 
 
 _AGENT = "src/tau2/agent/llm_agent.py"
@@ -311,9 +298,8 @@ _TEXTS = {
     "solo_transfer_tool_name": (_AGENT, "LLMSoloAgent", "TRANSFER_TOOL_NAME"),
     "solo_stop_token": (_AGENT, "LLMSoloAgent", "STOP_TOKEN"),
     "user_system_prompt": (_USER, "SYSTEM_PROMPT"),
-    "judge_system": (_JUDGE, "NLAssertionsEvaluator", "evaluate_nl_assertions", "system_prompt"),
 }
-_JUDGE_USER = (_JUDGE, "NLAssertionsEvaluator", "evaluate_nl_assertions", "user_prompt")
+_JUDGING = (_JUDGE, "NLAssertionsEvaluator", "evaluate_nl_assertions")
 _STEPS = tuple(
     f"gt_step_{side}_{how}_arguments"
     for side in ("user", "assistant")
@@ -341,8 +327,7 @@ def extract_texts(version: str, contents: Mapping[str, bytes]) -> Texts:
     sources = _Sources(contents)
     has_banking = version == "1.0.1"  # and tools of the user of its mock domain
     return Texts(
-        format=FORMAT,
-        version=version,
+        version,
         prompts=_prompts(sources, has_banking),
         tools=_tools(sources, has_banking),
         models={
@@ -387,58 +372,57 @@ class _Sources:
         """Return one of the texts that a function returns, whatever its other results are."""
         return self.read(lambda scope: _parts(_return_values(scope)[number]), file, *names)
 
-    def tools(self, file: str, toolkit: str) -> tuple[ToolText, ...]:
+    def tools(self, file: str, toolkit: str) -> list[ToolText]:
         return self.read(_tools_of, file, toolkit)
 
 
-def _prompts(sources: _Sources, has_banking: bool) -> Prompts:
+def _prompts(sources: _Sources, has_banking: bool) -> Form:
     steps = sources.results(_AGENT, "LLMGTAgent", "make_agent_instructions_from_action")
     if len(steps) != len(_STEPS):
         raise SourceShapeError(f"{_AGENT}: {len(steps)} ways to tell a step, not {len(_STEPS)}")
-    return Prompts.model_validate(
-        {
-            **{name: sources.text(*place) for name, place in _TEXTS.items()},
-            **dict(zip(_STEPS, steps, strict=True)),
-            "judge_user": sources.parts(*_JUDGE_USER),
-            **({"banking": _banking_prompts(sources)} if has_banking else {}),
-        }
-    )
+    return {  # in this order, which is that of the hash
+        **{name: sources.text(*place) for name, place in _TEXTS.items()},
+        **dict(zip(_STEPS, steps, strict=True)),
+        "judge_system": sources.text(*_JUDGING, "system_prompt"),
+        "judge_user": sources.parts(*_JUDGING, "user_prompt"),
+        **({"banking": _banking_prompts(sources)} if has_banking else {}),
+    }
 
 
-def _banking_prompts(sources: _Sources) -> BankingPrompts:
+def _banking_prompts(sources: _Sources) -> Form:
     instructions = (f"{_BANKING}/retrieval.py", "format_all_tools_dense_instructions")
-    return BankingPrompts(
-        dense_instructions=sources.result(-1, *instructions),
-        reranker_prompt=sources.text(_RERANKER, "DEFAULT_POINTWISE_PROMPT"),
-        qwen_query_instruction=sources.text(_EMBEDDER, "DEFAULT_QWEN_QUERY_INSTRUCTION"),
-        qwen_query=sources.result(0, _EMBEDDER, "OpenRouterEmbedder", "_format_text"),
-    )
+    return {
+        "dense_instructions": sources.result(-1, *instructions),
+        "reranker_prompt": sources.text(_RERANKER, "DEFAULT_POINTWISE_PROMPT"),
+        "qwen_query_instruction": sources.text(_EMBEDDER, "DEFAULT_QWEN_QUERY_INSTRUCTION"),
+        "qwen_query": sources.result(0, _EMBEDDER, "OpenRouterEmbedder", "_format_text"),
+    }
 
 
-def _tools(sources: _Sources, has_banking: bool) -> dict[str, DomainTools]:
+def _tools(sources: _Sources, has_banking: bool) -> dict[str, dict[str, list[Form]]]:
     stop = sources.read(_tool_text, _AGENT, "LLMSoloAgent", "add_stop_tool", "done")
-    found = {"solo": DomainTools(assistant=(stop,))}
+    found: dict[str, dict[str, list[Form]]] = {"solo": {"assistant": [stop]}}
     for domain, (assistant, user) in _TOOLKITS.items():
         folder = f"{_DOMAINS}/{domain}"
         offered = user and (domain != "mock" or has_banking)
-        found[domain] = DomainTools(
-            assistant=sources.tools(f"{folder}/tools.py", assistant),
-            user=sources.tools(f"{folder}/user_tools.py", user) if user and offered else (),
-        )
+        found[domain] = {
+            "assistant": sources.tools(f"{folder}/tools.py", assistant),
+            "user": sources.tools(f"{folder}/user_tools.py", user) if user and offered else [],
+        }
     if has_banking:
         found["banking_knowledge"] = _banking_tools(sources)
     return found
 
 
-def _banking_tools(sources: _Sources) -> DomainTools:
-    def discoverable(toolkit: Scope) -> tuple[DiscoverableTool, ...]:
-        return tuple(map(discoverable_tool, _functions_marked(toolkit, "is_discoverable_tool")))
+def _banking_tools(sources: _Sources) -> dict[str, list[Form]]:
+    def discoverable(toolkit: Scope) -> list[Form]:
+        return list(map(discoverable_tool, _functions_marked(toolkit, "is_discoverable_tool")))
 
     tools, mixins = f"{_BANKING}/tools.py", f"{_BANKING}/retrieval_mixins.py"
-    return DomainTools(
-        assistant=sources.tools(tools, "KnowledgeTools"),
-        user=sources.tools(tools, "KnowledgeUserTools"),
-        retrieval=tuple(tool for name in _RETRIEVAL for tool in sources.tools(mixins, name)),
-        discoverable_assistant=sources.read(discoverable, tools, "KnowledgeTools"),
-        discoverable_user=sources.read(discoverable, tools, "KnowledgeUserTools"),
-    )
+    return {
+        "assistant": sources.tools(tools, "KnowledgeTools"),
+        "user": sources.tools(tools, "KnowledgeUserTools"),
+        "retrieval": [tool for name in _RETRIEVAL for tool in sources.tools(mixins, name)],
+        "discoverable_assistant": sources.read(discoverable, tools, "KnowledgeTools"),
+        "discoverable_user": sources.read(discoverable, tools, "KnowledgeUserTools"),
+    }

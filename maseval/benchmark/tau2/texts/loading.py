@@ -4,6 +4,7 @@ Source files count only with the right checksum; extracted texts only with the r
 known in advance for each version. So it does not matter whose hands either went through.
 """
 
+import json
 import os
 from collections.abc import Iterable
 from contextlib import suppress
@@ -12,8 +13,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import ValidationError
-
 from maseval.benchmark.tau2.data import known_version, title_of
 from maseval.benchmark.tau2.data.files import (
     DEFAULT_VERSION,
@@ -21,7 +20,7 @@ from maseval.benchmark.tau2.data.files import (
     read_listing,
     repository_of,
 )
-from maseval.benchmark.tau2.texts.texts import Texts, TextsError
+from maseval.benchmark.tau2.texts.texts import FORMAT, Texts, TextsError
 from maseval.data.download import FetchProgress
 from maseval.data.files import CacheError, DataFile, Manifest
 from maseval.data.folder import AnyPath, DataFolder, fill
@@ -151,11 +150,13 @@ def _read(path: Path, size: int, changed: int) -> Texts:
     if len(content) > SIZE_LIMIT:
         raise TextsError(f"{path} is larger than {SIZE_LIMIT:,} bytes")
     try:
-        return Texts.model_validate_json(content)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(step) for step in first["loc"]) or "it"
-        raise TextsError(f"{path} is not a file of texts: {place}: {first['msg']}") from error
+        # A file of recorded texts has more at the top: where and how it was recorded.
+        form = json.loads(content)
+        if form["format"] != FORMAT:
+            raise ValueError(f"its format is {form['format']!r}, not {FORMAT!r}")
+        return Texts(*(form[key] for key in ("version", "prompts", "tools", "models")))
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
+        raise TextsError(f"{path} is not a file of texts: {error}") from error
 
 
 def _extract(contents: Iterable[tuple[DataFile, bytes]], edition: Edition) -> Texts:

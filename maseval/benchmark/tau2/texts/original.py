@@ -36,14 +36,7 @@ from maseval.benchmark.tau2.texts.prompts import (
     template,
     user_prompt,
 )
-from maseval.benchmark.tau2.texts.texts import (
-    ModelText,
-    TextParts,
-    Texts,
-    TextsError,
-    ToolText,
-    fill_parts,
-)
+from maseval.benchmark.tau2.texts.texts import Form, Texts, TextsError, ToolText, fill_parts
 from maseval.benchmark.tau2.versions import ParticipantRules
 from maseval.core.messages import Message, MessageForm
 from maseval.core.seeding import SeedGenerator
@@ -173,38 +166,35 @@ class OriginalWording(Wording):
 
     def agent_prompt(self, policy: str) -> str:
         prompts = self.texts.prompts
-        return prompts.agent_system_prompt.format(
-            agent_instruction=prompts.agent_instruction, domain_policy=policy
+        return str(prompts["agent_system_prompt"]).format(
+            agent_instruction=prompts["agent_instruction"], domain_policy=policy
         )
 
     def oracle_prompt(self, policy: str, actions: Actions) -> str:
         prompts = self.texts.prompts
         steps = (f"[Step {n}] {self._step(action)}" for n, action in enumerate(actions, start=1))
-        return prompts.gt_system_prompt.format(
-            agent_instruction=prompts.gt_instruction,
+        return str(prompts["gt_system_prompt"]).format(
+            agent_instruction=prompts["gt_instruction"],
             domain_policy=policy,
             resolution_steps="\n".join(steps),
         )
 
     def _step(self, action: Mapping[str, Any]) -> str:
-        steps: dict[str, TextParts] = {
-            "user": self.texts.prompts.gt_step_user_with_arguments,
-            "assistant": self.texts.prompts.gt_step_assistant_with_arguments,
-        }
-        shown = {"action.get_func_format()": function_text(action)}
-        return fill_parts(steps[action.get("requestor", "assistant")], shown)
+        side, shown = action.get("requestor", "assistant"), function_text(action)
+        parts = self.texts.prompts[f"gt_step_{side}_with_arguments"]
+        return fill_parts(parts, {"action.get_func_format()": shown})
 
     def solo_prompt(self, policy: str, ticket: str) -> str:
         prompts = self.texts.prompts
-        instruction = prompts.solo_instruction.format(
-            stop_function_name=prompts.solo_stop_function_name
+        instruction = prompts["solo_instruction"].format(
+            stop_function_name=prompts["solo_stop_function_name"]
         )
-        return prompts.solo_system_prompt.format(
+        return str(prompts["solo_system_prompt"]).format(
             agent_instruction=instruction, domain_policy=policy, ticket=ticket
         )
 
     def user_prompt(self, guidelines: str, scenario: str | None) -> str:
-        return self.texts.prompts.user_system_prompt.format(
+        return str(self.texts.prompts["user_system_prompt"]).format(
             global_user_sim_guidelines=guidelines,
             global_user_sim_guidelines_with_persona=guidelines,
             instructions=scenario,
@@ -218,7 +208,7 @@ class OriginalWording(Wording):
             "nl_assertions": str(list(assertions)),
         }
         prompts = self.texts.prompts
-        return prompts.judge_system, fill_parts(prompts.judge_user, values)
+        return prompts["judge_system"], fill_parts(prompts["judge_user"], values)
 
     def tools(
         self, definitions: Sequence[Mapping[str, Any]], domain: str, side: Side = "assistant"
@@ -238,12 +228,12 @@ class OriginalWording(Wording):
         self, definitions: Sequence[Mapping[str, Any]], names: list[str], domain: str, side: Side
     ) -> list[ToolSchema]:
         theirs = self.texts.tools[domain]
-        known: tuple[ToolText, ...] = getattr(theirs, side)
+        known = list(theirs[side])
         if side == "user":  # a task may give its user only some of the tools
-            known = tuple(tool for tool in known if tool.name in names)
+            known = [tool for tool in known if tool["name"] in names]
         else:  # the way to search a knowledge base decides about the tools that come first
-            searches = {tool.name: tool for tool in theirs.retrieval}
-            known = (*(searches[name] for name in names if name in searches), *known)
+            searches = {tool["name"]: tool for tool in theirs.get("retrieval", ())}
+            known = [*(searches[name] for name in names if name in searches), *known]
         return describe_tools(definitions, known, self.texts, domain)
 
     def chat(self, messages: Iterable[Tau2Message]) -> list[Message]:
@@ -303,11 +293,11 @@ def describe_tools(
 ) -> list[ToolSchema]:
     """Our function schemas of a toolkit as the original would show its own.
 
-    ``tools`` are the original's of the same toolkit (``texts.tools[domain].assistant``); they must
-    have our names and parameters, in our order.
+    ``tools`` are the original's of the same toolkit (``texts.tools[domain]["assistant"]``); they
+    must have our names and parameters, in our order.
     """
     ours = [definition["function"]["name"] for definition in definitions]
-    _compare(f"the tools of {domain}", ours, [tool.name for tool in tools], texts)
+    _compare(f"the tools of {domain}", ours, [tool["name"] for tool in tools], texts)
     pairs = zip(definitions, tools, strict=True)
     return [described_tool(definition, tool, texts, domain) for definition, tool in pairs]
 
@@ -317,15 +307,16 @@ def described_tool(
 ) -> ToolSchema:
     """One function schema of ours with the original's words."""
     parameters = definition["function"]["parameters"]
-    _compare(f"the parameters of {tool.name}", parameters["properties"], tool.parameters, texts)
-    worded = _with_texts(parameters, None, tool.parameters)
+    name, theirs = tool["name"], tool["parameters"]
+    _compare(f"the parameters of {name}", parameters["properties"], theirs, texts)
+    worded = _with_texts(parameters, None, theirs)
     if "$defs" in worded:
         models = texts.models.get(domain, {})
         worded["$defs"] = {
-            name: _model(name, schema, models) for name, schema in worded["$defs"].items()
+            each: _model(each, schema, models) for each, schema in worded["$defs"].items()
         }
     schema = _in_order(worded, open_objects=texts.version == "1.0.1")
-    function = {"name": tool.name, "description": tool.description, "parameters": schema}
+    function = {"name": name, "description": tool["description"], "parameters": schema}
     return {"type": "function", "function": function}
 
 
@@ -341,10 +332,10 @@ def _compare(what: str, ours: Iterable[str], theirs: Iterable[str], texts: Texts
         )
 
 
-def _model(name: str, schema: ToolSchema, models: Mapping[str, ModelText]) -> ToolSchema:
+def _model(name: str, schema: ToolSchema, models: Mapping[str, Form]) -> ToolSchema:
     if name not in models:
         raise TextsError(f"the original has no texts for {name}")
-    return _with_texts(schema, models[name].description, models[name].fields)
+    return _with_texts(schema, models[name]["description"], models[name]["fields"])
 
 
 def _with_texts(

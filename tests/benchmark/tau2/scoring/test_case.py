@@ -4,10 +4,8 @@ import shutil
 
 import pytest
 
-from maseval.benchmark.tau2.conversation.recording import read_recording
 from maseval.benchmark.tau2.data_loader import ensure_data_exists, load_tasks
-from maseval.benchmark.tau2.domains import domain_named
-from maseval.benchmark.tau2.scoring.case import KnownTask, case_of
+from maseval.benchmark.tau2.scoring.case import KnownTask, open_case
 from maseval.benchmark.tau2.scoring.score import check_environment, score, score_simulation
 from maseval.benchmark.tau2.world.world import World
 from tests.benchmark.tau2.rooms import action, room_domain, room_task
@@ -24,24 +22,22 @@ def own_folder(tmp_path):
 
 
 def test_a_task_is_scored_with_the_data_folder_it_was_loaded_from(own_folder):
-    retail = domain_named("retail")
     task = load_tasks("retail", limit=1)[0]
     task.environment_data["data_dir"] = str(own_folder)
     silent = {"task_id": task.id, "termination_reason": "user_stop", "messages": []}
 
-    own = case_of(read_recording(silent), retail, task)
-    given = case_of(read_recording(silent), retail, task, data_dir=ensure_data_exists())
+    own = open_case(silent, "retail", task)
+    given = open_case(silent, "retail", task, data_dir=ensure_data_exists())
 
     assert own.setting.folder == own_folder / "domains" / "retail"
     assert given.setting.folder != own.setting.folder
 
 
 def test_published_files_are_hashed_before_their_first_use_and_then_known(own_folder):
-    retail = domain_named("retail")
     silent = {"task_id": "0", "termination_reason": "user_stop", "messages": []}
 
     def state():
-        return case_of(read_recording(silent), retail, data_dir=own_folder).replay().state()
+        return open_case(silent, "retail", data_dir=own_folder).replay().state()
 
     before = state()
     for name in ("db.json", "tasks.json"):
@@ -103,7 +99,7 @@ def test_both_databases_must_end_as_the_reference_solution_leaves_them(
     simulation = played(room, *actions)
 
     verdict = score_simulation(simulation, domain=room, task=task)
-    case = case_of(read_recording(simulation), room, task)
+    case = open_case(simulation, room, task)
 
     met = company and customer
     assert verdict["db_check"] == {"db_match": met, "db_reward": float(met)}

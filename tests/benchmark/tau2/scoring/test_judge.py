@@ -132,7 +132,7 @@ def test_a_recorded_conversation_is_judged_in_the_words_that_are_asked_for(share
     assert [message["content"] for message in mine] == [
         *OURS.judge_prompts(CONVERSATION, assertions)
     ]
-    assert original[0]["content"] == texts.prompts.judge_system
+    assert original[0]["content"] == texts.prompts["judge_system"]
 
 
 def test_in_another_process_known_replies_are_known_and_new_ones_are_handed_over(tmp_path):

@@ -34,9 +34,7 @@ def all_schemas(texts, skeletons):
     """The schemas of every toolkit, the invented skeletons standing for our own tools."""
     return {
         domain: {
-            side: describe_tools(
-                list(ours.values()), getattr(texts.tools[domain], side), texts, domain
-            )
+            side: describe_tools(list(ours.values()), texts.tools[domain][side], texts, domain)
             for side, ours in sides.items()
         }
         for domain, sides in skeletons.items()

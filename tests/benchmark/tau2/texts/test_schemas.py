@@ -3,23 +3,11 @@ import json
 import pytest
 
 from maseval.benchmark.tau2.texts.original import described_tool
-from maseval.benchmark.tau2.texts.texts import (
-    FORMAT,
-    ModelText,
-    Placeholder,
-    Prompts,
-    Texts,
-    TextsError,
-    ToolText,
-    fill_parts,
-)
+from maseval.benchmark.tau2.texts.texts import Texts, TextsError, fill_parts
 
 
 def texts(version="0.2.0", **models):
-    no_prompts = Prompts.model_construct()
-    return Texts.model_construct(
-        format=FORMAT, version=version, prompts=no_prompts, tools={}, models={"shop": models}
-    )
+    return Texts(version, prompts={}, tools={}, models={"shop": models})
 
 
 def definition(**parameters):
@@ -27,7 +15,7 @@ def definition(**parameters):
 
 
 def tool(**parameters):
-    return ToolText(name="count", description="Counts.", parameters=parameters)
+    return {"name": "count", "description": "Counts.", "parameters": parameters}
 
 
 def parameters_of(ours, tool_text, all_texts):
@@ -97,8 +85,8 @@ def test_an_object_that_says_what_it_holds_stays_as_it_is(version, rule):
 def test_classes_get_their_own_words():
     inner = {"properties": {"x": {"type": "string", "description": "ours"}}, "description": "ours"}
     ours = definition(**{"$defs": {"B": inner, "A": inner}, "properties": {}})
-    words = ModelText(description=None, fields={"x": "Theirs."})
-    found = parameters_of(ours, tool(), texts(A=words, B=ModelText(description="B.", fields={})))
+    words = {"description": None, "fields": {"x": "Theirs."}}
+    found = parameters_of(ours, tool(), texts(A=words, B={"description": "B.", "fields": {}}))
     assert json.dumps(found["$defs"]) == json.dumps(
         {
             "A": {"properties": {"x": {"description": "Theirs.", "type": "string"}}},
@@ -128,7 +116,7 @@ def test_other_parameters_than_ours_are_refused_with_the_difference(theirs, diff
         parameters_of(ours, tool(**theirs), texts())
 
 
-PARTS = ("log: ", Placeholder(value="log"), "; {braces} stay; ", Placeholder(value="self.wishes"))
+PARTS = ("log: ", {"value": "log"}, "; {braces} stay; ", {"value": "self.wishes"})
 
 
 def test_values_are_put_into_their_places_and_never_looked_into():

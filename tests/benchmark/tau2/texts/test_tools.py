@@ -84,9 +84,9 @@ def test_parameters_are_read_off_the_docstring_one_line_each():
         "        cloth (Number, Optional): The cloth\n        soap (optional): Any\n"
         "        plain: Bare\n\n    Returns:\n        It shines.\n        Dropped.\n"
     )
-    assert tool.description == "Polish.\n\nWell."
-    assert tool.success_message == "It shines."
-    assert {name: tuple(text.model_dump().values()) for name, text in tool.parameters.items()} == {
+    assert tool["description"] == "Polish.\n\nWell."
+    assert tool["success_message"] == "It shines."
+    assert {name: tuple(each.values()) for name, each in tool["parameters"].items()} == {
         "lens": ("string", "The lens: a number", True),
         "cloth": ("Number", "The cloth", True),
         "soap": ("string", "Any", False),
@@ -96,9 +96,9 @@ def test_parameters_are_read_off_the_docstring_one_line_each():
 
 def test_without_parameters_the_results_stay_in_the_description():
     tool = found("Count.\n\n    Returns:\n        A number.\n    ")
-    assert tool.description == "Count.\n\nReturns:\n    A number."
-    assert tool.parameters == {}
-    assert tool.success_message == "Action completed successfully."
+    assert tool["description"] == "Count.\n\nReturns:\n    A number."
+    assert tool["parameters"] == {}
+    assert tool["success_message"] == "Action completed successfully."
 
 
 def test_a_tool_that_says_nothing_is_refused():

@@ -49,7 +49,7 @@ from maseval.benchmark.tau2.formats.message import tool_calls_of
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.players.human import Person
 from maseval.benchmark.tau2.players.scripted import make_agent, make_user
-from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge, RemoteJudgeMemory
+from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge
 from maseval.benchmark.tau2.texts.original import Wording
 from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark
@@ -207,7 +207,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
 
     def worker_note(self, report: Report) -> WorkerNote | None:
         requests, memory = self._release(report), self._judge_memory
-        judgements = memory.take_new_replies() if isinstance(memory, RemoteJudgeMemory) else []
+        judgements = memory.take_new_replies() if memory else []
         return WorkerNote(requests, judgements) if judgements or requests is not None else None
 
     def take_worker_note(self, report: Report, note: WorkerNote) -> None:

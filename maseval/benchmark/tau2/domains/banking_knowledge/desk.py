@@ -22,13 +22,13 @@ from typing import Any
 from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB, BankTable, Row
 from maseval.benchmark.tau2.domains.base import ToolFunction, ToolKitBase, ToolType, is_tool
 from maseval.benchmark.tau2.texts.loading import load_texts
-from maseval.benchmark.tau2.texts.texts import DiscoverableTool
+from maseval.benchmark.tau2.texts.texts import Form
 from maseval.core.exceptions import MASEvalError
 
 _VERSION = "1.0.1"
 _MODULE = "tau2.domains.banking_knowledge.tools"
 
-Descriptions = Mapping[str, DiscoverableTool]
+Descriptions = Mapping[str, Form]
 
 
 def descriptions() -> tuple[Descriptions, Descriptions]:
@@ -39,16 +39,16 @@ def descriptions() -> tuple[Descriptions, Descriptions]:
 @cache
 def _load_descriptions(sha256: str) -> tuple[Descriptions, Descriptions]:
     tools = load_texts(_VERSION, verbose=0).tools["banking_knowledge"]
-    agent, user = tools.discoverable_assistant, tools.discoverable_user
-    return {tool.name: tool for tool in agent}, {tool.name: tool for tool in user}
+    agent, user = tools["discoverable_assistant"], tools["discoverable_user"]
+    return {tool["name"]: tool for tool in agent}, {tool["name"]: tool for tool in user}
 
 
 def success_text(name: str) -> str:
     """Return a discoverable tool's own words about its result, said when it has done its work."""
     agent, user = descriptions()
     tool = agent.get(name) or user[name]
-    _, told, result = tool.description.rpartition("Returns:\n")
-    return result.strip() if told else tool.success_message
+    _, told, result = tool["description"].rpartition("Returns:\n")
+    return str(result.strip() if told else tool["success_message"])
 
 
 def executed(tool: str, *parts: str | None) -> str:
@@ -79,15 +79,15 @@ def signature(function: Callable[..., str]) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(function).parameters
 
 
-def manual(tool: DiscoverableTool) -> str:
+def manual(tool: Form) -> str:
     """A tool's description and its parameters, as an agent that unlocks it reads them."""
     parameters = "\n".join(
-        f"  - {name}: {parameter.type} ({'required' if parameter.required else 'optional'}) - "
-        f"{parameter.description}"
-        for name, parameter in tool.parameters.items()
+        f"  - {name}: {each['type']} ({'required' if each['required'] else 'optional'}) - "
+        f"{each['description']}"
+        for name, each in tool["parameters"].items()
     )
     return (
-        f"Tool: {tool.name}\nDescription: {tool.description}\n"
+        f"Tool: {tool['name']}\nDescription: {tool['description']}\n"
         f"Parameters:\n{parameters or '  (no parameters)'}"
     )
 

@@ -184,10 +184,9 @@ class EmbeddingModel(NamedTuple):
         """A question as it is sent."""
         if not self.instructed:
             return text
-        said = load_texts("1.0.1", verbose=0).prompts.banking
-        assert said is not None
-        values = {"self.query_instruction": said.qwen_query_instruction, "text": text}
-        return fill_parts(said.qwen_query, values)
+        said = load_texts("1.0.1", verbose=0).prompts["banking"]
+        values = {"self.query_instruction": said["qwen_query_instruction"], "text": text}
+        return fill_parts(said["qwen_query"], values)
 
 
 OPENAI = EmbeddingModel("openai/text-embedding-3-large", "OpenAI API", "text-embedding-3-large")
@@ -313,9 +312,8 @@ def rerank(query: str, hits: Sequence[Hit], min_score: int) -> list[Hit]:
 
 def _rating(model: ModelAdapter, query: str, hit: Hit) -> int | None:
     """Return 0 to 10; 0 for an answer that cannot be read, None for a request that failed."""
-    banking = load_texts("1.0.1", verbose=0).prompts.banking
-    assert banking is not None
-    question = banking.reranker_prompt.format(query, hit.document.content)
+    banking = load_texts("1.0.1", verbose=0).prompts["banking"]
+    question = banking["reranker_prompt"].format(query, hit.document.content)
     options = {"reasoning_effort": "low", "response_format": _ANSWER}
     try:
         answer = model.generate(question, generation_params=options)

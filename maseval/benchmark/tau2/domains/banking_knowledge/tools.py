@@ -237,7 +237,7 @@ class KnowledgeTools(
         self._log_once("user_discoverable_tools", "user_discoverable_tool", name, "GIVEN")
         return lines(
             f"Tool given to user: {name}",
-            f"Description: {descriptions()[1][name].description}",
+            f"Description: {descriptions()[1][name]['description']}",
             f"Arguments: {json.dumps(given, indent=2) if given else '(no arguments)'}",
             "",
             "The user can now execute this action by calling `call_discoverable_user_tool` with "
@@ -256,9 +256,10 @@ class KnowledgeTools(
             self._unlocked.append(agent_tool_name)
         tool = descriptions()[0][agent_tool_name]
         return (
-            f"Tool unlocked: {tool.name}\nDescription: {tool.description}\n\n{manual(tool)}\n\n"
+            f"Tool unlocked: {agent_tool_name}\nDescription: {tool['description']}\n\n"
+            f"{manual(tool)}\n\n"
             "You can now use this tool by calling `call_discoverable_agent_tool` with "
-            f"agent_tool_name='{tool.name}' and the required arguments."
+            f"agent_tool_name='{agent_tool_name}' and the required arguments."
         )
 
     @bank_tool(ToolType.WRITE)

@@ -257,10 +257,10 @@ class KnowledgeVariant(NamedTuple):
         return {}
 
     def _dense_instructions(self) -> str:
-        said, model = load_texts("1.0.1", verbose=0).prompts.banking, self.search.embedding
-        assert said is not None and model is not None
+        said, model = load_texts("1.0.1", verbose=0).prompts["banking"], self.search.embedding
+        assert model is not None
         values = {"provider": model.provider, "model": model.name}
-        return fill_parts(said.dense_instructions, values)
+        return fill_parts(said["dense_instructions"], values)
 
 
 def _sections(documents: Iterable[Document]) -> str:

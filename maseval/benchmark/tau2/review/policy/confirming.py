@@ -30,6 +30,7 @@ from maseval.benchmark.tau2.review.words import (
     record,
     speaks_of_a_transfer,
     spellings,
+    stands_in,
     telling_values,
 )
 
@@ -155,18 +156,9 @@ def words_before(moment: CallMoment, reply: int) -> str:
 
 def names(text: str, spelling: str | re.Pattern[str]) -> bool:
     """Return True if a text in lower case has a spelling as a word, or fits a pattern."""
-    if isinstance(spelling, re.Pattern):
-        return spelling.search(text) is not None
-    lower = spelling.lower()
-    at = text.find(lower)
-    while at >= 0:
-        before, after = text[at - 1 : at], text[at + len(lower) : at + len(lower) + 1]
-        decimal = before == "." and text[at - 2 : at - 1].isdigit()
-        joined = before in ("_", "-") or after in ("_", "-") or decimal
-        if not (before.isalnum() or after.isalnum() or joined):
-            return True
-        at = text.find(lower, at + 1)
-    return False
+    if isinstance(spelling, str):
+        return stands_in(text, spelling.lower())
+    return spelling.search(text) is not None
 
 
 def spell_amount(amount: float) -> list[str]:

@@ -14,7 +14,6 @@ from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.replies import Meaning, read_reply
 from maseval.benchmark.tau2.review.talk import CallMoment, Utterance, once_per_call
 from maseval.benchmark.tau2.review.words import (
-    asks,
     closes,
     mentions,
     record,
@@ -134,7 +133,7 @@ def _consent(question: Utterance, reply: Utterance, moment: CallMoment) -> Conse
         _topic_said(said, moment) is Topic.THIS for said in reversed(before)
     )
     meaning = read_reply(reply.text, moment.call["name"])
-    return Consent(question, reply, meaning, topic, _expects_a_yes(question), described)
+    return Consent(question, reply, meaning, topic, question.expects_a_yes, described)
 
 
 def _topic_said(said: Utterance, moment: CallMoment) -> Topic:
@@ -143,13 +142,6 @@ def _topic_said(said: Utterance, moment: CallMoment) -> Topic:
     if said.message_index not in known:
         known[said.message_index] = topic_of(said, moment)
     return known[said.message_index]
-
-
-def _expects_a_yes(said: Utterance) -> bool:
-    return said.asks and any(
-        phrases.EXPECTS.search(each) and not phrases.CHOICE.search(each) and asks(each)
-        for each in said.sentences
-    )
 
 
 def done_since(at: int, moment: CallMoment) -> bool:

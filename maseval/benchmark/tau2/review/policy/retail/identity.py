@@ -174,4 +174,4 @@ def _bare(text: str) -> str:
 
 def _words(text: str) -> str:
     """Return a text in small letters, its words separated by one space and framed by spaces."""
-    return f" {phrases.SEPARATORS.sub(' ', text.lower()).strip()} "
+    return f" {' '.join(text.lower().translate(phrases.PLAIN).split())} "
