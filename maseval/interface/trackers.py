@@ -138,44 +138,31 @@ def _row(domain: str, task_id: str, trials: Sequence[Outcome]) -> dict[str, obje
     }
 
 
-@dataclass
-class BoundedProcess:
+class BoundedProcess(subprocess.Popen[str]):
     """A command that runs beside this one."""
 
-    process: "subprocess.Popen[str]"
-
-    @classmethod
-    def start(cls, command: Sequence[str]) -> "BoundedProcess":
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
+    def __init__(self, command: Sequence[str]) -> None:
+        quiet, heard = subprocess.DEVNULL, subprocess.PIPE
+        super().__init__(
+            command, stdin=quiet, stdout=heard, stderr=heard, text=True, start_new_session=True
         )
-        return cls(process)
 
     def failure(self, deadline: float) -> str | None:
         """Wait for its end; return why it failed, or None.
 
         At ``deadline`` (monotonic) it is killed, with all that it has started.
         """
-        left = max(0.0, deadline - time.monotonic())
         try:
-            _, errors = self.process.communicate(timeout=left)
+            _, errors = self.communicate(timeout=max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
-            self._kill()
+            with suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGKILL)
+            self.communicate()
             return "no answer in time"
-        if self.process.returncode == 0:
+        if self.returncode == 0:
             return None
         lines = [line for line in errors.splitlines() if line.strip()]
         return (lines or ["it failed without a message"])[-1].removeprefix("Error: ")
-
-    def _kill(self) -> None:
-        with suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.communicate()
 
 
 TRACKER_SECONDS = 30.0

@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from email.message import Message
 from http import HTTPStatus
 from http.client import HTTPException
+from itertools import count
 from typing import Any, Literal, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
@@ -214,10 +215,11 @@ Canonical = dict[str, Any]
 
 _CanonicalMessage = dict[str, object]
 
-_DELIVERY = frozenset({"stream", "stream_options", "timeout", "service_tier"})
-_BOOKKEEPING = frozenset(
-    {*("user", "metadata", "store", "safety_identifier"), *("prompt_cache_key", "prompt_cache")}
-    | {"prompt_cache_retention", "extra_headers"}
+# Options of delivery, and what is kept for bills and statistics.
+_WITHOUT_EFFECT = frozenset(
+    {*("stream", "stream_options", "timeout", "service_tier", "user", "metadata", "store")}
+    | {*("safety_identifier", "prompt_cache_key", "prompt_cache", "prompt_cache_retention")}
+    | {"extra_headers"}
 )
 # Within a JSON schema a null is a value: a default, a constant.
 _SCHEMAS = frozenset({"parameters", "schema"})
@@ -236,7 +238,7 @@ def canonical(request: Mapping[str, object]) -> Canonical:
 
 
 def _matters(key: str, value: object) -> bool:
-    if key in _DELIVERY or key in _BOOKKEEPING or value is None or value == []:
+    if key in _WITHOUT_EFFECT or value is None or value == []:
         return False
     return bool(redact({key: value})[key] != REDACTED)
 
@@ -271,31 +273,25 @@ def _number_calls(messages: list[_CanonicalMessage]) -> list[_CanonicalMessage]:
 
     An id that is used twice refers to its latest call.
     """
-    names: dict[object, str] = {}
-    made = 0
+    names: dict[str, str] = {}
+    numbers = count(1)
 
-    def next_name(of: object) -> str:
-        nonlocal made
-        made += 1
-        names[_hashable(of)] = f"call_{made}"
-        return f"call_{made}"
+    def name_of(call_id: object) -> str:
+        names[json.dumps(call_id)] = name = f"call_{next(numbers)}"
+        return name
 
     numbered = []
     for message in messages:
         message = dict(message)
         if isinstance(calls := message.get("tool_calls"), list):
             message["tool_calls"] = [
-                {**call, "id": next_name(call.get("id"))} if isinstance(call, dict) else call
+                {**call, "id": name_of(call.get("id"))} if isinstance(call, dict) else call
                 for call in calls
             ]
         if (answered := message.get("tool_call_id")) is not None:
-            message["tool_call_id"] = names.get(_hashable(answered)) or next_name(answered)
+            message["tool_call_id"] = names.get(json.dumps(answered)) or name_of(answered)
         numbered.append(message)
     return numbered
-
-
-def _hashable(value: object) -> object:
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 PLACEHOLDER = "no-key-needed"

@@ -92,17 +92,6 @@ def test_a_stream_of_text(player):
     assert usage == whole.usage
 
 
-def test_a_stream_of_tool_calls(player):
-    with client(player) as asking:
-        stream = asking.chat.completions.create(
-            model="m", messages=said("go"), tools=TOOLS, stream=True
-        )
-        text, calls, reason, usage = put_together(stream)
-
-    assert (text, calls, reason) == ("One moment.", EXPECTED_CALLS, "tool_calls")
-    assert usage is None
-
-
 def test_an_event_loop(player):
     async def ask_all():
         async with async_client(player) as asking:

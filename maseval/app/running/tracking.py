@@ -66,7 +66,7 @@ class Tracking(BenchmarkCallback):
         # The address as it was given, with the password it may hold.
         to = "=".join(filter(None, (destination.name, destination.where)))
         run = str(self._folder)
-        return BoundedProcess.start([sys.executable, "-m", "maseval.cli", "sync", run, "--to", to])
+        return BoundedProcess([sys.executable, "-m", "maseval.cli", "sync", run, "--to", to])
 
     def _note(self, destination: Destination, words: str) -> str:
         again = f"maseval sync {shlex.quote(str(self._folder))} --to {destination}"

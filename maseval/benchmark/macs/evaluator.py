@@ -136,12 +136,15 @@ class Coverage(TypedDict):
     undecided: int
 
 
-class JudgedSide(NamedTuple):
-    """A readable answer of the judge for one side."""
+class SideResult(TypedDict, total=False):
+    """The result for one side, with ``error`` and ``raw_response`` for an unreadable answer."""
 
-    rows: list[JudgedAssertion]
-    score: GoalScore
+    gsr: float
+    partial_gsr: float
+    report: list[JudgedAssertion]
     coverage: Coverage
+    error: str
+    raw_response: str
 
 
 def assertions_of(assertions: Sequence[str], side: GoalSide) -> list[str]:
@@ -176,7 +179,7 @@ def judge_prompt(
 
 def judge_side(
     judge: ModelAdapter, prompt: str, side: GoalSide, asserted: int, max_try: int = MAX_TRY
-) -> JudgedSide:
+) -> SideResult:
     """Ask until the answer can be read, at most ``max_try`` times."""
     for attempt in range(1, max_try + 1):
         raw = judge.generate(prompt, generation_params=JUDGE_PARAMS)
@@ -188,13 +191,14 @@ def judge_side(
     raise ValueError(f"max_try must be at least 1, not {max_try}")
 
 
-def read_answer(raw: str, side: GoalSide, asserted: int) -> JudgedSide:
+def read_answer(raw: str, side: GoalSide, asserted: int) -> SideResult:
     """Return the answer for one side, read and counted."""
     rows = rows_in(raw)
     score = score_of(rows, raw)
     for row in rows:
         row["assertion_type"] = side
-    return JudgedSide(rows, score, coverage_of(rows, asserted))
+    coverage = coverage_of(rows, asserted)
+    return {"gsr": score.gsr, "partial_gsr": score.partial, "report": rows, "coverage": coverage}
 
 
 def rows_in(raw: str) -> list[JudgedAssertion]:
@@ -256,17 +260,6 @@ def coverage_of(rows: Sequence[JudgedAssertion], asserted: int) -> Coverage:
     }
 
 
-class SideResult(TypedDict, total=False):
-    """The result of one evaluator, with ``error`` and ``raw_response`` for an unreadable answer."""
-
-    gsr: float
-    partial_gsr: float
-    report: list[JudgedAssertion]
-    coverage: Coverage
-    error: str
-    raw_response: str
-
-
 class MACSEvaluator(Evaluator, ConfigurableMixin):
     """Asks a judge about the assertions of one side: ``user`` (visible) or ``system`` (inner).
 
@@ -305,6 +298,7 @@ class MACSEvaluator(Evaluator, ConfigurableMixin):
         }
 
     def __call__(self, traces: JsonObject, final_answer: Any = None) -> JsonObject:
+        """Return a ``SideResult``."""
         return dict(self._result(traces))
 
     def _result(self, traces: JsonObject) -> SideResult:
@@ -316,7 +310,7 @@ class MACSEvaluator(Evaluator, ConfigurableMixin):
         )
         asserted = len(assertions_of(scenario["assertions"], self.gsr_type))
         try:
-            side = judge_side(self.model, prompt, self.gsr_type, asserted, self.max_try)
+            return judge_side(self.model, prompt, self.gsr_type, asserted, self.max_try)
         except JudgeError as error:
             return {
                 "gsr": 0.0,
@@ -326,12 +320,6 @@ class MACSEvaluator(Evaluator, ConfigurableMixin):
                 "error": error.message,
                 "raw_response": error.raw,
             }
-        return {
-            "gsr": side.score.gsr,
-            "partial_gsr": side.score.partial,
-            "report": side.rows,
-            "coverage": side.coverage,
-        }
 
     def _scenario(self) -> Scenario:
         assertions = self.task.evaluation_data.get("assertions") or []

@@ -6,7 +6,7 @@ After ``src/`` of multiagent-collab-scenario-benchmark (Amazon.com, Inc. or its 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Required, TypedDict, cast
+from typing import Literal, Required, TypedDict, cast
 
 from maseval.benchmark.macs.data.files import ATTRIBUTION, Scenario
 from maseval.benchmark.macs.data_loader import load_agent_config, load_scenarios
@@ -14,8 +14,8 @@ from maseval.benchmark.macs.evaluator import (
     MAX_TRY,
     SIDES,
     JudgedAssertion,
-    JudgedSide,
     JudgeError,
+    SideResult,
     Templates,
     assertions_of,
     judge_prompt,
@@ -30,6 +30,9 @@ from maseval.core.model import ModelAdapter
 from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
 from maseval.data.folder import AnyPath
+
+Rate = Literal["user_gsr", "system_gsr", "overall_gsr", "partial_gsr"]
+RATES: tuple[Rate, ...] = ("user_gsr", "system_gsr", "overall_gsr", "partial_gsr")
 
 
 class ConversationFile(TypedDict):
@@ -94,7 +97,8 @@ def score_conversation(
     except JudgeError as error:
         if strict:
             raise
-        return _failure(index, error)
+        failed = _verdict(index, [0.0] * len(RATES), [])
+        return {**failed, "error": error.message, "raw_response": error.raw}
 
 
 def _judged_sides(
@@ -105,7 +109,7 @@ def _judged_sides(
     human: str,
     templates: Templates,
     max_try: int,
-) -> Iterator[JudgedSide]:
+) -> Iterator[SideResult]:
     try:
         trajectories = conversation["trajectories"]
         history = history_in(trajectories, primary)
@@ -123,30 +127,17 @@ def _judged_sides(
         yield judge_side(judge, prompt, side, asserted, max_try)
 
 
-def _result(index: int, user: JudgedSide, system: JudgedSide) -> ConversationResult:
-    report = [*user.rows, *system.rows]
+def _result(index: int, user: SideResult, system: SideResult) -> ConversationResult:
+    report = [*user["report"], *system["report"]]
     overall = score_of(report)
-    return {
-        "trajectory_index": index,
-        "user_gsr": user.score.gsr,
-        "system_gsr": system.score.gsr,
-        "overall_gsr": overall.gsr,
-        "partial_gsr": overall.partial,
-        "report": report,
-    }
+    return _verdict(index, (user["gsr"], system["gsr"], *overall), report)
 
 
-def _failure(index: int, error: JudgeError) -> ConversationResult:
-    return {
-        "trajectory_index": index,
-        "user_gsr": 0.0,
-        "system_gsr": 0.0,
-        "overall_gsr": 0.0,
-        "partial_gsr": 0.0,
-        "report": [],
-        "error": error.message,
-        "raw_response": error.raw,
-    }
+def _verdict(
+    index: int, rates: Sequence[float], report: list[JudgedAssertion]
+) -> ConversationResult:
+    named = dict(zip(RATES, rates, strict=True))
+    return cast(ConversationResult, {"trajectory_index": index, **named, "report": report})
 
 
 def score_conversations(
@@ -204,28 +195,16 @@ def results_document(evals: Sequence[ConversationResult], scenario_count: int) -
     """Return the original's results: plain means over the conversations that were evaluated."""
     if not evals:
         raise ConfigurationError("no conversation was evaluated, so there is no mean")
-    return {
-        "user_gsr": sum(each["user_gsr"] for each in evals) / len(evals),
-        "system_gsr": sum(each["system_gsr"] for each in evals) / len(evals),
-        "overall_gsr": sum(each["overall_gsr"] for each in evals) / len(evals),
-        "partial_gsr": sum(each["partial_gsr"] for each in evals) / len(evals),
-        "scenario_count": scenario_count,
-        "conversation_count": len(evals),
-        "conversation_evals": list(evals),
-    }
+    means = {name: sum(each[name] for each in evals) / len(evals) for name in RATES}
+    counts = {"scenario_count": scenario_count, "conversation_count": len(evals)}
+    return cast(ResultsDocument, {**means, **counts, "conversation_evals": list(evals)})
 
 
 def result_of(report: Report, index: int) -> ConversationResult | None:
     """Return the verdict of a live run as the original would write it, or None if there is none."""
     for found in RecordedGoals.all_in(RecordedReport(report)):
-        return {
-            "trajectory_index": index,
-            "user_gsr": found.user_gsr,
-            "system_gsr": found.system_gsr,
-            "overall_gsr": found.overall_gsr,
-            "partial_gsr": found.partial_gsr,
-            "report": cast(list[JudgedAssertion], found.rows),
-        }
+        rates = [getattr(found, name) for name in RATES]
+        return _verdict(index, rates, cast(list[JudgedAssertion], found.rows))
     return None
 
 

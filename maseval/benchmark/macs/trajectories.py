@@ -57,6 +57,7 @@ class TrajectoryRow(TypedDict):
     observation: object
 
 
+_EMPTY = {"content": None, "actions": None, "observation": None}
 Trajectories = dict[str, list[TrajectoryRow]]
 
 
@@ -71,7 +72,7 @@ class TrajectoryLog:
         """Somebody says something to somebody else."""
         role = self.human_id if source == self.human_id else None
         for participant in (source, destination):
-            self._add(participant, source, destination, role=role, content=content)
+            self._add(participant, source, destination, role, content=content)
 
     def call(self, agent: str, tool_name: str, arguments: Mapping[str, object]) -> None:
         called: MockInput = {"tool_name": tool_name, "tool_parameters": dict(arguments)}
@@ -80,32 +81,17 @@ class TrajectoryLog:
             "action_name": None,
             "parameters": {"mock_fn_input": called},
         }
-        self._add(agent, agent, agent, role=ACTION, actions=[action])
+        self._add(agent, agent, agent, ACTION, actions=[action])
 
     def observation(self, agent: str, text: str) -> None:
         """A tool answers an agent."""
-        self._add(agent, agent, agent, role=OBSERVATION, observation=text)
+        self._add(agent, agent, agent, OBSERVATION, observation=text)
 
     def _add(
-        self,
-        participant: str,
-        source: str,
-        destination: str,
-        *,
-        role: str | None,
-        content: str | None = None,
-        actions: list[TrajectoryAction] | None = None,
-        observation: str | None = None,
+        self, participant: str, source: str, destination: str, role: str | None, **more: object
     ) -> None:
-        row: TrajectoryRow = {
-            "role": role,
-            "source": source,
-            "destination": destination,
-            "content": content,
-            "actions": actions,
-            "observation": observation,
-        }
-        self.rows.setdefault(participant, []).append(row)
+        row = {"role": role, "source": source, "destination": destination, **_EMPTY, **more}
+        self.rows.setdefault(participant, []).append(cast(TrajectoryRow, row))
 
 
 def history_in(trajectories: Mapping[str, Sequence[TrajectoryRow]], primary: str) -> str:

@@ -69,7 +69,6 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
     logs_turns = False
 
     def _prepare(self) -> None:
-        self._requests: list[TokenUsage] = []
         self._refusal: Exception | None = None  # why the latest request failed
         if hasattr(self.agent, "astep"):
             _observe_steps()
@@ -138,7 +137,7 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
         self.note_times(len(self.agent.chat_history) + 1)  # with what will be made of it
         if usage := usage_of(get(answer, "usage")):
             cost = usage.pop("cost", 0.0)
-            self._requests.append(TokenUsage.from_chat_response_usage(usage, cost=cost))
+            self.used.append(TokenUsage.from_chat_response_usage(usage, cost=cost))
         try:
             with suppress(FilteredAnswerError):
                 chat_response(answer)
@@ -186,9 +185,6 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
         """Return the messages in the agent's memory."""
         history = name_tool_results(self.agent.chat_history)
         return MessageHistory([_openai_message(message) for message in history])
-
-    def _gather_usage(self) -> Usage:
-        return sum(self._requests) or Usage()
 
     def _resolve_model_id(self) -> str | None:
         kind = getattr(getattr(self.agent, "model_backend", None), "model_type", None)

@@ -85,8 +85,8 @@ class FrameworkAgentAdapter(AgentAdapter):
         super().__init__(agent_instance, name, callbacks, cost_calculator, model_id)
         self.messages_for_others: list[Message] = []
         """The messages of the runs that others made of the agent, without its adapter."""
-        self.usage_for_others: list[TokenUsage] = []
-        """The tokens of these runs."""
+        self.used: list[TokenUsage] = []
+        """The tokens of these runs, and of those that the framework itself does not add up."""
         self.delegated_usage: list[TokenUsage] = []
         """Tokens that the framework counts here, but that belong to an agent with an adapter."""
         self.members: dict[str, FrameworkAgentAdapter] = {}
@@ -214,6 +214,9 @@ class FrameworkAgentAdapter(AgentAdapter):
                 entry[name] = getattr(after, name) - getattr(before, name, 0)
         self.logs.append(entry | self.turn_details)
 
+    def _gather_usage(self) -> Usage:
+        return self._without_delegated(sum(self.used) or Usage())
+
     def _without_delegated(self, usage: Usage) -> Usage:
         """Return the usage without the tokens that belong to other adapters."""
         if not isinstance(usage, TokenUsage) or not self.delegated_usage:
@@ -276,6 +279,16 @@ def member_name(agent: Any) -> str | None:
         return acting_agent()
     adapter = adapter_of(agent)
     return str(getattr(agent, "name", None) or acting_agent()) if adapter is None else adapter.name
+
+
+def reachable_from(agent: Any, others: Callable[[Any], Iterable[Any]]) -> list[Any]:
+    """Return the agent and all others that it reaches, at any depth, each once."""
+    found = [agent]
+    for one in found:  # which grows meanwhile
+        for other in others(one):
+            if all(other is not known for known in found):
+                found.append(other)
+    return found
 
 
 def bystanding_adapter(agent: object, kind: type[AdapterT]) -> AdapterT | None:
@@ -409,16 +422,14 @@ class Tool:
 
 def describe_tools(tools: Tools) -> list[Tool]:
     """Return every function with its name, description and full schema."""
-    if isinstance(tools, Mapping):
-        return [_describe(function, name) for name, function in tools.items()]
-    return [_describe(function, None) for function in tools]
+    named = tools.items() if isinstance(tools, Mapping) else ((None, each) for each in tools)
+    return [
+        Tool(told["name"], told["description"], told["parameters"], function)
+        for name, function in named
+        if (told := tool_definition(function, name=name)["function"])
+    ]
 
 
 def as_text(value: object) -> str:
     """Return a value as a model or a user reads it: text as it is, any other value as JSON."""
     return value if isinstance(value, str) else to_json(value, fallback=str).decode()
-
-
-def _describe(function: Callable[..., object], name: str | None) -> Tool:
-    definition = tool_definition(function, name=name)["function"]
-    return Tool(definition["name"], definition["description"], definition["parameters"], function)

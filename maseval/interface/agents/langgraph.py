@@ -21,6 +21,7 @@ from maseval.interface.agents.framework import (
     AskedLLMUser,
     FrameworkAgentAdapter,
     Tools,
+    as_text,
     describe_tools,
     name_tool_results,
 )
@@ -143,7 +144,7 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
 
     def _answer(self, sent: LangChainMessage) -> str | None:
         if self._questions:
-            return "\n\n".join(_question_text(question) for question in self._questions.values())
+            return "\n\n".join(as_text(question) for question in self._questions.values())
         last = self._conversation[-1] if self._conversation else sent
         return None if last.id == sent.id else _text_of(last.content)
 
@@ -319,12 +320,6 @@ def _parts(graph: object) -> Iterator[object]:
         yield from _parts(bound)
     for branches in getattr(getattr(graph, "builder", None), "branches", {}).values():
         yield from (branch.path for branch in branches.values())
-
-
-def _question_text(question: object) -> str:
-    if isinstance(question, str):
-        return question
-    return json.dumps(question, ensure_ascii=False, default=str)
 
 
 def _thread_id(config: Mapping[str, object]) -> object:

@@ -7,7 +7,7 @@ recorded there. To be recognised, a graph with an adapter carries a mark in its 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from types import ModuleType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from maseval.core.clock import begin_to_act
 from maseval.core.exceptions import AgentError, MASEvalError
@@ -23,13 +23,8 @@ def langchain(module: str) -> ModuleType:
     return extras.load(f"langchain_core.{module}", extra="langgraph", package="langchain-core")
 
 
-class LangChainMessage(Protocol):
-    """A message of LangChain."""
-
-    id: str | None
-    type: str
-    name: str | None
-    content: str | list[str | dict[str, object]]
+LangChainMessage = Any
+"""A message of LangChain, which is of no type that can be imported here."""
 
 
 class ModelCallLog:

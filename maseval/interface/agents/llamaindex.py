@@ -10,7 +10,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import MessageHistory
 from maseval.core.provider_errors import MalformedResponseError
 from maseval.core.storage.redaction import redact
-from maseval.core.usage import CostCalculator, TokenUsage, Usage
+from maseval.core.usage import CostCalculator
 from maseval.interface.agents.framework import (
     AskedLLMUser,
     FrameworkAgentAdapter,
@@ -21,8 +21,6 @@ from maseval.interface.agents.llamaindex_run import (
     EXTRA,
     MODULE,
     PACKAGE,
-    ChatMessage,
-    Memory,
     Transcript,
     as_tools,
     chat_message,
@@ -59,7 +57,7 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
         cost_calculator: CostCalculator | None = None,
         model_id: str | None = None,
         *,
-        memory: Memory | None = None,
+        memory: Any = None,
     ) -> None:
         super().__init__(agent_instance, name, callbacks, cost_calculator, model_id)
         self.max_iterations = max_iterations
@@ -67,7 +65,6 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
         self._given_memory = memory
         self._transcript = Transcript()
         self._context: Any | None = None
-        self._usage: list[TokenUsage] = []
         self._outputs: list[Any] = []  # the provider's answers that this turn's outputs carry
         if self.loads_messages and hasattr(agent_instance, "run"):
             observe_runs(LlamaIndexAgentAdapter)
@@ -88,7 +85,7 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
         self.memory, self._context = memory, None
         self._transcript = Transcript(named)
 
-    async def _remember(self, memory: Memory, messages: Sequence[ChatMessage]) -> None:
+    async def _remember(self, memory: Any, messages: Sequence[object]) -> None:
         if await memory.aget_all():
             raise ConfigurationError(
                 f"the memory of agent {self.name!r} has messages already; give each adapter a "
@@ -96,9 +93,8 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
             )
         await memory.aput_messages(messages)
 
-    def _new_memory(self) -> Memory:
-        made: Memory = library("memory").ChatMemoryBuffer.from_defaults(llm=self._llm)
-        return made
+    def _new_memory(self) -> Any:
+        return library("memory").ChatMemoryBuffer.from_defaults(llm=self._llm)
 
     def _run_framework(self, query: str) -> str:
         self._transcript.add_message("user", query)
@@ -161,7 +157,7 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
             self._speaker._record_delegated(event, first=self._speaker is not before)
             used = tokens_of(getattr(event, "raw", None)) if is_output(event) else None
             if used is not None:
-                self._speaker._usage.append(used)
+                self._speaker.used.append(used)
                 self.delegated_usage.append(used)
 
     def _record_delegated(self, event: object, *, first: bool) -> None:
@@ -190,7 +186,7 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
         raws = [answer.raw for answer in answers] or self._outputs
         different = {id(raw): raw for raw in raws}
         used = [tokens for raw in different.values() if (tokens := tokens_of(raw)) is not None]
-        self._usage += used
+        self.used += used
         if answers and not used:
             _log.warning(
                 "the model of agent %r does not report its tokens; for a streaming OpenAI model "
@@ -210,9 +206,6 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
         if kept := kept or getattr(self.agent, "chat_history", None):
             return MessageHistory([openai_message(message) for message in kept])
         return MessageHistory([*self._transcript, *self.messages_for_others])
-
-    def _gather_usage(self) -> Usage:
-        return self._without_delegated(sum([*self._usage, *self.usage_for_others]) or Usage())
 
     @property
     def _members(self) -> dict[str, object]:

@@ -11,7 +11,7 @@ from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache, wraps
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 from maseval.core.clock import acting_agent, acting_as
 from maseval.core.event_loop import in_thread
@@ -39,22 +39,6 @@ MODULE, EXTRA, PACKAGE = "llama_index.core", "llamaindex", "llama-index-core"
 def library(part: str) -> ModuleType:
     """Import a module of LlamaIndex: ``memory`` is ``llama_index.core.memory``."""
     return extras.load(f"{MODULE}.{part}", extra=EXTRA, package=PACKAGE)
-
-
-class ChatMessage(Protocol):
-    """A message of LlamaIndex; the blocks that call a tool have ``tool_kwargs``."""
-
-    role: Any
-    content: str | None
-    blocks: Sequence[Any]
-    additional_kwargs: dict[str, Any]
-
-
-class Memory(Protocol):
-    """A memory of LlamaIndex, which keeps a conversation."""
-
-    async def aget_all(self) -> Sequence[ChatMessage]: ...
-    async def aput_messages(self, messages: Sequence[ChatMessage]) -> None: ...
 
 
 NOT_JSON = "Error: the arguments are not a valid JSON object, so nothing was done"
@@ -88,14 +72,14 @@ class MemberAnswers(list[Any]):
         super().__init__()
         self._adapter, self._earlier = adapter, len(adapter.messages_for_others)
 
-    def note(self, asked: Sequence[ChatMessage], answer: Any) -> None:
+    def note(self, asked: Sequence[Any], answer: Any) -> None:
         """Note an answer, and all messages of the run so far."""
         said = [*asked, getattr(answer, "message", None)]
         messages = [openai_message(each) for each in said if each is not None]
         self._adapter.messages_for_others[self._earlier :] = messages
         self._adapter.note_times()
         if (used := tokens_of(get(answer, "raw"))) is not None:
-            self._adapter.usage_for_others.append(used)
+            self._adapter.used.append(used)
 
 
 @cache
@@ -274,7 +258,7 @@ class Transcript(MessageHistory):
         else:
             self.add_message("assistant", answer)
 
-    def _add_instructions(self, asked: Sequence[ChatMessage]) -> None:
+    def _add_instructions(self, asked: Sequence[Any]) -> None:
         """Record the instructions of the first agent."""
         is_first, self._has_instructions = not self._has_instructions, True
         if is_first and asked and asked[0].role.value == "system":
@@ -298,8 +282,8 @@ class Transcript(MessageHistory):
             self.add_message("assistant", message["content"] or "", metadata=metadata)
 
 
-def openai_message(message: ChatMessage) -> Message:
-    """Convert a ``ChatMessage`` to OpenAI's form."""
+def openai_message(message: Any) -> Message:
+    """Convert a ``ChatMessage`` to OpenAI's form; blocks that call tools have ``tool_kwargs``."""
     more = message.additional_kwargs
     blocks = [block for block in message.blocks if hasattr(block, "tool_kwargs")]
     calls = [function_call(b.tool_call_id, b.tool_name, b.tool_kwargs) for b in blocks] or [
@@ -317,7 +301,7 @@ def openai_message(message: ChatMessage) -> Message:
     return known
 
 
-def chat_message(message: Message) -> ChatMessage:
+def chat_message(message: Message) -> object:
     """Convert a message in OpenAI's form to a ``ChatMessage``."""
     types, text, calls = library("base.llms.types"), text_of(message), []
     for call in message.get("tool_calls") or ():
@@ -326,12 +310,11 @@ def chat_message(message: Message) -> ChatMessage:
         calls.append(types.ToolCallBlock(**names, tool_kwargs=arguments))
     texts = [types.TextBlock(text=text)] if text or not calls else []
     call_id = message.get("tool_call_id")
-    made: ChatMessage = types.ChatMessage(
+    return types.ChatMessage(
         role=message["role"],
         blocks=[*texts, *calls],
         additional_kwargs={} if call_id is None else {"tool_call_id": call_id},
     )
-    return made
 
 
 def is_output(event: object) -> bool:

@@ -31,6 +31,7 @@ from maseval.interface.agents.framework import (
     describe_tools,
     member_name,
     name_tool_results,
+    reachable_from,
     running_adapter,
 )
 from maseval.interface.inference.chat_completions import function_call, get
@@ -159,7 +160,7 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
             self.messages.add_message("system", instructions)
 
     def _gather_usage(self) -> Usage:
-        used: list[Usage] = [*self.usage_for_others]
+        used: list[Usage] = [*self.used]
         if self._run_context is not None and self._run_context.usage.total_tokens:
             used.append(self._without_delegated(tokens_of(self._run_context.usage)))
         return sum(used) or Usage()
@@ -175,7 +176,7 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
 
     def note_answer(self, answer: Any) -> None:
         """Count a model's answer, and replace the messages of the run with those so far."""
-        self.usage_for_others.append(tokens_of(answer.usage))
+        self.used.append(tokens_of(answer.usage))
         run, before = MessageHistory(), self.messages_for_others[self._earlier :]
         add_inputs(run, [*self._asked_by_others, *answer.to_input_items()])
         for known, message in zip(before, run, strict=False):
@@ -187,7 +188,7 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
 
     def gather_config(self) -> dict[str, Any]:
         config = {
-            "agents": [_description(agent) for agent in _reachable(self.agent)],
+            "agents": [_description(agent) for agent in reachable_from(self.agent, _heirs)],
             "max_turns": self.max_turns,
             "has_run_config": self.run_config is not None,
         }
@@ -199,16 +200,9 @@ def _model_id(model: object) -> str | None:
     return None if name is None else str(name)
 
 
-def _reachable(agent: Any) -> list[Any]:
-    """Return the agent and all agents it can hand over to, as far as they are known."""
-    found: list[Any] = []
-    waiting = [agent]
-    while waiting:
-        agent = waiting.pop(0)
-        if all(agent is not other for other in found):
-            found.append(agent)
-            waiting += [other for other in agent.handoffs if hasattr(other, "handoffs")]
-    return found
+def _heirs(agent: Any) -> list[Any]:
+    """Return the agents it can hand over to, as far as they are known."""
+    return [other for other in agent.handoffs if hasattr(other, "handoffs")]
 
 
 def _description(agent: Any) -> dict[str, object]:
@@ -318,7 +312,7 @@ def _observer_class() -> type[Any]:
                 counted = get(get(leader, "_run_context"), "usage")
                 # Where the SDK adds the tokens of this run to the leader's.
                 if leader is not None and context.usage is counted:
-                    leader.delegated_usage.append(adapter.usage_for_others[-1])
+                    leader.delegated_usage.append(adapter.used[-1])
             await self._forward("on_llm_end", context, agent, response)
 
         async def _forward(self, name: str, *args: Any, **kwargs: Any) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cache
 from itertools import groupby
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic_core import SchemaValidator, core_schema
 
@@ -44,16 +44,8 @@ def pydantic_ai() -> ModuleType:
     return extras.load(MODULE, extra=EXTRA, package=PACKAGE)
 
 
-class ModelMessage(Protocol):
-    """A request to the model or its response; instructions are a request's, usage a response's.
-
-    The attributes of a part depend on its ``part_kind``.
-    """
-
-    kind: str
-    parts: Sequence[Any]
-    instructions: str | None
-    usage: Any
+ModelMessage = Any
+"""A request to the model or its response, by ``kind``; its parts differ by ``part_kind``."""
 
 
 class PydanticAIAgentAdapter(FrameworkAgentAdapter):
@@ -164,7 +156,7 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
 
     def _gather_usage(self) -> Usage:
         counted = [usage for usage in self._usages if usage.total_tokens]
-        used = [*map(token_usage, counted), *self.usage_for_others]
+        used = [*map(token_usage, counted), *self.used]
         total = self._without_delegated(sum(used) or Usage())
         known = self._cost_calculator is None and all(one.cost is not None for one in counted)
         return total if known else replace(total, cost=0.0)
@@ -309,7 +301,7 @@ def instructions_in(messages: Sequence[ModelMessage]) -> MessageHistory:
 
 def model_messages(messages: Iterable[Message]) -> list[ModelMessage]:
     """Convert messages in OpenAI's form to those of Pydantic AI."""
-    library, made = pydantic_ai(), list[ModelMessage]()
+    library, made = pydantic_ai(), list[Any]()
     for is_answer, group in groupby(
         name_tool_results(messages), lambda m: m["role"] == "assistant"
     ):
@@ -366,7 +358,7 @@ def _record_run(agent: object, run: Any, shared: object) -> None:
     add_messages(history, messages)
     used = [token_usage(message.usage) for message in messages if message.kind == "response"]
     adapter.messages_for_others += history
-    adapter.usage_for_others += used
+    adapter.used += used
     # If the tool passes its own count to the agent, the framework adds the tokens to the leader's.
     leader = running_adapter()
     if leader is not None and shared is not None and shared is getattr(leader, "turn_usage", None):

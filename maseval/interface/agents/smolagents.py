@@ -27,7 +27,6 @@ from maseval.core.provider_errors import (
     ProviderError,
 )
 from maseval.core.storage.redaction import redact
-from maseval.core.usage import Usage
 from maseval.core.user import LLMUser, User
 from maseval.interface import extras
 from maseval.interface.agents.framework import (
@@ -40,6 +39,7 @@ from maseval.interface.agents.framework import (
     describe_tools,
     member_name,
     name_tool_results,
+    reachable_from,
     running_adapter,
 )
 from maseval.interface.agents.smolagents_record import (
@@ -92,7 +92,7 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
     def _use(self, record: AgentRecord) -> None:
         self._record, self._shows_earlier = record, False
         self.messages: MessageHistory = record.messages
-        self.logs = record.logs
+        self.logs, self.used = record.logs, record.used
 
     def get_messages(self) -> MessageHistory:
         """Return the conversation as smolagents writes it for a model."""
@@ -193,9 +193,6 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
             )
         return self._provider_error(otherwise, text)
 
-    def _gather_usage(self) -> Usage:
-        return sum(self._record.used) or Usage()
-
     def _resolve_model_id(self) -> str | None:
         model_id: str | None = get(get(self.agent, "model"), "model_id")
         return model_id
@@ -244,12 +241,7 @@ def _observe_step(step: Any, agent: Any) -> None:
 
 
 def _team_of(agent: Any) -> list[Any]:
-    """Return the agent and all agents it manages, at any depth, each once."""
-    team = [agent]
-    for member in team:  # which grows meanwhile
-        found = member.managed_agents.values()
-        team += [one for one in found if all(one is not known for known in team)]
-    return team
+    return reachable_from(agent, lambda one: one.managed_agents.values())
 
 
 def _description(agent: Any) -> dict[str, object]:

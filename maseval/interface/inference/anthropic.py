@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from maseval.core import provider_errors as errors
-from maseval.core.answers import call_arguments, call_id, tokens, tool_name
+from maseval.core.answers import tokens
 from maseval.core.exceptions import UnreadableAnswerError
 from maseval.core.messages import ChatResponse, ChatUsage, Message, Reasoning, ToolCall, chat_usage
 from maseval.core.model import Params
@@ -22,9 +22,10 @@ from maseval.interface.inference.chat_completions import (
     FunctionDefinition,
     ToolChoice,
     as_object,
-    function_call,
     get,
     reading,
+    received_call,
+    system_text,
     text_of,
     thought_details,
 )
@@ -92,7 +93,7 @@ class AnthropicModelAdapter(ClientModelAdapter):
         body.pop("response_format", None)  # a wish for JSON, for which the API has no switch
         if stop := body.pop("stop", None):
             body["stop_sequences"] = [stop] if isinstance(stop, str) else stop
-        if system := _system(messages):
+        if system := system_text(messages):
             body["system"] = system
         body["messages"] = self._turns(messages)
         if tools:
@@ -193,11 +194,6 @@ class AnthropicModelAdapter(ClientModelAdapter):
         return cls(_client(name, endpoint), name, **settings)
 
 
-def _system(messages: Iterable[Message]) -> str:
-    system = (m for m in messages if m["role"] in ("system", "developer"))
-    return "\n\n".join(text for message in system if (text := text_of(message.get("content"))))
-
-
 def _results_only(turn: AnthropicTurn, blocks: Iterable[AnthropicBlock]) -> bool:
     """Return True if both are tool results: all those for one message belong in one turn."""
     return all(block["type"] == "tool_result" for block in [*turn["content"], *blocks])
@@ -230,10 +226,10 @@ def _choice(choice: ToolChoice) -> dict[str, object]:
 
 
 def _tool_call(block: object) -> ToolCall:
-    arguments = call_arguments(get(block, "input"))
+    arguments = get(block, "input")
     if isinstance(arguments, str):  # JSON text is another protocol's form
         raise UnreadableAnswerError(f"the input of a tool call is text: {excerpt(arguments, 80)}")
-    return function_call(call_id(get(block, "id")), tool_name(get(block, "name")), arguments)
+    return received_call(get(block, "id"), get(block, "name"), arguments)
 
 
 def _reasoning(blocks: Iterable[object]) -> Reasoning | None:

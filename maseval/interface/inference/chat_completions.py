@@ -168,6 +168,12 @@ def calls_so_far(messages: Iterable[Message]) -> int:
     return sum(len(message.get("tool_calls") or ()) for message in messages)
 
 
+def system_text(messages: Iterable[Message]) -> str:
+    """Return all instructions of a conversation, for a provider that takes them apart."""
+    system = (m for m in messages if m["role"] in ("system", "developer"))
+    return "\n\n".join(text for message in system if (text := text_of(message.get("content"))))
+
+
 def text_of(content: object) -> str:
     """Return the text of a message's content, which is text or a list of parts."""
     if content is None:
@@ -239,13 +245,8 @@ def _reasoning(message: object) -> Reasoning | None:
     for key in reversed(_THOUGHTS):
         if isinstance(text := get(message, key), str) and text:
             found |= {"text": text, "key": key}
-    details = {key: list(value) for key in _THOUGHT_DETAILS if (value := _list(message, key))}
+    details = {key: list(value) for key in _THOUGHT_DETAILS if (value := list_in(message, key))}
     return {**found, "details": dict(details)} if details else found or None
-
-
-def _list(message: object, key: str) -> list[object]:
-    value = get(message, key)
-    return value if isinstance(value, list) else []
 
 
 def _check_silence(message: object, reason: object) -> None:
@@ -290,11 +291,13 @@ def _tool_call(call: object, own_id: str) -> ToolCall:
     function = get(call, "function")
     if function is None:
         raise UnreadableAnswerError(f"a tool call without a function: {excerpt(call)}")
-    return function_call(
-        call_id(get(call, "id")) or own_id,
-        tool_name(get(function, "name")),
-        call_arguments(get(function, "arguments")),
-    )
+    made = received_call(get(call, "id"), get(function, "name"), get(function, "arguments"))
+    return made if made["id"] else {**made, "id": own_id}
+
+
+def received_call(own_id: object, name: object, arguments: object) -> ToolCall:
+    """Return a tool call of an answer; raise if its parts are not what they must be."""
+    return function_call(call_id(own_id), tool_name(name), call_arguments(arguments))
 
 
 def usage_of(usage: object) -> ChatUsage | None:
@@ -329,6 +332,12 @@ def usage_of(usage: object) -> ChatUsage | None:
 def is_object(thing: object) -> bool:
     """Return whether something has named parts: a mapping, or an object of a library."""
     return thing is not None and not isinstance(thing, str | bytes | int | float | list | tuple)
+
+
+def list_in(thing: object, name: str) -> list[Any]:
+    """Return the list ``name`` of a mapping or an object; an empty one if that is none."""
+    found = get(thing, name)
+    return found if isinstance(found, list) else []
 
 
 def get(thing: object, name: str) -> Any:

@@ -22,6 +22,7 @@ from maseval.interface.inference.chat_completions import (
     function_call,
     get,
     reading,
+    system_text,
     text_of,
     thought_details,
 )
@@ -77,8 +78,8 @@ class GoogleGenAIModelAdapter(ClientModelAdapter):
             config["response_mime_type"] = "application/json"
         if isinstance(config.get("stop_sequences"), str):
             config["stop_sequences"] = [config["stop_sequences"]]
-        if system := [text_of(m.get("content")) for m in messages if _is_system(m)]:
-            config["system_instruction"] = "\n\n".join(system)
+        if system := system_text(messages):
+            config["system_instruction"] = system
         if tools:
             config["tools"] = [{"function_declarations": [_declaration(tool) for tool in tools]}]
             config.setdefault("automatic_function_calling", {"disable": True})
@@ -119,9 +120,9 @@ class GoogleGenAIModelAdapter(ClientModelAdapter):
         self, message: Message, names: Mapping[str | None, str]
     ) -> tuple[str, list[GeminiPart]]:
         text = text_of(message.get("content"))
-        if _is_system(message):
-            return "system", []
         match message["role"]:
+            case "system" | "developer":
+                return "system", []
             case "tool":
                 call_id = message.get("tool_call_id")
                 name = names.get(call_id) or message.get("name") or call_id
@@ -239,10 +240,6 @@ def _is_blank(part: object) -> bool:
     """Return whether a part has nothing in it that the library knows."""
     given = part if isinstance(part, Mapping) else vars(part)
     return all(value is None for value in given.values())
-
-
-def _is_system(message: Message) -> bool:
-    return message["role"] in ("system", "developer")
 
 
 def _declaration(tool: ToolDefinition) -> dict[str, object]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from maseval.core import provider_errors as errors
-from maseval.core.answers import call_arguments, call_id, tokens, tool_name
+from maseval.core.answers import call_id, tokens
 from maseval.core.exceptions import UnreadableAnswerError
 from maseval.core.messages import ChatResponse, ChatUsage, Message, Reasoning, ToolCall, chat_usage
 from maseval.core.reasoning import ReasoningPolicy
@@ -19,9 +19,10 @@ from maseval.interface.inference.chat_completions import (
     ToolChoice,
     as_json,
     as_object,
-    function_call,
     get,
+    list_in,
     reading,
+    received_call,
     text_of,
     thought_details,
 )
@@ -111,7 +112,11 @@ class OpenAIResponsesModelAdapter(OpenAIModelAdapter):
             raise UnreadableAnswerError(f"an item without a type in the answer {excerpt(answer)}")
         if not output and ended_by is None:
             raise UnreadableAnswerError(f"no output in the answer {excerpt(answer)}")
-        calls = [_tool_call(item) for item in output if get(item, "type") == "function_call"]
+        calls = [
+            received_call(get(item, "call_id"), get(item, "name"), get(item, "arguments"))
+            for item in output
+            if get(item, "type") == "function_call"
+        ]
         texts = [text for item in output if get(item, "type") == "message" for text in _texts(item)]
         return ChatResponse(
             content="".join(texts) if texts else None,
@@ -193,11 +198,6 @@ def _format(wanted: object) -> object:
     return {"type": "json_schema", **schema} if isinstance(schema, Mapping) else wanted
 
 
-def _tool_call(item: object) -> ToolCall:
-    arguments = call_arguments(get(item, "arguments"))
-    return function_call(call_id(get(item, "call_id")), tool_name(get(item, "name")), arguments)
-
-
 def _texts(item: object) -> Iterator[str]:
     parts = get(item, "content")
     if not isinstance(parts, Sequence) or isinstance(parts, str):
@@ -215,7 +215,7 @@ def _reasoning(output: Sequence[object]) -> Reasoning | None:
     if not thoughts:
         return None
     parts = [
-        part for item in thoughts for name in ("summary", "content") for part in _list(item, name)
+        part for item in thoughts for name in ("summary", "content") for part in list_in(item, name)
     ]
     order = [_note_item(item) for item in output]
     return {
@@ -231,16 +231,11 @@ def _note_item(item: object) -> ResponseItem | None:
         case "function_call":
             return {"type": "function_call", "call_id": call_id(get(item, "call_id"))}
         # Without either of these, the API would look for an item that it did not store.
-        case "reasoning" if get(item, "encrypted_content") or _list(item, "content"):
+        case "reasoning" if get(item, "encrypted_content") or list_in(item, "content"):
             dump: Any = getattr(item, "model_dump", None)
             whole: Any = item if dump is None else dump(exclude_none=True, warnings=False)
             return {key: value for key, value in whole.items() if key != "status"}
     return None
-
-
-def _list(item: object, name: str) -> Sequence[object]:
-    found = get(item, name)
-    return found if isinstance(found, list) else ()
 
 
 def _usage(usage: object) -> ChatUsage | None:

@@ -50,6 +50,7 @@ def test_the_conversation_is_recorded_in_the_original_s_form_and_judged_by_it():
 def test_an_exported_conversation_is_scored_again_with_the_same_numbers():
     report, _ = played({**SCRIPT, "evaluator_system_gsr": [verdict("FALSE")]})
     written = json.loads(conversation_text(report["traces"]["environment"]["trajectories"]))
+    assert "CC BY 4.0" in written["attribution"]
     scenario = {
         "scenario": "Goals: a room",
         "input_problem": "A room, please",
@@ -141,14 +142,6 @@ def test_a_tool_that_cannot_be_played_is_not_the_agents_fault():
     report, _ = played({**SCRIPT, "tool_book": ["nonsense"] * 3})
     assert report["status"] == "environment_error"
     assert report["eval"] is None
-
-
-def test_an_unreadable_judge_fails_the_repetition_and_says_so():
-    report, _ = played({**SCRIPT, "evaluator_user_gsr": ["no"] * 3})
-    (evaluation,) = report["eval"]
-    assert report["status"] == "success"
-    assert (evaluation["overall_gsr"], evaluation["overall_partial_gsr"]) == (0.0, 0.0)
-    assert "JSON decode error" in evaluation["judge_errors"]["user"]
 
 
 def test_the_fifth_message_of_the_user_is_never_answered():

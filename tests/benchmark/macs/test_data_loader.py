@@ -1,12 +1,10 @@
 import json
 import shutil
-import zipfile
 
 import pytest
 
 from maseval.benchmark.macs import (
     VALID_DOMAINS,
-    MACSDataError,
     configure_model_ids,
     data_loader,
     download_original_data,
@@ -64,17 +62,6 @@ def test_files_come_from_the_pinned_commit(cache, macs_data, file_server, monkey
 
 
 @pytest.mark.data
-def test_a_damaged_cache_is_repaired_or_refused(cache, monkeypatch):
-    load_tasks("travel")
-    (cache / SCENARIOS).write_text('{"scenarios": []}')
-    assert len(load_tasks("travel")) == 30
-    (cache / SCENARIOS).write_text('{"scenarios": []}')
-    monkeypatch.delenv("MASEVAL_MACS_DATA")
-    with pytest.raises(MACSDataError, match="set MASEVAL_MACS_DATA to a folder or archive"):
-        load_tasks("travel")
-
-
-@pytest.mark.data
 def test_a_wrong_file_in_a_checkout_is_refused(cache, macs_data, tmp_path):
     own = copied(macs_data, tmp_path / "own")
     assert len(load_tasks("travel", own)) == 30
@@ -84,16 +71,6 @@ def test_a_wrong_file_in_a_checkout_is_refused(cache, macs_data, tmp_path):
     (own / SCENARIOS).unlink()
     with pytest.raises(DataUnavailableError, match=r"has no datasets/travel/scenarios_30\.json"):
         load_tasks("travel", own)
-
-
-@pytest.mark.data
-def test_an_archive_of_the_original_is_read(cache, macs_data, tmp_path, monkeypatch):
-    monkeypatch.delenv("MASEVAL_MACS_DATA")
-    archive = tmp_path / "checkout.zip"
-    with zipfile.ZipFile(archive, "w") as packed:
-        for name in MANIFEST.files:
-            packed.write(macs_data / name, f"benchmark-main/{name}")
-    assert len(load_tasks("mortgage", archive)) == 30
 
 
 @pytest.mark.data

@@ -3,7 +3,6 @@ import json
 import pytest
 
 from maseval.benchmark.macs import JudgeError, score_conversation, score_conversations
-from maseval.benchmark.macs.scoring import conversation_text
 from maseval.benchmark.macs.trajectories import TrajectoryLog, history_in, invocations_in
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.scripted import ScriptedModelAdapter
@@ -62,12 +61,6 @@ def test_a_live_conversation_is_written_in_the_original_s_form():
         ],
         "observation": None,
     }
-
-
-def test_a_written_conversation_scores_as_the_live_one_and_names_its_source():
-    written = json.loads(conversation_text(log().rows))
-    assert "CC BY 4.0" in written["attribution"]
-    assert score(TRUE, TRUE, rows=written["trajectories"])[0] == score(TRUE, TRUE)[0]
 
 
 def test_unreadable_answers_are_asked_for_again_and_then_fail_with_an_error():

@@ -49,13 +49,10 @@ def test_every_recorded_answer_is_read_and_scored_as_recorded(macs_vectors):
                 read_answer(case["raw"], "user", 1)
             continue
         side = read_answer(case["raw"], "user", 1)
-        rows = [{key: row[key] for key in row if key != "assertion_type"} for row in side.rows]
-        assert (rows, side.score.gsr, side.score.partial) == (
-            case["rows"],
-            case["gsr"],
-            case["partial_gsr"],
-        ), case["name"]
-        assert score_of(side.rows) == side.score
+        rows = [{key: row[key] for key in row if key != "assertion_type"} for row in side["report"]]
+        score = side["gsr"], side["partial_gsr"]
+        assert (rows, *score) == (case["rows"], case["gsr"], case["partial_gsr"]), case["name"]
+        assert score_of(side["report"]) == score
 
 
 def test_each_side_keeps_the_recorded_assertions(macs_vectors, original):

@@ -23,8 +23,8 @@ from maseval.stats.trials import Trials
 
 def line(task, trial, status, outcome, reward, seconds, cost, tokens):
     key = "shop", task, trial
-    verdict = verdict_for(outcome, status)
-    row = Outcome(*key, verdict.passed, cost, verdict.reason, status=status, kind=outcome)
+    passed, reason = verdict_for(outcome, status)
+    row = Outcome(*key, passed, cost, reason, status=status, kind=outcome)
     return row._replace(reward=reward, seconds=seconds, tokens=tokens)
 
 
@@ -102,7 +102,7 @@ WORDS = "import sys; print('warning', file=sys.stderr); sys.exit('Error: no such
     ],
 )
 def test_one_that_fails_says_why_in_its_last_words(code, failure):
-    process = BoundedProcess.start([sys.executable, "-c", code])
+    process = BoundedProcess([sys.executable, "-c", code])
 
     assert process.failure(time.monotonic() + 60) == failure
 
@@ -114,7 +114,7 @@ def test_one_that_hangs_is_killed_with_all_it_has_started(tmp_path):
         f"import os, subprocess, sys; os.chdir({str(tmp_path)!r}); "
         f"subprocess.run([sys.executable, '-c', {child!r}])"
     )
-    process = BoundedProcess.start([sys.executable, "-c", code])
+    process = BoundedProcess([sys.executable, "-c", code])
     with (tmp_path / "alive").open("rb", buffering=0) as pipe:
         assert pipe.read(1) == b"1"
 

@@ -23,7 +23,7 @@ from maseval.benchmark.tau2.formats.message import (
     tool_calls_of,
 )
 from maseval.benchmark.tau2.review.replies import wishes_for_a_human
-from maseval.benchmark.tau2.review.words import asks, sentences
+from maseval.benchmark.tau2.review.words import asks, expects_a_yes, sentences
 
 _PLAIN = {
     **dict.fromkeys("\u00a0\u2007\u2008\u2009\u200a\u202f\u3000", " "),
@@ -55,12 +55,13 @@ _UNSIGNED = re.compile(
     r"|month|point|flight|seat|leg|cm|mm|inch|lb|kg|ft\b|pcs|people|am\b|pm\b))",
     re.IGNORECASE,
 )
-_BEFORE_MONEY = re.compile(
-    r"\b(?:totals?|price|fare|costs?|refund(?:ed|s)?|charged?|diff(?:erence)?|amounts?|fee|balance"
-    r"|back|credit(?:ed)?|pay|paid|extra|sum|cheapest)[ :=|,]{1,3}"
-    r"(?:(?:is|of|to|at|comes to|will be) )?[+-]?$",
-    re.IGNORECASE,
+_BEFORE_MONEY = (
+    *("total", "totals", "price", "fare", "cost", "costs", "refund", "refunded", "refunds", "fee"),
+    *("charge", "charged", "diff", "difference", "amount", "amounts", "balance", "back", "credit"),
+    *("credited", "pay", "paid", "extra", "sum", "cheapest"),
 )
+_LINKS = (" is", " of", " to", " at", " comes to", " will be")
+_BETWEEN = " :=|,"
 _BEHIND_MONEY = re.compile(
     r" (?:(?:in )?total\b(?! \w{0,9}(?:bag|item|pass))|(?:refund|back)\b)", re.I
 )
@@ -77,6 +78,10 @@ _SPOKEN = "|".join((*_NUMBERS, "hundred", "thousand"))
 _SPOKEN_NUMBER = re.compile(rf"\b(?:{_SPOKEN})(?:(?: and |[ -])(?:{_SPOKEN}))*\b", re.IGNORECASE)
 _SPOKEN_CENTS = re.compile(r"\b(\d{1,6}) dollars?,? (?:and )?(\d\d?) cents?\b", re.IGNORECASE)
 _OF_SPOKEN = ("ollar", "bucks", "nding ")
+_IS_SPOKEN = re.compile(
+    r"dollar(?<=[a-z] dollar)|bucks(?<=[a-z] bucks)"
+    rf"|nding (?:in |with )?(?={'|'.join(_UNITS.split()[:10])})"
+)
 _DIGITS = re.compile(r"\d(?:\d|\$| (?:[Uu]|[Dd]o|[Bb]))|\$")
 _WORD = re.compile(r"[^\W\d_]+")
 # The most frequent words of English that are rare in other languages written in Latin letters.
@@ -91,6 +96,7 @@ _ENGLISH = frozenset(_ENGLISH_WORDS.split())
 # Leaves the same words of a text in ASCII as the pattern finds, in a fifth of its time.
 _LETTERS = "".join(chr(n) if chr(n).isalpha() else " " for n in range(128))
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_JOINT = "\n\0\n"
 _LEAST_WORDS = 12
 _MOST_READ = 800
 _LEAST_SHARE = 0.15
@@ -112,7 +118,7 @@ def normalise(text: str) -> str:
         text = _STARS.sub("", text) if "*" in text else text
     if "|" in text and "|-" in text.replace(" ", "").replace(":", ""):
         text = "\n".join(_table_as_list(text.split("\n")))
-    if any(each in text for each in _OF_SPOKEN):
+    if any(each in text for each in _OF_SPOKEN) and _IS_SPOKEN.search(text.lower()):
         text = _SPOKEN_CENTS.sub(_join_cents, _SPOKEN_NUMBER.sub(_write_number, text))
     return (_write_amounts(text) if _DIGITS.search(text) else text).strip()
 
@@ -171,12 +177,15 @@ def _write_amounts(text: str) -> str:
 def _sign(found: re.Match[str]) -> str:
     """Return a number with the sign of money if it is money."""
     number, text, at = found[0], found.string, found.start()
-    if number[-3:-2] == "." or (
-        _BEFORE_MONEY.search(text, max(0, at - _LONGEST_WORDS), at)
-        or _BEHIND_MONEY.match(text, found.end())
-    ):
+    if number[-3:-2] == "." or _BEHIND_MONEY.match(text, found.end()):
         return f"${number}"
-    return number
+    before = text[max(0, at - _LONGEST_WORDS) : at].lower().rstrip("+-")
+    words = before.rstrip(_BETWEEN)
+    for link in _LINKS if words != before else ():
+        if words.endswith(link):
+            words = words[: -len(link)].rstrip(_BETWEEN)
+            break
+    return f"${number}" if words != before and words.endswith(_BEFORE_MONEY) else number
 
 
 class Utterance:
@@ -197,6 +206,11 @@ class Utterance:
     def asks(self) -> bool:
         """True if it asks for a confirmation."""
         return asks(self.lower)
+
+    @cached_property
+    def expects_a_yes(self) -> bool:
+        """True if one of its sentences asks for a yes or no, and leaves no other choice."""
+        return self.asks and any(map(expects_a_yes, self.sentences))
 
     @cached_property
     def wish(self) -> bool | None:
@@ -231,12 +245,12 @@ class Talk:
     @cached_property
     def user(self) -> list[Utterance]:
         """The user's texts, in order."""
-        return self._said_by("user")
+        return self._said["user"]
 
     @cached_property
     def agent(self) -> list[Utterance]:
         """The agent's texts, in order, also those beside a call."""
-        return self._said_by("assistant")
+        return self._said["assistant"]
 
     @cached_property
     def agent_words(self) -> str:
@@ -256,11 +270,22 @@ class Talk:
                         yield said, sentence
                         break
 
-    def _said_by(self, role: str) -> list[Utterance]:
-        texts = (
-            (at, spoken_text(each)) for at, each in enumerate(self.messages) if each["role"] == role
-        )
-        return [Utterance(at, normalise(text)) for at, text in texts if text]
+    @cached_property
+    def _said(self) -> dict[str, list[Utterance]]:
+        """The texts of both sides, which are normalised as one, in a third of the time."""
+        both = ("user", "assistant")
+        spoken = [
+            (at, each["role"], text)
+            for at, each in enumerate(self.messages)
+            if each["role"] in both and (text := spoken_text(each))
+        ]
+        plain = normalise(_JOINT.join(text for _, _, text in spoken)).split(_JOINT.strip())
+        if len(plain) != len(spoken):  # one of them has the sign that joins them
+            plain = [normalise(text) for _, _, text in spoken]
+        found: dict[str, list[Utterance]] = {role: [] for role in both}
+        for (at, role, _), text in zip(spoken, plain, strict=True):
+            found[role].append(Utterance(at, text.strip()))
+        return found
 
     @cached_property
     def calls(self) -> list[CallMade]:

@@ -27,7 +27,7 @@ from maseval.benchmark.tau2.review.explain.snapshot import (
     differences,
     settle_twin,
 )
-from maseval.benchmark.tau2.scoring.case import AnyTask, open_case
+from maseval.benchmark.tau2.scoring.case import AnyTask, Case, open_case
 from maseval.benchmark.tau2.world.reference import gold_state
 from maseval.benchmark.tau2.world.replay import ReplayError, calls_with_answers, repeat_call
 from maseval.benchmark.tau2.world.setting import Retracing, retrace
@@ -136,6 +136,11 @@ def timeline(
 ) -> Timeline:
     """Return the timeline of a simulation; the arguments are those of ``score_simulation``."""
     case = open_case(simulation, domain, task, solo=solo, data_dir=data_dir, version=version)
+    return timeline_of(case)
+
+
+def timeline_of(case: Case) -> Timeline:
+    """Return the timeline of a conversation in its world."""
     gold = None
     if case.task.evaluation_criteria is not None:
         reached = gold_state(case.setting)

@@ -82,6 +82,11 @@ _LEAVES_OPEN = _words(
     r"(?:would you|do you|should (?:i|we)|you(?:'d| would)?) ?"
     r"(?:like|want|prefer|wish)?(?: (?:me|us))?(?: to)? (?:proceed|do|go|handle|continue|move)"
 )
+_CHOICE = re.compile(r"\b(?:which|what|how many|whose)\b[^.!?\n]{0,200}\?")
+# "Let's proceed with it" is no question.
+_EXPECTS = re.compile(
+    r"\?|\bconfirm|\byes\b|\b(?:let me know|tell me|say)\b|\b(?:if|should|whether|unless) you\b"
+)
 _CLOSES = _words(
     *("anything else", r"any (?:other|more|further)", r"further (?:assist|help|question)"),
     *("feel free", r"need (?:more|any|further) ", r"have a (?:great|good|nice|wonderful)"),
@@ -112,6 +117,11 @@ def asks(text: str) -> bool:
     return any(
         _SHORT_QUESTION.search(each) or _ASKS.search(_LEAVES_OPEN.sub("", each)) for each in about
     )
+
+
+def expects_a_yes(sentence: str) -> bool:
+    """Return True if a sentence in lower case asks for a yes or no, and leaves no other choice."""
+    return bool(_EXPECTS.search(sentence)) and not _CHOICE.search(sentence) and asks(sentence)
 
 
 def closes(text: str) -> bool:
@@ -167,10 +177,20 @@ def spellings(value: str) -> list[str]:
 
 def mentions(text: str, value: str) -> bool:
     """Return True if a value stands in a text by itself, not as a part of a longer word."""
-    bare, lower = value.lstrip("#").lower(), text.lower()
-    if bare not in lower:  # which is much faster to see
-        return False
-    return re.search(rf"(?<![\w.-]){re.escape(bare)}(?![\w-])", lower) is not None
+    return stands_in(text.lower(), value.lstrip("#").lower())
+
+
+def stands_in(lower: str, bare: str) -> bool:
+    """Return True if a text in lower case has a word as it is, and not as a part of another."""
+    at = lower.find(bare)
+    while at >= 0:
+        before, after = lower[at - 1 : at], lower[at + len(bare) : at + len(bare) + 1]
+        decimal = before == "." and lower[at - 2 : at - 1].isdigit()
+        joined = before in ("_", "-") or after in ("_", "-") or decimal
+        if not (before.isalnum() or after.isalnum() or joined):
+            return True
+        at = lower.find(bare, at + 1)
+    return False
 
 
 def own_values(call: Tau2ToolCall) -> list[str]:

@@ -19,11 +19,6 @@ OTHER_PAYMENT = re.compile(
 OTHER_ACTION = re.compile(r"\b(?:cancel|book|return|exchang)")
 TELLING_ID = re.compile(r"\d{8,12}|[A-Z]{3}\d{3}")
 PAYMENT_ID = re.compile(r"(?:credit_card|gift_card|certificate|paypal|debit_card)_\d")
-CHOICE = re.compile(r"\b(?:which|what|how many|whose)\b[^.!?\n]{0,200}\?")
-# "Let's proceed with it" is no question.
-EXPECTS = re.compile(
-    r"\?|\bconfirm|\byes\b|\b(?:let me know|tell me|say)\b|\b(?:if|should|whether|unless) you\b"
-)
 ID = re.compile(r"#?\w+(?:-\w+)*")
 # Statements
 CHEAPEST = re.compile(
@@ -115,6 +110,14 @@ REASON_TO_CANCEL = re.compile(
     r"\b(?:since|schedul|meeting|too (?:long|expensive|late|early)|delay|better|instead"
     r"|so (?:that )?i|save|cheaper|won't|can't)"
 )
+CLAUSE_END = re.compile(r"[.,;:!?\n]| and | so | but | since | as ")
+# A clause that names the matter, asks, greets or thanks is no reason.
+REQUEST = re.compile(
+    r"\bcancel|\brefund|\d|_|@|\bpleas|\bhelp|\bthank|\bhi\b|\bhello|\b(?:can|could) (?:you|i)\b"
+    r"|\b(?:reservation|booking|user|id|flight|trip|ticket|card|payment)\b"
+    r"|\b(?:want|like|need|wish) to\b"
+)
+TELLS = re.compile(r"\b(?:i|i'm|we|we're|my|our|he|she|they|something|somebody)\b")
 CANCEL = re.compile(r"\bcancel|\brefund")
 ASKS_REASON = re.compile(r"\b(?:reasons?|why)\b")
 # The reports of actions, by words in the names of the tools that take them.
@@ -183,7 +186,6 @@ MOVED = re.compile(
     r"\b(?:diff|refund|charg|credited|pay(?!pal|ment))\w*(?: \w+){0,3}:? ?[-+]?\$? ?$"
 )
 GIFT_CARD = re.compile(r"\bgift[- ]?card")
-PAYPAL = re.compile(r"\bpaypal")
 CARD = re.compile(r"\b(?:credit|debit|my|the|your|that|this|same|original|visa|master) ?cards?\b")
 CREDIT_CARD = re.compile(r"\b(?:credit|debit) ?cards?\b")
 ENDING = re.compile(r"\bcard (?:\w+ ){0,3}ending (?:in|with) (\d{4})\b")
@@ -218,6 +220,8 @@ STREET = re.compile(
     r"\b\d+ (?:\w+ ){1,3}(?:st|street|ave|avenue|dr|drive|ln|lane|rd|road|ct|court|blvd|boulevard"
     r"|way|place|square|terrace|circle|parkway)\b"
 )
+# Letters and digits in ASCII; all else parts words.
+PLAIN = "".join(chr(n) if chr(n).isalnum() else " " for n in range(128))
 SEPARATORS = re.compile(r"[\W_]+")
 SPAN = re.compile(
     r"\b(\d+)(?: ?(?:-|to|\u2013|\u2014|or|and) ?(\d+))? (?:business |working )?"

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from maseval.benchmark.tau2.domains.banking_knowledge.desk import NOW
@@ -31,12 +31,18 @@ def inner_call(call: Tau2ToolCall) -> tuple[str, Mapping[str, Any]]:
     field = _NAMED_BY.get(call["name"])
     if field is None:
         return call["name"], given
-    written = given.get("arguments") or {}
-    try:
-        arguments = json.loads(written) if isinstance(written, str) else written
-    except ValueError:
-        arguments = {}
+    written = given.get("arguments")
+    arguments = _parse(written) if isinstance(written, str) else written
     return str(given.get(field)), arguments if isinstance(arguments, Mapping) else {}
+
+
+@lru_cache(maxsize=1024)
+def _parse(written: str) -> object:
+    """Return the arguments in a text, which nobody may change; every later call looks at them."""
+    try:
+        return json.loads(written)
+    except ValueError:
+        return None
 
 
 @dataclass(frozen=True)
@@ -181,9 +187,14 @@ def money(value: object) -> float:
 
 def read_date(value: object) -> datetime | None:
     """Return a date in one of the forms that the records have."""
+    return _parse_date(str(value))
+
+
+@lru_cache(maxsize=4096)
+def _parse_date(text: str) -> datetime | None:
     for form in _DATES:
         try:
-            return datetime.strptime(str(value), form)
+            return datetime.strptime(text, form)
         except ValueError:
             continue
     return None

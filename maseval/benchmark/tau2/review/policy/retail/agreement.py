@@ -33,6 +33,7 @@ _OF_PAYMENT = (
     *("card", "paypal", "visa", "amex", "express", "pay", "paid", "used", "bought", "same"),
     *("original", "purchased", "existing", " on ", "initial"),
 )
+_OF_ORIGINAL = ("origin", "same", "initial", "used", "paid", "bought", "purchased")
 
 
 def _last_change(call: RetailCall) -> int:
@@ -189,12 +190,12 @@ def _methods_named(text: str, user: User, original: list[str]) -> set[str]:
     named = {each for each in user.payment_methods if each in text}
     if named:
         return named
-    for kind, pattern in (("gift_card", phrases.GIFT_CARD), ("paypal", phrases.PAYPAL)):
-        if pattern.search(text):
+    for kind, mark in (("gift_card", "gift"), ("paypal", "paypal")):
+        if mark in text and (mark == "paypal" or phrases.GIFT_CARD.search(text)):
             own = {each.id for each in user.payment_methods.values() if each.source == kind}
             named |= own or {kind.replace("_", " ")}
     named |= _cards_named(text, user)
-    if phrases.ORIGINAL.search(text):
+    if any(word in text for word in _OF_ORIGINAL) and phrases.ORIGINAL.search(text):
         named |= set(original)
     if not named and phrases.ON_FILE.search(text):
         named |= set(user.payment_methods)
