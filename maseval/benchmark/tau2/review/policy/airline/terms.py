@@ -214,9 +214,14 @@ def agreed_payment(call: AirlineCall) -> Iterator[Answer]:
             chosen = _methods_in(said.lower, methods)
             is_reply = said.message_index == consent.reply.message_index
             named = chosen if is_reply and chosen else named | chosen
+    both = (*consent.question.sentences, *consent.reply.sentences)
+    supposed = any(phrases.SUPPOSED.search(each) and _methods_in(each, methods) for each in both)
     for used in call.payments:
         if named and used in user.payment_methods and used not in named:
             text = f"{used} is used, and the user agreed to {', '.join(sorted(named))}"
+            if supposed:
+                yield CannotTell(f"{', '.join(sorted(named))} may depend on something")
+                continue
             yield Broken(text, {"asked": consent.question.text, "reply": consent.reply.text})
 
 

@@ -247,6 +247,11 @@ def payment_is_the_one_agreed(call: RetailCall) -> Iterator[Answer]:
             return
         if call.changes_on_this_reply > 1:
             yield CannotTell(f"{', '.join(sorted(named))} was named for several changes at once")
+        elif any(
+            phrases.SUPPOSED.search(each) and _methods_named(each, user, original)
+            for each in said.sentences
+        ):
+            yield CannotTell(f"{', '.join(sorted(named))} may depend on something")
         elif not named & set(user.payment_methods) and _question_names(call, user, method.id):
             yield CannotTell(f"{', '.join(sorted(named))} was asked for; the account has none")
         else:
