@@ -34,7 +34,6 @@ from maseval.cli.options import (
     JudgeAddress,
     JudgeModel,
     RunOrResultsFile,
-    Scoring,
     argument,
     flag,
     load_domain,
@@ -225,24 +224,16 @@ def _totals(totals: "ReleaseTotals") -> str:
     ("maseval explain theirs.json 12 3", "trial 3 in a results file of tau2-bench"),
     ("maseval explain last 12 --json", "for scripts"),
 )
+@with_scoring_options()
 def explain(
     run: RunOrResultsFile,
     task: Annotated[str, TASK_OF_RUN],
     trial: int | None = argument(None, "Which trial.", show_default="first that failed"),
-    domain: str | None = Scoring.domain,
-    embedded_tasks: bool = Scoring.embedded_tasks,
-    remap_tasks: bool = Scoring.remap_tasks,
-    data_version: str | None = Scoring.data_version,
     as_json: AsJson = False,
+    **scoring: Unpack[ScoringKeywords],
 ) -> None:
     """Explain a verdict: what decided it, who failed, and what would have changed it."""
-    found = commands.explain(
-        *(run, task, trial),
-        domain=domain,
-        embedded_tasks=embedded_tasks,
-        remap_tasks=remap_tasks,
-        data_version=data_version,
-    )
+    found = commands.explain(run, task, trial, **scoring)
     parts = [styled(found.simulation, "bold"), *section_parts(found.sections())]
     print_result(found, parts, as_json)
 

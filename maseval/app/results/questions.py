@@ -91,20 +91,14 @@ def explain(
     run: str | os.PathLike[str],
     task: str,
     trial: int | None = None,
-    *,
-    domain: str | None = None,
-    embedded_tasks: bool = False,
-    remap_tasks: bool = False,
-    data_version: str | None = None,
+    **scoring: Unpack[ScoringKeywords],
 ) -> Explained:
     """Explain a simulation of a run or of a results file.
 
     Without ``trial`` it is the task's first trial that did not pass, or the first if all did.
-    ``domain`` is used whatever the file calls its own. A file's simulation is judged by the
-    benchmark's task, with ``embedded_tasks`` by the file's, and with ``remap_tasks`` by the one to
-    which its recorded checks belong. ``data_version`` names the release by which it is judged.
+    ``scoring`` are the fields of ``ScoringOptions``.
     """
-    options = ScoringOptions(False, embedded_tasks, remap_tasks, domain, data_version)
+    options = ScoringOptions(**scoring)
     recording = open_recording(run, options)
     warn_of_damage(recording)
     support = support_that_answers(recording, "findings", built_on=True)

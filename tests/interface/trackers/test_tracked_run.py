@@ -19,8 +19,8 @@ from maseval.stats.trials import Trials
 
 def line(task, trial, status, outcome, reward, seconds, cost, tokens):
     key = "shop", task, trial
-    verdict = verdict_for(outcome, status)
-    row = Outcome(*key, verdict.passed, cost, verdict.reason, status=status, kind=outcome)
+    passed, reason = verdict_for(outcome, status)
+    row = Outcome(*key, passed, cost, reason, status=status, kind=outcome)
     return row._replace(reward=reward, seconds=seconds, tokens=tokens)
 
 
