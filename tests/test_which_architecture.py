@@ -7,6 +7,7 @@ import tomllib
 
 import pytest
 
+from maseval.app.comparing.blocks import facts_table
 from maseval.commands import compare
 from tests.cli.commandline import maseval
 from tests.interface.libraries import needing
@@ -72,6 +73,7 @@ def test_the_effects_found_are_those_that_the_systems_were_given(played):
     assert {system for (first, system), each in contrasts.items() if each.grade == "shown"} == {
         "hasty"
     }
-    assert found.facts.rows[0][0] == "reference call not made"
-    facts = dict(found.facts.rows)
-    assert facts["step limit reached"] == facts["call repeated"] == [0, 0, 7, 0]
+    (table,) = facts_table(found)
+    assert table.rows[0][0] == "reference call not made"
+    facts = {name: counts for name, *counts in table.rows}
+    assert facts["step limit reached"] == facts["call repeated"] == [*"0070"]

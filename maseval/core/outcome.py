@@ -163,26 +163,16 @@ def words_on_cache(trials: Iterable[Outcome]) -> str | None:
     )
 
 
-class TrialVerdict(NamedTuple):
-    """The answer to "did it pass?": None if there is no verdict, and then the reason."""
-
-    passed: bool | None
-    reason: str | None = None
-
-
-_PASSED, _FAILED, _UNJUDGED = TrialVerdict(True), TrialVerdict(False), TrialVerdict(None, UNJUDGED)
-
-
-def verdict_for(kind: OutcomeKind, status: str | None) -> TrialVerdict:
-    """Return the verdict on a repetition of this kind and status."""
+def verdict_for(kind: OutcomeKind, status: str | None) -> tuple[bool | None, str | None]:
+    """Return whether a repetition of this kind and status passed; None, and why, if unknown."""
     match kind:
         case "pass":
-            return _PASSED
+            return True, None
         case "fail":
-            return _FAILED
+            return False, None
         case "error":
-            return _FAILED if status in AGENT_FAILURES else TrialVerdict(None, status)
-    return _UNJUDGED
+            return (False, None) if status in AGENT_FAILURES else (None, status)
+    return None, UNJUDGED
 
 
 class RecordedError(Recorded):

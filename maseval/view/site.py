@@ -57,6 +57,9 @@ _POLICY = (
 Asked = Mapping[str, Callable[[Library, Query], object]]
 """What the server answers to a GET, by path."""
 
+_TaskFile = tuple[str, Mapping[int, tuple[str, ...]]]
+"""A file of some tasks, packed, and the labels of their simulations by their places."""
+
 OnProgress = Callable[[str], object]
 """Called with how far it is, in words."""
 
@@ -176,10 +179,10 @@ class _SiteWriter:
         run = self._library.run(name)
         every, step = list(run.tasks()), self._tasks_per_file(run)
         parts = [every[at : at + step] for at in range(0, len(every), step)]
-        for number, made in enumerate(self._make_files(run, parts)):
-            self._write(f"{folder}/{number}", made.packed)
-            run.learn({at: tuple(labels) for at, labels in made.labels})
-            self.done += len(made.labels)
+        for number, (packed, labels) in enumerate(self._make_files(run, parts)):
+            self._write(f"{folder}/{number}", packed)
+            run.learn(labels)
+            self.done += len(labels)
             total = max(self.done, self._total)
             self._on_progress(f"{self.done:,} of {total:,} simulations exported")
         run.keep_findings()
@@ -196,17 +199,15 @@ class _SiteWriter:
 
     def _make_files(
         self, run: ViewedRun, parts: Sequence[Sequence[TaskKey]]
-    ) -> Iterator["_TaskFile"]:
+    ) -> Iterator[_TaskFile]:
         """Make the files of a run's tasks; all cores make those of a large run."""
         self._library.reader.examine(run.source)
         run.check_verdicts()
 
         def make(part: Sequence[TaskKey]) -> _TaskFile:
+            packed = self._pack([self._packet(run, key) for key in part])
             entries = [entry for key in part for _, entry in run.tasks()[key]]
-            return _TaskFile(
-                self._pack([self._packet(run, key) for key in part]),
-                [(entry.at, run.labels_of(entry.at)) for entry in entries],
-            )
+            return packed, {entry.at: run.labels_of(entry.at) for entry in entries}
 
         if sum(map(len, parts)) < _MANY or not may_fork():
             yield from map(make, parts)
@@ -292,13 +293,6 @@ class _SiteWriter:
         for known, word in self._hidden:
             text = known.sub(word, text)
         return text
-
-
-class _TaskFile(NamedTuple):
-    """A file of some tasks, packed, and the labels of their simulations by their places."""
-
-    packed: str
-    labels: Sequence[tuple[int, Sequence[str]]]
 
 
 def _part_of(whole: Mapping[str, Any], two: dict[str, Any]) -> dict[str, Any]:

@@ -84,18 +84,3 @@ def test_a_fault_in_the_styles_is_seen(show, tmp_path, name, style, expected):
     assert any(expected in change for change in find_changes(name, page))
     written = sorted(path.name for path in write_changes(name, page, tmp_path).iterdir())
     assert written == [f"{name}-difference.png", f"{name}.png"]
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_other_fonts_are_no_fault_but_a_missing_stylesheet_is(show, name):
-    page = show(name)
-    restyle(page, "body { font-family: serif; font-size: 15.3px }")
-    assert find_changes(name, page) == []
-    restyle(page, ":root { --sans: 'DejaVu Sans Condensed', 'Arial Narrow'; font-size: 98% }")
-    assert find_changes(name, page) == []
-
-    restyle(page, "")
-    page.evaluate("[...document.styleSheets].forEach((each) => (each.disabled = true))")
-    changes = find_changes(name, page)
-    assert len(changes) > 10
-    assert any(change.startswith("the picture") for change in changes)

@@ -37,14 +37,6 @@ def run(tmp_path):
     )
 
 
-def test_the_header_has_date_tokens_and_cost(visit, run):
-    page = visit(run).open()
-
-    expect(page.locator(".totals")).to_contain_text("5,120 tokens")
-    expect(page.locator(".totals")).to_contain_text("$1.00")
-    expect(page.locator(".pairs").first).to_contain_text("2025-01-01 10:00")
-
-
 def test_the_customers_request_stands_on_top_of_a_simulation(visit, run):
     visited = visit(run)
     visited.open("#retail/0/0")
@@ -101,6 +93,9 @@ def test_the_page_begins_with_a_sentence_and_one_picture(visit, run):
     first, second = (page.locator(name).bounding_box()["y"] for name in (".plots", ".results"))
     assert first < second
     expect(page.locator(".why table th")).to_have_text([LABEL])
+    expect(page.locator(".totals")).to_contain_text("5,120 tokens")
+    expect(page.locator(".totals")).to_contain_text("$1.00")
+    expect(page.locator(".pairs").first).to_contain_text("2025-01-01 10:00")
 
 
 def test_numbers_beside_the_official_one_are_folded(visit, tmp_path):

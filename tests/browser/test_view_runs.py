@@ -97,16 +97,6 @@ def test_without_editing_nothing_offers_to_write(visit, serve, written):
     expect(page.locator(".edit")).to_have_count(0)
 
 
-def test_two_hundred_runs_are_listed(visit, serve, tmp_path):
-    for number in range(200):
-        written_run(tmp_path / f"run-{number:03}", [simulated("0", reward=float(number % 2))])
-    page = visit(serve(tmp_path).url).open("/")
-
-    expect(page.locator("output.status")).to_have_text("200 of 200 runs")
-    page.fill("#search", "run-19")
-    expect(page.locator("table.runs tbody tr")).to_have_count(10)
-
-
 def test_an_empty_folder_says_what_to_do(visit, serve, tmp_path):
     page = visit(serve(tmp_path).url).open("/")
     expect(page.locator(".card")).to_contain_text("maseval demo")

@@ -132,19 +132,13 @@ def test_several_runs_stand_in_the_order_they_are_named_and_a_folder_of_runs_by_
     assert len(named) == len(below) == 2 * len(list(frames.simulations(runs[0])))
 
 
-def test_runs_of_one_name_are_told_apart_by_their_paths(runs, tmp_path):
+def test_runs_are_told_apart_named_once_and_found_without_a_name(runs, tmp_path, monkeypatch):
     other = library_run(trials=1, output=tmp_path / "a").folder
+    twice = runs[0].parent / "." / runs[0].name
 
     assert [row["run"] for row in frames.runs(runs[1], other)] == [str(runs[1]), str(other)]
-
-
-def test_a_run_that_is_named_twice_is_there_once(run):
-    assert len(list(frames.runs(run, run.parent / "." / run.name))) == 1
-
-
-def test_without_a_name_all_runs_of_the_usual_folder_are_there(runs, monkeypatch):
+    assert len(list(frames.runs(runs[0], twice))) == 1
     monkeypatch.setenv("MASEVAL_RUNS_DIR", str(runs[0].parent))
-
     assert [row["run"] for row in frames.runs()] == ["a", "b"]
 
 

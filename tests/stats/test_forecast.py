@@ -64,6 +64,7 @@ def test_tasks_that_pass_always_leave_the_width_that_so_few_leave():
     about = observed_tasks([Trials(4, 4)] * 5)
 
     assert forecast(about).rows[0].half_width_like == pytest.approx((1 - 0.478) / 2, abs=1e-3)
+    assert about.luck > 0, "it may still be luck that all passed"
 
 
 def test_what_no_system_and_no_test_can_do_is_said():
@@ -92,10 +93,6 @@ def test_one_trial_of_each_task_needs_an_assumption():
 
     assert "assumed" in found.notes[0]
     assert found.luck + found.between == pytest.approx(0.75 * 0.25)
-
-
-def test_a_pilot_that_passes_always_still_leaves_a_doubt():
-    assert observed_tasks([Trials(4, 4)] * 10).luck > 0
 
 
 def test_two_runs_tell_how_much_systems_differ_by_task():

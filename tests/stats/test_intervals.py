@@ -138,9 +138,6 @@ def test_a_level_that_is_none_is_refused(level):
         two_sided_z(level)
     with pytest.raises(ConfigurationError, match=r"0\.95"):
         two_sided_t(level, 3)
-
-
-def test_no_degree_of_freedom_is_refused():
     with pytest.raises(ConfigurationError, match="degrees"):
         two_sided_t(0.95, 0)
 

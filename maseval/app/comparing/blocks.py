@@ -1,11 +1,13 @@
 """The tables and lines about compared runs; a terminal and Markdown draw them."""
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from maseval.app.comparing.cells import ComparedGrid, SystemFacts
+from maseval.app.comparing.cells import ComparedGrid
 from maseval.app.comparing.compare import RunComparison
+from maseval.app.comparing.why import side_by_side
 from maseval.core.figures import (
     between,
     duration,
@@ -60,7 +62,7 @@ def comparison_blocks(found: RunComparison) -> list[Block]:
         LinesBlock(found.headlines, "headline"),
         LinesBlock([f"Compared: {'; '.join(found.differing)}"] if found.differing else [], "aside"),
         *(
-            _of_grid(found.grid, found.facts)
+            _of_grid(found, found.grid)
             if found.grid
             else _of_many(found)
             if found.two is None
@@ -152,7 +154,7 @@ def reasons_table(found: RunComparison, most: int = MOST_ROWS) -> list[Block]:
     return [TableBlock(["", *names], rows, "why simulations failed")] if rows else []
 
 
-def _of_grid(grid: ComparedGrid, facts: SystemFacts | None) -> list[Block]:
+def _of_grid(found: RunComparison, grid: ComparedGrid) -> list[Block]:
     """Return every cell, what each factor does, and which combinations matter."""
     effects = grid.effects
     tested = [*effects.contrasts, *effects.interactions]
@@ -161,7 +163,7 @@ def _of_grid(grid: ComparedGrid, facts: SystemFacts | None) -> list[Block]:
         factors_table(effects),
         contrasts_table(effects),
         LinesBlock(interaction_lines(effects)),
-        *facts_table(facts),
+        *facts_table(found),
         LinesBlock([f"Missing cell: {each}" for each in effects.missing]),
         LinesBlock([*effects.notes, *dict.fromkeys(each.method for each in tested)], "aside"),
     ]
@@ -233,13 +235,25 @@ def contrasts_table(effects: Effects) -> TableBlock:
     return TableBlock(columns, rows, "differences between levels, paired by task", 2, bold)
 
 
-def facts_table(facts: SystemFacts | None) -> list[Block]:
-    """Return in how many simulations of each system something is known to be wrong."""
-    if facts is None:
+def facts_table(found: RunComparison) -> list[Block]:
+    """Return in how many simulations of each system of a grid something is known to be wrong.
+
+    That is what is recomputed of failures, and refused and repeated calls.
+    """
+    if found.grid is None or not found.why:
         return []
-    rows = [[name, *map(str, counts)] for name, counts in facts.rows[:MOST_ROWS]]
-    title = f"what each {facts.factor} does wrong: simulations, by recomputed facts"
-    return [TableBlock(["", *facts.systems], rows, title)]
+    system, counts = found.grid.system, dict[str, Counter[str]]()
+    failed, verdicts = Counter[str](), Counter[str]()
+    for each in found.grid.cells:
+        name, reasons = each.levels[system], found.why[each.run]
+        failed[name] += reasons.failed
+        verdicts[name] += reasons.verdicts
+        counts.setdefault(name, Counter()).update(reasons.proven)
+    heads = [f"{name} ({failed[name]} of {verdicts[name]} failed)" for name in counts]
+    found_facts = side_by_side(counts.values())
+    rows = [[name, *map(str, each)] for name, each in found_facts if any(each)]
+    title = f"what each {system} does wrong: simulations, by recomputed facts"
+    return [TableBlock(["", *heads], rows[:MOST_ROWS], title)] if rows else []
 
 
 def _of_many(about: RunComparison) -> list[Block]:

@@ -4,14 +4,12 @@ Each such run records in its configuration, under ``cell``, its level of every f
 """
 
 import os
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
 from maseval.app.benchmarks import RecordedOutcomes
-from maseval.app.comparing.why import FailureReasons, side_by_side
 from maseval.core.exceptions import ConfigurationError
 from maseval.runs import default_root, list_runs
 from maseval.runs.config import cell_of
@@ -106,29 +104,3 @@ def compare_cells(
             )
         )
     return ComparedGrid([*next(iter(levels.values()))], cells, effects)
-
-
-class SystemFacts(NamedTuple):
-    """The faults in the simulations of each system: facts, with a count for each system."""
-
-    factor: str
-    systems: Sequence[str]
-    rows: Sequence[tuple[str, list[int]]]
-
-
-def facts_of(grid: ComparedGrid, why: Mapping[str, FailureReasons]) -> SystemFacts | None:
-    """Count by system what is recomputed of failures, and refused and repeated calls."""
-    names = [*dict.fromkeys(each.levels[grid.system] for each in grid.cells)]
-    counts = {name: Counter[str]() for name in names}
-    totals = {name: [0, 0] for name in names}
-    for each in grid.cells:
-        if reasons := why.get(each.run):
-            name = each.levels[grid.system]
-            totals[name][0] += reasons.failed
-            totals[name][1] += reasons.verdicts
-            counts[name].update(reasons.proven)
-    rows = [row for row in side_by_side(counts.values()) if any(row[1])]
-    if not rows:
-        return None
-    heads = [f"{name} ({totals[name][0]} of {totals[name][1]} failed)" for name in names]
-    return SystemFacts(grid.system, heads, rows)

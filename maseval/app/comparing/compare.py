@@ -9,13 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from maseval.app.benchmarks import OnProgress, RecordedOutcomes
-from maseval.app.comparing.cells import (
-    ComparedGrid,
-    SystemFacts,
-    compare_cells,
-    expand_grids,
-    facts_of,
-)
+from maseval.app.comparing.cells import ComparedGrid, compare_cells, expand_grids
 from maseval.app.comparing.compared_runs import (
     FIXED_SIZE,
     compared_keys,
@@ -63,10 +57,10 @@ class RunComparison:
     which makes it another experiment. ``cautions`` name what else may explain a difference,
     ``incomplete`` those of them that lack verdicts, ``dropped`` tasks and domains that are not
     compared. The runs have so many ``tasks`` together, comparable or not. ``why`` has the reasons
-    of each run's failures and ``tools`` the calls of its tools, if they were asked for; ``missing``
-    says what the tasks that some run lacks leave open. With another ``metric`` than ``pass``, a
-    variant counts; ``official`` is then the comparison of the passes as the benchmark counts them.
-    Of runs that are the cells of one grid, ``grid`` has the effects of its factors.
+    of each run's failures, if they were asked for; ``missing`` says what the tasks that some run
+    lacks leave open. With another ``metric`` than ``pass``, a variant counts; ``official`` is then
+    the comparison of the passes as the benchmark counts them. Of runs that are the cells of one
+    grid, ``grid`` has the effects of its factors.
     """
 
     runs: Mapping[str, RecordedOutcomes]
@@ -89,11 +83,6 @@ class RunComparison:
     def measure(self) -> str:
         """The pass^k that is compared."""
         return self.grid.effects.measure if self.grid else self.table.pairs[0].main.name
-
-    @property
-    def facts(self) -> SystemFacts | None:
-        """The faults of each system of a grid, if they were looked for."""
-        return None if self.grid is None else facts_of(self.grid, self.why)
 
     @property
     def headline(self) -> str:
@@ -158,7 +147,6 @@ class RunComparison:
             **({} if self.official is None else {"official": self.headlines[0]}),
             **({} if self.missing is None else {"missing": self.missing}),
             **({} if self.grid is None else {"grid": self.grid.to_dict()}),
-            **({} if self.facts is None else {"facts": self.facts._asdict()}),
             "headline": self.headline,
             "differing": list(self.differing),
             "why": {name: each._asdict() for name, each in self.why.items()},

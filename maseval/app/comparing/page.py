@@ -148,7 +148,7 @@ def looked_into(found: RunComparison) -> dict[str, object]:
     """Return the reasons of failures, as far as they are known."""
     return {
         "reasons": _reasons(found) if found.why else None,
-        "system_facts": [asdict(each) for each in facts_table(found.facts)],
+        "system_facts": [asdict(each) for each in facts_table(found)],
     }
 
 

@@ -78,7 +78,6 @@ def test_the_command_prints_the_sentence_the_cells_the_effects_and_what_systems_
     assert values["headline"] == headline
     assert len(values["grid"]["cells"]) == 4
     assert values["grid"]["effects"]["contrasts"][0]["grade"] == "shown"
-    assert values["facts"]["factor"] == "system"
 
 
 def test_the_page_has_the_same_cells_and_effects(grid, tmp_path):

@@ -28,42 +28,27 @@ def recognised(domain, raw, actions, errata=(), version=None):
     return other_right_end(case, errata, score(case).reward_info)
 
 
-def test_new_records_may_be_made_in_any_order(tmp_path):
-    raw = task(CREATE, OTHER)
-
-    found = recognised(todo_list(tmp_path, raw), raw, [OTHER, CREATE])
-
-    assert found == "the same calls in another order"
+def titled(title):
+    return do("create_task", user_id="user_1", title=title)
 
 
-def test_the_same_record_may_not_be_changed_in_another_order(tmp_path):
-    raw = task(COMPLETE, AGAIN)
+@pytest.mark.parametrize(
+    ("gold", "made", "words"),
+    [
+        ([CREATE, OTHER], [OTHER, CREATE], "the same calls in another order"),
+        ([COMPLETE, AGAIN], [AGAIN, COMPLETE], None),  # of one record
+        ([titled("5 Elm Street, Suite 2")], [titled("5 elm St Ste. 2")], "title written '5 elm"),
+        ([titled("5 Elm Street, Suite 2")], [titled("6 Elm St Ste. 2")], None),
+        ([titled("Pay $14.50.")], [titled("pay 14.50")], "title written 'pay 14.50'"),
+        ([titled("Pay $14.50.")], [titled("Pay $1450")], None),
+    ],
+)
+def test_other_orders_and_spellings_are_as_right(tmp_path, gold, made, words):
+    raw = task(*gold)
 
-    assert recognised(todo_list(tmp_path, raw), raw, [AGAIN, COMPLETE]) is None
+    found = recognised(todo_list(tmp_path, raw), raw, made)
 
-
-def test_words_may_be_spelled_otherwise(tmp_path):
-    raw = task(do("create_task", user_id="user_1", title="Move to 5 Elm Street, Suite 2"))
-    domain = todo_list(tmp_path, raw)
-    spelled, other = (
-        recognised(domain, raw, [do("create_task", user_id="user_1", title=title)])
-        for title in ("move to 5 Elm St Ste. 2", "Move to 6 Elm St Ste. 2")
-    )
-
-    assert spelled.startswith("title written 'move to 5 Elm St Ste. 2' instead of 'Move to 5 Elm")
-    assert other is None
-
-
-def test_the_point_in_a_number_is_more_than_spelling(tmp_path):
-    raw = task(do("create_task", user_id="user_1", title="Pay $14.50."))
-    domain = todo_list(tmp_path, raw)
-    same, other = (
-        recognised(domain, raw, [do("create_task", user_id="user_1", title=title)])
-        for title in ("pay 14.50", "Pay $1450")
-    )
-
-    assert same is not None
-    assert other is None
+    assert found is None if words is None else found.startswith(words)
 
 
 def test_a_choice_that_the_scenario_leaves_open_may_be_made(tmp_path):
@@ -73,15 +58,8 @@ def test_a_choice_that_the_scenario_leaves_open_may_be_made(tmp_path):
     assert recognised(domain, raw, [OTHER]) == "title Holiday instead of Meeting"
     settled = {**raw, "user_scenario": {"instructions": "It is called Meeting."}}
     assert recognised(domain, settled, [OTHER]) is None
-
-
-def test_nothing_else_that_an_agent_did_is_accepted(tmp_path):
-    raw = task(CREATE)
-    domain = replace(todo_list(tmp_path, raw), choices=(TITLE,))
-
-    assert recognised(domain, raw, [OTHER, COMPLETE]) is None
-    assert recognised(domain, raw, [OTHER, OTHER]) is None
-    assert recognised(domain, raw, []) is None
+    for more in ([OTHER, COMPLETE], [OTHER, OTHER], []):
+        assert recognised(domain, raw, more) is None
 
 
 def test_a_choice_against_the_policy_is_not_accepted(tmp_path):
@@ -95,8 +73,7 @@ def test_a_choice_against_the_policy_is_not_accepted(tmp_path):
     domain = replace(todo_list(tmp_path, raw), choices=(TITLE,), rules=(no_holiday,))
 
     assert recognised(domain, raw, [OTHER]) is None
-    sick = do("create_task", user_id="user_1", title="Doctor")
-    assert recognised(domain, raw, [sick]) == "title Doctor instead of Meeting"
+    assert recognised(domain, raw, [titled("Doctor")]) == "title Doctor instead of Meeting"
 
 
 @pytest.mark.data

@@ -42,36 +42,29 @@ def step(call):
     return {key: call[key] for key in ("name", "arguments")}
 
 
-def test_a_sound_task_without_errata_has_the_official_verdict(tmp_path):
+WHY = "several right end states: Either will do."
+OTHER = "another right end state: also create_task, without update_task_status"
+
+
+@pytest.mark.parametrize(
+    ("correction", "kept", "created", "nothing"),
+    [
+        (None, None, None, None),
+        ({"leave_out": True}, (LEFT_OUT, WHY), (LEFT_OUT, WHY), (LEFT_OUT, WHY)),
+        ({"gold": [step(CREATE)]}, (SOUND_FAIL, WHY), (SOUND_PASS, WHY), None),
+        ({"accept": [[step(CREATE)]]}, None, (SOUND_PASS, OTHER), None),
+    ],
+)
+def test_an_erratum_says_how_the_sound_verdict_differs(
+    tmp_path, correction, kept, created, nothing
+):
     domain, raw = todo_list(tmp_path, task(COMPLETE)), task(COMPLETE)
+    if correction:
+        own_errata(domain, sound_verdict=correction)
 
-    assert sound(domain, raw) is sound(domain, raw, []) is None
-
-
-def test_an_erratum_can_leave_a_task_out(tmp_path):
-    domain = own_errata(todo_list(tmp_path, task(COMPLETE)))
-
-    for actions in (None, []):
-        found = sound(domain, task(COMPLETE), actions)
-        assert found == (LEFT_OUT, "several right end states: Either will do.")
-
-
-def test_a_corrected_gold_makes_passes_and_failures(tmp_path):
-    domain = own_errata(todo_list(tmp_path, task(COMPLETE)), sound_verdict={"gold": [step(CREATE)]})
-
-    why = "several right end states: Either will do."
-    assert sound(domain, task(COMPLETE)) == (SOUND_FAIL, why)
-    assert sound(domain, task(COMPLETE), [CREATE]) == (SOUND_PASS, why)
-
-
-def test_another_right_end_state_is_accepted_beside_the_gold(tmp_path):
-    domain = own_errata(
-        todo_list(tmp_path, task(COMPLETE)), sound_verdict={"accept": [[step(CREATE)]]}
-    )
-
-    assert sound(domain, task(COMPLETE)) is sound(domain, task(COMPLETE), []) is None
-    kind, why = sound(domain, task(COMPLETE), [CREATE])
-    assert kind == SOUND_PASS and why.startswith("another right end state: ")
+    assert sound(domain, raw) == kept
+    assert sound(domain, raw, [CREATE]) == created
+    assert sound(domain, raw, []) == nothing
 
 
 def test_a_text_to_be_told_can_be_corrected(tmp_path):
@@ -121,23 +114,19 @@ def test_a_text_that_is_never_found_is_unsound(tmp_path):
         ({"sound_verdict": {"gold": [{"name": "create"}]}}, "sound_verdict.gold.0.arguments"),
         ({"known": []}, "entry 0, known"),
         ({"extra": 1}, "entry 0, extra"),
+        ("{", "errata.json"),
+        ('{"errata": []}', "errata.json"),
+        ("[1]", "errata.json"),
     ],
 )
-def test_a_wrong_entry_is_a_named_error(tmp_path, changes, words):
-    (tmp_path / "errata.json").write_text(json.dumps([ERRATUM | changes]))
+def test_a_wrong_entry_or_file_is_a_named_error(tmp_path, changes, words):
+    text = changes if isinstance(changes, str) else json.dumps([ERRATUM | changes])
+    (tmp_path / "errata.json").write_text(text)
 
     with pytest.raises(ConfigurationError) as caught:
         load_errata(tmp_path / "errata.json")
 
     assert words in str(caught.value) and str(tmp_path) in str(caught.value)
-
-
-@pytest.mark.parametrize("text", ["{", '{"errata": []}', "[1]"])
-def test_a_file_of_another_form_is_a_named_error(tmp_path, text):
-    (tmp_path / "errata.json").write_text(text)
-
-    with pytest.raises(ConfigurationError, match=r"errata\.json"):
-        load_errata(tmp_path / "errata.json")
 
 
 def test_errata_belong_to_the_release_whose_tasks_these_are():

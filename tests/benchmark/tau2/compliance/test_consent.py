@@ -4,8 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from maseval.benchmark.tau2.review.policy.confirming import explicit_yes, spell_amount, spell_date
-from maseval.benchmark.tau2.review.policy.consent import find_consent
+from maseval.benchmark.tau2.review.policy.confirming import (
+    explicit_yes,
+    find_consent,
+    spell_amount,
+    spell_date,
+)
 from maseval.benchmark.tau2.review.policy.rules import Broken, CannotTell
 from maseval.benchmark.tau2.review.replies import Meaning, evades, read_reply
 from maseval.benchmark.tau2.review.talk import CallMoment, Talk

@@ -152,7 +152,7 @@ def check_policy(found: ReadReport) -> Sequence[Finding]:
 
 def _check_soundness(found: ReadReport) -> Finding | None:
     """Return how a known fault of the task changes what counts; None if it changes nothing."""
-    passed = verdict_for(found.parsed.kind, found.parsed.status).passed
+    passed, _ = verdict_for(found.parsed.kind, found.parsed.status)
     try:
         case, errata = found.case, errata_of_report(found)
         sound = sound_finding(case, errata, _whole(found.simulation["reward_info"]))

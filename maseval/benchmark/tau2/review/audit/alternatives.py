@@ -161,17 +161,14 @@ class _Chooser:
             varied.append(action.model_copy(update={"arguments": arguments}))
         return varied
 
-    def _roots(self, key: str) -> list[object]:
-        return [table[key] for table in self._tables.values() if key in table]
-
     def _is_root(self, key: str) -> bool:
-        return bool(self._roots(key))
+        return any(key in table for table in self._tables.values())
 
-    def _owners(self, named: Sequence[str]) -> frozenset[str]:
+    def _owners(self, named: Sequence[str]) -> set[str]:
         """Return the records that a call names, and those to which they belong."""
-        roots = [root for key in named for root in self._roots(key)]
-        owners = (owner_of(root, self._tables) for root in roots)
-        return frozenset({*(owner for owner in owners if owner), *named})
+        tables = self._tables.values()
+        roots = [table[key] for key in named for table in tables if key in table]
+        return {*filter(None, (owner_of(root, self._tables) for root in roots)), *named}
 
     def _owner(self, holder: RecordHolder) -> str | None:
         return owner_of(self._tables[holder.table][holder.root], self._tables)

@@ -1,7 +1,6 @@
 """A domain and its tasks as the audit looks at them, and the kinds of findings about a task."""
 
 import inspect
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -15,6 +14,7 @@ from maseval.benchmark.tau2.domains.domain import DomainDocument
 from maseval.benchmark.tau2.formats.message import Requestor
 from maseval.benchmark.tau2.formats.simulation import RawTask
 from maseval.benchmark.tau2.review.audit.values import Tables, parts_of, texts_in, words_of
+from maseval.benchmark.tau2.review.explain.snapshot import by_id
 from maseval.benchmark.tau2.versions import RULES_0_2_0, RuleSet
 from maseval.benchmark.tau2.world.reference import GoldState, gold_state
 from maseval.benchmark.tau2.world.setting import Setting
@@ -128,7 +128,8 @@ class AuditedDomain:
                     tables[name] = value.shared.raw
                 elif isinstance(value, list):
                     records = [each.model_dump(warnings=False) for each in value]
-                    tables[name] = _by_id(json.loads(canonical_json(records)))
+                    found = by_id(canonical_json(records))
+                    tables[name] = found if isinstance(found, dict) else {}
         return tables
 
     def records_with(self, names: frozenset[str]) -> Iterator[tuple[str | None, dict[str, str]]]:
@@ -192,13 +193,6 @@ def _flat_texts(record: Mapping[str, Any]) -> dict[str, str]:
         for name, value in each.items()
         if isinstance(value, str)
     }
-
-
-def _by_id(records: Sequence[Mapping[str, object]]) -> dict[str, object]:
-    if not records:
-        return {}
-    key = next((name for name in records[0] if name.endswith("_id")), None)
-    return {str(each[key]): each for each in records} if key else {}
 
 
 def audited_domain(

@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import islice, pairwise, permutations
+from itertools import islice, permutations
 
 from maseval.benchmark.tau2.formats.message import render_call
 from maseval.benchmark.tau2.review.audit.audited import AuditedTask, TaskFinding, toolkit_with
@@ -153,23 +153,23 @@ def _is_given(laboratory: Laboratory, number: int, text: str) -> bool:
 
 
 def order_of_writes(task: AuditedTask) -> Iterator[TaskFinding]:
-    """Make writing calls in every other order that tools and rules take.
+    """Make the writing calls of one tool in every other order that tools and rules take.
 
-    Calls of one tool are independent of each other: their order is nobody's business. Calls of
-    two tools may not be; a user may also ask for an order. Calls without arguments, as those that
-    switch something over, depend on what was before.
+    They are independent of each other: their order is nobody's business, while those of two tools
+    may not be. Calls without arguments, as those that switch something over, depend on what was
+    before.
     """
     laboratory = Laboratory(task)
     actions = laboratory.actions
     places = [place for place in laboratory.writes if actions[place].arguments]
-    for order, alike in _orders(actions, places):
+    for order in _orders(actions, places):
         moved = list(actions)
         for place, source in zip(places, order, strict=True):
             moved[place] = actions[source]
         if laboratory.is_another_way(moved):
             yield task.finding(
                 "order of writes is compared",
-                "warning" if alike else "info",
+                "warning",
                 f"with its {count_of(len(places), 'write')} in another order "
                 f"({', '.join(_tool(moved[place]) for place in places)}) the end state differs, "
                 "and the task fails",
@@ -180,19 +180,12 @@ def order_of_writes(task: AuditedTask) -> Iterator[TaskFinding]:
             return
 
 
-def _orders(
-    actions: Sequence[Action], places: Sequence[int]
-) -> Iterator[tuple[Sequence[int], bool]]:
-    """Yield other orders of calls, those that move only calls of one tool first."""
+def _orders(actions: Sequence[Action], places: Sequence[int]) -> Iterator[Sequence[int]]:
     for tool in dict.fromkeys(_tool(actions[place]) for place in places):
         own = [place for place in places if _tool(actions[place]) == tool]
         for order in islice(permutations(own), 1, _MOST_ORDERS):
             source = dict(zip(own, order, strict=True))
-            yield [source.get(place, place) for place in places], True
-    for first, second in pairwise(places):
-        if _tool(actions[first]) != _tool(actions[second]):
-            swapped = {first: second, second: first}
-            yield [swapped.get(place, place) for place in places], False
+            yield [source.get(place, place) for place in places]
 
 
 def _tool(action: Action) -> str:

@@ -77,7 +77,7 @@ def unread_tables(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Itera
     named: set[str] = set()
     for kit in filter(None, (audited.domain.toolkit, audited.domain.user_toolkit)):
         reading = (name for name, kind in kit.all_tools().items() if kind is ToolType.READ)
-        named |= {word for name in reading for word in _names_in(getattr(kit, name), kit, set())}
+        named |= {word for name in reading for word in names_in(getattr(kit, name), kit, set())}
     starts = [(task.spec.start.initialization_data or {}).get("agent_data") for task in tasks]
     for table, records in audited.tables.items():
         given = sum(bool(start.get(table)) for start in starts if isinstance(start, dict))
@@ -87,7 +87,7 @@ def unread_tables(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Itera
             yield audited.finding("table nobody can read", "info", text)
 
 
-def _names_in(function: Callable[..., object], kit: type, seen: set[object]) -> set[str]:
+def names_in(function: Callable[..., object], kit: type, seen: set[object]) -> set[str]:
     """Return the names and texts in a function's code, and in that of the functions it names."""
     inner = inspect.unwrap(function)
     codes = [inner.__code__] if isinstance(inner, FunctionType) and inner not in seen else []
@@ -99,7 +99,7 @@ def _names_in(function: Callable[..., object], kit: type, seen: set[object]) -> 
     for name in sorted(found):
         called = getattr(kit, name, None) or getattr(inner, "__globals__", {}).get(name)
         if isinstance(called, FunctionType):
-            found |= _names_in(called, kit, seen)
+            found |= names_in(called, kit, seen)
     return found
 
 

@@ -21,6 +21,7 @@ from maseval.benchmark.tau2.review.audit.audited import (
     TaskFinding,
     reading_tools,
 )
+from maseval.benchmark.tau2.review.audit.knowledge import names_in
 from maseval.benchmark.tau2.review.explain.explanation import format_value
 from maseval.benchmark.tau2.review.explain.snapshot import (
     FieldDifference,
@@ -74,6 +75,7 @@ def faulty_tools(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Iterat
 
 
 def _faults(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Iterator[_Fault]:
+    yield from _made_up_ids(audited.domain.toolkit)
     for tool in reading_tools(audited.world):
         if tool.parameters:
             yield from _fault_of_search(tool, audited)
@@ -141,6 +143,18 @@ def _trials(tasks: Sequence[AuditedTask]) -> Iterator[_Trial]:
             if action in wanted and not answer["error"]:
                 counts[action.name] += 1
                 yield _Trial(action, before)
+
+
+def _made_up_ids(kit: type[ToolKitBase[Any]]) -> Iterator[_Fault]:
+    """Find the writes that use what is set apart for a reference solution: ids drawn at random."""
+    if kit.as_reference is ToolKitBase.as_reference:
+        return
+    marks = {name for name in kit.as_reference.__code__.co_names if name.startswith("_")}
+    for name, kind in kit.all_tools().items():
+        if kind is ToolType.WRITE and marks & names_in(getattr(kit, name), kit, set()):
+            text = "may make a record under a random id, which no two worlds have in common"
+            tried = f"the code of {name}, and what it calls"
+            yield _Fault(name, "makes up no ids", text, tried, ", ".join(sorted(marks)), "info")
 
 
 def _fault_of_search(tool: ReadingTool, audited: AuditedDomain) -> Iterator[_Fault]:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains.domain import Domain
@@ -28,6 +28,7 @@ from maseval.data.folder import AnyPath
 
 NOT_ENGLISH = "the conversation is not in English"
 
+Subject = TypeVar("Subject", CallMoment, Talk)
 GoldBreach = tuple[str, str, str]
 """A rule that a reference solution breaks, the tool, and the record or the arguments."""
 
@@ -95,15 +96,13 @@ class _Findings:
 
     def ask(self, rule: Rule, moment: CallMoment) -> None:
         """Ask a rule about a call."""
-        check = rule.check
-        if check is not None:
-            self._note(rule, lambda: check(moment), moment)
+        if rule.check is not None:
+            self._note(rule, rule.check, moment, moment)
 
     def ask_about_talk(self, rule: Rule, talk: Talk) -> None:
         """Ask a rule about the whole conversation."""
-        check = rule.check_talk
-        if check is not None:
-            self._note(rule, lambda: check(talk))
+        if rule.check_talk is not None:
+            self._note(rule, rule.check_talk, talk, None)
 
     def doubt(self, rule: Rule, reason: str) -> None:
         """Note that a rule could not be asked."""
@@ -118,11 +117,15 @@ class _Findings:
         )
 
     def _note(
-        self, rule: Rule, answers: Callable[[], Iterable[Answer]], moment: CallMoment | None = None
+        self,
+        rule: Rule,
+        check: Callable[[Subject], Iterable[Answer]],
+        subject: Subject,
+        moment: CallMoment | None,
     ) -> None:
         self.asked[rule.id] = None
         try:
-            for answer in answers():
+            for answer in check(subject):
                 if isinstance(answer, Broken):
                     self._breach(rule, answer, moment)
                 else:

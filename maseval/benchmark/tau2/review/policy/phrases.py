@@ -110,6 +110,14 @@ REASON_TO_CANCEL = re.compile(
     r"\b(?:since|schedul|meeting|too (?:long|expensive|late|early)|delay|better|instead"
     r"|so (?:that )?i|save|cheaper|won't|can't)"
 )
+CLAUSE_END = re.compile(r"[.,;:!?\n]| and | so | but | since | as ")
+# A clause that names the matter, asks, greets or thanks is no reason.
+REQUEST = re.compile(
+    r"\bcancel|\brefund|\d|_|@|\bpleas|\bhelp|\bthank|\bhi\b|\bhello|\b(?:can|could) (?:you|i)\b"
+    r"|\b(?:reservation|booking|user|id|flight|trip|ticket|card|payment)\b"
+    r"|\b(?:want|like|need|wish) to\b"
+)
+TELLS = re.compile(r"\b(?:i|i'm|we|we're|my|our|he|she|they|something|somebody)\b")
 CANCEL = re.compile(r"\bcancel|\brefund")
 ASKS_REASON = re.compile(r"\b(?:reasons?|why)\b")
 # The reports of actions, by words in the names of the tools that take them.

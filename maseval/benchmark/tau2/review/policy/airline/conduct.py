@@ -211,10 +211,18 @@ def reason_obtained(call: AirlineCall) -> Iterator[Answer]:
         # Weaker words count where the user speaks of cancelling.
         if phrases.CANCEL.search(said.lower) and phrases.REASON_TO_CANCEL.search(said.lower):
             return
-    for said in call.agent_texts:
-        if phrases.ASKS_REASON.search(said.lower):
-            return
-    yield Broken("the user was not asked for a reason to cancel, and gave none")
+    if any(phrases.ASKS_REASON.search(said.lower) for said in call.agent_texts):
+        return
+    if any(_says_more(said.lower) for said in call.user_texts if "cancel" in said.lower):
+        yield CannotTell("the user says more than that something is to be cancelled")
+    else:
+        yield Broken("the user was not asked for a reason to cancel, and gave none")
+
+
+def _says_more(text: str) -> bool:
+    """Return True if a clause beside a request tells of something, which may be the reason."""
+    clauses = (each for each in phrases.CLAUSE_END.split(text) if not phrases.REQUEST.search(each))
+    return any(len(each.split()) > 3 and phrases.TELLS.search(each) for each in clauses)
 
 
 @airline.protocol("book.insurance_asked", "Book flight, Travel insurance, 1st bullet", BOOK)

@@ -18,7 +18,7 @@ from maseval.benchmark.tau2.domains.airline.models import (
     User,
 )
 from maseval.benchmark.tau2.domains.airline.tools import BAGGAGE_PRICE, NOW
-from maseval.benchmark.tau2.review.policy.consent import Consent, find_consent
+from maseval.benchmark.tau2.review.policy.confirming import Consent, find_consent
 from maseval.benchmark.tau2.review.policy.rules import policy_of
 from maseval.benchmark.tau2.review.talk import CallMoment
 from maseval.benchmark.tau2.world.state.records import RecordT, Table

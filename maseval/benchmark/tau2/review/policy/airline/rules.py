@@ -2,7 +2,7 @@
 
 The details of each change must have been heard by the user before the yes.
 
-Those about what was said are in ``terms``, ``conduct`` and ``compensation``.
+Those about what was said are in ``terms`` and ``conduct``.
 """
 
 import re
@@ -19,7 +19,7 @@ from maseval.benchmark.tau2.domains.airline.models import (
 )
 from maseval.benchmark.tau2.domains.airline.routes import AIRPORTS
 from maseval.benchmark.tau2.review.policy import phrases
-from maseval.benchmark.tau2.review.policy.airline import compensation, conduct, terms
+from maseval.benchmark.tau2.review.policy.airline import conduct, terms
 from maseval.benchmark.tau2.review.policy.airline.journeys import (
     BAGGAGES,
     BOOK,
@@ -376,7 +376,7 @@ def flights_shown(answer: Any) -> Iterator[Offers]:
 
 _CONFIRM, _ONE_CALL, _TRANSFER = (f"{TOP}, {each} paragraph" for each in ("3rd", "5th", "7th"))
 RULES = (
-    *rules_in(globals(), vars(compensation), vars(terms), vars(conduct)),
+    *rules_in(globals(), vars(terms), vars(conduct)),
     explicit_yes("airline", _CONFIRM, CHANGES),
     details_listed("airline", _CONFIRM, AirlineCall, DETAILS),
     one_call_at_a_time("airline", _ONE_CALL),

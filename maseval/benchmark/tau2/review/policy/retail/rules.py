@@ -21,16 +21,20 @@ from maseval.benchmark.tau2.domains.retail.models import OrderItem, UserAddress,
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.confirming import (
     explicit_yes,
+    find_consent,
     no_text_beside_a_call,
     nothing_after_a_transfer,
     one_call_at_a_time,
     transfer_is_announced,
     transfer_is_wanted,
 )
-from maseval.benchmark.tau2.review.policy.consent import find_consent
-from maseval.benchmark.tau2.review.policy.retail import agreement, eligibility, identity
-from maseval.benchmark.tau2.review.policy.retail.eligibility import REASONS, RetailCall, retail
-from maseval.benchmark.tau2.review.policy.retail.identity import helped_user
+from maseval.benchmark.tau2.review.policy.retail import agreement, eligibility
+from maseval.benchmark.tau2.review.policy.retail.eligibility import (
+    REASONS,
+    RetailCall,
+    helped_user,
+    retail,
+)
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, rules_in
 from maseval.benchmark.tau2.review.policy.told import Offer, Offers, claims_are_true
 from maseval.benchmark.tau2.review.replies import agrees
@@ -356,7 +360,7 @@ def variants_shown(answer: Any) -> Iterator[Offers]:
 
 
 RULES = (
-    *rules_in(*map(vars, (eligibility, identity, agreement)), globals()),
+    *rules_in(*map(vars, (eligibility, agreement)), globals()),
     explicit_yes("retail", "Introduction: 5th paragraph", WRITES),
     nothing_after_a_transfer("retail", "Introduction: 9th paragraph", WRITES),
     transfer_is_wanted("retail", "Introduction: 9th paragraph"),

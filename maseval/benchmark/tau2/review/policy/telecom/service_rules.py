@@ -8,14 +8,12 @@ from maseval.benchmark.tau2.domains.telecom.models import Line
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, Kind
 from maseval.benchmark.tau2.review.policy.telecom.refuel_rules import (
-    TelecomCall,
-    gigabytes,
-    telecom,
-)
-from maseval.benchmark.tau2.review.policy.telecom.remedies import (
     MORE_DATA,
+    TelecomCall,
     find_hopeless_fault,
+    gigabytes,
     list_remedies,
+    telecom,
 )
 from maseval.benchmark.tau2.review.replies import agrees
 from maseval.benchmark.tau2.review.talk import CallMade, Talk, Utterance
