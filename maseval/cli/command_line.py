@@ -126,6 +126,21 @@ class CommandGroup(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
+def command_group(
+    *, places: Mapping[str, str], help: str, shown: Sequence[tuple[str, str]]
+) -> typer.Typer:
+    """Return a group of commands without options of its own; ``shown`` are its examples."""
+    group = typer.Typer(
+        cls=type("Commands", (CommandGroup,), {"places": places}),
+        help=help,
+        epilog=examples(*shown),
+        no_args_is_help=True,
+        add_completion=False,
+    )
+    group.callback()(lambda: None)
+    return group
+
+
 class _Commands(Mapping[str, Any]):
     """Commands by name, each made when it is looked up."""
 

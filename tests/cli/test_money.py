@@ -49,14 +49,6 @@ def test_an_address_in_the_environment_is_a_server_of_ones_own_too(monkeypatch):
     assert "at http://127.0.0.1:9/v1 cannot be used" in " ".join(unreachable.stderr.split())
 
 
-def test_with_prices_a_budget_in_money_stops_the_run(agent, prices):
-    stopped = maseval(*LIBRARY, *agent, *prices, "--budget", "0.0001usd", "--json")
-
-    told = last_json(stopped.stdout)
-    assert stopped.exit_code == 3 and told["ran"] == 1
-    assert told["cost"] > 0.0001 and "budget of $0.0001 is reached" in told["stopped"]
-
-
 def test_the_cost_is_in_the_run_the_list_and_the_report_and_the_prices_in_the_run(
     agent, prices, tmp_path
 ):
@@ -91,9 +83,14 @@ def test_a_model_that_costs_nothing_is_believed(agent, tmp_path):
     assert "$0.00" in ran.stderr
 
 
-def test_other_prices_do_not_keep_a_run_from_being_resumed(agent, prices, tmp_path):
+def test_a_budget_in_money_stops_a_run_which_other_prices_do_not_keep_from_being_resumed(
+    agent, prices
+):
     run = [*LIBRARY, *agent, "--output", "r", "--json"]
-    maseval(*run, *prices, "--budget", "0.0001usd")
+    stopped = maseval(*run, *prices, "--budget", "0.0001usd")
+    told = last_json(stopped.stdout)
+    assert stopped.exit_code == 3 and told["ran"] == 1
+    assert told["cost"] > 0.0001 and "budget of $0.0001 is reached" in told["stopped"]
 
     resumed = maseval(*run)
 

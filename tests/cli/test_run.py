@@ -96,8 +96,6 @@ def test_the_options_of_tau2_bench_are_understood(tmp_path):
         (["--domain", "library", "--agent", "gold", "--user", "llm"], "user_model is not set"),
         (["--domain", "library", "--agent", "gold", "--task-id", "zero"], "no task 'zero'"),
         (["--domain", "library", "--agent", "gold", "--split", "hard"], "Invalid split 'hard'"),
-        (["--domain", "library", "--agent", "gold", "--num-tasks", "0"], "give at least 1"),
-        (["--domain", "library", "--agent", "gold", "--concurrency", "0"], "give at least 1"),
         (["--domain", "library", "--agent", "gold", "--budget", "5"], "money like 5usd"),
         (["--domain", "library", "--agent", "gold", "--mode", "duo"], "normal, solo, oracle-plan"),
         (["--domain", "library", "--agent", "noisy", "--agent-args", "error_rate=2"], "0 to 1"),

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from maseval.app.running.probe import ModelProbeError
 from maseval.benchmark.tau2 import load_tasks
 from maseval.benchmark.tau2.app.running import mcp
+from maseval.benchmark.tau2.app.running.probe import ModelProbeError
 from maseval.benchmark.tau2.players.scripted import GOODBYE, request_for
 from maseval.commands import tau2
 from maseval.interface import extras

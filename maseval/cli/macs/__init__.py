@@ -1,28 +1,16 @@
 """``maseval macs``: the benchmark's commands. To add one, write its file and name it here."""
 
-from collections.abc import Mapping
-from typing import ClassVar
+from maseval.cli.command_line import command_group
 
-import typer
-
-from maseval.cli.command_line import CommandGroup, examples
-
-
-class MACSCommands(CommandGroup):
-    """Every command of ``maseval macs``."""
-
-    places: ClassVar[Mapping[str, str]] = {
+app = command_group(
+    places={
         "run": "maseval.cli.macs.commands:run",
         "rates": "maseval.cli.macs.commands:rates",
         "score": "maseval.cli.macs.commands:score",
         "data": "maseval.cli.macs.commands:data",
-    }
-
-
-app = typer.Typer(
-    cls=MACSCommands,
+    },
     help="MACS: teams of agents on enterprise tasks, judged by assertions.",
-    epilog=examples(
+    shown=(
         (
             "maseval macs run --domain travel --agent-model openai/gpt-4.1 "
             "--user-model openai/gpt-4.1",
@@ -33,7 +21,4 @@ app = typer.Typer(
         ("maseval macs rates last", "the latest run: its four rates, with error bars"),
         ("maseval show last", "its tasks and conversations"),
     ),
-    no_args_is_help=True,
-    add_completion=False,
 )
-app.callback()(lambda: None)  # the group has no options of its own

@@ -1,17 +1,9 @@
 """``maseval tau2``: the benchmark's commands. To add one, name its file here."""
 
-from collections.abc import Mapping
-from typing import ClassVar
+from maseval.cli.command_line import command_group
 
-import typer
-
-from maseval.cli.command_line import CommandGroup, examples
-
-
-class Tau2Commands(CommandGroup):
-    """Every command of ``maseval tau2``."""
-
-    places: ClassVar[Mapping[str, str]] = {
+app = command_group(
+    places={
         "run": "maseval.cli.tau2.run:run",
         "play": "maseval.cli.tau2.play:play",
         "branch": "maseval.cli.tau2.play:branch",
@@ -23,19 +15,12 @@ class Tau2Commands(CommandGroup):
         "submit": "maseval.cli.tau2.sharing:submit",
         "tasks": "maseval.cli.tau2.tasks:tasks",
         "data": "maseval.cli.tau2.tasks:data",
-    }
-
-
-app = typer.Typer(
-    cls=Tau2Commands,
+    },
     help="tau2-bench, three releases: agents in customer service, scored by what they did.",
-    epilog=examples(
+    shown=(
         ("maseval tau2 run --domain retail --agent gold", "run the reference solutions"),
         ("maseval tau2 play retail", "play the agent yourself, no key needed"),
         ("maseval tau2 tasks --domain airline", "which tasks there are"),
         ("maseval tau2 audit", "where to read its numbers with care"),
     ),
-    no_args_is_help=True,
-    add_completion=False,
 )
-app.callback()(lambda: None)  # the group has no options of its own

@@ -300,15 +300,9 @@ class _Answering(AgentAdapter):
 
 def test_a_budget_in_money_stops_the_run_by_the_prices_of_a_file(tmp_path):
     (tmp_path / "prices.json").write_text('{"mine/small": {"input": 1000, "output": 1000}}')
+    options = {"prices": "prices.json", "budget": "0.01usd", "concurrency": 1}
 
-    result = run(
-        benchmark=Priced,
-        tasks=load_tasks,
-        prices="prices.json",
-        budget="0.01usd",
-        concurrency=1,
-        output="r",
-    )
+    result = run(benchmark=Priced, tasks=load_tasks, output="r", **options)
 
     assert 0 < result.summary.cost < 0.05
     assert not result.complete and "the budget of $0.01 is reached" in result.stopped

@@ -51,38 +51,35 @@ def file_with(folder, text, name="my_agent.py"):
     return path
 
 
-def test_an_agent_of_ones_own_is_rehearsed_to_the_full_reward_and_its_tokens_are_counted(tmp_path):
+def test_an_agent_is_rehearsed_to_the_full_reward_and_every_report_says_so(tmp_path):
     result = tau2.run(**FEW, agent=reference_agent, rehearse="gold", output=tmp_path / "r")
 
     assert result.complete and result.summary.overall.passed == 2
     assert result.summary.tokens > 0
     (report, _) = RunFolder.read(result.folder).reports()
     assert set(report["config"]["models"]) == {"agent_model"}
+    told = report["config"]["benchmark"]["agent"]
+    assert told == {"function": "test_own_agents.py:reference_agent", "rehearsed with": "gold"}
+    page = commands.report(result.folder, tmp_path / "report.html")
+    assert "rehearsed with" in Path(page).read_text(encoding="utf-8")
 
 
-def test_a_function_from_query_to_answer_is_an_agent(tmp_path):
-    result = tau2.run(**FEW, agent=polite, user="scripted", max_steps=20, output=tmp_path / "r")
+async def polite_and_async(brief: AgentBrief):
+    async def answer(query):
+        await asyncio.sleep(0)
+        return f"You said: {query}"
 
-    assert result.complete
-    (report, _) = RunFolder.read(result.folder).reports()
-    said = [m["content"] for m in report["traces"]["environment"]["simulation"]["messages"]]
-    assert any(str(text).startswith("You said: Hello") for text in said)
+    return answer
 
 
-def test_an_agent_may_be_async(tmp_path):
-    async def agent(brief: AgentBrief):
-        async def answer(query):
-            await asyncio.sleep(0)
-            return f"{len(brief.tools)} tools, {query}"
-
-        return answer
-
+@pytest.mark.parametrize("agent", [polite, polite_and_async])
+def test_a_function_from_query_to_answer_is_an_agent(agent, tmp_path):
     result = tau2.run(**FEW, agent=agent, user="scripted", max_steps=20, output=tmp_path / "r")
 
     assert result.complete
     (report, _) = RunFolder.read(result.folder).reports()
     said = [m["content"] for m in report["traces"]["environment"]["simulation"]["messages"]]
-    assert any(" tools, Hello" in str(text) for text in said)
+    assert any(str(text).startswith("You said: Hello") for text in said)
 
 
 @pytest.mark.parametrize("answer", [42, {"content": "Hi"}, iter(["Hi"])])
@@ -253,17 +250,6 @@ def test_what_does_not_go_together_is_refused_before_anything_is_run(given, told
     with pytest.raises(ConfigurationError, match=told):
         tau2.run(**FEW, **given, output=tmp_path / "r")
     assert not (tmp_path / "r").exists()
-
-
-def test_every_report_says_whose_agent_it_is_and_that_it_was_rehearsed(tmp_path):
-    rehearsed = tau2.run(**FEW, agent=reference_agent, rehearse="gold", output=tmp_path / "r")
-
-    page = commands.report(rehearsed.folder, tmp_path / "report.html")
-    (report, _) = RunFolder.read(rehearsed.folder).reports()
-
-    told = report["config"]["benchmark"]["agent"]
-    assert told == {"function": "test_own_agents.py:reference_agent", "rehearsed with": "gold"}
-    assert "rehearsed with" in Path(page).read_text(encoding="utf-8")
 
 
 def test_a_comparison_says_which_run_is_a_rehearsal(tmp_path):

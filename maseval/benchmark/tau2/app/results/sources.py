@@ -143,7 +143,7 @@ def judge_for(
     """Return the judge of a run or file by its model; without one, that of ``own_judge``."""
     if model_id is None:
         return own_judge(source)
-    from maseval.benchmark.tau2.app.running.participants import ModelSpec  # all that can play
+    from maseval.benchmark.tau2.app.running.prepared import ModelSpec  # all that can play
 
     spec = ModelSpec.of(model_id, None, base_url)
     model = resolve_model(spec.model_id, **spec.options)

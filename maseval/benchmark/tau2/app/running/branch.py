@@ -19,8 +19,7 @@ from maseval.benchmark.tau2.agent_brief import AgentBrief, FunctionAgentAdapter,
 from maseval.benchmark.tau2.app.results.sources import open_source, simulation_id, simulations_in
 from maseval.benchmark.tau2.app.results.support import RecordedSetup
 from maseval.benchmark.tau2.app.running.options import SAME, BranchOptions, RunOptions
-from maseval.benchmark.tau2.app.running.participants import OwnAgent
-from maseval.benchmark.tau2.app.running.prepared import RecordedStart
+from maseval.benchmark.tau2.app.running.prepared import OwnAgent, RecordedStart
 from maseval.benchmark.tau2.app.running.run import Tau2Run
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.conversation.continuation import (

@@ -13,8 +13,7 @@ from maseval.app.results.results import RunResult
 from maseval.app.running.options import takes
 from maseval.benchmark.tau2.app.results.support import RecordedSetup
 from maseval.benchmark.tau2.app.running.options import PlayOptions, RunOptions
-from maseval.benchmark.tau2.app.running.participants import OwnAgent
-from maseval.benchmark.tau2.app.running.prepared import RecordedStart
+from maseval.benchmark.tau2.app.running.prepared import OwnAgent, RecordedStart
 from maseval.benchmark.tau2.app.running.run import Tau2Run
 from maseval.benchmark.tau2.conversation.recording import read_recording
 from maseval.benchmark.tau2.formats.message import Requestor, tool_calls_of

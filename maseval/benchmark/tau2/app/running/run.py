@@ -20,7 +20,6 @@ from maseval.app.results.results import RunResult
 from maseval.app.running.options import takes
 from maseval.app.running.own_code import title_of
 from maseval.app.running.prices import Prices
-from maseval.app.running.probe import probe
 from maseval.benchmark.tau2.agent_brief import (
     AgentBrief,
     AgentGroup,
@@ -30,12 +29,13 @@ from maseval.benchmark.tau2.agent_brief import (
 from maseval.benchmark.tau2.app.results.support import memory_path
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.benchmark.tau2.app.running.own_agents import Rehearsal, attribute_errors
-from maseval.benchmark.tau2.app.running.participants import (
+from maseval.benchmark.tau2.app.running.prepared import (
     ModelSpec,
     OwnAgent,
     Player,
+    PreparedRun,
 )
-from maseval.benchmark.tau2.app.running.prepared import PreparedRun
+from maseval.benchmark.tau2.app.running.probe import probe
 from maseval.benchmark.tau2.app.running.tasks import (
     own_domain_origins,
 )
@@ -451,8 +451,8 @@ class Tau2Run(PreparedRun):
         for words in self.warnings():
             logger.warning(words)
         options = self.options
-        if options.probe and (probes := self.probes) and self.missing():
-            probe(probes)
+        if options.probe and self.models_asked and self.missing():
+            probe(self)
         with ModelServer() if options.rehearse else nullcontext() as server:
             benchmark = RunBenchmark(self, server)
             if options.runs_elsewhere:
