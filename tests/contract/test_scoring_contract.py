@@ -183,6 +183,25 @@ def verdict_differences(
             yield f"{record['id']}\n  {found}\n  {comparable(record)}"
 
 
+@pytest.mark.parametrize(("name", "count"), [("airline", 366), ("retail", 202), ("telecom", 115)])
+def test_real_conversations_get_the_verdict_that_v0_2_0_gives(contract_dir, tau2_data, name, count):
+    recorded = records(contract_dir / "conversations" / f"{name}.jsonl.gz")
+
+    assert len(recorded) >= count
+    assert_same(each for one in recorded for each in differences_of_0_2_0(one))
+
+
+def differences_of_0_2_0(record: dict[str, Any]) -> Iterator[str]:
+    workflow = record["domain"] == "telecom" and record["policy_variant"] == "workflow"
+    domain = "telecom-workflow" if workflow else record["domain"]
+    options = {"domain": domain, "solo": record["solo"]}
+    found = outcome(record["simulation"], None, with_judge=False, **options)
+    first, other = (comparable(each, SHOWN_OF_AN_ERROR, (3, 11)) for each in (found, record))
+    if first != other:
+        yield f"{record['id']}\n  {first}\n  {other}"
+    yield from lenient_differences(record, options)
+
+
 def test_real_conversations_of_v1_get_the_verdict_that_was_recorded(
     contract_dir, tau2_data_of_1_0_1
 ):
