@@ -229,14 +229,20 @@ def print_files(
     parts_of: "Callable[[Any], Parts]",
     as_json: bool,
     numbers: Mapping[str, object] = MappingProxyType({}),
+    after: Parts = (),
 ) -> None:
-    """Print each file that was read, and why others could not be; all for scripts if asked."""
-    for each in found:
-        print_parts(parts_of(each), chosen_stream(as_json))
+    """Print each file that was read, and why others could not be; all for scripts if asked.
+
+    End with exit code 1 if any could not be read.
+    """
+    every = (part for each in found for part in parts_of(each))
+    print_parts([*every, *after], chosen_stream(as_json))
     print_unreadable(found.unreadable)
     if as_json:
         files = [each.to_dict() for each in (*found, *found.unreadable)]
         print_json({**numbers, "files": files})
+    if found.unreadable:
+        raise typer.Exit(1)
 
 
 def here(path: Path) -> str:

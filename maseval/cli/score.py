@@ -119,7 +119,7 @@ def score(
     agree = all(each.agrees for each in scores) and not scores.unreadable
     print_files(scores, _score_parts, as_json, {"agree": agree})
     nothing_compared = any(not each.compared for each in scores)
-    if scores.unreadable or nothing_compared or (fail_on_disagreement and not agree):
+    if nothing_compared or (fail_on_disagreement and not agree):
         raise typer.Exit(FAILED)
 
 
@@ -275,8 +275,6 @@ def comply(
     with counting("checked") as count:
         found = commands.comply(files, on_progress=count, **scoring)
     print_files(found, partial(_compliance_parts, every=every), as_json)
-    if found.unreadable:
-        raise typer.Exit(FAILED)
 
 
 def _compliance_parts(run: "CompliedRun", *, every: bool) -> Parts:
@@ -352,13 +350,13 @@ def users(
     """
     with counting("checked") as count:
         found = commands.users(files, on_progress=count, **scoring)
-    console, scores = chosen_stream(as_json), [each.to_dict() for each in found.scores]
-    print_parts(map(indent, filter(None, [found.looked_for])), console)
-    numbers = {"looked_for": found.looked_for, "users": scores}
-    print_files(found, partial(_user_parts, every=every), as_json, numbers)
-    print_parts([_scores(found.scores) if scores else "No model played the user."], console)
-    if found.unreadable:
-        raise typer.Exit(FAILED)
+    print_parts(map(indent, filter(None, [found.looked_for])), chosen_stream(as_json))
+    users = [each.to_dict() for each in found.scores]
+    print_files(
+        *(found, partial(_user_parts, every=every), as_json),
+        {"looked_for": found.looked_for, "users": users},
+        [_scores(found.scores) if users else "No model played the user."],
+    )
 
 
 def _user_parts(run: "UsersOfRun", *, every: bool) -> Parts:

@@ -65,18 +65,16 @@ class Providers(Generic[MadeT]):
     def _factory(self, prefix: str, model_id: str) -> Callable[..., MadeT]:
         if prefix in self.registered:
             return self.registered[prefix]
-        provider = self._entry_point(prefix)
-        if provider is None:
-            raise UnknownModelError(self._nobody(prefix, model_id))
-        factory: Callable[..., MadeT] = provider.load()
-        return factory
-
-    def _entry_point(self, prefix: str) -> "EntryPoint | None":
         from importlib.metadata import EntryPoint
 
-        if place := self._built_in.get(prefix):
-            return EntryPoint(prefix, place, self._group)
-        return self._entry_points().get(prefix)
+        place = self._built_in.get(prefix)
+        found = (
+            EntryPoint(prefix, place, self._group) if place else self._entry_points().get(prefix)
+        )
+        if found is None:
+            raise UnknownModelError(self._nobody(prefix, model_id))
+        factory: Callable[..., MadeT] = found.load()
+        return factory
 
     def _entry_points(self) -> "dict[str, EntryPoint]":
         return {found.name: found for found in find_entry_points(self._group)}

@@ -168,7 +168,13 @@ def _locked(path: Path, failure: str) -> Iterator[None]:
     A disk that refuses is a ``RunWriteError`` that begins with ``failure``.
     """
     try:
-        held = _wait_for(path.with_name(f".{path.name}.lock"), path)
+        for _ in range(_ATTEMPTS):
+            with suppress(RunLockedError):
+                held = FolderLock(path.with_name(f".{path.name}.lock"))
+                break
+            time.sleep(_PAUSE)
+        else:
+            raise RunFolderError(f"{path} is being changed by another process; try again")
         try:
             yield
         finally:
@@ -178,14 +184,6 @@ def _locked(path: Path, failure: str) -> Iterator[None]:
             f"{failure}: {error.strerror or error}; make the folder writable, or use a copy of it",
             errno=error.errno,
         ) from error
-
-
-def _wait_for(guard: Path, path: Path) -> FolderLock:
-    for _ in range(_ATTEMPTS):
-        with suppress(RunLockedError):
-            return FolderLock(guard)
-        time.sleep(_PAUSE)
-    raise RunFolderError(f"{path} is being changed by another process; try again")
 
 
 Opinion = Literal["agree", "disagree"]

@@ -73,14 +73,31 @@ class Guard:
         if scope["type"] != "http":  # nothing here speaks over a web socket
             await send({"type": "websocket.close", "code": 1008})
             return
-        answer = _Marked(send)
+        read = 0
+
+        async def answer(message: Message) -> None:
+            """Send it with the headers that keep it to our own page."""
+            if message["type"] == "http.response.start":
+                marked = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    marked.setdefault(name, value)
+            await send(message)
+
+        async def receive_limited() -> Message:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > MOST_BYTES:
+                raise TooLargeError(f"the body has more than {MOST_BYTES} bytes")
+            return message
+
         headers = Headers(scope=scope)
         refusal = self._refusal(scope, headers) or self._admission(scope, headers)
         if refusal is not None:
             await refusal(scope, receive, answer)
             return
         try:
-            await self._app(scope, _Limited(receive), answer)
+            await self._app(scope, receive_limited, answer)
         except TooLargeError as error:
             await _refuse(error.status, str(error))(scope, receive, answer)
 
@@ -157,31 +174,3 @@ def _equal(given: str, token: str) -> bool:
 
 def _refuse(status: int, words: str) -> Response:
     return JSONResponse({"error": words}, status_code=status)
-
-
-class _Limited:
-    """A body that ends with an error where it gets too large."""
-
-    def __init__(self, receive: Receive) -> None:
-        self._receive, self._read = receive, 0
-
-    async def __call__(self) -> Message:
-        message = await self._receive()
-        self._read += len(message.get("body", b""))
-        if self._read > MOST_BYTES:
-            raise TooLargeError(f"the body has more than {MOST_BYTES} bytes")
-        return message
-
-
-class _Marked:
-    """Answers with the headers that keep them to our own page."""
-
-    def __init__(self, send: Send) -> None:
-        self._send = send
-
-    async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            for name, value in _HEADERS.items():
-                headers.setdefault(name, value)
-        await self._send(message)

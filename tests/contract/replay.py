@@ -30,16 +30,6 @@ def sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def task_sets(domain: Domain, folder: Path) -> dict[str, dict[str, Vector]]:
-    """A domain's task files as the vectors name them: ``telecom``, ``telecom_full``, by task id."""
-    return {
-        domain.name if split == "base" else f"{domain.name}_{split}": {
-            task["id"]: task for task in json.loads((folder / file).read_text(encoding="utf-8"))
-        }
-        for split, file in domain.task_files.items()
-    }
-
-
 def assert_same(differences: Iterable[str], *, shown: int = 8) -> None:
     """Fail with the first few differences, if there are any."""
     found = list(differences)

@@ -1,6 +1,5 @@
 """Tools, databases, tasks and splits of each release are what the original was recorded to have."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,8 +12,10 @@ from maseval.benchmark.tau2.data_loader import (
     load_raw_tasks,
     load_tasks,
 )
+from maseval.benchmark.tau2.domains import DOMAINS as DOMAINS_OF_0_2_0
 from maseval.benchmark.tau2.domains import Domain, UnknownDomainError
 from maseval.benchmark.tau2.texts.prompts import scenario_text, user_prompt
+from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.tasks import TaskSpec
 from maseval.benchmark.tau2.world.world import World
 from scripts.agreement import replay_tasks, replay_tool_calls
@@ -172,10 +173,12 @@ def test_task_sets_that_the_original_registers_are_splits_here(recorded):
             load_tasks(case["task_set_name"])
 
 
-@only_1_0_1
-def test_a_task_says_which_release_it_belongs_to(recorded):
-    tasks = load_tasks("retail", "test", version="1.0.1")
-
-    assert len(tasks) == 40
-    assert tasks[0].environment_data["version"] == "1.0.1"
-    assert json.dumps(tasks[0].environment_data)
+@pytest.mark.slow
+def test_every_task_of_telecoms_full_set_can_be_started(tau2_data):
+    telecom, folder = DOMAINS_OF_0_2_0["telecom"], tau2_data / "domains" / "telecom"
+    fresh = World(telecom, folder).get_user_db_hash()
+    full = load_raw_tasks("telecom", "full")
+    assert len(full) == 2285
+    for task in full:
+        world = Setting(telecom, folder, TaskSpec.of(task)).stage().set_up()
+        assert world.get_user_db_hash() != fresh

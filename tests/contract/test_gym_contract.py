@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from maseval.benchmark.tau2.formats.action_text import format_call, parse_action
 from tests.contract.replay import assert_same, records
 from tests.interface.libraries import needing
 
@@ -96,11 +95,13 @@ def as_json(value: Any) -> Any:
 
 
 def test_every_recorded_action_is_read_and_written_the_same(contract_dir):
+    from maseval.benchmark.tau2 import gym
+
     vectors = json.loads((contract_dir / "gym" / "actions.json").read_text())
     found = []
     for each in vectors["parsed"]:
         try:
-            message = parse_action(each["action"], each["requestor"])
+            message = gym.parse_action(each["action"], each["requestor"])
             ours = {"content": message["content"], "tool_calls": as_json(message["tool_calls"])}
         except ValueError as error:
             ours = {"raises": f"ValueError: {error}"}
@@ -108,7 +109,7 @@ def test_every_recorded_action_is_read_and_written_the_same(contract_dir):
         if ours != theirs:
             found.append(f"{each['action']!r}: {ours} != {theirs}")
     for each in vectors["formatted"]:
-        if format_call(each["name"], each["arguments"]) != each["text"]:
+        if gym.format_call(each["name"], each["arguments"]) != each["text"]:
             found.append(f"{each}")
 
     assert_same(found)

@@ -7,9 +7,8 @@ import pytest
 from maseval import frames
 from maseval.core.exceptions import OutputExistsError
 from maseval.frames.export import export
-from maseval.frames.frame import TABLES, Frame
+from maseval.frames.frame import TABLES
 from maseval.interface import arrow
-from maseval.interface.extras import MissingExtraError
 from tests.frames.recordings import library_run
 from tests.interface.libraries import needing
 
@@ -118,20 +117,3 @@ def test_a_table_of_duckdb_is_not_replaced(library, run):
     with pytest.raises(OutputExistsError, match="already has a table 'runs'"):
         frames.runs(run).to_duckdb(database)
     database.close()
-
-
-@pytest.mark.parametrize(
-    ("method", "library", "extra"),
-    [
-        ("to_arrow", "pyarrow", "frames"),
-        ("to_pandas", "pandas", "pandas"),
-        ("to_polars", "polars", "polars"),
-        ("to_duckdb", "duckdb", "duckdb"),
-    ],
-)
-def test_a_missing_library_is_named_with_its_extra(method, library, extra, monkeypatch):
-    monkeypatch.setattr("maseval.interface.extras.is_installed", lambda module: module != library)
-    frame = Frame(TABLES["simulations"], lambda: iter(()))
-
-    with pytest.raises(MissingExtraError, match=rf"{library} is not .* '\.\[{extra}\]'"):
-        getattr(frame, method)()

@@ -6,12 +6,26 @@ from pathlib import Path
 
 import pytest
 
+from maseval import ScriptedModelAdapter
 from maseval.core.exceptions import MASEvalError
 from maseval.core.model import resolve_model
-from maseval.interface import extras
+from maseval.frames.frame import TABLES, Frame
+from maseval.interface import agents, extras
+from maseval.interface.agents import (
+    camel,
+    langgraph,
+    llamaindex,
+    openai_agents,
+    pydantic_ai,
+    smolagents,
+)
+from maseval.interface.agents.mcp import serve_tools
+from maseval.interface.inference import HuggingFaceModelScorer
+from maseval.interface.telemetry import OpenTelemetryCallback
+from maseval.interface.trackers import check_installed
 from maseval.interface.usage import LiteLLMCostCalculator
 
-LIBRARIES = ("openai", "anthropic", "google.genai", "litellm", "transformers")
+LIBRARIES = ("openai", "anthropic", "google.genai", "litellm", "transformers", "opentelemetry")
 
 
 @pytest.mark.parametrize("module", ["nowhere_to_be_found", "nowhere_to_be_found.inside"])
@@ -31,7 +45,8 @@ def test_no_library_is_imported_before_it_is_used():
 import sys
 import tomllib
 from pathlib import Path
-import maseval, maseval.interface
+import maseval, maseval.interface, maseval.interface.telemetry as room
+room.OpenTelemetryCallback
 from maseval.interface import inference
 from maseval.interface.inference import *
 from maseval.interface.usage import LiteLLMCostCalculator
@@ -44,33 +59,96 @@ print([name for name in {LIBRARIES!r} if name in sys.modules])
     assert (done.stderr, done.stdout) == ("", "[]\n")
 
 
-@pytest.mark.parametrize(
-    ("model_id", "extra"),
-    [
-        ("openai/m", "openai"),
-        ("m", "openai"),
-        ("anthropic/m", "anthropic"),
-        ("google/m", "google-genai"),
-        ("litellm/m", "litellm"),
-        ("hf/m", "transformers"),
+def look(where: str) -> str:
+    """Look there."""
+    return where
+
+
+def adapter(kind):
+    return lambda: kind(object(), "agent").run("Hello")
+
+
+def user_tool(kind):
+    return kind("Ann", ScriptedModelAdapter([]), "A reader", "").get_tool
+
+
+def to(library):
+    return lambda: getattr(Frame(TABLES["simulations"], lambda: iter(())), f"to_{library}")()
+
+
+# What is done with a library, by the extra that installs it.
+USES = {
+    "openai": [lambda: resolve_model("openai/m"), lambda: resolve_model("m")],
+    "anthropic": [lambda: resolve_model("anthropic/m")],
+    "google-genai": [lambda: resolve_model("google/m")],
+    "litellm": [lambda: resolve_model("litellm/m"), LiteLLMCostCalculator],
+    "transformers": [
+        lambda: resolve_model("hf/m"),
+        lambda: HuggingFaceModelScorer("m").loglikelihood("a", "b"),
     ],
-)
-def test_every_provider_is_known_and_says_how_to_install_it(model_id, extra, monkeypatch):
-    monkeypatch.setattr(extras, "is_installed", lambda module: False)
+    "smolagents": [
+        adapter(smolagents.SmolAgentAdapter),
+        user_tool(smolagents.SmolAgentLLMUser),
+        lambda: smolagents.as_tools([look]),
+    ],
+    "langgraph": [
+        adapter(langgraph.LangGraphAgentAdapter),
+        user_tool(langgraph.LangGraphLLMUser),
+        lambda: langgraph.as_tools([]),
+    ],
+    "llamaindex": [
+        adapter(llamaindex.LlamaIndexAgentAdapter),
+        user_tool(llamaindex.LlamaIndexLLMUser),
+        lambda: llamaindex.as_tools([look]),
+    ],
+    "camel": [
+        adapter(camel.CamelAgentAdapter),
+        lambda: camel.CamelAgentUser(object(), "Hi").respond("Hello"),
+        user_tool(camel.CamelLLMUser),
+        lambda: camel.as_tools([look]),
+        camel.token_counter,
+    ],
+    "openai-agents": [
+        adapter(openai_agents.OpenAIAgentsAdapter),
+        lambda: openai_agents.as_tools([look]),
+    ],
+    "pydantic-ai": [
+        adapter(pydantic_ai.PydanticAIAgentAdapter),
+        lambda: pydantic_ai.as_tools([look]),
+    ],
+    "mcp": [lambda: serve_tools([look]).__enter__()],
+    "otel": [OpenTelemetryCallback],
+    "mlflow": [lambda: check_installed("mlflow")],
+    "wandb": [lambda: check_installed("wandb")],
+    "frames": [to("arrow")],
+    "pandas": [to("pandas")],
+    "polars": [to("polars")],
+    "duckdb": [to("duckdb")],
+}
+PACKAGES = {
+    **{"llamaindex": "llama-index-core", "camel": "camel-ai", "pydantic-ai": "pydantic-ai-slim"},
+    **{name: name for name in ("smolagents", "langgraph", "openai-agents", "pandas", "polars")},
+}
 
-    with pytest.raises(extras.MissingExtraError) as caught:
-        resolve_model(model_id)
 
-    assert str(caught.value).endswith(
-        f"Install it in maseval's checkout with: pip install '.[{extra}]'"
-    )
+@pytest.mark.parametrize("extra", USES)
+def test_a_missing_library_is_named_with_the_way_to_install_it(extra, monkeypatch):
+    beside = "pyarrow" if extra in ("pandas", "polars", "duckdb") else None
+    monkeypatch.setattr(extras, "is_installed", lambda module: module == beside)
+
+    for use in USES[extra]:
+        with pytest.raises(extras.MissingExtraError) as caught:
+            use()
+        assert str(caught.value).endswith(
+            f"Install it in maseval's checkout with: pip install '.[{extra}]'"
+        )
+        assert str(caught.value).startswith(PACKAGES.get(extra, ""))
 
 
-def test_without_litellm_the_calculator_says_how_to_get_it(monkeypatch):
-    monkeypatch.setattr(extras, "is_installed", lambda module: False)
-
-    with pytest.raises(ImportError, match=r"requires litellm.*\.\[litellm\]"):
-        LiteLLMCostCalculator()
+def test_every_name_of_an_adapter_can_be_imported_all_the_same():
+    assert all(getattr(agents, name).__module__.startswith("maseval.") for name in agents.__all__)
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = agents.nothing
 
 
 CHECKOUT = Path(__file__).parents[2]

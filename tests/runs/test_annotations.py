@@ -12,6 +12,7 @@ from maseval.runs import (
     RunFolderError,
     RunLockedError,
     Simulation,
+    annotations,
     change_note,
     change_tags,
     keep_remark,
@@ -59,7 +60,8 @@ def test_a_results_file_has_them_beside_it(tmp_path):
     assert file.read_text() == "{}"
 
 
-def test_people_who_edit_at_the_same_time_lose_nothing(tmp_path):
+def test_people_who_edit_at_the_same_time_lose_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(annotations, "_ATTEMPTS", 6000)  # however busy the disk is
     path = finished_run(tmp_path / "run", "a")
     names = {f"{name}{number}" for name in "abcdefgh" for number in range(5)}
     start = threading.Barrier(8)

@@ -20,7 +20,6 @@ from maseval.benchmark.tau2.data.files import (
     download_file,
     download_json,
     fetch_files,
-    guidelines,
     manifest_of,
     published_files,
     read_json,
@@ -175,7 +174,7 @@ def files_of(domain: str | Domain, manifest: Manifest) -> list[DataFile]:
         raise ConfigurationError(
             f"domain {name!r} has no published files to fetch; give it a data_dir"
         )
-    return [*own, *guidelines(manifest)]
+    return [*own, *manifest.below("user_simulator")]
 
 
 def domain_folder(domain: Domain, names: Iterable[str], data_dir: AnyPath | None) -> Path:

@@ -76,8 +76,13 @@ def wording_of(texts: AnyTexts = None, version: AnyVersion = None) -> Wording:
             return OriginalWording(kept, rules.participants)
         case Wording():
             return texts
+        case Texts() if texts.version != rules.version:
+            raise ConfigurationError(
+                f"the texts are those of {title_of(texts.version)}, but the run is one of "
+                f'{title_of(rules.version)}; load them with load_texts("{rules.version}")'
+            )
         case Texts():
-            return OriginalWording(_of_version(texts, rules.version), rules.participants)
+            return OriginalWording(texts, rules.participants)
         case OurWording.name:
             return OurWording(rules.participants)
         case OriginalWording.name:
@@ -85,16 +90,6 @@ def wording_of(texts: AnyTexts = None, version: AnyVersion = None) -> Wording:
     raise ConfigurationError(
         f"texts is {texts!r}; choose one of: {OriginalWording.name}, {OurWording.name}"
     )
-
-
-def _of_version(texts: Texts, version: str) -> Texts:
-    if texts.version != version:
-        raise ConfigurationError(
-            f"the texts are those of {title_of(texts.version)}, but the run is one of "
-            f"{title_of(version)}; load "
-            f'them with load_texts("{version}")'
-        )
-    return texts
 
 
 def original_texts(version: str = DEFAULT_VERSION) -> Texts:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from maseval import commands
 from maseval.benchmark.tau2.app.running.options import DATA_VERSION, ConversationOptions
@@ -85,12 +85,9 @@ def tasks(
         for task in found:
             typer.echo(f"{task.domain}/{task.task_id}")
         return
-    table = Table()
-    table.add_column("#", justify="right", no_wrap=True)
-    for name in ("domain", "task", "the customer's reason"):
-        table.add_column(name, overflow="fold")
-    table.add_column("actions", justify="right")
-    table.add_column("judged by")
+    texts = (Column(name, overflow="fold") for name in ("domain", "task", "the customer's reason"))
+    number, actions = number_columns("#", "actions", no_wrap=True)
+    table = Table(number, *texts, actions, "judged by")
     for task in found:
         table.add_row(
             str(task.number),

@@ -17,6 +17,7 @@ import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -154,20 +155,17 @@ def iter_records(
                         f"{os.fspath(path)}, line {number}: not a record ({error}); "
                         "restore the file from a copy or remove that line"
                     ) from error
-                (on_torn or _warn_of(path))(line)
+                (on_torn or partial(_warn_of, path))(line)
             else:
                 yield record
 
 
-def _warn_of(path: str | os.PathLike[str]) -> Callable[[bytes], object]:
-    def warn(torn: bytes) -> None:
-        warnings.warn(
-            f"{os.fspath(path)}: the last line is cut off; {len(torn)} bytes are left out",
-            TornRecordWarning,
-            stacklevel=3,
-        )
-
-    return warn
+def _warn_of(path: str | os.PathLike[str], torn: bytes) -> None:
+    warnings.warn(
+        f"{os.fspath(path)}: the last line is cut off; {len(torn)} bytes are left out",
+        TornRecordWarning,
+        stacklevel=3,
+    )
 
 
 _SEAL = re.compile(rb'\{"crc": (\d+), ')

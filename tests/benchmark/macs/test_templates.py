@@ -21,11 +21,9 @@ def test_texts_names_and_their_sums_are_read():
         ('A = f"{1}"\n', 1),
         ('A = B = "a"\n', 1),
         ('A = "a"\nA += "b"\n', 2),
-        ('A: str = "a"\n', 1),
         ("A = 1\n", 1),
         ("A = B\n", 1),
         ('A = "a" * 3\n', 1),
-        ('"""About."""\n', 1),
         ('def f():\n    return "a"\n', 1),
     ],
 )

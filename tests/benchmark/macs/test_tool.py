@@ -6,7 +6,6 @@ from maseval.benchmark.macs.environment import MACSGenericTool
 from maseval.core.exceptions import AgentError, EnvironmentError, TaskTimeoutError
 from maseval.core.scripted import ScriptedModelAdapter
 from maseval.core.tool import tool_definition
-from maseval.interface.agents.framework import describe_tools
 
 SPEC = {
     "name": "book",
@@ -147,11 +146,3 @@ def test_an_action_without_a_schema_takes_anything():
     assert free(x=1) == "ok"
     assert repr(free) == "MACSGenericTool(f() -> string)"
     assert free.definition["function"]["parameters"] == {"type": "object", "properties": {}}
-
-
-def test_every_framework_adapter_sees_the_full_schema_under_the_agent_s_name_for_it():
-    book, _ = tool()
-    (seen,) = describe_tools({"reserve": book})
-    assert (seen.name, seen.description) == ("reserve", "Books a table.")
-    assert seen.inlined_parameters == book.definition["function"]["parameters"]
-    assert seen.function(people=2) == "done"

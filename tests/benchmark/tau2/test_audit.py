@@ -11,6 +11,11 @@ from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, do, task, todo_list
 
 DOMAINS = ("airline", "retail", "telecom")
 BANK = "banking_knowledge"
+LOST = {
+    "env_type": "assistant",
+    "func_name": "assert_task_status",
+    "arguments": {"task_id": "task_1", "expected_status": "lost"},
+}
 
 
 @pytest.fixture(scope="module")
@@ -54,21 +59,14 @@ def test_a_sound_domain_of_ones_own_has_no_findings_but_those_of_its_tools(tmp_p
         ),
         (task(do("sing", song="x")), "gold breaks the policy"),
         ({"id": "a_task", "evaluation_criteria": {"actions": 3}}, "task cannot be read"),
+        (
+            task(COMPLETE, env_assertions=[LOST], reward_basis=["ENV_ASSERTION"]),
+            "gold misses its own checks",
+        ),
     ],
 )
 def test_a_fault_in_a_task_is_found(tmp_path, raw, kind):
     assert kinds(todo_list(tmp_path, raw))[kind] == 1
-
-
-def test_an_assertion_that_the_gold_does_not_meet_is_found(tmp_path):
-    check = {
-        "env_type": "assistant",
-        "func_name": "assert_task_status",
-        "arguments": {"task_id": "task_1", "expected_status": "lost"},
-    }
-    raw = task(COMPLETE, env_assertions=[check], reward_basis=["ENV_ASSERTION"])
-
-    assert kinds(todo_list(tmp_path, raw))["gold misses its own checks"] == 1
 
 
 def test_tasks_that_are_the_same_but_for_their_ids_are_found_once(tmp_path):

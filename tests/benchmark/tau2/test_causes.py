@@ -307,31 +307,26 @@ def test_a_limit_is_the_agents_unless_all_was_done(cause):
 
 
 def test_a_path_that_depends_on_the_agents_questions_is_open(cause):
-    told = "You are user_1. Have a Meeting put in. If the agent asks for confirmation, drop it."
-    raw = wish(told, COMPLETE)
-    changed = cause(raw, user("Create a task."), agent("Shall I create it?"), user("No."), BYE)
     lost = wish("Have task_1 completed.", COMPLETE)
     asked = agent("What is your shoe size?"), user("###OUT-OF-SCOPE###")
+
     left = cause(lost, user("Update my task."), *asked)
 
-    assert (changed.name, changed.grade) == ("unclear: change of mind", "undecided")
     assert (left.name, left.grade) == ("unclear: out of scope", "undecided")
 
 
 def test_a_user_that_should_change_its_mind_and_says_yes_failed(cause):
     told = "You are user_1. Have a Meeting put in. If the agent asks for confirmation, drop it."
-    raw = wish(told, COMPLETE)
+    raw, begun = wish(told, COMPLETE), user("Create a task.")
     asked = agent("I will create the task Meeting. Do you confirm?")
 
-    kept = cause(raw, user("Create a task."), asked, user("Yes, please."), CREATE, BYE)
-    unasked = cause(raw, user("Create a task."), CREATE, BYE)
+    kept = cause(raw, begun, asked, user("Yes, please."), CREATE, BYE)
 
-    assert (kept.name, kept.grade, kept.message) == (
-        "user: did not change its mind",
-        "undecided",
-        2,
-    )
-    assert unasked.who == "unclear"
+    assert (kept.name, kept.grade) == ("user: did not change its mind", "undecided")
+    assert kept.message == 2
+    for turns in ((asked, user("No.")), (CREATE,)):
+        found = cause(raw, begun, *turns, BYE)
+        assert (found.name, found.grade) == ("unclear: change of mind", "undecided")
 
 
 def test_a_cause_never_clears_the_agent_of_what_the_policy_finds():

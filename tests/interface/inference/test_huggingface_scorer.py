@@ -7,7 +7,6 @@ import pytest
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.provider_errors import ModelNotFoundError
-from maseval.interface import extras
 from maseval.interface.inference import HuggingFaceModelScorer
 from tests.interface.libraries import needing
 
@@ -22,13 +21,6 @@ def test_nothing_is_loaded_before_the_first_question():
     assert (config["device"], config["trust_remote_code"]) == ("cpu", False)
     with pytest.raises(ConfigurationError, match="batch_size is 0"):
         HuggingFaceModelScorer("some/model", batch_size=0)
-
-
-def test_without_the_library_the_error_says_how_to_install_it():
-    if extras.is_installed("transformers"):
-        pytest.skip("transformers is installed")
-    with pytest.raises(extras.MissingExtraError, match="transformers"):
-        HuggingFaceModelScorer("some/model").loglikelihood("a", "b")
 
 
 def with_torch(test):

@@ -186,14 +186,10 @@ def test_anything_that_can_be_asked_will_do(client, said):
     assert OpenAIModelAdapter(client, "m").generate("hi") == said
 
 
-def test_a_client_that_cannot_be_asked_is_a_type_error():
+def test_a_client_that_cannot_be_asked_and_an_error_in_a_good_answer_have_their_names():
     with pytest.raises(UnusableClientError, match=r"openai\.OpenAI client") as caught:
         OpenAIModelAdapter(SimpleNamespace(create=lambda prompt: None), "m").generate("hi")
-
     assert isinstance(caught.value, TypeError)
-
-
-def test_an_error_in_a_good_answer_is_malformed():
     with pytest.raises(MalformedResponseError, match="boom"):
         OpenAIModelAdapter(lambda **request: {"error": "boom"}, "m").generate("hi")
 

@@ -344,34 +344,14 @@ def example(page):
     return found
 
 
-@QUIET_LITELLM
-@pytest.mark.parametrize(
-    ("page", "protocol", "variable", "path"),
-    [
-        pytest.param("openai", OpenAIProtocol, "OPENAI_BASE_URL", "/v1", marks=needing("openai")),
-        pytest.param(
-            *("openai-responses", ResponsesProtocol, "OPENAI_BASE_URL", "/v1"),
-            marks=needing("openai"),
-        ),
-        pytest.param(
-            "anthropic", AnthropicProtocol, "ANTHROPIC_BASE_URL", "", marks=needing("anthropic")
-        ),
-        pytest.param(
-            "google", GoogleProtocol, "GOOGLE_GEMINI_BASE_URL", "", marks=needing("google.genai")
-        ),
-        pytest.param(
-            "litellm", OpenAIProtocol, "DEEPSEEK_API_BASE", "/v1", marks=needing("litellm")
-        ),
-    ],
-)
-def test_the_example_of_a_page_runs(page, protocol, variable, path, server, monkeypatch, capsys):
-    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    monkeypatch.setenv(variable, server.url + path)
+def test_the_example_of_its_page_runs(provider, server, monkeypatch, capsys):
+    addresses = {**ADDRESSES, "litellm": "DEEPSEEK_API_BASE"}  # of the provider in the example
+    monkeypatch.setenv(variable_of(provider, addresses, "BASE_URL"), server.url + provider.path)
     for key in ("OPENAI", "ANTHROPIC", "GEMINI", "DEEPSEEK"):
         monkeypatch.setenv(f"{key}_API_KEY", "key-1234")
-    server.will(protocol.text("Hello!"))
+    server.will(provider.protocol.text("Hello!"))
 
-    exec(example(page), {})
+    exec(example(provider.name), {})
 
     said, number = capsys.readouterr().out.splitlines()
     assert said == "Hello!"

@@ -7,12 +7,8 @@ import time
 import pytest
 
 from maseval.core.outcome import Outcome, verdict_for
-from maseval.interface import extras
-from maseval.interface.extras import MissingExtraError
 from maseval.interface.trackers import (
-    TRACKERS,
     BoundedProcess,
-    check_installed,
     metrics_of,
     parameters_of,
     tasks_of,
@@ -80,14 +76,6 @@ def test_parameters_are_flat_short_and_without_secrets():
         "agent.args.temperature": "0.5",
         "long": "x" * 500,
     }
-
-
-@pytest.mark.parametrize("name", TRACKERS)
-def test_a_missing_library_is_named_with_the_way_to_install_it(name, monkeypatch):
-    monkeypatch.setattr(extras, "is_installed", lambda module: False)
-
-    with pytest.raises(MissingExtraError, match=rf"pip install '\.\[{name}\]'"):
-        check_installed(name)
 
 
 WORDS = "import sys; print('warning', file=sys.stderr); sys.exit('Error: no such server')"

@@ -232,11 +232,6 @@ def are_cached(folder: str, version: str) -> bool:
     return not cached.lacking(published_files(folder, manifest))
 
 
-def guidelines(manifest: Manifest) -> list[DataFile]:
-    """Return the files that tell a simulated customer how to behave."""
-    return manifest.below("user_simulator")
-
-
 def fetch_files(
     files: list[DataFile],
     data_dir: AnyPath | None,
@@ -271,7 +266,7 @@ def verified_root(
     lacking = place.folder.lacking(needed)
     if lacking and place.is_cache:
         # The guidelines come along, so that a run started now needs no network later.
-        files = [*needed, *guidelines(manifest)]
+        files = [*needed, *manifest.below("user_simulator")]
         _fetch(place, files, lacking, FetchProgress(benchmark=manifest.benchmark))
     elif lacking:
         way_out = f"{_ensuring_call(str(data_dir), version)} fetches what is missing there"

@@ -85,17 +85,14 @@ def recorded_domain(info: Mapping[str, object]) -> str | None:
 class RecordedSimulation:
     """A simulation of a file, with what the file says about it elsewhere.
 
-    ``verdict`` is the simulation's own ``reward_info``, or the one beside it. ``exception`` is
-    what was raised instead of a verdict. ``version`` is the release it was run by, as far as the
-    file says or its form shows.
+    ``verdict`` is the simulation's own ``reward_info``, or the one beside it. ``version`` is the
+    release it was run by, as far as the file says or its form shows.
     """
 
-    index: int
     simulation: SimulationForm
     domain: str | None
     solo: bool = False
     verdict: RewardInfo | None = None
-    exception: Mapping[str, object] | None = None
     version: str | None = None
 
 
@@ -269,7 +266,6 @@ class ResultsFile:
                     domain=value.get("domain"),
                     solo=bool(value.get("solo")),
                     verdict=value.get("reward_info"),
-                    exception=value.get("exception"),
                 )
             case {"messages": _}:
                 return self._make_record(index, value)
@@ -308,7 +304,6 @@ class ResultsFile:
         domain: str | None = None,
         solo: bool = False,
         verdict: object = None,
-        exception: Mapping[str, object] | None = None,
         version: str | None = None,
     ) -> RecordedSimulation:
         named = f" (id {value['id']!r})" if isinstance(value, dict) and "id" in value else ""
@@ -329,7 +324,7 @@ class ResultsFile:
         recorded = simulation.get("reward_info")
         if verdict is not None:
             recorded = check_form(REWARD_INFO, verdict, f"{where}, reward_info")
-        return RecordedSimulation(index, simulation, domain, solo, recorded, exception, version)
+        return RecordedSimulation(simulation, domain, solo, recorded, version)
 
 
 def read_results(path: str | os.PathLike[str]) -> ResultsFile:

@@ -72,9 +72,9 @@ _UNITS = (
     " sixteen seventeen eighteen nineteen"
 )
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_NUMBERS = {word: number for number, word in enumerate(_UNITS.split())}
-_NUMBERS |= {word: 10 * number for number, word in enumerate(_TENS.split(), 2)}
-_SPOKEN = "|".join((*_NUMBERS, "hundred", "thousand"))
+NUMBERS = {word: number for number, word in enumerate(_UNITS.split())}
+NUMBERS |= {word: 10 * number for number, word in enumerate(_TENS.split(), 2)}
+_SPOKEN = "|".join((*NUMBERS, "hundred", "thousand"))
 _SPOKEN_NUMBER = re.compile(rf"\b(?:{_SPOKEN})(?:(?: and |[ -])(?:{_SPOKEN}))*\b", re.IGNORECASE)
 _SPOKEN_CENTS = re.compile(r"\b(\d{1,6}) dollars?,? (?:and )?(\d\d?) cents?\b", re.IGNORECASE)
 _OF_SPOKEN = ("ollar", "bucks", "nding ")
@@ -144,8 +144,8 @@ def _is_rule(line: str) -> bool:
 def _write_number(found: re.Match[str]) -> str:
     """Write a spoken number in digits: an amount, or the digits of a card one by one."""
     words = found[0].lower().replace("-", " ").replace(" and ", " ").split()
-    if len(words) > 2 and all(_NUMBERS.get(word, 10) < 10 for word in words):
-        return "".join(str(_NUMBERS[word]) for word in words)
+    if len(words) > 2 and all(NUMBERS.get(word, 10) < 10 for word in words):
+        return "".join(str(NUMBERS[word]) for word in words)
     if not found.string.startswith((" dollar", " buck", " cent", " US"), found.end()):
         return found[0]
     total = part = 0
@@ -155,7 +155,7 @@ def _write_number(found: re.Match[str]) -> str:
         elif word == "thousand":
             total, part = total + max(1, part) * 1000, 0
         else:
-            part += _NUMBERS[word]
+            part += NUMBERS[word]
     return str(total + part)
 
 

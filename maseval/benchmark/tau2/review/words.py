@@ -50,26 +50,16 @@ def _words(*alternatives: str) -> re.Pattern[str]:
 
 
 _ASKS = _words(
-    *(
-        r"(?<!^to )confirm\b",
-        r"your (?:\w+ )?confirmation",
-        r"proceed\b",
-        "go ahead",
-        "would you like",
-    ),
-    *("shall i", "should i", "do you want", r"yes/no", r"yes or no", r"reply\W+yes", r"y/n\b"),
-    r"do you (?:agree|consent|accept|approve)\b",
-    *(r"if you(?:'d| would) like me to", r"may i (?:proceed|go|book|cancel|make|process|change)"),
-    *(
-        r"want me to\b",
-        r"your (?:approval|consent|go-ahead|permission|agreement|ok(?:ay)?\b)",
-        r"is that (?:ok|okay|fine)",
-    ),
-    r"(?:does|do|would|is|are) (?:that|this|these|it|everything|the details?)(?: all)? "
-    r"(?:sound|look (?:good|right|correct|ok)|work\b|suit|correct|right|acceptable)\b",
-    r"are you (?:ok|okay|happy|fine|comfortable|ready|sure)\b",
-    r"(?<![^\s])(?:add|book|cancel|continue|change|make|send|process|do|agreed?|accept) "
-    r"(?:it|this|that|them|the \w{2,20})\?",
+    r"(?<!^to )confirm\b|your (?:\w+ )?confirmation|proceed\b|go ahead|would you like|shall i"
+    r"|should i|do you want|yes/no|yes or no|reply\W+yes|y/n\b"
+    r"|do you (?:agree|consent|accept|approve)\b"
+    r"|if you(?:'d| would) like me to|may i (?:proceed|go|book|cancel|make|process|change)"
+    r"|want me to\b|your (?:approval|consent|go-ahead|permission|agreement|ok(?:ay)?\b)"
+    r"|is that (?:ok|okay|fine)|are you (?:ok|okay|happy|fine|comfortable|ready|sure)\b"
+    r"|(?:does|do|would|is|are) (?:that|this|these|it|everything|the details?)(?: all)? "
+    r"(?:sound|look (?:good|right|correct|ok)|work\b|suit|correct|right|acceptable)\b"
+    r"|(?<![^\s])(?:add|book|cancel|continue|change|make|send|process|do|agreed?|accept) "
+    r"(?:it|this|that|them|the \w{2,20})\?"
 )
 # "..., ok?", "Swap?": a few words that are no question for a choice, for help or for a transfer.
 _SHORT_QUESTION = re.compile(

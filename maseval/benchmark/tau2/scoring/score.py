@@ -67,14 +67,14 @@ def check_environment(case: Case, criteria: Criteria) -> CheckOutcome:
         untouched: DBCheck = {"db_match": True, "db_reward": 1.0}
         note = "No expected actions or env assertions"
         return CheckOutcome(found={"db_check": untouched}, note=note)
-    stage, forms = case.stage, criteria.assertion_forms()
+    forms = [each.model_dump() for each in criteria.env_assertions or ()]  # the verdict's own
 
     def look(world: World) -> EndState:
         match = world.compare(gold_state(case.setting).world)
         # The assertions come last: they may change the world they look at.
         return EndState(match, [_holds(world, each) for each in forms])
 
-    match, met = look_at_end(stage, case.task, case.messages, look)
+    match, met = look_at_end(case.stage, case.task, case.messages, look)
     db: DBCheck = {"db_match": all(match), "db_reward": float(all(match))}
     asserted: list[EnvAssertionCheck] = [
         {"env_assertion": form, "met": holds, "reward": float(holds)}
@@ -104,8 +104,8 @@ def check_actions(case: Case, criteria: Criteria) -> CheckOutcome:
             calls[call["name"]].append(call)
     taken = [any(map(action.matches, calls[action.name])) for action in criteria.actions]
     checks: list[ActionCheck] = [
-        {"action": form, "action_match": found, "action_reward": float(found)}
-        for form, found in zip(criteria.action_forms(), taken, strict=True)
+        {"action": each.model_dump(), "action_match": found, "action_reward": float(found)}
+        for each, found in zip(criteria.actions, taken, strict=True)
     ]
     if case.rules.evaluation.names_tool_types:
         types = tool_types(case.setting.domain)

@@ -96,10 +96,6 @@ class EnvAssertion(_Part):
     message: str | None = None
 
 
-def _forms(parts: Sequence[_Part] | None) -> list[dict[str, Any]]:
-    return [part.model_dump() for part in parts or ()]
-
-
 class Criteria(_Part):
     """The criteria of the task's author; ``reward_basis`` says which of them count."""
 
@@ -124,14 +120,6 @@ class Criteria(_Part):
             RewardType.NL_ASSERTION: self.nl_assertions,
         }
         return bool(sought[kind])
-
-    def action_forms(self) -> list[dict[str, Any]]:
-        """Return the actions as a file has them; they are the caller's own."""
-        return _forms(self.actions)
-
-    def assertion_forms(self) -> list[dict[str, Any]]:
-        """Return the assertions as a file has them; they are the caller's own."""
-        return _forms(self.env_assertions)
 
 
 class InitialState(_Part):

@@ -8,7 +8,6 @@ from maseval import ScriptedModelAdapter, frames, register_model, tool_call
 from maseval.app.results.users import NOT_READ, PlayedUser, user_scores
 from maseval.app.viewing.features import BenchmarkReader
 from maseval.commands import compare, report, show, tau2
-from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding
 from maseval.core.outcome import RecordedReport
 from maseval.report.index import entry_of
@@ -79,16 +78,6 @@ def test_json_has_numbers_and_findings(folder):
     assert (score["model"], score["faulty"], score["share"]["value"]) == ("play/hasty", 1, 1.0)
     (finding,) = file["simulations"][0]["findings"]
     assert (finding["kind"], finding["message"]) == (LEFT, 7)
-
-
-def test_a_file_that_cannot_be_read_does_not_stop_the_others(folder, tmp_path):
-    (tmp_path / "broken.json").write_text("{")
-    found = maseval("users", str(folder / "hasty"), str(tmp_path / "broken.json"))
-
-    assert found.exit_code == 1
-    assert LEFT in found.stdout and "broken.json" in found.stderr
-    with pytest.raises((ConfigurationError, ValueError)):
-        tau2.users([tmp_path / "broken.json"])
 
 
 def test_the_same_agent_under_two_users_can_be_compared(folder):

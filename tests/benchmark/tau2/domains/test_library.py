@@ -1,9 +1,6 @@
 """The library's desk: its tools, its data, and twelve tasks that can be solved."""
 
 import json
-import os
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -11,7 +8,7 @@ import pytest
 from maseval.benchmark.tau2 import score_simulation
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.domains.library import LIBRARY, LibraryDB, LibraryTools
-from maseval.benchmark.tau2.formats.message import STOP, assistant_message, user_message
+from maseval.benchmark.tau2.formats.message import assistant_message, user_message
 from maseval.benchmark.tau2.review.audit import check_domain
 from maseval.benchmark.tau2.world.reference import gold_state
 from maseval.benchmark.tau2.world.setting import Setting
@@ -269,50 +266,5 @@ def test_doing_more_than_the_policy_allows_costs_the_reward(task_id, forbidden):
     assert score_simulation(simulation, domain="library")["reward"] == 0.0
 
 
-OFFLINE = f"""
-from maseval.benchmark.tau2 import DefaultAgentTau2Benchmark, configure_model_ids, load_tasks
-from maseval.benchmark.tau2 import score_simulation
-from maseval.core.scripted import ScriptedModelAdapter
-
-class Desk(DefaultAgentTau2Benchmark):
-    def get_model_adapter(self, model_id, **options):
-        replies = {{
-            "agent": [
-                {{"name": "get_member", "arguments": {{"card_number": "B 1169 2075"}}}},
-                {{"name": "waive_fine", "arguments": {{"fine_id": "F-401"}}}},
-                "It is gone.",
-            ],
-            "user": ["Can my fine be dropped? I was in hospital.", "Thanks! {STOP}"],
-        }}[model_id]
-        self.models = {{**getattr(self, "models", {{}}), model_id: ScriptedModelAdapter(replies)}}
-        return self.models[model_id]
-
-tasks = [task for task in load_tasks("library") if task.id == "first_waiver"]
-configure_model_ids(tasks, user_model_id="user")
-benchmark = Desk(progress_bar=False)
-(report,) = benchmark.run(tasks, agent_data={{"model_id": "agent"}})
-simulation = report["traces"]["environment"]["simulation"]
-simulation = {{**simulation, "task_id": "first_waiver"}}
-print(report["status"], report["eval"][0]["reward"])
-print(score_simulation(simulation, domain="library")["reward"])
-print(benchmark.models["user"].requests[0]["messages"][0]["content"])
-"""
-
-
-def test_it_runs_without_any_tau2_data(tmp_path):
-    environment = {
-        **{k: v for k, v in os.environ.items() if not k.startswith("MASEVAL_")},
-        "MASEVAL_OFFLINE": "1",
-        "MASEVAL_CACHE_DIR": str(tmp_path),
-    }
-
-    done = subprocess.run(
-        [sys.executable, "-c", OFFLINE], capture_output=True, text=True, env=environment
-    )
-
-    assert done.returncode == 0, done.stderr
-    status, reward, prompt = done.stdout.split("\n", 2)
-    assert (status, reward) == ("success 1.0", "1.0")
-    assert "You play a customer" in prompt
-    assert "Dov Abramson" in prompt
-    assert list(tmp_path.iterdir()) == []
+def test_a_customer_of_the_library_has_guidelines_of_our_own():
+    assert all("You play a customer" in LIBRARY.guidelines(tools) for tools in (False, True))

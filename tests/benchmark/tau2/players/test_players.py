@@ -88,9 +88,8 @@ def test_players_tell_how_they_were_set_up(room):
 # Noop and unknown players.
 
 
-@pytest.mark.parametrize("domain", ["library"])
-def test_noop_does_nothing_and_lets_the_user_end_it(domain):
-    for report in played(load_tasks(domain), "noop"):
+def test_noop_does_nothing_and_lets_the_user_end_it():
+    for report in played(load_tasks("library"), "noop"):
         assert report["status"] == "success"
         assert report["eval"][0]["termination_reason"] == "user_stop"
         assert not any(message.get("tool_calls") for message in conversation(report))
@@ -103,11 +102,16 @@ def test_noop_does_nothing_and_lets_the_user_end_it(domain):
 def test_noisy_makes_the_same_mistakes_for_the_same_seed_and_others_in_another_repetition():
     tasks = load_tasks("library")
     one, again, other = (
-        played(tasks, "noisy", seed=seed, repeats=3, error_rate=0.4) for seed in (1, 1, 2)
+        sorted(
+            played(tasks, "noisy", seed=seed, repeats=3, workers=workers, error_rate=0.4),
+            key=lambda report: (report["task_id"], report["repeat_idx"]),
+        )
+        for seed, workers in ((1, 1), (1, 8), (2, 1))
     )
 
-    calls = [[called(report) for report in reports] for reports in (one, again, other)]
-    assert calls[0] == calls[1] != calls[2]
+    assert list(map(normalise, one)) == list(map(normalise, again))
+    calls = [[called(report) for report in reports] for reports in (one, other)]
+    assert calls[0] != calls[1]
     assert any(calls[0][n] != calls[0][n + 1] for n in range(0, len(calls[0]), 3))
 
 
@@ -161,29 +165,6 @@ def test_noisy_alters_arguments_into_others_that_the_tools_understand(domain, ta
         if message["role"] == "tool"
     ]
     assert not any("unexpected keyword" in answer for answer in answers)
-
-
-@pytest.mark.data
-def test_equal_seeds_give_equal_reports_whatever_the_number_of_workers(tau2_data):
-    tasks = [task for name in ("airline", "retail", "telecom") for task in named_tasks(name, 12)]
-
-    one, eight = (
-        sorted(
-            map(normalise, played(tasks, "noisy", repeats=2, workers=workers, error_rate=0.2)),
-            key=lambda report: (report["task_id"], report["repeat_idx"]),
-        )
-        for workers in (1, 8)
-    )
-
-    assert len(one) == 72
-    assert one == eight
-
-
-def named_tasks(domain, count):
-    tasks = load_tasks(domain, limit=count).to_list()
-    for task in tasks:
-        task.id = f"{domain} {task.id}"
-    return tasks
 
 
 # Requests and the scripted user.

@@ -28,10 +28,7 @@ def test_the_parts_of_a_file_may_come_in_any_order(tmp_path, order):
     assert list(file) == whole["simulations"]
     assert file.info == whole["info"]
     assert file.tasks == {"0": task()}
-    assert [(each.index, each.domain) for each in file.records()] == [
-        (0, "airline"),
-        (1, "airline"),
-    ]
+    assert [each.domain for each in file.records()] == ["airline", "airline"]
 
 
 @pytest.mark.parametrize("layout", [{}, {"indent": 2}, {"ensure_ascii": False, "indent": 4}])
@@ -64,7 +61,6 @@ def test_lines_bring_domain_and_verdict_with_them(tmp_path):
 
     assert (first.domain, first.solo, first.verdict) == ("retail", True, verdict)
     assert (second.domain, second.solo, second.verdict) == ("airline", False, None)
-    assert second.exception == {"type": "ValueError"}
 
 
 def test_lines_may_be_bare_simulations(tmp_path):
@@ -147,7 +143,7 @@ def test_reading_can_go_on_behind_a_malformed_simulation(tmp_path):
 
     (recorded,) = read_results(path).records(on_malformed=told.append)
 
-    assert (recorded.index, recorded.simulation["id"]) == (2, "after")
+    assert recorded.simulation["id"] == "after"
     assert [str(error).split(",")[1] for error in told] == [
         " simulation 0 (id 'bad')",
         " simulation 1",

@@ -298,7 +298,7 @@ def test_a_live_trajectory_can_be_scored(domain):
 
 
 def test_a_task_must_be_named_or_given(domain):
-    with pytest.raises(UnknownTaskError, match="'elsewhere'"):
+    with pytest.raises(UnknownTaskError, match="has no task 'elsewhere'"):
         score_simulation(said(domain, task_id="elsewhere"), domain=domain)
     with pytest.raises(SimulationFormatError, match=r"^task_id is None"):
         score_simulation(said(domain, task_id=None), domain=domain)

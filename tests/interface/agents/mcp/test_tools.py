@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 import socket
 import threading
 import urllib.error
@@ -15,9 +14,7 @@ from maseval.core.clock import Clock
 from maseval.core.context import TaskContext
 from maseval.core.exceptions import AgentError, ConfigurationError, EnvironmentError
 from maseval.core.tool import tool_definition
-from maseval.interface import extras
 from maseval.interface.agents.mcp import serve_tools
-from maseval.interface.extras import MissingExtraError
 from tests.interface.agents.mcp.client import MODES, connected, text_of, with_mcp
 
 DOMAINS = ["airline", "retail", "telecom", "library"]
@@ -241,16 +238,6 @@ def test_a_client_that_listens_for_news_is_told_that_there_are_none():
         with pytest.raises(urllib.error.HTTPError, match="405") as refused:
             urllib.request.urlopen(listening)
         refused.value.close()
-
-
-def test_a_missing_library_is_named_with_the_way_to_install_it(monkeypatch):
-    monkeypatch.setattr(extras, "is_installed", lambda module: False)
-
-    with (
-        pytest.raises(MissingExtraError, match=re.escape("pip install '.[mcp]'")),
-        serve_tools([weigh]),
-    ):
-        pass
 
 
 # An agent in another process: asked by chat completions, its tools by MCP.

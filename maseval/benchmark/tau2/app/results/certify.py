@@ -45,8 +45,9 @@ def certify(
     if target is not None and target.exists() and not overwrite:
         raise OutputExistsError(f"{target} already exists; choose another file, or overwrite it")
     found, simulations = _open_certifiable(source, domain, data_version)
-    judge = own_judge(found)
-    certificate = certify_source(simulations, partial=partial, judge=judge, engine=_all_cores())
+    certificate = certify_source(
+        simulations, partial=partial, judge=own_judge(found), engine=_all_cores()
+    )
     if sign is not None:
         certificate = certificate.with_signature(signature(certificate.signed_text, Path(sign)))
     if target is not None:
@@ -125,8 +126,7 @@ def verify(
     if key is not None:
         _check_signature(given, Path(key))
     found, simulations = _open_certifiable(source, domain, given.version)
-    judge = own_judge(found)
-    differences = verify_source(given, simulations, judge=judge, engine=_all_cores())
+    differences = verify_source(given, simulations, judge=own_judge(found), engine=_all_cores())
     path = found if isinstance(found, Path) else found.path
     return Verification(name, path, differences, signed=key is not None)
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from maseval.benchmark.tau2.data.files import DEFAULT_VERSION, MANIFEST
 from maseval.benchmark.tau2.data_loader import default_data_dir, ensure_data_exists
-from maseval.benchmark.tau2.texts.texts import Texts
 from maseval.benchmark.tau2.wording import original_texts
 from maseval.data.files import DataCheck
 
@@ -17,14 +16,7 @@ def fetch(
     return ensure_data_exists(domain=domain, force_download=force, version=version)
 
 
-def texts(version: str = DEFAULT_VERSION) -> Texts:
-    """Return the original's texts, fetched into the cache if they are not there."""
-    return original_texts(version)
-
-
-def path() -> Path:
-    """Return the folder of fetched files, whether there are any or not."""
-    return default_data_dir()
+texts, path = original_texts, default_data_dir
 
 
 def verify(data_dir: str | os.PathLike[str] | None = None) -> DataCheck:

@@ -126,10 +126,8 @@ class Conversation:
 
     def _given_by_user(self, value: str, before: int) -> int | None:
         """Return the first message in which the user gives a value."""
-        for said in self.talk.user_before(before):
-            if _has(said.text, value):
-                return said.message_index
-        return None
+        given = (said for said in self.talk.user_before(before) if _has(said.text, value))
+        return next((said.message_index for said in given), None)
 
     def _is_known(self, value: str, before: int) -> bool:
         """Return True if the user can have a value: from the task, the agent, or the database.
@@ -236,13 +234,6 @@ class Pair(NamedTuple):
         return tuple(each for each in self.differences if not _FOLLOWS.search(each.argument))
 
 
-class Wish(NamedTuple):
-    """The user's last words on a difference; ``for_made`` if they are for what was made."""
-
-    said: Utterance
-    for_made: bool
-
-
 class Failure(Conversation):
     """A failed simulation and its explanation, as the steps that look for the cause see it."""
 
@@ -293,9 +284,8 @@ class Failure(Conversation):
         return sorted(found, key=lambda each: each.made.message_index)
 
     def _stands_for(self, made: CallMade, wanted: Tau2ToolCall) -> bool:
-        if made.call["name"] != wanted["name"] or self.is_gold(made.call):
-            return False
-        return made in self.wrong or words.record(made.call) == words.record(wanted)
+        alike = made in self.wrong or words.record(made.call) == words.record(wanted)
+        return alike and made.call["name"] == wanted["name"] and not self.is_gold(made.call)
 
     @cached_property
     def untouched(self) -> list[Tau2ToolCall]:
@@ -361,8 +351,11 @@ class Failure(Conversation):
         agent = self.talk.agent_before(before)
         return not any(pattern.search(_without_refusals(said.text)) for said in agent)
 
-    def last_wish(self, difference: Difference, before: int) -> Wish | None:
-        """Return the user's last words on a difference; questions and conditions are no wish."""
+    def last_wish(self, difference: Difference, before: int) -> tuple[int, bool] | None:
+        """Return the message with the user's last wish on a difference, True if for what was made.
+
+        Questions and conditions are no wish.
+        """
         made, wanted = difference.made_words, difference.wanted_words
         for said in reversed(self.talk.user_before(before)):
             for sentence in reversed(words.sentences(_without_refusals(said.text))):
@@ -371,7 +364,7 @@ class Failure(Conversation):
                 has_made = bool(made and made.search(sentence))
                 has_wanted = bool(wanted and wanted.search(sentence))
                 if has_made != has_wanted:
-                    return Wish(said, has_made)
+                    return said.message_index, has_made
         return None
 
     def _differences(self, made: Tau2ToolCall, wanted: Tau2ToolCall) -> Iterator[Difference]:
@@ -399,18 +392,14 @@ class Failure(Conversation):
             case str() if len(value) > 2:
                 # Ids and codes are chosen from lists by a comparison, which is the agent's.
                 code = bool(words.id_like(value)) or value.isupper()
-                names = self._options(value) if code else {value.lower().replace("_", " ")}
-                return {rf"\b{re.escape(each)}\b" for each in names}
+                shown = words.telling_values(self._options_by_item.get(value, {}))
+                names = shown if code else [value.replace("_", " ")]
+                return {rf"\b{re.escape(each.lower())}\b" for each in names}
             case list() | dict():
                 inner = value.values() if isinstance(value, dict) else value
                 return {name for each in inner for name in self._names(argument, each)}
             case _:
                 return set()
-
-    def _options(self, value: str) -> set[str]:
-        """Return the words of the options that the tools' answers show for an item."""
-        options = self._options_by_item.get(value, {})
-        return {text.lower() for text in words.telling_values(options)}
 
     @cached_property
     def _options_by_item(self) -> Mapping[str, Mapping[str, Any]]:

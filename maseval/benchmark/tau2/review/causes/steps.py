@@ -284,9 +284,11 @@ def chosen_by_the_user(failure: Failure) -> Finding | None:
     for pair in failure.pairs:
         for each in pair.choices:
             wish, named = failure.last_wish(each, pair.made.message_index), each.made_words
-            if wish is None or not wish.for_made or named is None or named.search(failure.scenario):
+            if wish is None or named is None or named.search(failure.scenario):
                 continue
-            at = wish.said.message_index
+            at, for_made = wish
+            if not for_made:
+                continue
             if failure.is_first_said_by_user(named, at) or _was_listed(failure, each, at):
                 text = f"the user asks for it: {each}"
                 kind = "choice against the task"
@@ -452,8 +454,9 @@ def _pair_text(failure: Failure, pair: Pair) -> Iterator[str]:
         if wish is None:
             yield str(each)
         else:
-            named = each.made if wish.for_made else each.wanted
-            yield f"{each} (the user asked for {named} in message {wish.said.message_index})"
+            at, for_made = wish
+            named = each.made if for_made else each.wanted
+            yield f"{each} (the user asked for {named} in message {at})"
 
 
 def _facts(failure: Failure) -> Iterator[str]:

@@ -236,13 +236,10 @@ def _play(
             for rule in rules:
                 if not rule.reads_words or (words and not setting.solo):
                     findings.ask(rule, moment)
-        if setting.may_write(call) or _unlocks(setting, call):
+        # A tool that is no write may change what later calls can do.
+        ours = call["requestor"] == "assistant"
+        if setting.may_write(call) or (ours and setting.domain.toolkit.mutates(call["name"])):
             world.make(call)
-
-
-def _unlocks(setting: Setting, call: Tau2ToolCall) -> bool:
-    """Return True if a tool that is no write changes what later calls can do."""
-    return call["requestor"] == "assistant" and setting.domain.toolkit.mutates(call["name"])
 
 
 def check_gold(setting: Setting, told: str, ticket: str | None = None) -> PolicyResult:

@@ -87,7 +87,6 @@ def rule(
     *,
     place: str,
     tools: Collection[str],
-    releases: Collection[str] = (),
     reads_words: bool | None = None,
 ) -> Callable[[Check], Rule]:
     """Make a rule of a function that looks at a call; the function's docstring is its text.
@@ -98,19 +97,19 @@ def rule(
 
     def make_rule(check: Check) -> Rule:
         text = _first_sentence(check)
-        return Rule(name, kind, text, place, frozenset(tools), check, None, releases, words)
+        return Rule(name, kind, text, place, frozenset(tools), check, reads_words=words)
 
     return make_rule
 
 
 def talk_rule(
-    name: str, kind: Kind, *, place: str, releases: Collection[str] = (), reads_words: bool = True
+    name: str, kind: Kind, *, place: str, reads_words: bool = True
 ) -> Callable[[TalkCheck], Rule]:
     """Make a rule of a function that looks at the whole conversation once."""
 
     def make_rule(check: TalkCheck) -> Rule:
         text = _first_sentence(check)
-        return Rule(name, kind, text, place, frozenset(), None, check, releases, reads_words)
+        return Rule(name, kind, text, place, check_talk=check, reads_words=reads_words)
 
     return make_rule
 

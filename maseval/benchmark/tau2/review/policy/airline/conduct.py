@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from maseval.benchmark.tau2.domains.airline.models import Reservation, User
+from maseval.benchmark.tau2.domains.airline.models import User
 from maseval.benchmark.tau2.domains.airline.tools import BAGGAGE_PRICE
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.airline.journeys import (
@@ -99,17 +99,18 @@ def denied_is_not_transferred(call: AirlineCall) -> Iterator[Answer]:
     named = set(phrases.ID.findall(summary)) or set(map(str, read))
     found = [call.find_reservation(each) for each in named & set(map(str, read)) or read]
     asked = [each for each in found if each is not None]
-    if asked and not any(_may_go(call, each) for each in asked):
+    # What has flown, only a human can help with.
+    if asked and not any(
+        call.find_flown(each)
+        or each.status == "cancelled"
+        or each.insurance == "yes"
+        or call.may_cancel(each)
+        for each in asked
+    ):
         names_read = ", ".join(sorted({each.reservation_id for each in asked}))
         yield Broken(
             f"the policy denies to cancel {names_read}, and the user is transferred for it"
         )
-
-
-def _may_go(call: AirlineCall, reservation: Reservation) -> bool:
-    """Return True if a reservation may be cancelled, or only a human can help."""
-    flown = call.find_flown(reservation) or reservation.status == "cancelled"
-    return bool(flown) or reservation.insurance == "yes" or call.may_cancel(reservation)
 
 
 @airline.talk("told.flight", f"{TOP}, 4th paragraph")

@@ -56,8 +56,7 @@ from maseval.benchmark.tau2.review.policy.told import (
     claims_are_true,
     only_done_is_claimed,
 )
-
-_NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+from maseval.benchmark.tau2.review.talk import NUMBERS
 
 
 def _reservation(call: AirlineCall) -> Iterator[Detail]:
@@ -110,8 +109,7 @@ def _bags_listed(call: AirlineCall) -> Iterator[Detail]:
 def _spell_count(count: int) -> list[str]:
     if count == 1:
         return ["1", "one", "a bag", "a checked bag", "bag"]
-    word = [_NUMBER_WORDS[count]] if 0 <= count < len(_NUMBER_WORDS) else []
-    return [str(count), *word]
+    return [str(count), *(word for word, number in NUMBERS.items() if number == count)]
 
 
 def _passengers(call: AirlineCall) -> Iterator[Detail]:

@@ -34,7 +34,7 @@ from maseval.benchmark.tau2.review.policy.confirming import (
     spell_payment,
 )
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
-from maseval.benchmark.tau2.review.talk import Talk, Utterance
+from maseval.benchmark.tau2.review.talk import NUMBERS, Talk, Utterance
 
 FOR_A_CANCELLATION = 100
 FOR_A_DELAY = 50
@@ -177,7 +177,7 @@ def facts_confirmed(call: AirlineCall) -> Iterator[Answer]:
 def compensation_asked_for(talk: Talk) -> Iterator[Answer]:
     """Compensation is offered only to a user who asks for it."""
     for said, sentence in talk.agent_sentences(*_ITS_NAMES):
-        if not _offers(sentence):
+        if not phrases.OFFERS.search(sentence) or phrases.REFUSES_IT.search(sentence):
             continue
         told = "\n".join(each.lower for each in talk.user_before(said.message_index))
         if phrases.WANTED.search(told):
@@ -188,10 +188,6 @@ def compensation_asked_for(talk: Talk) -> Iterator[Answer]:
             text = "compensation is offered to a user who did not ask for it"
             yield Broken(text, {"offered": said.quote(sentence)}, said.message_index)
         return
-
-
-def _offers(sentence: str) -> bool:
-    return phrases.OFFERS.search(sentence) is not None and not phrases.REFUSES_IT.search(sentence)
 
 
 PAID = (BOOK, FLIGHTS, BAGGAGES)
@@ -214,9 +210,14 @@ def agreed_payment(call: AirlineCall) -> Iterator[Answer]:
             chosen = _methods_in(said.lower, methods)
             is_reply = said.message_index == consent.reply.message_index
             named = chosen if is_reply and chosen else named | chosen
+    both = (*consent.question.sentences, *consent.reply.sentences)
+    supposed = any(phrases.SUPPOSED.search(each) and _methods_in(each, methods) for each in both)
     for used in call.payments:
         if named and used in user.payment_methods and used not in named:
             text = f"{used} is used, and the user agreed to {', '.join(sorted(named))}"
+            if supposed:
+                yield CannotTell(f"{', '.join(sorted(named))} may depend on something")
+                continue
             yield Broken(text, {"asked": consent.question.text, "reply": consent.reply.text})
 
 
@@ -285,7 +286,8 @@ def agreed_price(call: AirlineCall) -> Iterator[Answer]:
     claims = claims or named
     if not claims:
         return
-    if any(each in consent.question.text for each in _other_reservations(call)):
+    others = set(call.owner.reservations if call.owner else ()) - {call.text("reservation_id")}
+    if any(each in consent.question.text for each in others):
         yield CannotTell("the amounts given may be for several reservations")
         return
     said = [each for each in consent.question.sentences if _amounts(phrases.AMOUNT, each) & claims]
@@ -364,11 +366,6 @@ def _facts(call: AirlineCall) -> set[float]:
     return facts
 
 
-def _other_reservations(call: AirlineCall) -> list[str]:
-    user, own = call.owner, call.arguments.get("reservation_id")
-    return [each for each in user.reservations if each != own] if user else []
-
-
 def _amounts(pattern: re.Pattern[str], text: str) -> set[float]:
     found = (found for found in pattern.finditer(text))
     return {float(amount) for each in found for amount in each.groups() if amount}
@@ -414,9 +411,6 @@ def bags_wanted(call: AirlineCall) -> Iterator[Answer]:
         yield Broken(text, {"user": declined})
 
 
-_COUNTS = {word: n for n, word in enumerate(("one", "two", "three", "four", "five", "six"), 1)}
-
-
 @airline.flow("bags.agreed", TOP, BOOK, BAGGAGES, words=True)
 def agreed_bags(call: AirlineCall) -> Iterator[Answer]:
     """There are not more bags than the user agreed to."""
@@ -425,7 +419,7 @@ def agreed_bags(call: AirlineCall) -> Iterator[Answer]:
         return
     told = f"{consent.question.lower}\n{consent.reply.lower}"
     found = (one or other for one, other in phrases.BAG_COUNT.findall(told))
-    counts = [_COUNTS.get(each) or int(each) for each in found]
+    counts = [NUMBERS.get(each) or int(each) for each in found]
     if phrases.ADDS.search(told):
         counts += [each + int(before) for each in counts]
     if counts and bags > max(counts):

@@ -44,11 +44,6 @@ def _last_change(call: RetailCall) -> int:
     return -1
 
 
-def amounts_in(text: str) -> list[tuple[int, float]]:
-    """Return the amounts of money in a text, each with its place."""
-    return [(found.start(), float(found[1])) for found in phrases.AMOUNT.finditer(text)]
-
-
 def _figures_told(
     call: RetailCall, said: Utterance, about: re.Pattern[str], *, done: bool = False
 ) -> list[tuple[str, float]]:
@@ -60,12 +55,12 @@ def _figures_told(
         return []
     prices = _prices(call)
     return [
-        (sentence, amount)
+        (sentence, float(found[1]))
         for sentence in said.sentences
         if "$" in sentence
         if about.search(sentence) and bool(phrases.RETAIL_REPORTS.search(sentence)) is done
-        for at, amount in amounts_in(sentence)
-        if amount not in prices or phrases.MOVED.search(sentence[:at])
+        for found in phrases.AMOUNT.finditer(sentence)
+        if float(found[1]) not in prices or phrases.MOVED.search(sentence[: found.start()])
     ]
 
 
@@ -247,6 +242,11 @@ def payment_is_the_one_agreed(call: RetailCall) -> Iterator[Answer]:
             return
         if call.changes_on_this_reply > 1:
             yield CannotTell(f"{', '.join(sorted(named))} was named for several changes at once")
+        elif any(
+            phrases.SUPPOSED.search(each) and _methods_named(each, user, original)
+            for each in said.sentences
+        ):
+            yield CannotTell(f"{', '.join(sorted(named))} may depend on something")
         elif not named & set(user.payment_methods) and _question_names(call, user, method.id):
             yield CannotTell(f"{', '.join(sorted(named))} was asked for; the account has none")
         else:

@@ -37,6 +37,7 @@ from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTel
 from maseval.benchmark.tau2.review.talk import CallMoment, Utterance, once_per_call
 
 REASONS = ("no longer needed", "ordered by mistake")
+_REPLACED = "Modify items: 2nd paragraph; Exchange delivered order: 2nd paragraph"
 
 
 class Replacement(NamedTuple):
@@ -227,11 +228,7 @@ def items_are_ordered(call: RetailCall) -> Iterator[Answer]:
         yield Broken(f"order {order.order_id} would be changed without any item")
 
 
-@retail.state(
-    "items.pairs",
-    "Modify items: 2nd paragraph; Exchange delivered order: 2nd paragraph",
-    *REPLACING,
-)
+@retail.state("items.pairs", _REPLACED, *REPLACING)
 def every_item_is_replaced(call: RetailCall) -> Iterator[Answer]:
     """Each item gets one new item in its place: none is removed, none is added."""
     old, new = call.ids("item_ids"), call.ids("new_item_ids")
@@ -239,11 +236,7 @@ def every_item_is_replaced(call: RetailCall) -> Iterator[Answer]:
         yield Broken(f"{len(old)} items are replaced by {len(new)}")
 
 
-@retail.state(
-    "items.product",
-    "Modify items: 2nd paragraph; Exchange delivered order: 2nd paragraph",
-    *REPLACING,
-)
+@retail.state("items.product", _REPLACED, *REPLACING)
 def product_stays(call: RetailCall) -> Iterator[Answer]:
     """The new item is of the same product as the old one."""
     for item, new, variants in call.pairs:
@@ -251,11 +244,7 @@ def product_stays(call: RetailCall) -> Iterator[Answer]:
             yield Broken(f"{new} is no {item.name}")
 
 
-@retail.state(
-    "items.option",
-    "Modify items: 2nd paragraph; Exchange delivered order: 2nd paragraph",
-    *REPLACING,
-)
+@retail.state("items.option", _REPLACED, *REPLACING)
 def option_differs(call: RetailCall) -> Iterator[Answer]:
     """The new item is another option of the product, and not the old item again."""
     for item, variant in call.replacements:
@@ -263,11 +252,7 @@ def option_differs(call: RetailCall) -> Iterator[Answer]:
             yield Broken(f"{item.name} {item.item_id} would be replaced by itself")
 
 
-@retail.state(
-    "items.available",
-    "Modify items: 2nd paragraph; Exchange delivered order: 2nd paragraph",
-    *REPLACING,
-)
+@retail.state("items.available", _REPLACED, *REPLACING)
 def new_item_is_available(call: RetailCall) -> Iterator[Answer]:
     """The new item is available."""
     for item, variant in call.replacements:

@@ -254,16 +254,14 @@ def address_was_named(call: RetailCall) -> Iterator[Answer]:
         and value.lower() not in texts
         and value != getattr(_address_now(call), name, None)
     }
-    if not missing or (_is_the_default(call) and phrases.DEFAULT.search(texts)):
+    is_default = call.owner is not None and call.owner.address.address1 == street
+    if not missing or (is_default and phrases.DEFAULT.search(texts)):
         return
-    if _names_place(texts, city) and ("address1" not in missing or _hints_at(texts, street)):
+    named = isinstance(city, str) and city != "" and city.lower() in texts
+    if named and ("address1" not in missing or _hints_at(texts, street)):
         yield CannotTell(f"the address in {city} may have been named in other words")
         return
     yield Broken(f"{', '.join(missing.values())} was never named", missing)
-
-
-def _names_place(texts: str, city: object) -> bool:
-    return isinstance(city, str) and city != "" and city.lower() in texts
 
 
 def _hints_at(texts: str, street: object) -> bool:
@@ -272,11 +270,6 @@ def _hints_at(texts: str, street: object) -> bool:
     return (
         phrases.DEFAULT.search(texts) is not None or (number and mentions(texts, number[0])) is True
     )
-
-
-def _is_the_default(call: RetailCall) -> bool:
-    user = call.owner
-    return user is not None and user.address.address1 == call.arguments.get("address1")
 
 
 @retail.flow(
@@ -314,14 +307,11 @@ def times_told_are_known(talk: Talk) -> Iterator[Answer]:
     """The agent tells no other time than the policy has: five to seven days for a refund."""
     for said, sentence in talk.agent_sentences(*_UNITS):
         for found in phrases.SPAN.finditer(sentence):
-            right = found.groups() == _KNOWN_SPAN and not _of_a_delivery(sentence)
+            goods = phrases.DELIVERY.search(sentence) and not phrases.MONEY.search(sentence)
+            right = found.groups() == _KNOWN_SPAN and not goods
             if not right and not _is_known(sentence, found, said, talk):
                 text = f"neither the policy nor a record gives the time {found[0]!r}"
                 yield Broken(text, message_index=said.message_index)
-
-
-def _of_a_delivery(sentence: str) -> bool:
-    return phrases.DELIVERY.search(sentence) is not None and phrases.MONEY.search(sentence) is None
 
 
 def _is_known(sentence: str, found: re.Match[str], said: Utterance, talk: Talk) -> bool:

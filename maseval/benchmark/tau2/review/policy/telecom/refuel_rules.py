@@ -35,7 +35,7 @@ from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.confirming import declines
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, policy_of
 from maseval.benchmark.tau2.review.replies import agrees
-from maseval.benchmark.tau2.review.talk import CallMoment, Utterance
+from maseval.benchmark.tau2.review.talk import NUMBERS, CallMoment, Utterance
 
 Row = TypeVar("Row", Bill, Customer, Line, Plan)
 UNPAID = (BillStatus.OVERDUE, BillStatus.AWAITING_PAYMENT)
@@ -117,18 +117,7 @@ def is_cut_off(line: Line) -> bool:
 _REFUELING = "Data Refueling"
 MOST_GB = 2.0
 _MOST_NAMED = 5.0
-_NUMERALS = {
-    **{
-        "a": 1.0,
-        "half": 0.5,
-        "single": 1.0,
-        "one": 1.0,
-        "two": 2.0,
-        "three": 3.0,
-        "four": 4.0,
-        "five": 5.0,
-    },
-}
+_NUMERALS = {"a": 1.0, "half": 0.5, "single": 1.0}
 
 
 @telecom.state("refuel.most", f"{_REFUELING}: the most that may be added", "refuel_data")
@@ -183,7 +172,7 @@ def gigabytes(text: str) -> list[float]:
 
 
 def _number(word: str) -> float:
-    return _NUMERALS.get(word) or float(word)
+    return _NUMERALS.get(word) or float(NUMBERS.get(word, 0) or word)
 
 
 def asks_for_data_first(call: TelecomCall) -> bool:
@@ -210,7 +199,9 @@ def check_amount(call: TelecomCall) -> Iterator[Answer]:
     if amount is None:
         return
     said = call.user_texts
-    wanted = [(each, named) for each in said if (named := _small(gigabytes(each.text)))]
+    # More can only be the use or the limit of a plan.
+    small = ((each, [gb for gb in gigabytes(each.text) if gb <= _MOST_NAMED]) for each in said)
+    wanted = [(each, named) for each, named in small if named]
     if wanted and amount in wanted[-1][1]:
         return
     question, reply = call.question_and_reply
@@ -224,11 +215,6 @@ def check_amount(call: TelecomCall) -> Iterator[Answer]:
         yield Broken(f"{amount:g} GB are added, and no amount was agreed")
     elif not agrees(reply.text):
         yield CannotTell("the reply to the offer names no amount")
-
-
-def _small(amounts: list[float]) -> list[float]:
-    """Leave out what can only be the use or the limit of a plan."""
-    return [each for each in amounts if each <= _MOST_NAMED]
 
 
 @telecom.flow("refuel.price", "Data Refueling: 2nd step", "refuel_data", words=True)
