@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast, get_origin
 import typer
 
 from maseval.app.running.options import ExtraArguments, Flag, OptionSpec, list_options
-from maseval.benchmark.tau2.data import VERSIONS, VERSIONS_IN_WORDS
+from maseval.benchmark.tau2.data import VERSIONS
 from maseval.cli.console import note, stderr
 from maseval.cli.run_file import ConfigFile
 from maseval.core.storage import strict_json
@@ -44,6 +44,13 @@ def argument(default: object, help: str, **more: Any) -> Any:
     return typer.Argument(default, help=help, **more)
 
 
+def declared(options: type, name: str) -> Any:
+    """Declare an option as an options object does."""
+    [found] = [each for each in list_options(options) if each.name == name]
+    assert found.flag is not None  # it is for the command line too
+    return option(found.default, f"{found.flag.help}.", f"--{name.replace('_', '-')}")
+
+
 def runs_argument(words: str, metavar: str = "RUN", default: object = ...) -> Any:
     """Declare an argument that names runs or results files."""
     return argument(default, words, metavar=metavar)
@@ -66,16 +73,6 @@ Explain = Annotated[
     bool, typer.Option("--explain/--no-explain", help="Label and explain failures.")
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")]
-Split = Annotated[
-    str, typer.Option(help="Task split: base; telecom: small, full; 1.0.1: train, test.")
-]
-TasksVersion = Annotated[
-    str,
-    typer.Option(
-        "--data-version",
-        help=f"Release of tau2-bench whose tasks and rules are used: {VERSIONS_IN_WORDS}.",
-    ),
-]
 RunOrFile = Annotated[str, runs_argument("A results file or a run.", metavar="FILE")]
 ONLY_DOMAINS = domain_option("Only this domain, or your own: FILE.py:NAME (repeatable).")
 # People type a domain with and without --domain; commands that are about domains take both.

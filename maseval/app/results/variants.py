@@ -153,14 +153,12 @@ def variant_scores(
     every = [each for each in outcomes if each.passed is not None]
     kept = {each.name: outcomes_by(each, every, findings) for each in variants}
     for group in groups:
-        official = {
-            e.k: e for e in group.estimates if e.measure == "pass^k" and e.value is not None
-        }
-        judged = _of_group(every, group.group)
-        name, tasks = group.group or "all", len({(each.domain, each.task_id) for each in judged})
-        found.append(VariantScore(name, OFFICIAL, tasks, len(judged), official))
+        official, judged = group.pass_hat, _of_group(every, group.group)
+        tasks = len({(each.domain, each.task_id) for each in judged})
+        found.append(VariantScore(group.name, OFFICIAL, tasks, len(judged), official))
         for counted, some in kept.items():
-            found.append(_score(name, counted, judged, _of_group(some, group.group), official))
+            mine = _of_group(some, group.group)
+            found.append(_score(group.name, counted, judged, mine, official))
     return found
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from maseval import commands
-from maseval.benchmark.tau2.app.running.options import DATA_VERSION
+from maseval.benchmark.tau2.app.running.options import DATA_VERSION, ConversationOptions
 from maseval.benchmark.tau2.data import VERSIONS_IN_WORDS, title_of
 from maseval.cli.command_line import FAILED, with_examples
 from maseval.cli.console import (
@@ -30,9 +30,8 @@ from maseval.cli.options import (
     NAMED_DOMAINS,
     ONLY_DOMAINS,
     AsJson,
-    Split,
-    TasksVersion,
     argument,
+    declared,
     flag,
     option,
 )
@@ -42,6 +41,10 @@ if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.tau2.app.results.audit import Audit, ErrataFound
     from maseval.benchmark.tau2.review.audit import TaskFinding
     from maseval.benchmark.tau2.review.errata import Erratum
+
+
+SPLIT = declared(ConversationOptions, "split")
+TASKS_VERSION = declared(ConversationOptions, "data_version")
 
 
 @with_examples(
@@ -59,8 +62,8 @@ def tasks(
         metavar="DOMAIN... WHAT",
     ),
     domain: list[str] | None = ONLY_DOMAINS,
-    split: Split = "base",
-    data_version: TasksVersion = DATA_VERSION,
+    split: str = SPLIT,
+    data_version: str = TASKS_VERSION,
     ids: bool = flag("Print only domain/id, one per line.", "--ids"),
 ) -> None:
     """List tasks, or show one of them, or a domain's tools or policy."""
@@ -181,8 +184,8 @@ def audit(
         "Lowest severity to list: error, warning or info.",
         show_default="warning; info with --show or --json",
     ),
-    split: Split = "base",
-    data_version: TasksVersion = DATA_VERSION,
+    split: str = SPLIT,
+    data_version: str = TASKS_VERSION,
     show: str | None = option(
         None, "Only this task, with what was tried and what happened.", metavar="TASK"
     ),
@@ -269,7 +272,7 @@ def errata(
     named: list[str] | None = NAMED_DOMAINS,
     domain: list[str] | None = ONLY_DOMAINS,
     task: str | None = option(None, "Only this task, such as retail/18, in detail.", "--task"),
-    data_version: TasksVersion = DATA_VERSION,
+    data_version: str = TASKS_VERSION,
     as_json: AsJson = False,
 ) -> None:
     """List what is known to be wrong in tasks, and what a sound verdict would be."""

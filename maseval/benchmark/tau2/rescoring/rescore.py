@@ -299,8 +299,7 @@ class RescoredRecord:
     @property
     def pass_hat(self) -> Mapping[int, Estimate]:
         """pass^k of what has a verdict, with its interval, and ``bounds`` if any has none."""
-        found = self.summary.estimates if self.summary else ()
-        return {e.k: e for e in found if e.measure == "pass^k" and e.value is not None}
+        return self.summary.pass_hat if self.summary else {}
 
     @property
     def compared(self) -> list[RescoredSimulation]:
