@@ -1,10 +1,7 @@
 """LangGraph: a compiled graph whose state has ``messages`` as the agent under evaluation."""
 
-import asyncio
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import nullcontext
-from contextvars import ContextVar
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -36,9 +33,6 @@ from maseval.interface.agents.langgraph_callbacks import (
 from maseval.interface.inference.chat_completions import function_call, get
 
 __all__ = ["LangGraphAgentAdapter", "LangGraphLLMUser", "as_tools"]
-
-# In a turn of an event loop, the lock that orders its tool calls.
-_turn: ContextVar[asyncio.Lock | None] = ContextVar("maseval_langgraph_turn", default=None)
 
 State = Mapping[str, object]
 """The values that a graph keeps while it runs."""
@@ -154,7 +148,7 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
             return run_async(self._follow_async(turn))
         asked = len(self.calls.asked)
         try:
-            config = self._run_config(listens=True)
+            config = self._run_config(listening="sync")
             for state in self.agent.stream(turn, config, stream_mode="values"):
                 self._keep_state(state)
         except NotImplementedError:
@@ -164,25 +158,19 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
             run_async(self._follow_async(turn))
 
     async def _follow_async(self, turn: object) -> None:
-        token = _turn.set(asyncio.Lock())
-        try:
-            config = self._run_config(listens=True)
-            async for state in self.agent.astream(turn, config, stream_mode="values"):
-                self._keep_state(state)
-        finally:
-            _turn.reset(token)
+        config = self._run_config(listening="async")
+        async for state in self.agent.astream(turn, config, stream_mode="values"):
+            self._keep_state(state)
 
     def _keep_state(self, state: State) -> None:
         self._state = state
         so_far = state.get("messages") if isinstance(state, Mapping) else None
         self.note_times(len(so_far) if isinstance(so_far, list) else 0)
 
-    def _run_config(self, *, listens: bool = False) -> RunnableConfig:
+    def _run_config(self, listening: str | None = None) -> RunnableConfig:
         ours: RunnableConfig = {}
-        if listens:
-            ours["callbacks"] = [self.calls.callback_handler()]
-            if not (self.config or {}).get("max_concurrency"):
-                ours["max_concurrency"] = 1  # the calls of an answer run in its order
+        if listening:
+            ours["callbacks"] = [self.calls.callback_handler(is_async=listening == "async")]
         if self._has_checkpointer and self._thread_id is None:
             ours["configurable"] = {"thread_id": self._own_thread}
         merged: RunnableConfig = langchain("runnables.config").merge_configs(self.config, ours)
@@ -396,12 +384,7 @@ def _tool_class(base: type) -> Callable[..., object]:
             return result
 
         async def arun(self, tool_input: object, *args: object, **kwargs: object) -> object:
-            # LangGraph's node for tools starts all calls of an answer at once, in order.
-            async with (lock := _turn.get()) or nullcontext():
-                # A tool may wait for another agent, whose calls must not wait for this one.
-                _turn.set(None)
-                result: object = await super().arun({"arguments": tool_input}, *args, **kwargs)
-            _turn.set(lock)
+            result: object = await super().arun({"arguments": tool_input}, *args, **kwargs)
             return result
 
         def _run(self, arguments: dict[str, Any]) -> object:

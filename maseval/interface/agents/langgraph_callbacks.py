@@ -2,10 +2,17 @@
 
 A graph in a graph is an agent of its own, if it has an adapter: what happens in its runs is
 recorded there. To be recognised, a graph with an adapter carries a mark in its metadata.
+
+A model that makes several calls in one answer gives them an order, and a recorded conversation
+keeps it. LangGraph hands the calls to threads or tasks, which do not; ``CallOrder`` makes them
+wait for one another.
 """
 
+import asyncio
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import pairwise
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -15,6 +22,13 @@ from maseval.core.tracing import now
 from maseval.core.usage import TokenUsage
 from maseval.interface import extras
 from maseval.interface.agents.framework import adapter_by_id
+
+# How long, in seconds, a call waits for the one before it. That one may never start: the tool may
+# not exist, or the framework may have answered itself. Better to lose the order than the run.
+UNTIL_STARTED = 1.0
+UNTIL_FINISHED = 60.0
+
+_PAUSE = 0.002
 
 
 def langchain(module: str) -> ModuleType:
@@ -28,7 +42,10 @@ LangChainMessage = Any
 
 
 class ModelCallLog:
-    """Every model call of an agent, even if its answer never becomes a message."""
+    """Every model call of an agent, even if its answer never becomes a message.
+
+    Tool calls run in the order in which they appear in the answer.
+    """
 
     def __init__(self, name: str = "", graph: object = None) -> None:
         self.name = name
@@ -45,6 +62,7 @@ class ModelCallLog:
         """When the models answered that its callbacks heard of."""
         self.members: dict[str, ModelCallLog] = {}
         """The messages of agents without an adapter that tools ran, by name."""
+        self.order = CallOrder()
         self._counted: dict[str | int, tuple[LangChainMessage, TokenUsage]] = {}
         """The messages with tokens, which are kept so that no other one has the same ``id()``."""
         self._runs: dict[object, _Run] = {}
@@ -52,9 +70,9 @@ class ModelCallLog:
         self._models: dict[object, tuple[ModelCallLog, str]] = {}
         self._tool_calls: dict[object, str | None] = {}
 
-    def callback_handler(self) -> object:
+    def callback_handler(self, *, is_async: bool) -> object:
         """Return a callback handler that records into this object."""
-        return _handler_class()(self)
+        return _handler_classes()[is_async](self)
 
     def begin_turn(self) -> None:
         self._failures.clear()
@@ -130,19 +148,10 @@ class ModelCallLog:
                 self._counted[key_of(message)] = message, usage
                 if owner is self or not owner.in_own_turn:
                     owner.answers.append((model, usage))
+            self.order.announce([call["id"] for call in message.tool_calls])
 
     def on_tool_start(self, serialized: object, input_str: object, **more: Any) -> None:
-        """Note a tool call and who makes it: a graph with an adapter, or one that has a name."""
-        run_id, parent = more["run_id"], more.get("parent_run_id")
-        self._tool_calls[run_id] = more.get("tool_call_id")
-        owner = None
-        if parent in self._runs:
-            self._runs[run_id] = self._runs[parent]._replace(of_owner=False)
-            owner = self._runs[parent].owner
-        within = (more.get("metadata") or {}).get("lc_agent_name")
-        begin_to_act(
-            owner.name if owner else self.name if within in (None, self._graph_name) else within
-        )
+        self.order.wait(self.begin_tool(**more))
 
     def on_tool_end(self, output: object, *, run_id: object, **more: object) -> None:
         self._end_tool(run_id)
@@ -155,8 +164,24 @@ class ModelCallLog:
         known = {message.id for message in self.conversation}
         self.conversation += [message for message in messages if message.id not in known]
 
+    def begin_tool(self, **more: Any) -> str | None:
+        """Note a tool call and who makes it: a graph with an adapter, or one that has a name."""
+        run_id, parent = more["run_id"], more.get("parent_run_id")
+        call_id: str | None = more.get("tool_call_id")
+        self._tool_calls[run_id] = call_id
+        owner = None
+        if parent in self._runs:
+            self._runs[run_id] = self._runs[parent]._replace(of_owner=False)
+            owner = self._runs[parent].owner
+        within = (more.get("metadata") or {}).get("lc_agent_name")
+        begin_to_act(
+            owner.name if owner else self.name if within in (None, self._graph_name) else within
+        )
+        return call_id
+
     def _end_tool(self, run_id: object, error: BaseException | None = None) -> None:
         call_id = self._tool_calls.pop(run_id, None)
+        self.order.finish(call_id)
         self._failures.pop(call_id, None)  # the graph may have retried
         if isinstance(error, MASEvalError) and not isinstance(error, AgentError):
             self._failures[call_id] = error
@@ -225,7 +250,9 @@ def _messages_in(state: object) -> list[LangChainMessage]:
 
 
 @cache
-def _handler_class() -> Callable[[ModelCallLog], object]:
+def _handler_classes() -> tuple[Callable[[ModelCallLog], object], Callable[[ModelCallLog], object]]:
+    """Return the classes of callback handlers for sync and for async runs."""
+
     class CallLogHandler(langchain("callbacks").BaseCallbackHandler):  # type: ignore[misc]
         run_inline = True  # async runs then call it directly, without a thread
 
@@ -235,7 +262,12 @@ def _handler_class() -> Callable[[ModelCallLog], object]:
 
     for name in [name for name in vars(ModelCallLog) if name.startswith("on_")]:
         setattr(CallLogHandler, name, _forward(name))
-    return CallLogHandler
+
+    class AsyncCallLogHandler(CallLogHandler):
+        async def on_tool_start(self, *args: object, **more: Any) -> None:
+            await self.log.order.wait_async(self.log.begin_tool(**more))
+
+    return CallLogHandler, AsyncCallLogHandler
 
 
 def _forward(name: str) -> Callable[..., None]:
@@ -243,3 +275,50 @@ def _forward(name: str) -> Callable[..., None]:
         getattr(self.log, name)(*args, **more)
 
     return call
+
+
+class CallOrder:
+    """Decides when a call may run; one object serves a whole conversation.
+
+    ``announce`` the calls of an answer, then ``wait`` before each call and ``finish`` after it.
+    """
+
+    def __init__(self) -> None:
+        self._before: dict[str, str] = {}
+        self._came: dict[str, float] = {}
+        self._ended: set[str] = set()
+
+    def announce(self, call_ids: Sequence[str | None]) -> None:
+        """Register the ids of one answer's calls, in order; duplicate ids impose no order."""
+        known = [call_id for call_id in call_ids if call_id]
+        for call_id in known:  # a model may reuse an id in a later answer
+            self._before.pop(call_id, None)
+            self._came.pop(call_id, None)
+            self._ended.discard(call_id)
+        if len(set(known)) == len(call_ids):
+            self._before.update((later, earlier) for earlier, later in pairwise(known))
+
+    def wait(self, call_id: str | None) -> None:
+        """Return when it is this call's turn."""
+        while not self._is_due(call_id):
+            time.sleep(_PAUSE)
+
+    async def wait_async(self, call_id: str | None) -> None:
+        """``wait`` without blocking the event loop."""
+        while not self._is_due(call_id):
+            await asyncio.sleep(_PAUSE)
+
+    def finish(self, call_id: str | None) -> None:
+        """Note that the call has returned or failed."""
+        if call_id:
+            self._ended.add(call_id)
+
+    def _is_due(self, call_id: str | None) -> bool:
+        if not call_id:
+            return True
+        came = self._came.setdefault(call_id, time.monotonic())
+        earlier = self._before.get(call_id)
+        if earlier is None or earlier in self._ended:
+            return True
+        patience = UNTIL_FINISHED if earlier in self._came else UNTIL_STARTED
+        return time.monotonic() - came > patience
