@@ -99,8 +99,8 @@ class EnvAssertion(_Part):
 class Criteria(_Part):
     """The criteria of the task's author; ``reward_basis`` says which of them count."""
 
-    actions: list[Action] | None = None
-    env_assertions: list[EnvAssertion] | None = None
+    actions: tuple[Action, ...] | None = None
+    env_assertions: tuple[EnvAssertion, ...] | None = None
     communicate_info: list[str] | None = None
     nl_assertions: list[str] | None = None
     reward_basis: list[RewardType] = [RewardType.DB, RewardType.COMMUNICATE]
