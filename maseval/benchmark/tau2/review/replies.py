@@ -34,6 +34,7 @@ _LONG = {
     **{"nvm": "never mind", "nevermind": "never mind", "pls": "please", "plz": "please"},
     **{"thx": "thanks", "ty": "thanks", "tmrw": "tomorrow", "tmr": "tomorrow", "brb": "wait"},
     **{"noo": "no", "n": "no", "yess": "yes", "y": "yes", "k": "ok", "kk": "ok", "okay": "ok"},
+    **{"yh": "yes", "ye": "yes", "yea": "yes"},
     **{"okey": "ok", "im": "i am", "ill": "i will", "cant": "can not", "wont": "will not"},
     **{"kindly": "please", "ofc": "of course"},
 }
@@ -141,7 +142,8 @@ _CONDITION = re.compile(
 )
 # Words that agree wherever they stand in a clause, unless it turns them.
 _AGREES = re.compile(
-    r"\b(?:y[eau](?:s|h|p|ah|a|ss?ir)|oui|s[i\u00ed]|aye|ok(?:i|ie)|alrighty|permission granted"
+    r"\b(?:y[eau](?:s|h|p|ah|a|ss?ir)|oui|s[i\u00ed]|aye|ok(?:i|ie)|alrighty"
+    r"|(?:permission|approval|consent) (?:is |hereby )?(?:given|granted)"
     r"|you are (?:hereby )?authori[sz]ed|aye|affirmative|absolutely|definitely|certainly|indeed"
     r"|exactly|of course|by all means|(?:^|is |it |so )(?:agreed|approved|confirmed|granted)"
     r"|go ahead|go for it|do (?:it|so"

@@ -65,6 +65,11 @@ def topic_of(said: Utterance, moment: CallMoment) -> Topic:
     refunds = call["name"].startswith("cancel") and phrases.REFUND.search(text) is not None
     if named and (refunds or says_part_of_it(text, call["name"])):
         return Topic.THIS
+    # "Order #W1, $20 back to your card, ok?", after the user has named the action.
+    if named and said.asks and name is not None and mentions(text, name):
+        wished = [each for each in moment.user_texts if each.message_index < said.message_index]
+        if wished and says_the_like(wished[-1].lower, call["name"]):
+            return Topic.THIS
     return Topic.OPEN
 
 

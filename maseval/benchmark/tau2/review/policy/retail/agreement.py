@@ -25,7 +25,7 @@ from maseval.benchmark.tau2.review.words import asks, mentions
 
 _BRANDS = {
     "visa": re.compile(r"\bvisa\b"),
-    "mastercard": re.compile(r"\bmaster ?card\b"),
+    "mastercard": re.compile(r"\b(?:master ?card|mc)\b"),
     "amex": re.compile(r"\bamex\b|\bamerican express\b"),
     "discover": re.compile(r"\bdiscover card\b"),
 }
