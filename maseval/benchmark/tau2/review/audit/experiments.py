@@ -77,7 +77,7 @@ class Laboratory:
     def _breaches(self, actions: Sequence[Action]) -> frozenset[str]:
         """Return the policy's rules that calls break, as far as the state decides it."""
         assert self.task.criteria is not None
-        criteria = self.task.criteria.model_copy(update={"actions": list(actions)})
+        criteria = self.task.criteria.model_copy(update={"actions": tuple(actions)})
         spec = self.task.spec.model_copy(update={"evaluation_criteria": criteria})
         found = check_gold(self.task.setting._replace(task=spec), scenario_text(self.task.raw))
         return frozenset(each.rule for each in found.breaches)

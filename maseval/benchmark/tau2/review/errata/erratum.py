@@ -197,9 +197,9 @@ def _by_task(file: Path) -> ErrataByTask:
     return _load(file, state.st_mtime_ns, state.st_size)
 
 
-def gold_actions(steps: Sequence[GoldStep]) -> list[Action]:
+def gold_actions(steps: Sequence[GoldStep]) -> tuple[Action, ...]:
     """Return steps in the form of a task's reference solution."""
-    return [
+    return tuple(
         Action(
             action_id=f"corrected_{number}",
             name=each.name,
@@ -207,7 +207,7 @@ def gold_actions(steps: Sequence[GoldStep]) -> list[Action]:
             requestor=each.requestor,
         )
         for number, each in enumerate(steps)
-    ]
+    )
 
 
 @lru_cache(maxsize=8)

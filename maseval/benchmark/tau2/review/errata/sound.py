@@ -84,7 +84,7 @@ def other_right_end(case: Case, errata: Sequence[Erratum], official: RewardInfo)
         return None
     for right in (gold, *accepted):
         made = _made_alike(case, right)
-        if made is None or not passes(with_criteria(case, actions=list(made.actions)), official):
+        if made is None or not passes(with_criteria(case, actions=tuple(made.actions)), official):
             continue
         if not (made.chosen or right is not gold) or _chosen_well(case):
             return ", ".join([*_differences(case.setting, gold, right), *made.words])
