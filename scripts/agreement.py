@@ -15,9 +15,8 @@ from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import release_of
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall, ToolMessage
-from maseval.benchmark.tau2.results import RecordedSimulation
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
-from maseval.benchmark.tau2.scoring.score import VERDICT, score_simulation
+from maseval.benchmark.tau2.scoring.score import score_simulation
 from maseval.benchmark.tau2.world.world import World
 
 Record = Mapping[str, Any]
@@ -86,31 +85,21 @@ def score_evaluations(domain: Domain, records: Iterable[Record]) -> Iterator[Out
         yield Outcome("evaluation", where, _verdicts(found, record["reward_info"], record))
 
 
-def score_recorded(
-    recorded: RecordedSimulation,
-    domain: Domain,
-    task: Record | None = None,
-    keys: Iterable[str] | None = VERDICT,
-) -> Outcome:
-    """One recorded simulation: the given parts of its verdict, or all of them."""
-    simulation, where = recorded.simulation, _name(recorded)
-    if recorded.verdict is None and recorded.exception is None:
-        return Outcome("simulation", where, skipped="it has no recorded verdict")
-    strict = recorded.exception is not None
-    try:
-        found = _scored(simulation, domain=domain, task=task, solo=recorded.solo, strict=strict)
-    except NoJudgeError:
-        return Outcome("simulation", where, skipped="its verdict needs a judge model")
-    record = {"exception": recorded.exception}
-    return Outcome("simulation", where, _verdicts(found, recorded.verdict, record, keys))
-
-
-def _name(recorded: RecordedSimulation) -> str:
-    simulation = recorded.simulation
-    return (
-        f"simulation {recorded.index} (id {simulation['id']!r}, task {simulation['task_id']!r}, "
-        f"trial {simulation.get('trial')})"
-    )
+def score_conversations(domain: Domain, records: Iterable[Record]) -> Iterator[Outcome]:
+    """Every real conversation: the whole verdict, or the exception in its place."""
+    for number, record in enumerate(records):
+        simulation, verdict = record["simulation"], record["reward_info"]
+        where = (
+            f"simulation {number} (id {simulation['id']!r}, task {simulation['task_id']!r}, "
+            f"trial {simulation.get('trial')})"
+        )
+        strict = record["exception"] is not None
+        try:
+            found = _scored(simulation, domain=domain, solo=record["solo"], strict=strict)
+        except NoJudgeError:
+            yield Outcome("simulation", where, skipped="its verdict needs a judge model")
+        else:
+            yield Outcome("simulation", where, _verdicts(found, verdict, record))
 
 
 def _scored(simulation: Any, *, strict: bool, **how: Any) -> Record | Exception:
@@ -126,7 +115,6 @@ def _verdicts(
     found: Record | Exception,
     recorded: Record | None,
     record: Record,
-    keys: Iterable[str] | None = None,
 ) -> tuple[str, ...]:
     expected = record.get("exception")
     if isinstance(found, Exception):
@@ -134,7 +122,7 @@ def _verdicts(
     if recorded is None:
         return _difference("verdict", found, expected)
     differences: tuple[str, ...] = ()
-    for key in recorded if keys is None else keys:
+    for key in recorded:
         differences += _difference(key, found.get(key), recorded.get(key))
     replay_error = (found.get("info") or {}).get("replay_error")
     if differences and replay_error:

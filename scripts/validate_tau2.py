@@ -15,14 +15,13 @@ from typing import Any
 
 from maseval.benchmark.tau2.data_loader import VALID_DOMAINS, load_domain_config
 from maseval.benchmark.tau2.domains import domain_named
-from maseval.benchmark.tau2.results import ResultsFile
 from maseval.core.exceptions import MASEvalError
 from scripts.agreement import (
     Outcome,
     replay_tasks,
     replay_tool_calls,
+    score_conversations,
     score_evaluations,
-    score_recorded,
 )
 
 AGREES, DIFFERS, BAD_INPUT = 0, 1, 2
@@ -92,9 +91,9 @@ def contract_tallies(folder: Path) -> Iterator[Tally]:
         yield Tally(f"evaluations, {name}", counted="evaluation").take(
             score_evaluations(domain, evaluations)
         )
-        conversations = ResultsFile(folder / "conversations" / f"{name}.jsonl.gz").records()
+        conversations = vectors(folder / "conversations" / f"{name}.jsonl.gz")
         yield Tally(f"conversations, {name}", counted="simulation").take(
-            score_recorded(recorded, domain, keys=None) for recorded in conversations
+            score_conversations(domain, conversations)
         )
 
 
