@@ -27,7 +27,9 @@ MODULE_llamaindex := llama_index
 MODULE_openai-agents := agents
 MODULE_pydantic-ai := pydantic_ai
 MODULE_transformers := torch
-# Python compiles what it imports; most of what these environments hold is never imported.
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
+# Python compiles what it imports; most of what an environment of a framework holds is never
+# imported. In that of all tests, a warning of the compiler would be an error of a test.
 INSTALL := -m pip --disable-pip-version-check -qq install --no-compile
 # It comes from the makers of the theme that the pages had before, reads the same mkdocs.yml and is
 # kept up; MkDocs 1 is not, and MkDocs 2 has no plugins, without which there are no API pages.
@@ -136,8 +138,8 @@ $(READY): requirements/dev.txt pyproject.toml
 	$(CHECK_PYTHON)
 	@echo "Setting up $(VENV), once ..." >&2
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python $(INSTALL) -r requirements/dev.txt
-	@$(BIN)/python $(INSTALL) --no-deps -e .
+	@$(PIP) install -r requirements/dev.txt
+	@$(PIP) install --no-deps -e .
 	@touch $@
 
 $(BROWSER_READY): requirements/browser.txt requirements/dev.txt pyproject.toml | $(READY)
