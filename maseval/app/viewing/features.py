@@ -1,4 +1,4 @@
-"""What the commands add to the viewer: the answers of benchmarks, branches, remarks, comparisons.
+"""Parts that commands add to the viewer: answers of benchmarks, branches, remarks, comparisons.
 
 The verdicts of every compared run are recomputed, which takes some seconds for each. Its outcomes
 are kept for as long as it is the same, so that one run more is compared at once.

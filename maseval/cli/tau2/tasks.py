@@ -31,9 +31,9 @@ from maseval.cli.options import (
     ONLY_DOMAINS,
     AsJson,
     argument,
-    declared,
     flag,
     option,
+    option_like,
 )
 from maseval.core.words import count_of, visible
 
@@ -43,8 +43,8 @@ if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.tau2.review.errata import Erratum
 
 
-SPLIT = declared(ConversationOptions, "split")
-TASKS_VERSION = declared(ConversationOptions, "data_version")
+SPLIT = option_like(ConversationOptions, "split")
+TASKS_VERSION = option_like(ConversationOptions, "data_version")
 
 
 @with_examples(
