@@ -1,7 +1,8 @@
 """Runs as a file: ``maseval run FILE.toml``.
 
-The file has the options of the command line under their own names; what is typed counts more. With ``[[run]]`` tables it is a set of runs:
-each has the options above them and its own, and a name by which its folder is called. With
+The file has the options of the command line under their own names; what is typed counts more.
+With ``[[run]]`` tables it is a set of runs: each has the options above them and its own, and a name
+by which its folder is called. With
 ``[grid]`` it is a set of all combinations of the levels of some factors. A level is a value of the
 option that its factor names, or a table with a ``name`` and several options. ``system`` is the
 agent under the name that it has in an experiment: the agent of tau2, the team of MACS,

@@ -34,7 +34,7 @@ from maseval.runs import Remark
 from maseval.runs.annotations import remarks_by_simulation
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import doubt_in
-from maseval.stats.summary import Ks, summarise_run
+from maseval.stats.summary import Ks, summarise
 
 _Filter = Callable[[Outcome, Sequence[Finding]], bool]
 
@@ -222,7 +222,7 @@ def _run_view(
 ) -> RunView:
     found = examine_run(folder, FINDINGS if explain else (), on_progress)
     folder, lines, findings = found.folder, found.lines, found.findings
-    summary = summarise_run(lines, folder.planned, folder.config.stops_at_failure, ks)
+    summary = summarise(lines, planned=folder.planned, ks=ks)
     chosen = [line for line in lines if wanted(line, findings.get(line.simulation, ()))]
     return RunView(found, found.summarise(summary), chosen)
 

@@ -60,10 +60,6 @@ def read_until(text: str) -> AskedQuestion:
         return AskedQuestion(found["how"], found["run"].strip())
     if (found := _WIDTH.fullmatch(text.strip())) and 0 < float(found["points"]) < 100:
         return AskedQuestion(points=float(found["points"]), wide=bool(found["wide"]))
-    if "equal" in text or "same" in text:
-        from maseval.stats.summary import EQUAL_OUTCOMES_REFUSED  # rarely needed
-
-        raise ConfigurationError(f"until is {text!r}: {EQUAL_OUTCOMES_REFUSED} (question='pass^4')")
     raise ConfigurationError(f"until is {text!r}; give {FORMS}")
 
 
@@ -223,7 +219,7 @@ class FolderRunOptions(OutputOptions):
             baseline_trials=max(each.trial for each in baseline) + 1,
             margin=(self.margin or 0) / 100,
         )
-        return {UNTIL: Until(plan, 0, baseline, name).to_config()}
+        return {UNTIL: Until(plan, baseline, name).to_config()}
 
     def meant_trials(self) -> int:
         """Return how many trials the options mean; raise for a question that makes no sense."""

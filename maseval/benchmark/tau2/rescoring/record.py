@@ -128,7 +128,7 @@ class SimulationRecord:
     chose it. ``seed`` is that of the run, from which those of its trials follow. ``setup`` has the
     participants and limits, and ``models`` those that reports name. ``subset`` is set if the tasks
     were chosen to estimate the score of all, and ``stopped`` says why a run was not of a fixed
-    size. ``stops_at_failure`` is the k of a run whose tasks stop at their first failure, or 0.
+    size.
     """
 
     items: Iterator[RecordItem]
@@ -145,7 +145,6 @@ class SimulationRecord:
     setup: Mapping[str, Any] = field(default_factory=dict)
     subset: ChosenSubset | None = None
     stopped: str | None = None
-    stops_at_failure: int = 0
     models: set[str] = field(default_factory=set)
     size: int = 0
     """In bytes, as far as it is known."""

@@ -47,7 +47,7 @@ from maseval.stats.summary import (
     MISSING,
     Estimate,
     GroupSummary,
-    summarise_run,
+    summarise,
     with_gaps,
 )
 
@@ -166,8 +166,6 @@ class RescoredRecord:
         seen = [*self.record.planned, *(each.slot for each in self.simulations)]
         if not self.record.has_plan:
             return seen
-        if self.record.stops_at_failure:
-            return list(dict.fromkeys(seen))
         name = None if self.domain is None else self.domain.name
         tasks = [*self.record.tasks, *self.tasks_left_out]
         return planned_trials(name, tasks, self.record.num_trials, seen)
@@ -289,8 +287,7 @@ class RescoredRecord:
 
     def summarise(self, outcomes: Sequence[Outcome]) -> GroupSummary:
         """Return the numbers of some of its trials."""
-        k = self.record.stops_at_failure
-        return summarise_run(outcomes, None, k).overall
+        return summarise(outcomes).overall
 
     @property
     def passed(self) -> int:

@@ -72,7 +72,6 @@ def simulations_in(
     found.size = source.log.stat().st_size
     found.planned, found.subset = list(source.planned), config.subset
     found.stopped = None if config.stopped is None else config.stopped.note
-    found.stops_at_failure = config.stops_at_failure
     found.seed = whole_number(values.get("seed"))
     found.setup = {
         **{key: values.get(key) for key in _SETUP},
