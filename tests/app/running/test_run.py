@@ -13,7 +13,7 @@ from maseval import (
     BenchmarkCallback,
     ScriptedModelAdapter,
 )
-from maseval.commands import new, run, show
+from maseval.commands import compare, new, run, show
 from maseval.core.exceptions import ConfigurationError, DuplicateTaskError
 from maseval.runs import RunConfigError, RunFolder
 
