@@ -41,7 +41,7 @@ RARE_OPTIONS = frozenset(
         *("question", "ray_address", "processes", "force", "max_wait"),
         *("retry_failed", "cache_dir", "prices", "fork", "resume_changed", "track", "task_args"),
         *("otel_content", "config", "reasoning", "split", "mode", "texts", "max_errors", "probe"),
-        *("allow_losses", "user_args", "tool_model", "embedded_tasks", "remap_tasks"),
+        *("allow_losses", "user_args", "tool_model", "embedded_tasks"),
         *("as_recorded", "lenient", "strict", "contact_name", "github", "date", "notes", "user"),
         *("key_env", "host", "timeout", "overwrite", "engine", "cache", "max_steps", "seed"),
     )
