@@ -22,7 +22,6 @@ const MEANINGS = [
   [/^mean cost$/, "What one simulation cost, over those whose cost is known."],
   [/^Trials$/, "A cell for each trial: ✓ passed, ✗ failed, ! error; ▸ running, dotted: still to come, dashed: missing."],
   [/^In flight$/, "The simulations that are running now, with what was said last in each."],
-  [/^Remarks$/, "What readers wrote, and whether they agree with the verdict."],
   [/^scored$/, "The reward is the product of the checks that are scored."],
   [/^not scored$/, "Looked at and shown, but without influence on the reward."],
   [/^write$/, "A tool that can change the database."],
