@@ -38,7 +38,7 @@ ALL_HELP = "--help-all"
 # Options that few people need: the help of a command with many leaves them to --help-all.
 RARE_OPTIONS = frozenset(
     (
-        *("question", "ray_address", "processes", "force", "max_wait"),
+        *("ray_address", "processes", "force", "max_wait"),
         *("retry_failed", "cache_dir", "prices", "fork", "resume_changed", "track", "task_args"),
         *("otel_content", "config", "reasoning", "split", "mode", "texts", "max_errors", "probe"),
         *("allow_losses", "user_args", "tool_model", "embedded_tasks"),

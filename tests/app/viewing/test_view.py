@@ -225,23 +225,6 @@ def test_the_report_of_a_doubtful_file_begins_with_the_doubt(played, doubtful, t
     assert all(each["labels"] == ["record: task does not fit"] for each in rows_of(page))
 
 
-def test_a_branch_leads_to_its_origin_and_the_origin_to_its_branches(tmp_path):
-    origin = tau2.run(domain="library", num_tasks=1, agent="noop", output=tmp_path / "deep" / "one")
-    one = next(iter(RunFolder.read(origin.folder).planned))
-    given = {"run": origin.folder, "task": one.task_id, "at": 1, "repeats": 2}
-    tau2.branch(**given, agent="gold", output=tmp_path / "again")
-    viewer = commands.view(tmp_path, port=0)
-    with viewer.server:
-        url = f"{viewer.address}api/run/branches?run="
-        answers = [httpx.get(url + name).json() for name in ("again", "deep/one")]
-
-    place = {"domain": one.domain, "task": one.task_id, "trial": 0, "at": 1}
-    origin = {**place, "run": "deep/one", "name": "one"}
-    assert answers[0] == {"origin": origin, "branches": []}
-    branch = {**place, "run": "again", "passed": 2, "verdicts": 2}
-    assert answers[1] == {"origin": None, "branches": [branch]}
-
-
 def test_verdicts_that_another_command_recomputed_are_not_recomputed_for_a_page(
     monkeypatch, tmp_path
 ):
