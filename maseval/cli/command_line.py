@@ -39,7 +39,7 @@ RARE_OPTIONS = frozenset(
         *("ray_address", "processes", "force", "max_wait"),
         *("retry_failed", "prices", "fork", "resume_changed", "track"),
         *("otel_content", "reasoning", "split", "mode", "texts", "max_errors", "probe"),
-        *("user_args", "tool_model", "embedded_tasks", "remap_tasks"),
+        *("user_args", "tool_model", "embedded_tasks"),
         *("as_recorded", "lenient", "strict", "contact_name", "github", "date", "notes", "user"),
         *("key_env", "host", "timeout", "overwrite", "engine", "cache", "max_steps", "seed"),
     )

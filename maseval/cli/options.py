@@ -93,9 +93,6 @@ class Scoring:
     embedded_tasks: bool = flag(
         "Judge by the tasks in the file; marked in the output.", "--embedded-tasks"
     )
-    remap_tasks: bool = flag(
-        "Judge each simulation by the task its recorded checks belong to.", "--remap-tasks"
-    )
     data_version: str | None = option(
         None,
         f"Release by whose tasks and rules files are judged: {', '.join(VERSIONS)}, or "

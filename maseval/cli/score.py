@@ -10,7 +10,6 @@ from rich.table import Column, Table
 from maseval import commands
 from maseval.app.results.explained import lines_of
 from maseval.app.results.variants import conventions_in_words
-from maseval.app.running.options import WORKER_PROCESSES
 from maseval.cli.command_line import FAILED, with_examples
 from maseval.cli.console import (
     Parts,
@@ -43,7 +42,6 @@ from maseval.cli.options import (
 )
 from maseval.cli.results import estimate, variant_parts
 from maseval.cli.show import check_parts, section_parts
-from maseval.core.engine.engines import PROCESSES
 from maseval.core.figures import in_percent, percent
 from maseval.core.scoring_options import ScoringKeywords
 
@@ -86,11 +84,6 @@ def score(
         "Releases, such as 0.2.0,1.0.1,1.0.1+tasks.0.2.0: judge the same conversations "
         "under each, and say which verdicts change from the first.",
     ),
-    engine: str = option(
-        PROCESSES,
-        "Where to judge: processes (all cores, for large files) or threads (this process alone).",
-    ),
-    processes: int | None = option(None, f"{WORKER_PROCESSES}."),
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
 ) -> None:
@@ -99,10 +92,10 @@ def score(
     Exit code 1 if a file cannot be read or holds nothing to compare.
     """
     fixed = scoring.get("as_recorded") or scoring.get("data_version")
-    if under is not None and (fixed or engine != PROCESSES):
+    if under is not None and fixed:
         raise typer.BadParameter(
-            "--under names the releases and recomputes every verdict in this process; leave "
-            "out --data-version, --as-recorded and --engine"
+            "--under names the releases and recomputes every verdict; leave out --data-version "
+            "and --as-recorded"
         )
     with counting("judged") as count:
         scores = commands.score(
@@ -111,8 +104,6 @@ def score(
             under=() if under is None else under.split(","),
             judge_model=judge_model,
             base_url=base_url,
-            engine=engine,
-            processes=processes,
             on_progress=count,
             **scoring,
         )

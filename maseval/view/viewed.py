@@ -28,10 +28,8 @@ from maseval.report.index import (
     by_task,
     index_of,
     results_of,
-    shown_remarks,
 )
 from maseval.report.page import Packet, packet_of
-from maseval.runs.annotations import remarks_by_simulation
 from maseval.runs.config_file import LOG
 from maseval.runs.recording import unrecorded_trials
 from maseval.runs.verdict_check import (
@@ -159,18 +157,7 @@ class ViewedRun:
             parts = self._parts()._replace(
                 policies=self._reader.policies(self.source), unrecorded=self.unrecorded()
             )
-            return {**index_of(self.tasks(), self._title, parts), **self.remarks()}
-
-    def remarks(self) -> dict[str, object]:
-        """Return the remarks of readers as they are now, as a part of the index."""
-        found, problem = remarks_by_simulation(self.source.path)
-        known = {
-            entry.at: [each.to_dict() for each in found[one]]
-            for entry in (self.entries() if found else ())
-            if (one := entry.simulation) in found
-        }
-        shown = shown_remarks(self.tasks() if found else {}, known)
-        return {**shown, "reading": problem} if problem else shown
+            return index_of(self.tasks(), self._title, parts)
 
     def results(self) -> dict[str, object]:
         """Return the part of the index that is about all simulations together."""

@@ -234,16 +234,16 @@ def test_questions_that_make_no_sense_are_refused(tmp_path, options, says):
 
 
 def test_edited_verdicts_decide_nothing_when_a_run_is_resumed(tmp_path):
-    """With every verdict edited to a pass, the first look would find a narrow interval."""
-    options = {"domain": "library", "agent": "noisy", "agent_args": {"error_rate": 0.5}}
-    options |= {"until": "±20", "trials": 2}
-    ended = tau2.run(**options, output=tmp_path / "ended").folder
+    """With every verdict edited to a pass, the first look would find it better."""
+    run_library(tmp_path / "base", 0.9, trials=2)
+    question = {"until": f"better-than {tmp_path / 'base'}", "trials": 2}
+    ended = run_library(tmp_path / "ended", 0.9, **question).folder
     whole = RunFolder.read(ended)
     assert any(one.trial for one in whole.recorded), "one look does not decide it"
     with RunFolder.open(tmp_path / "run", dict(whole.config.stopping(None).values)) as folder:
         folder.append_all([each for each in whole.reports() if each["repeat_idx"] == 0])
     FORGERIES["passed"].do(tmp_path / "run")
 
-    tau2.run(**options, output=tmp_path / "run")
+    run_library(tmp_path / "run", 0.9, **question)
 
     assert set(RunFolder.read(tmp_path / "run").recorded) == set(whole.recorded)
