@@ -266,8 +266,7 @@ def export(
     to: str | None = option(None, "", hidden=True),
     table: list[str] | None = option(
         None,
-        "runs, simulations, messages, tool_calls, checks, findings, scores, remarks or "
-        "all (repeatable).",
+        "runs, simulations, messages, tool_calls, checks, findings, scores or all (repeatable).",
         show_default="simulations",
     ),
     output: Path | None = option(

@@ -156,8 +156,6 @@ def _run_parts(view: "RunView", *, sound: bool, all_k: bool) -> Parts:
     yield _trials(view)
     unconfirmed = ", x verdict does not hold" if check and check.differing else ""
     yield f"+ passed, - failed, ! ended by an error, ? no verdict{unconfirmed}"
-    if view.reading:
-        yield inert(view.reading)
     yield from error_parts(view.lines)
     yield from _cause_parts(view.found.causes)
     yield from _beside_parts(view.found, details=sound)
@@ -305,7 +303,6 @@ def print_verdict(view: "SimulationView", console: Console) -> None:
         print_parts(_verdict_parts(verdict), console)
     if view.doubt:
         print_parts([styled(f"Doubtful: {view.doubt}", "bold red")], console)
-    print_parts((inert(str(remark)) for remark in view.remarks), console)
     if sections := view.sections:
         console.rule("findings")
         print_parts(section_parts(sections), console)

@@ -164,7 +164,7 @@ class _SiteWriter:
                 self._put(f"{folder}/index", {"error": self.unreadable[name]})
         groups = self._write_comparisons()
         rows = [{**row, "folder": self._names[row["name"]]} for row in self._rows()]
-        listed = {"root": self._library.root.name, "edit": False, "features": []}
+        listed = {"root": self._library.root.name, "features": []}
         self._put("runs", {**listed, "runs": rows, "groups": groups}, short_paths=True)
 
     def _rows(self) -> list[RunRow]:

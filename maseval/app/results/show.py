@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Unpack
 
 from maseval.app.benchmarks import OnProgress
@@ -30,11 +29,9 @@ from maseval.core.storage.redaction import redact
 from maseval.core.teamwork import AgentWork
 from maseval.report.checks import shown_verdicts, state_changes
 from maseval.report.conversation import ShownMessage, conversation
-from maseval.runs import Remark
-from maseval.runs.annotations import remarks_by_simulation
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import doubt_in
-from maseval.stats.summary import Ks, summarise_run
+from maseval.stats.summary import Ks, summarise
 
 _Filter = Callable[[Outcome, Sequence[Finding]], bool]
 
@@ -62,17 +59,6 @@ class RunView:
     def findings_on(self, line: Outcome) -> Sequence[Finding]:
         return self.found.findings.get(line.simulation, ())
 
-    @cached_property
-    def reading(self) -> str | None:
-        """A note on the verdicts that readers disagree with, or why remarks cannot be read."""
-        remarks, problem = remarks_by_simulation(self.folder.path)
-        if not remarks:
-            return problem
-        from maseval.report.index import reading_note  # all of a page, for a sentence
-
-        own = ((line.kind, remarks.get(line.simulation, ())) for line in self.lines)
-        return reading_note((now, each.to_dict()) for now, some in own for each in some)
-
     def to_dict(self) -> dict[str, object]:
         """Return the numbers, and a row for each chosen simulation, as JSON without secrets."""
         check = self.found.check
@@ -83,7 +69,6 @@ class RunView:
                 "notes": notes_on(self.folder),
                 "verdicts": None if check is None else check.to_dict(),
                 "causes": self.found.causes,
-                "reading": self.reading,
                 "scores": [each.to_dict() for each in self.found.scores],
                 "simulations": [
                     {**_row(line), "findings": [e.to_dict() for e in self.findings_on(line)]}
@@ -119,7 +104,6 @@ class SimulationView:
     unexplained: str | None = None
     misstatement: str | None = None
     doubt: str | None = None
-    remarks: Sequence[Remark] = ()
     team: Sequence[AgentWork] = ()
     decider: str | None = None
 
@@ -137,7 +121,6 @@ class SimulationView:
                 "misstatement": self.misstatement,
                 "doubt": self.doubt,
                 "findings": [each.to_dict() for each in self.findings],
-                "remarks": [each.to_dict() for each in self.remarks],
                 "verdicts": self.verdicts,
                 "changes": self.changes,
                 "team": [each._asdict() for each in self.team],
@@ -222,7 +205,7 @@ def _run_view(
 ) -> RunView:
     found = examine_run(folder, FINDINGS if explain else (), on_progress)
     folder, lines, findings = found.folder, found.lines, found.findings
-    summary = summarise_run(lines, folder.planned, folder.config.stops_at_failure, ks)
+    summary = summarise(lines, planned=folder.planned, ks=ks)
     chosen = [line for line in lines if wanted(line, findings.get(line.simulation, ()))]
     return RunView(found, found.summarise(summary), chosen)
 
@@ -258,7 +241,6 @@ def _simulation_view(
         unexplained=unexplained,
         misstatement=None if verdict is None else verdict.text,
         doubt=None if doubt is None else doubt.text,
-        remarks=remarks_by_simulation(folder.path)[0].get(chosen, ()),
         team=parsed.work(),
         decider=None if cause is None else parsed.decider(cause.message),
     )

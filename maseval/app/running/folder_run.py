@@ -144,7 +144,6 @@ class RunWatch(BenchmarkCallback):
         self.secrets = Secrets.of(run.config)
         self.began = time.monotonic()
         self.progress = RunProgress(len(folder.planned), run.time_limit)
-        self.progress.trials_for_pass_1 = 1 if folder.config.stops_at_failure else None
         # Verdicts of an earlier session count by what was said: a log can be edited.
         held, self._check = recompute_verdicts(folder) if folder.recorded else (folder, None)
         for line in lines_of(held):

@@ -66,7 +66,7 @@ class FileScore:
         found = []
         for each in self.found.disagreeing:
             replay = [] if each.fault is None else [f"it cannot be replayed: {each.fault.error}"]
-            named = {"task_id": each.slot.task_id, "trial": each.identity.trial}
+            named = {"task_id": each.slot.task_id, "trial": each.slot.trial}
             found.append({**named, "differences": [*each.differences, *replay]})
         return found
 

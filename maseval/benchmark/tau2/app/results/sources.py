@@ -66,10 +66,8 @@ def simulations_in(
         return open_record(read_results(source), domain, version=data_version)
     found = open_record(source.reports(), domain, version=data_version)
     config, values = source.config, source.config.without_notes()
-    found.size = source.log.stat().st_size
     found.planned, found.subset = list(source.planned), config.subset
     found.stopped = None if config.stopped is None else config.stopped.note
-    found.stops_at_failure = config.stops_at_failure
     found.seed = whole_number(values.get("seed"))
     found.setup = {
         **{key: values.get(key) for key in _SETUP},
@@ -153,8 +151,7 @@ def verdict_checker(folder: Recording) -> VerdictChecker:
     def check(report: Report) -> Misstatement | None:
         parsed, read = parse_report(report), read_report(report)
         simulation = read if isinstance(read, Omitted) else read.simulation
-        again = scored.assess(item_of_report(report, simulation), alone=True)
-        found, checks = again.simulation, again.verdict.reward_info
+        found, checks = scored.assess(item_of_report(report, simulation), alone=True)
         if not found.misstatement:
             return None
         passed = None if found.open else parsed.outcome.passed if found.problem else found.passed
