@@ -80,7 +80,7 @@ def _lines_of(table: Table, width: int) -> "Parts":
     for name, *cells in zip(*(column.cells for column in table.columns), strict=True):
         yield f"[bold]{name}[/bold]" if name else ""
         named = zip(heads[1:], cells, strict=True)
-        shown = [f"{head} {cell}".lstrip() for head, cell in named if cell]
+        shown = [f"{head} {cell}".lstrip().replace("\n", " ") for head, cell in named if cell]
         yield from (indent(line, 2) for line in _packed(shown, width - 2))
 
 

@@ -47,18 +47,18 @@ _MOST_REASONS = 3
 
 
 def scores(summary: RunSummary) -> Table:
-    """Return each domain's pass^k with its interval."""
+    """Return each domain's pass^k with its interval below, so that four of them fit a terminal."""
     groups = summary.found.groups
     ks = sorted({k for score in groups for k in score.pass_hat})
     counted = number_columns("tasks", "verdicts", *(f"pass^{k}" for k in ks), no_wrap=True)
     table = Table("domain", *counted, title=_title(summary))
     for position, score in enumerate(groups):
-        failed = f" [red]({score.failed} unfinished)[/red]" if score.failed else ""
+        failed = f"\n[red]({score.failed} unfinished)[/red]" if score.failed else ""
         table.add_row(
             inert(score.name),
             str(score.tasks),
             f"{score.verdicts}/{score.planned}{failed}",
-            *(estimate(score.pass_hat.get(k)) for k in ks),
+            *(estimate(score.pass_hat.get(k), "\n") for k in ks),
             end_section=len(groups) > 1 and position == len(groups) - 2,
         )
     return table
@@ -71,11 +71,11 @@ def _title(summary: RunSummary) -> str | None:
     return summary.answer and "Intervals for tasks like these"
 
 
-def estimate(value: Estimate | None) -> str:
+def estimate(value: Estimate | None, gap: str = " ") -> str:
     """Format as ``61.3% [57.9, 64.8]``, with the interval dimmed."""
     if value is None or value.value is None:
         return ""
-    return f"{percent(value.value)} [dim]{between(value.low, value.high)}[/dim]"
+    return f"{percent(value.value)}{gap}[dim]{between(value.low, value.high)}[/dim]"
 
 
 def variant_parts(scores: Sequence[VariantScore]) -> Parts:
