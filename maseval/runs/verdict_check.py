@@ -71,7 +71,7 @@ class RunDoubt(TypedDict):
     """The reasons to doubt the numbers of a run, with pass^1 as recorded and as recomputed.
 
     ``remedies`` are other ways to score a results file: each is the query of an address, such as
-    ``remap-tasks``, and what it does.
+    ``embedded-tasks``, and what it does.
     """
 
     reasons: list[str]

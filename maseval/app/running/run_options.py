@@ -32,7 +32,6 @@ from maseval.core.engine.engines import (
 )
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome
-from maseval.core.reasoning import ReasoningPolicy
 from maseval.core.task.queues import TasksToRun
 from maseval.data.files import cache_dir
 from maseval.runs.config import UNTIL, check_size
@@ -156,12 +155,6 @@ class FolderRunOptions(OutputOptions):
         "Reuse cached answers to identical requests, and cache new ones; recorded in the run",
         EXECUTION,
     )
-    cache_dir: str | os.PathLike[str] | None = option(
-        None,
-        "The same with the cache in this folder (default: below the user's cache folder)",
-        EXECUTION,
-        typed=Path,
-    )
     prices: str | os.PathLike[str] | None = option(
         None,
         "JSON or TOML file of prices in USD per million tokens; they override the price list",
@@ -230,8 +223,7 @@ class FolderRunOptions(OutputOptions):
 
     def meant_trials(self) -> int:
         """Return how many trials the options mean; raise for a question that makes no sense."""
-        trials, until = self.trials, self.until
-        asked = read_until(until) if until is not None else AskedQuestion()
+        asked = AskedQuestion() if self.until is None else read_until(self.until)
         if (asked.how == "not-worse") != (self.margin is not None):
             raise ConfigurationError(
                 "margin is the loss in points that not-worse-than tolerates; give both, such as "
@@ -239,7 +231,7 @@ class FolderRunOptions(OutputOptions):
             )
         if self.margin is not None and not 0 < self.margin < 100:
             raise ConfigurationError(f"margin is {self.margin:g}; give points, such as 5")
-        return USUAL_TRIALS if until is not None and trials == 1 else trials
+        return USUAL_TRIALS if self.until is not None and self.trials == 1 else self.trials
 
     @property
     def _engine(self) -> AnyEngine:
@@ -263,9 +255,7 @@ class FolderRunOptions(OutputOptions):
     @property
     def answer_cache(self) -> AnswerCache | None:
         """The cache of answers that the options ask for."""
-        if not self.cache and self.cache_dir is None:
-            return None
-        return answer_cache(self.cache_dir or cache_dir() / "answers")
+        return answer_cache(cache_dir() / "answers") if self.cache else None
 
     @property
     def runs_elsewhere(self) -> bool:
@@ -321,20 +311,3 @@ class BenchmarkRunOptions(GeneralRunOptions):
         TASKS,
         typed=str,
     )
-    task_args: ExtraArguments | None = option(
-        None,
-        "Arguments for loading the tasks: JSON, key=value or FILE.json",
-        TASKS,
-        typed=list[str],
-    )
-    reasoning: str | None = option(
-        None,
-        "Reasoning sent back to the benchmark's models: keep, drop or auto (default: each "
-        "model's own)",
-        MADE,
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.reasoning is not None:
-            ReasoningPolicy.of(self.reasoning)

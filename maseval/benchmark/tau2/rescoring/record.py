@@ -146,8 +146,6 @@ class SimulationRecord:
     subset: ChosenSubset | None = None
     stopped: str | None = None
     models: set[str] = field(default_factory=set)
-    size: int = 0
-    """In bytes, as far as it is known."""
 
     @property
     def has_plan(self) -> bool:
@@ -203,7 +201,7 @@ def _in_release(item: RecordItem, version: str | None) -> RecordItem:
 
 def _describe_file(file: ResultsFile) -> SimulationRecord:
     """Return what a file says of itself: also its participants and limits, and a hash of it all."""
-    whole = SimulationRecord(iter(()), name=Path(file.path).name, size=file.size)
+    whole = SimulationRecord(iter(()), name=Path(file.path).name)
     if file.layout == "lines":
         return whole
     # Forks write the form of v0.2.0, too; only a later one says something.
