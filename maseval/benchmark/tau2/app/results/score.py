@@ -1,18 +1,15 @@
 """``maseval score``: recorded conversations judged again, and compared with their record.
 
 With several releases (``--under``), the same conversations are judged under each, and the changes
-from the first are listed. A file that cannot be read does not stop the others. Runs and recounts of
-1.0.x also get their numbers in both of its conventions for infrastructure errors: its metrics leave
-them out, its leaderboard counts them as failures.
+from the first are listed.
 """
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Unpack
 
-from maseval.app.results.questions import Files, FilesRead
+from maseval.app.results.questions import Files
 from maseval.app.results.variants import ConventionScore, conventions_in_json
 from maseval.benchmark.tau2.app.results.conventions import count_conventions
 from maseval.benchmark.tau2.app.results.sources import judge_for, open_source, simulations_in
@@ -25,6 +22,7 @@ from maseval.benchmark.tau2.rescoring.verdict import NEEDS_JUDGE
 from maseval.benchmark.tau2.scoring.judge import RememberingJudge
 from maseval.core.finding import Finding
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
+from maseval.runs import RunFolder
 from maseval.stats.summary import Estimate
 
 
@@ -178,11 +176,8 @@ def score(
     base_url: str | None = None,
     on_progress: Callable[[int], object] | None = None,
     **scoring: Unpack[ScoringKeywords],
-) -> FilesRead[FileScore]:
+) -> list[FileScore]:
     """Judge the simulations of run folders and results files again, by the benchmark's rules.
-
-    Of a folder that is not a run, all results files below it are judged. A file that cannot be
-    read does not stop the others; if none can, the first error is raised.
 
     Args:
         strict: A conversation that cannot be replayed raises what the original raises, and is
@@ -198,10 +193,8 @@ def score(
             files by v0.2.0.
     """
     options = ScoringOptions(strict=strict, **scoring)
-    scores = FilesRead[FileScore]()
 
-    def judge(file: str | os.PathLike[str]) -> FileScore:
-        source = open_source(file)
+    def judge(source: RunFolder | Path) -> FileScore:
         path = source if isinstance(source, Path) else source.path
         asked = judge_for(source, judge_model, base_url)
         if under:
@@ -213,13 +206,10 @@ def score(
                 on_progress=on_progress,
             )
             return FileScore(path, every.recounts[every.first], every)
-        found = rescore_record(
-            simulations_in(source, options.domain, options.data_version),
-            options,
-            judge=asked,
-            on_progress=on_progress,
+        record = simulations_in(source, options.domain, options.data_version)
+        return FileScore(
+            path, rescore_record(record, options, judge=asked, on_progress=on_progress)
         )
-        return FileScore(path, found)
 
-    scores.add_files(files, judge)
-    return scores
+    # Every file is opened before any is judged, so that a wrong name is told at once.
+    return [judge(each) for each in [open_source(file) for file in files]]

@@ -27,12 +27,9 @@ from maseval.benchmark.tau2.rescoring.record import (
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
 from maseval.benchmark.tau2.results import (
     Omitted,
-    ResultsFormatError,
-    layout_of,
     read_results,
     simulation_of,
 )
-from maseval.benchmark.tau2.results.layout import RESULTS_NAME, SIMULATIONS_NAME
 from maseval.benchmark.tau2.results.reports import Tau2Report
 from maseval.benchmark.tau2.scoring.case import Case, open_case
 from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge
@@ -77,20 +74,6 @@ def simulations_in(
         "config_sha256": hashlib.sha256(canonical_json(values).encode()).hexdigest(),
     }
     return found
-
-
-def results_below(folder: Path) -> list[Path]:
-    """Return the results files in a folder and the folders below it."""
-    return [path for path in sorted(folder.rglob("*.json*")) if _holds_simulations(path)]
-
-
-def _holds_simulations(path: Path) -> bool:
-    if (path.parent.parent / RESULTS_NAME).exists() and path.parent.name == SIMULATIONS_NAME:
-        return False  # a part of the results beside its folder
-    try:
-        return path.is_file() and layout_of(path) is not None
-    except ResultsFormatError:
-        return True  # damaged: reported when it is read
 
 
 def simulation_id(item: RecordItem) -> Simulation:
