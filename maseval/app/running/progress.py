@@ -6,7 +6,7 @@ To publish it, a thread looks at the run twice a second; the simulations do noth
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -64,8 +64,7 @@ class RunProgress:
     """Keeps count of a run, earlier sessions included; may be asked from any thread.
 
     ``stopping`` says why nothing more is started, ``incidents`` which worker processes died or were
-    refused, ``nodes`` how many simulations each machine has, where they are not threads of this
-    process.
+    refused.
     """
 
     def __init__(self, planned: int, time_limit: float | None = None) -> None:
@@ -75,7 +74,6 @@ class RunProgress:
         self.ran = 0
         self.cost: float | None = 0.0
         self.tokens = 0
-        self.nodes: Callable[[], Mapping[str, int]] = dict
         self.incidents: list[str] = []
         self.lines: dict[Simulation, Outcome] = {}
         self._lock = threading.Lock()

@@ -301,13 +301,13 @@ OWN = "own_agent"
 class RecordedStart:
     """The recorded messages with which every conversation of a run begins.
 
-    With ``first_trial``, repetition 0 has the seeds of that trial, and each further one those of
-    the next. ``lenient`` accepts tools that answer otherwise than recorded.
+    Repetition 0 has the seeds of ``first_trial``, and each further one those of the next.
+    ``lenient`` accepts tools that answer otherwise than recorded.
     """
 
     past: Sequence[Tau2Message]
-    first_trial: int | None = None
-    lenient: bool = False
+    first_trial: int
+    lenient: bool
 
 
 @dataclass(frozen=True)

@@ -264,7 +264,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
 
     def _seeds(self, seed_generator: SeedGenerator) -> SeedGenerator:
         """Return the seeds of a repetition's agent and user."""
-        if self.start is None or self.start.first_trial is None:
+        if self.start is None:
             return seed_generator
         repeat = seed_generator.gather_config().get("rep_index")
         number = repeat if isinstance(repeat, int) else 0
@@ -441,8 +441,8 @@ def run(options: RunOptions) -> RunResult:
 class Tau2Run(PreparedRun):
     """A prepared run that can be executed: it makes the benchmark."""
 
-    def execute(self) -> RunResult:
-        """Run the simulations that are missing in the folder."""
+    def execute(self, only: Sequence[Task] | None = None) -> RunResult:
+        """Run the simulations that are missing in the folder, or ``only`` those of some tasks."""
         if self._needs_all_cores():
             # No provider is asked: a few at once would have processes wait for their next one.
             most = max(self.options.concurrency, _KEEPING_CORES_BUSY)
@@ -462,7 +462,7 @@ class Tau2Run(PreparedRun):
             # Domain by domain, because each has a task "1".
             result = self.run(
                 benchmark,
-                self.tasks.values(),
+                self.tasks.values() if only is None else [only],
                 benchmark.agent_data,
                 on_open=benchmark.keep_judgements_in,
             )
