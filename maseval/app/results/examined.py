@@ -16,7 +16,7 @@ from functools import cached_property
 from itertools import repeat
 from typing import Any, Literal, NamedTuple, cast
 
-from maseval.app.benchmarks import OnProgress, support_for
+from maseval.app.benchmarks import BenchmarkSupport, OnProgress, support_for
 from maseval.app.results.explained import VerdictExplanation, cause_in, misfit
 from maseval.app.results.results import RunSummary, run_summary
 from maseval.app.results.users import UserScore, user_findings, user_score
@@ -74,10 +74,13 @@ class SimulationFindings(NamedTuple):
 
 
 class ExaminedRun:
-    """The findings about each simulation of a run or results file; for any number of threads."""
+    """The findings about each simulation of a run or results file; for any number of threads.
 
-    def __init__(self, folder: Recording) -> None:
-        self.folder, self.support = folder, support_for(folder)
+    ``support`` is that of the benchmark which the run's own is built on, if it is to answer.
+    """
+
+    def __init__(self, folder: Recording, support: BenchmarkSupport | None = None) -> None:
+        self.folder, self.support = folder, support or support_for(folder)
         log = folder.path / LOG
         file = log if log.is_file() else folder.path
         self._kept = KeptValues(place_for(file, FILE), self.support.findings_version(folder))
