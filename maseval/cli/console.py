@@ -5,7 +5,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -225,24 +225,16 @@ def print_unreadable(files: Iterable[object]) -> None:
 
 
 def print_files(
-    found: "FilesRead[Any]",
+    found: "Sequence[Any]",
     parts_of: "Callable[[Any], Parts]",
     as_json: bool,
     numbers: Mapping[str, object] = MappingProxyType({}),
-    after: Parts = (),
 ) -> None:
-    """Print each file that was read, and why others could not be; all for scripts if asked.
-
-    End with exit code 1 if any could not be read.
-    """
-    every = (part for each in found for part in parts_of(each))
-    print_parts([*every, *after], chosen_stream(as_json))
-    print_unreadable(found.unreadable)
+    """Print each file that was read for people, or all of them for scripts."""
     if as_json:
-        files = [each.to_dict() for each in (*found, *found.unreadable)]
-        print_json({**numbers, "files": files})
-    if found.unreadable:
-        raise typer.Exit(1)
+        print_json({**numbers, "files": [each.to_dict() for each in found]})
+    else:
+        print_parts((part for each in found for part in parts_of(each)), stdout())
 
 
 def here(path: Path) -> str:
@@ -301,7 +293,6 @@ def ended_by_signals() -> AbstractContextManager[None]:
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.comparing.blocks import Block, TableBlock
-    from maseval.app.results.questions import FilesRead
     from maseval.data.files import DataCheck
 
 

@@ -123,11 +123,9 @@ def show(
 def _run_parts(view: "RunView", *, sound: bool, all_k: bool) -> Parts:
     """Yield all about a run."""
     from maseval.runs.annotations import annotations_or_problem  # help must not load it
-    from maseval.runs.live import WorkerHistory
 
     config, check = view.folder.config.values, view.found.check
     noted, unreadable = annotations_or_problem(view.folder.path)
-    workers = WorkerHistory.of(view.folder.path)
     yield styled(here(view.folder.path), "bold")
     if command := config.get("command"):
         yield styled(command, "dim")
@@ -148,10 +146,6 @@ def _run_parts(view: "RunView", *, sound: bool, all_k: bool) -> Parts:
     yield from map(inert, conventions_in_words(view.summary.conventions))
     if cost := consumption_of(view.summary, config):
         yield cost
-    if nodes := workers.finished:
-        counts = (f"{node} {number}" for node, number in sorted(nodes.items()))
-        yield inert(f"Simulations by node: {', '.join(counts)}")
-    yield from (styled(incident, "yellow") for incident in workers.incidents)
     yield from (styled(f"damaged record, {damage}", "red") for damage in view.folder.damaged)
     yield _trials(view)
     unconfirmed = ", x verdict does not hold" if check and check.differing else ""

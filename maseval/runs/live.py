@@ -1,34 +1,28 @@
-"""Files of a run beside its log, on which no result depends: ``live.json``, talks, worker history.
+"""Files of a run beside its log, on which no result depends: ``live.json`` and talks.
 
 ``live.json`` is the present state of a running run, written anew a few times a second by the
 process that holds the folder's lock, and removed at the end. A file that a killed process leaves
 behind is recognised by the lock, and ignored. ``live-talks`` has a file for each conversation that
-is going on, a message a line, for as long as it is. ``workers.jsonl`` is the history of the run's
-worker processes.
+is going on, a message a line, for as long as it is.
 """
 
 import logging
 import os
 import shutil
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 from uuid import uuid4
 
-from maseval.core.recorded import mapping, number
 from maseval.core.storage import strict_json
-from maseval.core.storage.records import RecordWriter, iter_records, mend
 from maseval.core.storage.redaction import Secrets
-from maseval.core.words import text
 from maseval.runs.config_file import LOCK
 from maseval.runs.lock import holder_of
 
 if TYPE_CHECKING:  # whoever reads a run needs no engine
-    from maseval.core.engine.engines import WorkerEvent
+    pass
 
 LIVE = "live.json"
 # Far more than a thousand simulations at once need; a larger file is not one of ours.
@@ -163,50 +157,4 @@ def _talk_path(folder: Path, key: tuple[str, str, int]) -> Path:
     return folder / f"{sha256(strict_json.dumps(key).encode()).hexdigest()[:32]}.jsonl"
 
 
-WORKER_LOG = "workers.jsonl"
-_FINISHED = "finished"
-_USUAL = frozenset({"started", _FINISHED})
-
 logger = logging.getLogger(__name__)
-
-
-def note_event(folder: Path, event: "WorkerEvent") -> None:
-    _append(folder, {"kind": event.kind, "at": event.at, "node": event.node, "text": event.text})
-
-
-def note_finished(folder: Path, by_node: Mapping[str, int]) -> None:
-    """Keep how many simulations a session finished on each node."""
-    if by_node:
-        _append(folder, {"kind": _FINISHED, "nodes": dict(by_node)})
-
-
-def _append(folder: Path, record: Mapping[str, object]) -> None:
-    try:
-        if (folder / WORKER_LOG).exists():
-            mend(folder / WORKER_LOG)
-        with RecordWriter(folder / WORKER_LOG, resume=True, sync=False) as file:
-            file.append(record)
-    except OSError as error:  # no result depends on it
-        logger.debug("%s", error)
-
-
-@dataclass
-class WorkerHistory:
-    """Over all sessions of a run: simulations finished by each node, and what went wrong."""
-
-    finished: Counter[str] = field(default_factory=Counter)
-    incidents: list[str] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, folder: Path) -> "WorkerHistory":
-        """Read the history of a run; it is empty if the run took place in one process."""
-        history = cls()
-        path = folder / WORKER_LOG
-        records = iter_records(path, on_torn=lambda line: None) if path.is_file() else ()
-        for record in records:
-            if record.get("kind") == _FINISHED:
-                nodes = mapping(record, "nodes")
-                history.finished.update({node: int(number(nodes[node]) or 0) for node in nodes})
-            elif record.get("kind") not in _USUAL:
-                history.incidents.append(f"{text(record.get('at'))} {text(record.get('text'))}")
-        return history

@@ -36,7 +36,6 @@ from maseval.stats.summary import Estimate as Estimate
 from maseval.stats.summary import GroupSummary as GroupSummary
 from maseval.stats.summary import Summary as Summary
 from maseval.stats.summary import estimate as estimate
-from maseval.stats.summary import pass_hat_until_failure as pass_hat_until_failure
 from maseval.stats.summary import summarise as summarise
 from maseval.stats.trials import outcomes_of as outcomes_of
 from maseval.stats.trials import pass_at_k as pass_at_k

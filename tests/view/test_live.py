@@ -8,7 +8,6 @@ pytest.importorskip("starlette")
 
 from maseval.core.storage.redaction import Secrets
 from maseval.runs import RunFolder
-from maseval.runs.config import FIRST_FAILURE
 from maseval.runs.live import LIVE, TalkFiles, publish
 from maseval.view import create_app
 from maseval.view.rows import live_of
@@ -95,16 +94,6 @@ def test_the_index_has_every_planned_trial_that_has_no_record(tmp_path, running)
         running.append(each)
     index = viewer(tmp_path).get("/api/run/index", params={"run": "run"}).json()
     assert not any("unrecorded" in each for each in index["tasks"])
-
-
-def test_a_task_that_stops_at_its_first_failure_waits_for_no_more_trials(tmp_path):
-    until = {"question": FIRST_FAILURE, "k": 2}
-    with RunFolder.open(tmp_path / "run", config("a", "b", trials=2, until=until)) as folder:
-        folder.append(report("a", eval=[{"reward": 0.0}]))
-        index = viewer(tmp_path).get("/api/run/index", params={"run": "run"}).json()
-
-    plan = {each["id"]: each.get("unrecorded") for each in index["tasks"]}
-    assert plan == {"a": None, "b": ["0", "1"]}
 
 
 def test_a_finished_simulation_is_reported_to_whoever_looks_at_its_run(served, running):

@@ -34,7 +34,7 @@ from maseval.runs.config import mark_of
 from maseval.runs.recording import ReadOnce, Recording, unrecorded_trials
 from maseval.runs.verdict_check import doubt_about, doubt_in
 from maseval.stats import pass_curves, trial_map
-from maseval.stats.summary import Summary, summarise_run, with_gaps
+from maseval.stats.summary import Summary, summarise, with_gaps
 
 
 def report(
@@ -72,7 +72,6 @@ def report(
         reasons = REASONS if explain else ()
         found = [examine_run(each, reasons, on_progress, timelines=True) for each in opened]
         runs: dict[str | None, RunFindings] = {None: found[0]}
-        failed = (line.key for line in found[0].lines if line.passed is False)
         summary, plots, compared = None, list[str](), None
         if others:
             comparison = compare(names, options=options, explain=explain)
@@ -96,7 +95,7 @@ def report(
                 Simulation.of(cast(Report, shown))
             ),
             policies=_policies(opened),
-            unrecorded={} if others else unrecorded_trials(found[0].folder, failed),
+            unrecorded={} if others else unrecorded_trials(found[0].folder),
         )
 
 
@@ -145,7 +144,7 @@ def drawings(
     Without ``marks``, what has a mark for each simulation is left out.
     """
     if found is None:
-        found = summarise_run(lines, folder.planned, folder.config.stops_at_failure)
+        found = summarise(lines, planned=folder.planned)
     drawn = [trial_map(with_gaps(lines, folder.planned))] if marks and lines else []
     if not found.overall.done:  # without a verdict there is no pass^k
         return drawn

@@ -20,7 +20,7 @@ from maseval.core.outcome import (
 from maseval.core.task import ChosenSubset
 from maseval.core.words import words_on_code
 from maseval.runs.config import RunConfig, cell_of
-from maseval.stats.summary import ONLY_FIRST, GroupSummary, Summary, summarise_run
+from maseval.stats.summary import GroupSummary, Summary, summarise
 
 INTERRUPTED = "interrupted"
 """Why a run stopped early, if a signal ended it."""
@@ -177,13 +177,12 @@ def run_summary(
     """Return the numbers of a run, as far as it has come.
 
     Everything that shows a number of a run takes it from here. Its ``config`` says if the tasks
-    were chosen, and if they stop at their first failure. ``found`` saves summarising it again.
+    were chosen. ``found`` saves summarising it again.
     """
     planned = list(planned)
     subset, stopped = (config.subset, config.stopped) if config else (None, None)
-    k = config.stops_at_failure if config else 0
     if found is None:
-        found = summarise_run(lines, planned, k)
+        found = summarise(lines, planned=planned)
     places = {domain: at for at, domain in enumerate(dict.fromkeys(e.domain for e in planned))}
     # What is not planned comes after the rest, and all of them last, as they do already.
     groups = sorted(found.groups, key=lambda e: places.get(str(e.group), len(places)))
@@ -192,7 +191,6 @@ def run_summary(
         subset and subset.note,
         UNANSWERED if config and config.is_unanswered else None,
         method,
-        ONLY_FIRST.format(k) if k else None,
         overall.without_value,
         overall.shortfall,
         words_on_cache(lines),

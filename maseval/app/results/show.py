@@ -31,7 +31,7 @@ from maseval.report.checks import shown_verdicts, state_changes
 from maseval.report.conversation import ShownMessage, conversation
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import doubt_in
-from maseval.stats.summary import Ks, summarise_run
+from maseval.stats.summary import Ks, summarise
 
 _Filter = Callable[[Outcome, Sequence[Finding]], bool]
 
@@ -205,7 +205,7 @@ def _run_view(
 ) -> RunView:
     found = examine_run(folder, FINDINGS if explain else (), on_progress)
     folder, lines, findings = found.folder, found.lines, found.findings
-    summary = summarise_run(lines, folder.planned, folder.config.stops_at_failure, ks)
+    summary = summarise(lines, planned=folder.planned, ks=ks)
     chosen = [line for line in lines if wanted(line, findings.get(line.simulation, ()))]
     return RunView(found, found.summarise(summary), chosen)
 

@@ -9,7 +9,6 @@ The number that leaves such a simulation out is higher than the one in which it 
 that neither is given without the other.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -144,7 +143,7 @@ def variant_scores(
 ) -> list[VariantScore]:
     """Return the official number of each domain, and of all, each with its variants below it."""
     if planned is not None:
-        planned = trials_of_all(planned)
+        planned = dict.fromkeys(planned)
         outcomes = [e for e in outcomes if (e.domain, e.task_id, e.trial) in planned]
     if not outcomes:
         return []
@@ -171,17 +170,6 @@ def outcomes_by(variant: Variant, outcomes: Iterable[Outcome], findings: Finding
 
 def _of_group(outcomes: Sequence[Outcome], group: str | None) -> Sequence[Outcome]:
     return outcomes if group is None else [each for each in outcomes if each.domain == group]
-
-
-def trials_of_all(planned: Iterable[Simulation]) -> dict[Simulation, None]:
-    """Return the planned trials that every task has.
-
-    They are all of them, unless tasks stopped at their first failure: then those that pass have
-    more trials, and only the first ones are a fair sample.
-    """
-    every = dict.fromkeys(planned)
-    counts = set(Counter(one[:2] for one in every).values())
-    return every if len(counts) < 2 else {one: None for one in every if one.trial < min(counts)}
 
 
 def _score(

@@ -48,7 +48,6 @@ from maseval.runs import RunFolder, default_root, run_into, run_state
 from maseval.runs.config import CELL, UNTIL, RunConfig
 from maseval.runs.config_file import is_run_folder
 from maseval.runs.exceptions import writing
-from maseval.runs.live import note_event, note_finished
 
 _AMOUNT = r"(?P<amount>\d[\d,_]*(?:\.\d+)?|\.\d+)\s*(?P<scale>[kmb]?)"
 _FORMS = (
@@ -140,17 +139,14 @@ class RunWatch(BenchmarkCallback):
 
     def __init__(self, run: "FolderRun", folder: RunFolder, benchmark: Benchmark) -> None:
         self.run, self.folder, self.benchmark = run, folder, benchmark
-        self.engine = engine = run.options.chosen_engine
+        self.engine = run.options.chosen_engine
         self.secrets = Secrets.of(run.config)
         self.began = time.monotonic()
         self.progress = RunProgress(len(folder.planned), run.time_limit)
-        self.progress.trials_for_pass_1 = 1 if folder.config.stops_at_failure else None
         # Verdicts of an earlier session count by what was said: a log can be edited.
         held, self._check = recompute_verdicts(folder) if folder.recorded else (folder, None)
         for line in lines_of(held):
             self.progress.recall(line)
-        if hasattr(engine, "in_flight"):
-            self.progress.nodes = partial(getattr, engine, "in_flight")
         self.failures = EqualFailures(self.progress.lines.values())
         self._ended_by: int | None = None
         self._check_budget()
@@ -212,13 +208,8 @@ class RunWatch(BenchmarkCallback):
             self.benchmark.stop()
 
     def on_worker_event(self, benchmark: Benchmark, event: WorkerEvent) -> None:
-        note_event(self.folder.path, event)
         if event.kind != "started":
             self.progress.incidents.append(event.text)
-
-    def on_run_end(self, benchmark: Benchmark, results: Sequence[Report]) -> None:
-        if (finished := getattr(self.engine, "finished_by_node", None)) is not None:
-            note_finished(self.folder.path, finished)
 
     def on_task_repeat_start(self, benchmark: Benchmark, task: Task, repeat_idx: int) -> None:
         self.progress.start(Simulation.of_task(task, repeat_idx))

@@ -149,7 +149,7 @@ def comparisons() -> Answers:
     @lru_cache(maxsize=64)
     def load(path: Path, config: FileState, log: FileState) -> RecordedOutcomes:
         options = ScoringOptions()
-        return load_run(open_recording(path, options), options, 1)
+        return load_run(open_recording(path, options), options)
 
     # The reasons are asked for when the numbers are there.
     @lru_cache(maxsize=16)

@@ -26,7 +26,6 @@ from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, rescore_rec
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, RescoredSimulation
 from maseval.benchmark.tau2.scoring.judge import RememberingJudge
 from maseval.benchmark.tau2.world.state.records import canonical_json
-from maseval.core.engine.engines import MappingEngine
 from maseval.core.exceptions import MASEvalError
 from maseval.core.figures import percent
 from maseval.core.finding import read_findings
@@ -172,7 +171,6 @@ def certify(
     partial: bool = False,
     version: AnyVersion = None,
     judge: RememberingJudge | None = None,
-    engine: MappingEngine | None = None,
 ) -> Certificate:
     """Score every simulation again and certify the numbers.
 
@@ -187,7 +185,6 @@ def certify(
             release that reports were run by.
         judge: The judge of natural-language assertions; without one, a source with rewards that
             depend on them cannot be certified.
-        engine: Where a large file is scored; without one, in this process.
     """
     whole = (
         source
@@ -209,7 +206,6 @@ def certify(
         whole,
         whole_split=planned and not partial,
         judge=judge,
-        engine=engine,
         on_item=see,
     )
     wrong = record_findings(found)  # first: it refuses a plan that is too large to be listed

@@ -270,10 +270,9 @@ class Job(NamedTuple):
 class Engine(Protocol):
     """The place where repetitions run; one engine may serve many runs, one after the other.
 
-    One on several machines may have ``in_flight`` and ``finished_by_node``: the number of
-    repetitions by machine, now and in the current or last run. One whose processes begin with all
-    that this one has in memory, if they are forked before there are threads, may have
-    ``forked_for(sizes)``: a context for runs, each of so many repetitions at once.
+    One whose processes begin with all that this one has in memory, if they are forked before there
+    are threads, may have ``forked_for(sizes)``: a context for runs, each of so many repetitions at
+    once.
     """
 
     def workers(self, job: Job) -> Workers:

@@ -30,7 +30,7 @@ from typing import Any
 from maseval.core.engine.dispatch import ProcessLostError
 from maseval.core.engine.engines import Job, MappedBatch
 from maseval.core.engine.parcel import pack, unpack
-from maseval.core.engine.remote_workers import Limits, RemoteEngine, RemoteWorkers
+from maseval.core.engine.remote_workers import Limits, RemoteWorkers
 from maseval.core.engine.worker import Worker
 from maseval.core.engine.worker_setup import code_hash
 from maseval.core.exceptions import ConfigurationError, WorkerDiedError
@@ -337,7 +337,7 @@ class LocalCarrier(AbstractContextManager["LocalCarrier"]):
         return False
 
 
-class ProcessEngine(RemoteEngine):
+class ProcessEngine:
     """Processes of this machine, each with many repetitions at once.
 
     Args:
@@ -368,12 +368,11 @@ class ProcessEngine(RemoteEngine):
 
     def workers(self, job: Job) -> RemoteWorkers:
         limits = Limits(self.processes, _MOST_DEATHS, _START_SECONDS, force=self._force)
-        self._workers = RemoteWorkers(job, limits, partial(LocalCarrier, self._forked))
-        return self._workers
+        return RemoteWorkers(job, limits, partial(LocalCarrier, self._forked))
 
     def __getstate__(self) -> dict[str, object]:
         # The options of a run hold it, and are sent to the workers with its benchmark.
-        return {**vars(self), "_workers": None, "_forked": []}
+        return {**vars(self), "_forked": []}
 
     def mapped(
         self, function: Function, batches: Iterable[Sequence[Any]]

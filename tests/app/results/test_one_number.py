@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-from itertools import islice
 
 import pytest
 
@@ -198,9 +197,7 @@ RUNS = {
 }
 
 
-@pytest.fixture(
-    params=[*RUNS, "first failures", "interrupted first failures", "whole file", "partial file"]
-)
+@pytest.fixture(params=[*RUNS, "whole file", "partial file"])
 def source(request, whole, exported, tmp_path, monkeypatch):
     """A run or a results file, alone in its folder."""
     monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
@@ -208,18 +205,6 @@ def source(request, whole, exported, tmp_path, monkeypatch):
     path = tmp_path / "runs" / "case"
     if request.param.endswith("file"):
         return copy_of(exported, path, 3 if request.param == "partial file" else None)
-    if request.param.endswith("first failures"):
-        ended = path if request.param == "first failures" else tmp_path / "ended"
-        settings = {"agent_args": {"error_rate": 0.3}, "question": "pass^3", "output": ended}
-        tau2.run(domain="library", agent="noisy", **settings)
-        if path == ended:
-            return path
-        values = RunFolder.read(ended).config.stopping(None).values
-        with RunFolder.open(path, dict(values)) as folder:
-            for each in islice(RunFolder.read(ended).reports(), 5):
-                folder.append(each)
-        finish(path)
-        return path
     config, reports = RUNS[request.param](RunFolder.read(whole))
     with RunFolder.open(path, config) as folder:
         for each in reports:
@@ -393,8 +378,6 @@ def in_comparison(source):
     first, second = found.summaries.values()
     assert first.overall == second.overall and not found.two.main.difference
     mean, done = first.overall.mean_cost, first.overall
-    if open_recording(source).config.stops_at_failure:  # compared by first trials only
-        return {"pass_1": done.estimate("pass^k", 1).value}
     known = [row["cost"] for row in frames.simulations(source) if row["cost"] is not None]
     paid = {} if found.dropped else {"cost": None if mean is None else mean * len(known)}
     return {

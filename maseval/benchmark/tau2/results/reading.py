@@ -186,13 +186,6 @@ class ResultsFile:
                 stream.skip()
         return None
 
-    @property
-    def size(self) -> int:
-        """The size in bytes; of a folder, that of its files."""
-        if self.layout != "directory":
-            return self.path.stat().st_size
-        return sum(each.stat().st_size for each in simulation_files(self.path, None))
-
     def _values(self) -> Iterator[object]:
         if self.layout == "directory":
             yield from self._files()

@@ -184,12 +184,13 @@ def test_an_agent_with_a_library_of_its_own_cannot_be_given_a_policy(server, tmp
 def test_a_policy_stands_in_a_run_file(server, tmp_path):
     file = tmp_path / "run.toml"
     file.write_text(
-        'domain = "library"\nnum_tasks = 1\nagent_model = "openai/clerk"\nreasoning = "keep"\n'
+        'benchmark = "tau2"\ndomain = "library"\nnum_tasks = 1\n'
+        'agent_model = "openai/clerk"\nreasoning = "keep"\n'
         f'user_model = "openai/customer"\nbase_url = "{server.url}"\nprobe = false\n'
         f'output = "{tmp_path / "r"}"\n'
     )
 
-    assert maseval("tau2", "run", "--config", file).exit_code == 0
+    assert maseval("run", file).exit_code == 0
 
     config = RunFolder.read(tmp_path / "r").config.values
     assert config["agent"]["options"]["reasoning_policy"] == "keep"

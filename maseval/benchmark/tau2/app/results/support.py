@@ -202,7 +202,6 @@ class Tau2Support(BenchmarkSupport):
     certificate_differences = _function("app.results.certify", "certificate_differences")
     score = _function("app.results.score", "score")
     recording = _function("app.results.results_file_run", "ResultsFileRun")
-    results_below = _function("app.results.sources", "results_below")
     holds_results = _function("results", "has_simulations")
     exports = "tau2-bench"
     export = _function("app.sharing.submit", "export_with_notes")
