@@ -373,8 +373,7 @@ class RunFindings:
 
     def summarise(self, found: Summary | None = None) -> RunSummary:
         """Return the numbers of the run; ``found`` saves summarising it again."""
-        conventions = support_for(self.folder).conventions(self.folder, self.lines)
-        return run_summary(self.lines, self.folder.planned, conventions, self.folder.config, found)
+        return run_summary(self.lines, self.folder.planned, self.folder.config, found)
 
 
 def examine_run(
