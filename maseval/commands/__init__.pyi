@@ -15,7 +15,6 @@ from maseval.app.results.report import report as report
 from maseval.app.results.runs import runs as runs
 from maseval.app.results.runs import tag as tag
 from maseval.app.results.show import show as show
-from maseval.app.results.variants import ConventionScore as ConventionScore
 from maseval.app.results.variants import Variant as Variant
 from maseval.app.running.new import new as new
 from maseval.app.running.run import run as run
