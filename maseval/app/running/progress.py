@@ -6,7 +6,7 @@ To publish it, a thread looks at the run twice a second; the simulations do noth
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -19,7 +19,7 @@ from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.core.storage.redaction import Secrets
 from maseval.core.throttle import complaints
 from maseval.core.tracing import now
-from maseval.runs.live import InFlight, LiveRun, TalkFiles, publish, withdraw
+from maseval.runs.live import InFlight, LiveRun, publish, withdraw
 from maseval.stats.summary import Estimate, estimate
 from maseval.stats.trials import count_trials
 
@@ -64,8 +64,7 @@ class RunProgress:
     """Keeps count of a run, earlier sessions included; may be asked from any thread.
 
     ``stopping`` says why nothing more is started, ``incidents`` which worker processes died or were
-    refused, ``nodes`` how many simulations each machine has, where they are not threads of this
-    process.
+    refused.
     """
 
     def __init__(self, planned: int, time_limit: float | None = None) -> None:
@@ -75,7 +74,6 @@ class RunProgress:
         self.ran = 0
         self.cost: float | None = 0.0
         self.tokens = 0
-        self.nodes: Callable[[], Mapping[str, int]] = dict
         self.incidents: list[str] = []
         self.lines: dict[Simulation, Outcome] = {}
         self._lock = threading.Lock()
@@ -187,14 +185,11 @@ def publish_progress(
     def keep_up() -> None:
         if ended.wait(_EVERY):
             return
-        pause, talks = 0.0, TalkFiles(folder, secrets)
+        pause = 0.0
         try:
             while not ended.wait(pause):
                 began = time.thread_time()
                 running = progress.running
-                talks.write(
-                    {one: _ask(benchmark.messages_so_far, one) or () for one, *_ in running}
-                )
                 live: LiveRun = {
                     "pid": os.getpid(),
                     "at": now(),
@@ -209,7 +204,6 @@ def publish_progress(
                 pause = max(_EVERY, _REST * (time.thread_time() - began))
         finally:
             withdraw(folder)
-            talks.close()
 
     thread = threading.Thread(target=keep_up, daemon=True, name="maseval-live")
     thread.start()

@@ -199,7 +199,7 @@ def test_branches_of_one_second_have_folders_of_their_own(noop, tmp_path, monkey
 
     assert [each.folder.name.rpartition("-from-m1")[2] for each in found] == ["", "-2", "-3"]
     assert [each.ran for each in found] == [1, 1, 1]
-    games = [tau2.play(task_id=task, ask=lambda view: view.finish()) for _ in range(2)]
+    games = [tau2.play(task_id=[task], ask=lambda view: view.finish()) for _ in range(2)]
     assert games[0].run.folder != games[1].run.folder
 
 

@@ -164,21 +164,12 @@ def asking(brief):
 TOOLS = [{"type": "function", "function": {"name": "find_books", "parameters": {}}}]
 
 
-def silent(brief):
-    return lambda query: "Hello."
-
-
 def test_an_agent_of_ones_own_has_the_policy_in_its_model(server, tmp_path):
     result = run(server, tmp_path / "r", agent=asking, reasoning="auto")
 
     assert server.thoughts_sent_to("clerk")[:2] == [[], ["clerk-thought-0"]]
     recorded = RunFolder.read(result.folder).config.values["agent"]["options"]
     assert recorded["reasoning_policy"] == "auto"
-
-
-def test_an_agent_with_a_library_of_its_own_cannot_be_given_a_policy(server, tmp_path):
-    with pytest.raises(ConfigurationError, match="through a library of its own"):
-        run(server, tmp_path / "r", agent=silent, reasoning="auto")
 
 
 def test_a_policy_stands_in_a_run_file(server, tmp_path):

@@ -197,7 +197,6 @@ class Tau2Support(BenchmarkSupport):
     verdict_obstacle = _function("app.results.outcomes", "verdict_obstacle")
     other_data = _function("app.results.outcomes", "differing_data")
     settings = _function("app.results.outcomes", "settings_of_run")
-    conventions = _function("app.results.conventions", "conventions_of_run")
     certificate = _function("app.results.certify", "certificate_of")
     certificate_differences = _function("app.results.certify", "certificate_differences")
     score = _function("app.results.score", "score")

@@ -12,6 +12,10 @@ from maseval.benchmark.tau2.domains.domain import (
     Domain,
     LateRules,
     OpenChoice,
+    PermanenceRule,
+    append_only,
+    moves_along,
+    once_set,
     payment_choice,
 )
 from maseval.benchmark.tau2.domains.retail.models import *  # noqa: F403  # the records, as in MASEval
@@ -90,6 +94,29 @@ CHOICES = (
     ),
 )
 
+# Values that no tool can undo.
+_ORDER = {
+    "pending": ("pending (item modified)", "cancelled"),
+    "delivered": ("exchange requested", "return requested"),
+}
+
+PERMANENCE = (
+    PermanenceRule(
+        "orders", ("payment_history",), append_only, "money that moved stays in the history"
+    ),
+    PermanenceRule(
+        "orders", ("status",), moves_along(_ORDER), "no tool leads back to the earlier status"
+    ),
+    *(
+        PermanenceRule(
+            "orders", (field,), once_set, "what was requested for an order cannot be taken back"
+        )
+        for field in (
+            *("cancel_reason", "exchange_items", "exchange_new_items", "return_items"),
+            *("exchange_payment_method_id", "return_payment_method_id"),
+        )
+    ),
+)
 
 RETAIL = Domain(
     name="retail",
@@ -99,6 +126,7 @@ RETAIL = Domain(
     solo_refusal="Retail domain does not support solo mode",
     rules=LateRules("retail.rules"),
     choices=CHOICES,
+    permanence=PERMANENCE,
 )
 
 RETAIL_WITH_ITEMS = replace(RETAIL, toolkit=ItemRetailTools, lenient_toolkit=LenientItemRetailTools)
