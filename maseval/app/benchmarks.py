@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
 from maseval.app.results.explained import Explained, VerdictExplanation
-from maseval.app.results.variants import ConventionScore, Variant
+from maseval.app.results.variants import Variant
 from maseval.core.exceptions import ConfigurationError, MASEvalError, ResultFileError
 from maseval.core.finding import Finding
 from maseval.core.lazy import find_entry_points
@@ -190,10 +190,6 @@ class BenchmarkSupport:
         """Return the model that played the simulated user of a run; None if no model did."""
         return text_or_none(mapping(config, "user").get("model"))
 
-    def conventions(self, folder: Recording, lines: Sequence[Outcome]) -> Sequence[ConventionScore]:
-        """Return the numbers in each way that the benchmark has to count errors."""
-        return ()
-
     def settings(self, folder: Recording) -> dict[str, object]:
         """Return a run's configuration, as it is compared with that of others."""
         return {k: v for k, v in folder.config.without_notes().items() if k != UNTIL}
@@ -226,10 +222,6 @@ class BenchmarkSupport:
     ) -> Sequence[ExportedPath]:
         """Write a run as the files of the original benchmark, by default into its folder."""
         raise NotImplementedError
-
-    def results_below(self, folder: Path) -> Sequence[Path]:
-        """Return the results files of this benchmark in a folder and the folders below it."""
-        return ()
 
     def score(self, files: Sequence[str | os.PathLike[str]], **options: Any) -> Any:
         """Judge recorded conversations again, and compare with the recorded rewards."""

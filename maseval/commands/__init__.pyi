@@ -15,14 +15,12 @@ from maseval.app.results.report import report as report
 from maseval.app.results.runs import runs as runs
 from maseval.app.results.runs import tag as tag
 from maseval.app.results.show import show as show
-from maseval.app.results.variants import ConventionScore as ConventionScore
 from maseval.app.results.variants import Variant as Variant
 from maseval.app.running.new import new as new
 from maseval.app.running.run import run as run
 from maseval.app.sharing.bundle import bundle as bundle
 from maseval.app.sharing.bundle import unbundle as unbundle
 from maseval.app.sharing.sync import sync as sync
-from maseval.app.viewing.view import export_site as export_site
 from maseval.app.viewing.view import view as view
 from maseval.commands import macs as macs
 from maseval.commands import tau2 as tau2

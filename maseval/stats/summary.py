@@ -3,20 +3,10 @@
 ``estimate`` is the one way from trials to a number with its interval. Everything that shows a score
 (a table, a report, a comparison, a live display) takes it from here.
 
-For less, a task stops at its first failure. A task whose k trials all pass counts 1, any other
-counts 0, and one failure settles which. With as many planned trials as k, what comes after a
-failure cannot change pass^k, so a run without it has the same estimate and the same interval as the
-full run. What it does not have is a fair pass^1 of all trials: tasks that pass have more of them.
-pass^j of a smaller j is estimated from the first j trials alone, which every task has or has failed
-in; those are as good as any j trials.
-
-To stop a task after equal outcomes, as if the rest were known, is another matter: a task that
-passes half of the time passes its first two trials in a quarter of all cases, and four of four in a
-sixteenth. pass^4 would come out higher by ten points and more.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal, cast
@@ -42,7 +32,6 @@ from maseval.stats.trials import (
     Measure,
     Trials,
     by_task,
-    by_trial,
     fewest_trials,
     mean_cost,
     mean_over_tasks,
@@ -230,10 +219,7 @@ class GroupSummary:
                 "score."
             )
         counted = f"{self.done} of {self.planned} simulations have a verdict ({reasons})"
-        bounds = self.estimate("pass^k", 1).bounds
-        if bounds is None:  # tasks stop at their first failure, and all first trials are there
-            return f"{counted}; pass^1 rests on first trials only, which all have one."
-        worst, best = map(percent, bounds)
+        worst, best = map(percent, self.estimate("pass^k", 1).bounds or ())
         return f"{counted}: pass^1 is {worst} if all others fail, {best} if all pass."
 
     @property
@@ -377,84 +363,3 @@ def _notes(groups: Sequence[GroupSummary]) -> list[str]:
     if overall.untried:
         notes.append(f"left out: {count_of(overall.untried, 'task')} without any verdict")
     return [*notes, *filter(None, (overall.without_value, overall.shortfall))]
-
-
-EQUAL_OUTCOMES_REFUSED = (
-    "a task is not stopped after equal outcomes: two passes are no proof of four, and pass^4 would "
-    "come out 10 points too high or more; a task may stop at its first failure"
-)
-ONLY_FIRST = (
-    "Each task stopped at its first failure: pass^{0} is that of a full run, and a smaller k is "
-    "from the first k trials of each task only."
-)
-
-
-def is_settled(verdicts: Iterable[bool | None]) -> bool:
-    """Return whether a task needs no further trial for pass^k: one has failed."""
-    return any(verdict is False for verdict in verdicts)
-
-
-def first_trials(outcomes: Iterable[Outcome], j: int) -> list[Outcome]:
-    """Return the first j trials of each task, those after its first failure as failures.
-
-    They have the pass^j of a run without that rule. They have no other fair measure.
-    """
-    found = [each for each in outcomes if each.trial < j]
-    failed = {each.key for each in found if each.passed is False}
-    there = {(each.key, each.trial) for each in found}
-    return found + [
-        Outcome(*key, trial, passed=False)
-        for key in failed
-        for trial in range(j)
-        if (key, trial) not in there
-    ]
-
-
-def pass_hat_until_failure(outcomes: Sequence[Outcome], k: int) -> dict[int, Estimate]:
-    """Estimate pass^1 to pass^k of a run of k trials in which tasks stop at their first failure.
-
-    Trials are numbered from 0. pass^k is that of the full run; pass^j is that of the first j
-    trials. A task without any verdict is left out; if one passed only some of them and never
-    failed, there is no value, but its bounds. Raise ConfigurationError for a trial beyond the first
-    k.
-    """
-    if k < 1:
-        raise ConfigurationError(f"k is {k}; give 1 or more")
-    tasks = by_trial(outcomes)
-    for each in outcomes:
-        if each.trial >= k:
-            raise ConfigurationError(
-                f"trial {each.trial} of task {str(each.key)!r} is beyond the {k} planned: tasks "
-                f"stop at their first failure only where pass^k is asked of k trials"
-            )
-    found = {}
-    for j in range(1, k + 1):
-        counts = [_count(task, j) for task in tasks.values()]
-        # Only whether all passed is known of each task, which says nothing of a rerun.
-        found[j] = replace(estimate(counts, k=j, planned=[j] * len(counts)), rerun=None)
-    return found
-
-
-def _count(task: Mapping[int, bool | None], j: int) -> Trials:
-    verdicts = [task.get(trial) for trial in range(j)]
-    if is_settled(verdicts):
-        return Trials(j, j - 1)
-    passed = sum(verdict is True for verdict in verdicts)
-    return Trials(passed, passed)
-
-
-def summarise_run(
-    outcomes: Iterable[Outcome], planned: Planned | None, k: int, ks: Ks = None
-) -> Summary:
-    """Summarise a run with all that was planned.
-
-    ``k`` is the one for which tasks stop at their first failure, where every pass^j is that of the
-    first j trials of each task; 0 for any other run.
-    """
-    every = with_gaps(outcomes, planned)
-    found = summarise(every, ks=ks)
-    for at, group in enumerate(found.groups if k else ()):
-        mine = [each for each in every if group.group in (None, each.domain)]
-        estimates = [*pass_hat_until_failure(mine, k).values()]
-        found.groups[at] = replace(group, estimates=estimates)
-    return found

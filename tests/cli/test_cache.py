@@ -102,28 +102,6 @@ def test_a_run_is_resumed_with_or_without_it(server):
     assert run(server, "r", "-k", "2").exit_code == 0
 
 
-def test_a_folder_of_ones_own_and_a_file_of_options(server, tmp_path):
-    assert run(server, "first", "--cache-dir", "here").exit_code == 0
-    asked = len(server.requests)
-    (tmp_path / "run.toml").write_text(
-        f"""
-        domain = ["library"]
-        num_tasks = 2
-        max_steps = 6
-        probe = false
-        user = "scripted"
-        agent_model = "mine"
-        base_url = "{server.url}/v1"
-        texts = "ours"
-        cache_dir = "here"
-        """
-    )
-    again = maseval("tau2", "run", "--config", "run.toml", "--output", "second")
-
-    assert again.exit_code == 0 and len(server.requests) == asked
-    assert (tmp_path / "here").is_dir() and not (tmp_path / "cache" / "answers").exists()
-
-
 OWN = """\
 from maseval import AgentAdapter, Benchmark, Environment, Evaluator, Task, TaskQueue, resolve_model
 

@@ -5,7 +5,6 @@ import socket
 import pytest
 
 from maseval import ScriptedModelAdapter, register_model
-from maseval.interface.extras import is_installed
 from maseval.runs import RunFolder
 from maseval.server import ModelServer
 from maseval.testing.provider_server import OpenAIProtocol, Reply, serving
@@ -141,45 +140,15 @@ def test_solo_mode_is_refused_where_a_domain_does_not_have_it(domain, agent, tmp
     assert not (tmp_path / "runs").exists()
 
 
-@pytest.mark.parametrize("player", [(), ("--rehearse", "gold")])
-def test_a_package_that_an_agent_imports_late_is_named_before_anything_starts(player, tmp_path):
-    (tmp_path / "late.py").write_text(
-        "def made():\n    from no_such_framework.agents import Agent\n    return Agent()\n"
-        "def agent(brief):\n    return made()\n"
-    )
+def test_a_package_that_an_agent_lacks_is_named_with_the_way_to_install_it(tmp_path):
+    (tmp_path / "late.py").write_text("def agent(brief):\n    import llama_index.no_such_part\n")
 
-    refused = maseval(*LIBRARY, *SCRIPTED, "--agent", "late.py:agent", *player)
+    stopped = maseval(*LIBRARY, *SCRIPTED, "--agent", "late.py:agent", "--json")
 
-    assert refused.exit_code == 2
-    assert "late.py:agent needs 'no_such_framework', which is not installed" in said(refused)
-    assert not (tmp_path / "runs").exists()
-
-
-def test_the_package_behind_the_chat_model_of_an_own_agent_is_looked_for(tmp_path):
-    if is_installed("litellm"):
-        pytest.skip("litellm is installed")
-    (tmp_path / "asking.py").write_text(
-        "def agent(brief):\n    return lambda query: brief.chat_model().generate(query)\n"
-    )
-    own = ("--agent", "asking.py:agent", "--agent-model", "litellm/openai/gpt-4.1")
-
-    refused = maseval(*LIBRARY, *SCRIPTED, *own)
-
-    assert refused.exit_code == 1 and "litellm is not installed" in said(refused)
-    assert not (tmp_path / "runs").exists()
-
-
-def test_a_package_that_an_agent_can_do_without_is_not_missed(tmp_path):
-    (tmp_path / "either.py").write_text(
-        "def another(brief):\n    import no_such_framework\n"
-        "def agent(brief):\n"
-        "    try:\n        import no_such_framework\n"
-        "    except ImportError:\n        return lambda query: 'Yes.'\n"
-    )
-
-    ran = maseval(*LIBRARY, *SCRIPTED, "-n", 1, "--agent", "either.py:agent", "--max-steps", 6)
-
-    assert ran.exit_code == 0, ran.stderr
+    told = last_json(stopped.stdout)
+    assert stopped.exit_code == 3 and told["ran"] < told["overall"]["planned"]
+    assert "late.py, line 2, in agent" in told["stopped"]
+    assert "pip install '.[llamaindex]'" in told["stopped"]
 
 
 def test_a_run_in_which_all_fails_in_the_same_way_stops_early_with_the_cause():

@@ -45,7 +45,7 @@ def test_no_key_is_ever_written(name, tmp_path, monkeypatch):
             *("--base-url", ADDRESS),
         ),
         maseval("show", "r"),
-        maseval("show", "r", first_task(), "--full"),
+        maseval("show", "r", first_task()),
         maseval("report", "r"),
         maseval("runs", tmp_path, "--json"),
         maseval("export", "r", "--table", "runs", "--output", "runs.csv"),

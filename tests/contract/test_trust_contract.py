@@ -82,6 +82,14 @@ def played(domain, folder, raw, calls, solo):
     return messages
 
 
+@pytest.mark.parametrize("domain", ["airline", "retail"])
+def test_nothing_is_called_lost_that_could_still_be_repaired(domain, tau2_data, contract_dir):
+    for record in conversations(contract_dir, domain, 2):
+        found = explain(record["simulation"], domain=domain, solo=record["solo"])
+        if found.divergence is not None and found.divergence.call is not None:
+            assert not (found.repair.only_adds and found.repair.placement == "end")
+
+
 def test_every_failed_conversation_has_a_cause_and_no_passed_one_has(tau2_data, contract_dir):
     who = Counter()
     for domain in ("airline", "retail", "telecom"):

@@ -187,7 +187,7 @@ def compare(
     recordings = [open_recording(run, scoring, on_progress) for run in named]
     named_runs = dict(zip(names_of(recordings), recordings, strict=True))
     found = compare_outcomes(
-        {name: load_run(each, scoring, k, on_progress) for name, each in named_runs.items()},
+        {name: load_run(each, scoring, on_progress) for name, each in named_runs.items()},
         k=k,
         metric=metric,
         level=level,
@@ -208,12 +208,6 @@ def compare_outcomes(
     anyway: bool = False,
 ) -> RunComparison:
     """Compare runs by their names; nothing is explained."""
-    settled = [name for name, run in whole.items() if run.recording.config.stops_at_failure]
-    if settled and len(whole) > 2:
-        raise ConfigurationError(
-            f"the tasks of {settled[0]} stop at their first failure, so only one pass^k of it is "
-            "unbiased; compare it with one other run"
-        )
 
     def compare_runs(whole: Mapping[str, RecordedOutcomes]) -> RunComparison:
         loaded, other_tasks = keep_equal_tasks(whole)
@@ -230,8 +224,7 @@ def compare_outcomes(
                 names=(a, b),
                 configs=(configs[a], configs[b]),
                 k=k,
-                # Other k need other trials of runs whose tasks stop at their first failure.
-                up_to=0 if settled else UP_TO,
+                up_to=UP_TO,
                 level=level,
                 margin=margin,
                 anyway=anyway,

@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple, cast
 from maseval.app.benchmarks import OnProgress, support_for
 from maseval.app.results.explained import VerdictExplanation, cause_in, misfit
 from maseval.app.results.results import RunSummary, run_summary
-from maseval.app.results.users import played_users, user_scores
+from maseval.app.results.users import UserScore, user_findings, user_score
 from maseval.app.results.variants import VariantScore, variant_scores
 from maseval.core.exceptions import MASEvalError
 from maseval.core.finding import Finding, read_findings
@@ -143,7 +143,7 @@ class ExaminedRun:
         if size < _WORTH_SHARING:
             return
         from maseval.core.engine.processes import (  # most records are small
-            ProcessEngine,
+            map_in_forks,
             may_fork,
             usable_cores,
         )
@@ -159,9 +159,9 @@ class ExaminedRun:
         yield dict(zip(here, find(here), strict=True))
         rest = [one for one in lacking if one not in here]
         some = (rest[first : first + step] for first in range(0, len(rest), step))
-        with closing(ProcessEngine(cores).mapped(find, some)) as mapped:
-            for batch in mapped:
-                yield dict(zip(batch.values, batch.result or repeat(None), strict=False))
+        with closing(map_in_forks(find, some, cores)) as mapped:
+            for batch, found in mapped:
+                yield dict(zip(batch, found or repeat(None), strict=False))
 
     def _look_up(
         self, one: Simulation, parts: Sequence[FindingPart], key: str | None = None
@@ -349,17 +349,31 @@ class RunFindings:
         return variant_scores(self.lines, self.findings, variants, self.folder.planned)
 
     @property
+    def user_findings(self) -> dict[Simulation, Sequence[Finding]]:
+        """The findings about the user of each conversation, if a model played it."""
+        return user_findings(self.lines, self.findings) if self._user_model else {}
+
+    @property
+    def user_score(self) -> UserScore | None:
+        """How often the simulated user was at fault; None if no model played it."""
+        found, model = self.user_findings, self._user_model
+        return user_score(model, found) if model and found else None
+
+    @property
+    def _user_model(self) -> str | None:
+        return support_for(self.folder).user_model(self.folder.config.values)
+
+    @property
     def users(self) -> str | None:
-        """A sentence on how the simulated users did; None if none was checked."""
-        model = support_for(self.folder).user_model(self.folder.config.values)
-        played = played_users(self.lines, self.findings, model)
-        told = "; ".join(str(each) for each in user_scores(played) if each.read)
-        return f"The simulated user, checked by rules: {told}." if told else None
+        """A sentence on how the simulated user did; None if it was not checked."""
+        score = self.user_score
+        if score is None or not score.read:
+            return None
+        return f"The simulated user, checked by rules: {score}."
 
     def summarise(self, found: Summary | None = None) -> RunSummary:
         """Return the numbers of the run; ``found`` saves summarising it again."""
-        conventions = support_for(self.folder).conventions(self.folder, self.lines)
-        return run_summary(self.lines, self.folder.planned, conventions, self.folder.config, found)
+        return run_summary(self.lines, self.folder.planned, self.folder.config, found)
 
 
 def examine_run(

@@ -26,6 +26,8 @@ from maseval.benchmark.tau2.domains.base import ToolType as ToolType
 from maseval.benchmark.tau2.domains.base import for_tasks as for_tasks
 from maseval.benchmark.tau2.domains.base import is_tool as is_tool
 from maseval.benchmark.tau2.domains.domain import OpenChoice as OpenChoice
+from maseval.benchmark.tau2.domains.domain import PermanenceRule as PermanenceRule
+from maseval.benchmark.tau2.domains.domain import once_set as once_set
 from maseval.benchmark.tau2.domains.retail.models import RetailDB as RetailDB
 from maseval.benchmark.tau2.domains.retail.tools import RetailTools as RetailTools
 from maseval.benchmark.tau2.domains.telecom.models import TelecomDB as TelecomDB

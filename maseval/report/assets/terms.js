@@ -48,6 +48,7 @@ const MEANINGS = [
   [/^record: /, "Computed again, the verdict is not the recorded one."],
   [/^unclear: /, "The evidence does not show who failed."],
   [/^without breaches found/, "Only passes in which no breach of the policy was found: an upper bound, as rules do not find everything."],
+  [/^Point of no return$/, "The first message after which the reference's end state could no longer be reached."],
   [/^Policy$/, "The rules that the agent was told to obey."],
   [/^Time travel$/, "The databases as they were after each message, by replaying the recorded tool calls."],
   [/^Termination$/, "How the conversation ended."],

@@ -1,9 +1,12 @@
+from dataclasses import replace
+
 import pytest
 
-from maseval.benchmark.tau2.data_loader import load_raw_tasks
+from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
+from maseval.benchmark.tau2.domains.domain import PermanenceRule, once_set
 from maseval.benchmark.tau2.review.explain import ABSENT, explain
 from maseval.benchmark.tau2.scoring.score import score_simulation
-from tests.benchmark.tau2.staged import gold, is_write, staged
+from tests.benchmark.tau2.staged import do, gold, is_write, staged
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, said, task, todo_list
 from tests.benchmark.tau2.todo_list import do as act
 
@@ -21,14 +24,14 @@ def shown(changes):
     return [(change.kind, change.call["name"]) for change in changes]
 
 
-def test_a_passed_simulation_tells_which_checks_count(todo):
+def test_a_passed_simulation_tells_which_checks_count_and_which_call_it_rests_on(todo):
     found = explain(said(todo, CREATE, COMPLETE, "Done."), domain=todo)
 
     assert found.passed and found.reward == 1.0
     assert gates(found)["DB"] == (True, True)
     assert gates(found)["ACTION"] == (False, True)
     assert found.failed_gates == () and found.wrong_fields == ()
-    assert found.repair is None
+    assert shown(found.repair.changes) == [("leave out", "create_task")]
 
 
 def test_a_missing_write_is_told_with_the_gold_action_that_makes_it(todo):
@@ -67,13 +70,35 @@ def test_a_record_that_should_not_be_there_is_absent_in_the_expected_state(tmp_p
     assert shown(found.repair.changes) == [("leave out", "create_task")]
 
 
+def test_the_point_of_no_return_is_decided_by_what_the_domain_calls_permanent(todo):
+    stays_said = PermanenceRule("tasks", ("title",), once_set, "a title is never changed")
+    wrong = act("create_task", user_id="user_1", title="Meting")
+    without, found = (
+        explain(said(domain, "Hi.", wrong, COMPLETE), domain=domain).divergence
+        for domain in (todo, replace(todo, permanence=[stays_said]))
+    )
+
+    assert not without.decided and "mock" in without.reason
+    assert found.decided and found.message_index == 1
+    assert found.reason == "a title is never changed"
+    assert str(found.place) == "tasks[task_2].title"
+
+
+def test_what_could_still_be_done_at_the_end_was_open_until_then(todo):
+    simulation = said(todo, "Hi.", "Bye.")
+
+    found = explain(simulation, domain=todo).divergence
+
+    assert found.decided and found.message_index == 1
+
+
 def test_information_that_was_not_given_is_set_beside_the_nearest_number(tmp_path):
     domain = todo_list(tmp_path, task(communicate_info=["1628"]))
     found = explain(said(domain, "It costs $1,600. Or $7."), domain=domain)
 
     assert found.to_be_said == ("1628",)
-    (unsaid,) = found.unsaid
-    assert (unsaid.message_index, unsaid.closest) == (0, "It costs $1,600.")
+    (evidence,) = found.communication
+    assert not evidence.met and evidence.quote.text == "It costs $1,600."
     assert found.repair is None
 
 
@@ -91,7 +116,19 @@ def test_a_date_an_id_or_a_far_number_is_no_evidence_for_an_amount(tmp_path, sen
     domain = todo_list(tmp_path, task(communicate_info=["1627"]))
     found = explain(said(domain, sentence), domain=domain)
 
-    assert [each.closest for each in found.unsaid] == [None]
+    (evidence,) = found.communication
+    assert not evidence.met and evidence.quote is None and evidence.elsewhere is None
+
+
+def test_an_amount_in_a_tools_answer_is_found_as_a_number(tmp_path):
+    domain = todo_list(tmp_path, task(CREATE, communicate_info=["1628"]))
+    paid = act("create_task", user_id="user_1", title="Meeting", description="It is 1,628.")
+    id_only = act("create_task", user_id="user_1", title="Meeting", description="A1628")
+
+    (found,) = explain(said(domain, paid), domain=domain).communication
+    (other,) = explain(said(domain, id_only), domain=domain).communication
+
+    assert found.elsewhere.message_index == 1 and other.elsewhere is None
 
 
 def test_fields_of_one_call_stand_together_in_their_own_letters(todo):
@@ -104,7 +141,7 @@ def test_fields_of_one_call_stand_together_in_their_own_letters(todo):
     assert "Ada\u2019s \u00e9tude" in other and "\\u2019" not in other
 
 
-def test_a_failed_assertion_is_told_with_what_would_have_met_it(tmp_path):
+def test_a_failed_assertion_tells_the_values_that_it_looked_at(tmp_path):
     check = {
         "env_type": "assistant",
         "func_name": "assert_task_status",
@@ -115,7 +152,9 @@ def test_a_failed_assertion_is_told_with_what_would_have_met_it(tmp_path):
 
     found = explain(said(domain, "Done."), domain=domain)
 
-    assert [each["met"] for each in found.assertions] == [False]
+    (evidence,) = found.assertions
+    assert not evidence.met
+    assert "pending" in evidence.looked_at.values()
     assert shown(found.repair.changes) == [("add", "update_task_status")]
     assert not found.state_gates and found.wrong_fields == ()
 
@@ -157,6 +196,18 @@ def test_a_reading_tool_that_writes_is_traced_all_the_same(todo, monkeypatch):
 
 
 @pytest.mark.data
+def test_a_cancelled_order_is_the_point_of_no_return(tau2_data):
+    raw = load_raw_task("retail", "0")
+    cancel = do("cancel_pending_order", order_id="#W5918442", reason="no longer needed")
+
+    found = explain(staged("retail", raw, [cancel, *gold(raw)]), domain="retail")
+
+    assert found.divergence.message_index == 2
+    assert found.divergence.call.call["name"] == "cancel_pending_order"
+    assert shown(found.repair.changes) == [("leave out", "cancel_pending_order")]
+
+
+@pytest.mark.data
 def test_in_telecom_the_assertions_decide_and_the_database_does_not(tau2_data):
     raw = next(t for t in load_raw_tasks("telecom") if "airplane_mode_on|data_mode" in t["id"])
     left_out = [action for action in gold(raw) if action["name"] != "toggle_data"]
@@ -166,6 +217,8 @@ def test_in_telecom_the_assertions_decide_and_the_database_does_not(tau2_data):
     assert gates(found)["ENV_ASSERTION"] == (True, False)
     assert gates(found)["DB"][0] is False and found.wrong_fields == ()
     assert shown(found.repair.changes) == [("add", "toggle_data")]
+    looked_at = {name for each in found.assertions for name in each.looked_at}
+    assert "device.data_enabled" in looked_at
 
 
 @pytest.mark.data

@@ -76,6 +76,7 @@ def test_the_smallest_set_of_changes_is_found(room, made, gold, changes):
     places = [each.action_id or each.message_index for each in found.changes]
     assert [*zip((each.kind for each in found.changes), places, strict=True)] == changes
     assert found.smallest and found.note == ""
+    assert found.only_adds == (not made)
 
 
 def test_what_could_not_be_ruled_out_is_not_called_the_smallest(room):

@@ -1,4 +1,10 @@
-"""A domain: which database, which tools, which files, and what couples its two sides."""
+"""A domain: which database, which tools, which files, and what couples its two sides.
+
+It also says which values, once wrong, stay wrong. A rule of permanence looks at one field of one
+kind of record. Given what the field is now and what it should be in the end, it says whether no
+sequence of further calls can lead from the one to the other. A domain's rules are read off its
+tools; nothing is claimed about a domain without rules.
+"""
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -27,6 +33,73 @@ class Absent(Enum):
 
 
 ABSENT = Absent.ABSENT
+
+Unreachable = Callable[[object, object], bool]
+
+
+class PermanenceRule(NamedTuple):
+    """A field (``*`` stands for any step of its path), and when its value can no longer be right.
+
+    ``unreachable(now, wanted)`` must only be true if no tool can ever make the value right. An
+    empty path means the whole record.
+    """
+
+    table: str
+    path: tuple[str | int, ...]
+    unreachable: Unreachable
+    reason: str
+
+
+def append_only(now: object, wanted: object) -> bool:
+    """Entries are added at the end and never changed, so what is there must be a beginning."""
+    if not isinstance(now, list) or not isinstance(wanted, list):
+        return False
+    return now != wanted[: len(now)]
+
+
+def once_set(now: object, wanted: object) -> bool:
+    """Nothing changes it when it has a value."""
+    return now not in (None, ABSENT) and now != wanted
+
+
+def only_falls(now: object, wanted: object) -> bool:
+    """No tool raises the number."""
+    return isinstance(now, int | float) and isinstance(wanted, int | float) and now < wanted
+
+
+def only_rises(now: object, wanted: object) -> bool:
+    """No tool lowers the number."""
+    return isinstance(now, int | float) and isinstance(wanted, int | float) and now > wanted
+
+
+def stays(now: object, wanted: object) -> bool:
+    """A rule: what is there is never taken away."""
+    return now is not ABSENT and wanted is ABSENT
+
+
+def moves_along(steps: Mapping[str, Collection[str]]) -> Unreachable:
+    """Only the given steps from one value to the next exist."""
+
+    def unreachable(now: object, wanted: object) -> bool:
+        reached, ahead = {str(now)}, [str(now)]
+        while ahead:
+            fresh = {*steps.get(ahead.pop(), ())} - reached
+            reached |= fresh
+            ahead += fresh
+        return str(wanted) not in reached
+
+    return unreachable
+
+
+def gone_for_good(reissued: Collection[str]) -> Unreachable:
+    """A part that is missing comes back only under the ids that a tool gives out."""
+
+    def unreachable(now: object, wanted: object) -> bool:
+        if not isinstance(now, dict) or not isinstance(wanted, dict):
+            return False
+        return any(key not in now and key not in reissued for key in wanted)
+
+    return unreachable
 
 
 Policy = Callable[[Path, bool], str]
@@ -61,6 +134,10 @@ def _need_nothing() -> None:
 
 
 def _have_no_documents(folder: Path) -> Sequence["DomainDocument"]:
+    return ()
+
+
+def _describe_nowhere(folder: Path, call: Mapping[str, Any]) -> Sequence[str]:
     return ()
 
 
@@ -141,8 +218,9 @@ class Domain:
     ``retrieval_options`` are those that differ from the original's.
 
     Some things are known for those who ask whether a number is right, and may be left out:
-    ``rules`` are those of the policy (``comply``, ``audit``, ``labels``), ``choices`` what users
-    may be free to choose (``errata``), and ``documents`` what its knowledge base holds (``audit``).
+    ``rules`` are those of the policy (``comply``, ``audit``, ``labels``), ``permanence`` what no
+    tool can undo, ``choices`` what users may be free to choose (``errata``), and ``described_in``
+    which of its ``documents`` tell an agent to make a call (``explain``).
     """
 
     name: str
@@ -167,8 +245,10 @@ class Domain:
     retrieval: str | None = None
     retrieval_options: Mapping[str, object] = field(default_factory=dict)
     rules: Sequence["Rule"] = ()
+    permanence: Sequence[PermanenceRule] = ()
     choices: Sequence[OpenChoice] = ()
     documents: Callable[[Path], Sequence[DomainDocument]] = _have_no_documents
+    described_in: Callable[[Path, Mapping[str, Any]], Sequence[str]] = _describe_nowhere
 
     def __post_init__(self) -> None:
         if not self.folder_name:

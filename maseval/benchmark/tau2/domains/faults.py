@@ -80,6 +80,11 @@ def _of_rules(domain: Domain) -> Iterator[str]:
         for name in rule.tools:
             if not any(kit.has_tool(name) for kit in kits):
                 yield f"rule {rule.id!r} names a tool {name!r} that the agent does not have"
+    databases = [db for db in (domain.db, domain.user_db) if db is not None]
+    tables = {name for db in databases for name in db.model_fields}
+    for name in dict.fromkeys(rule.table for rule in domain.permanence):
+        if name not in tables:
+            yield f"permanence names {name!r}, which neither database has"
 
 
 def _find_missing_descriptions(

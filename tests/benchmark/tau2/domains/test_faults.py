@@ -6,7 +6,7 @@ import pytest
 
 from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.domains.base import ToolKitBase, is_tool
-from maseval.benchmark.tau2.domains.domain import policy_file
+from maseval.benchmark.tau2.domains.domain import PermanenceRule, policy_file, stays
 from maseval.benchmark.tau2.domains.faults import faults
 from maseval.benchmark.tau2.formats.message import STOP_TOKENS
 from maseval.benchmark.tau2.review.policy.rules import Kind, Rule
@@ -35,6 +35,7 @@ class Unreadable(ToolKitBase[KioskDB]):
 
 BUYING = Rule("kiosk.buying", Kind.STATE, "Nobody buys.", "Buying", {"buy"}, lambda moment: ())
 GREETING = Rule("kiosk.greeting", Kind.PROTOCOL, "Be kind.", "Greeting")
+TABLE_RULE = PermanenceRule("tickets", (), stays, "a ticket stays sold")
 
 
 @pytest.mark.parametrize("domain", DOMAINS.values(), ids=DOMAINS)
@@ -62,6 +63,7 @@ def test_the_built_in_domains_have_none(domain):
         ({"toolkit": Unreadable}, "Unreadable: the signature of"),
         ({"rules": [BUYING]}, "rule 'kiosk.buying' names a tool 'buy' that the agent"),
         ({"rules": [GREETING, GREETING]}, "two rules have the id 'kiosk.greeting'"),
+        ({"permanence": [TABLE_RULE]}, "permanence names 'tickets', which neither database has"),
         (
             {"user_toolkit": KioskTools, "user_db": KioskDB, "user_db_file": "db.json"},
             "both sides have a tool named sell",

@@ -194,10 +194,14 @@ class PlayOptions(ConversationOptions):
     ``side`` is the one that the person plays; ``ask`` gets a ``SeatView`` and returns a message.
     """
 
-    domain: str | None = None
+    domain: str = option(
+        "library", "airline, retail, telecom, ... or your own: FILE.py:NAME", TASKS, short="-d"
+    )
     side: str = "agent"
     ask: Callable[[Any], Any]
-    task_id: str | None = None
+    task_id: Sequence[str] = option(
+        (), "This task, or 1-5,9 (repeatable; default: the first)", TASKS, typed=list[str]
+    )
     agent: str | MakeAgent | None = option(
         None,
         "If you play the customer: gold (default), noop, noisy, llm or FILE.py:FUNCTION",

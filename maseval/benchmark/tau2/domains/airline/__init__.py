@@ -5,12 +5,18 @@ After tau2-bench v0.2.0, src/tau2/domains/airline/ (MIT, Sierra Research).
 
 from maseval.benchmark.tau2.domains.airline.models import *  # noqa: F403  # the records, as in MASEval
 from maseval.benchmark.tau2.domains.airline.models import AirlineDB
-from maseval.benchmark.tau2.domains.airline.tools import AirlineTools
+from maseval.benchmark.tau2.domains.airline.tools import CERTIFICATE_IDS, AirlineTools
 from maseval.benchmark.tau2.domains.domain import (
     Domain,
     LateRules,
     OpenChoice,
+    PermanenceRule,
+    append_only,
+    gone_for_good,
+    once_set,
+    only_falls,
     payment_choice,
+    stays,
 )
 
 _BOOK, _PASSENGERS = "book_reservation", "update_reservation_passengers"
@@ -21,12 +27,38 @@ CHOICES = (
     OpenChoice("passengers", "passengers", (_BOOK, _PASSENGERS), unordered=True),
 )
 
+# Values that no tool can undo.
+PERMANENCE = (
+    PermanenceRule(
+        "reservations", ("payment_history",), append_only, "money that moved stays in the history"
+    ),
+    PermanenceRule(
+        "reservations", ("status",), once_set, "a cancelled reservation stays cancelled"
+    ),
+    PermanenceRule("reservations", (), stays, "a reservation that was made cannot be removed"),
+    PermanenceRule(
+        "users", ("reservations",), append_only, "a booking stays in the customer's profile"
+    ),
+    PermanenceRule(
+        "users",
+        ("payment_methods",),
+        gone_for_good(CERTIFICATE_IDS),
+        "a certificate that was used up does not come back",
+    ),
+    PermanenceRule(
+        "flights",
+        ("dates", "*", "available_seats", "*"),
+        only_falls,
+        "no tool gives seats back to a flight",
+    ),
+)
 
 AIRLINE = Domain(
     name="airline",
     db=AirlineDB,
     toolkit=AirlineTools,
     solo_refusal="Airline domain does not support solo mode",
+    permanence=PERMANENCE,
     rules=LateRules("airline.rules"),
     choices=CHOICES,
 )

@@ -11,7 +11,11 @@ from pathlib import Path
 from maseval.benchmark.tau2.domains.domain import (
     Domain,
     LateRules,
+    PermanenceRule,
     Policy,
+    append_only,
+    only_rises,
+    stays,
 )
 from maseval.benchmark.tau2.domains.telecom.models import *  # noqa: F403  # the records, as in MASEval
 from maseval.benchmark.tau2.domains.telecom.models import BillStatus, LineStatus, TelecomDB
@@ -69,6 +73,16 @@ def _next_request(tools: TelecomTools, phone_number: str) -> PaymentRequest | No
     return None
 
 
+# Values that no tool can undo.
+PERMANENCE = (
+    PermanenceRule(
+        "lines", ("data_refueling_gb",), only_rises, "data that was added cannot be taken back"
+    ),
+    PermanenceRule("bills", ("line_items",), append_only, "an entry on a bill stays there"),
+    PermanenceRule("bills", (), stays, "a bill that was opened cannot be removed"),
+)
+
+
 def _policy(support: str, solo_support: str) -> Policy:
     def compose(folder: Path, solo: bool) -> str:
         main = folder / ("main_policy_solo.md" if solo else "main_policy.md")
@@ -100,6 +114,7 @@ def _telecom(name: str, policy: Policy) -> Domain:
             "full": "tasks_full.json",
         },
         rules=LateRules("telecom.rules"),
+        permanence=PERMANENCE,
     )
 
 

@@ -18,7 +18,6 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Unpack
 
-from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall, render_call
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
@@ -40,7 +39,7 @@ from maseval.core.words import excerpt
 
 
 def find_cause(
-    simulation: Mapping[str, object] | HasSimulation,
+    simulation: Mapping[str, object],
     *,
     domain: str | Domain,
     **keywords: Unpack[CaseKeywords],

@@ -1,20 +1,26 @@
-"""Evidence beside the end state: checks, failed replays, and what the agent said."""
+"""Evidence beside the end state: checks, failed replays, assertions, and what the agent said."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
+
+from pydantic import BaseModel
 
 from maseval.benchmark.tau2.formats.message import Tau2Message, has_text, spoken_text
 from maseval.benchmark.tau2.formats.simulation import (
     CommunicateCheck,
+    EnvAssertionCheck,
     RewardInfo,
     replay_problem,
 )
-from maseval.benchmark.tau2.world.tasks import Criteria, RewardType
+from maseval.benchmark.tau2.review.explain.snapshot import FieldPath, path_text
+from maseval.benchmark.tau2.world.tasks import Criteria, EnvAssertion, RewardType
+from maseval.benchmark.tau2.world.world import World
 from maseval.core.words import count_of, excerpt
 
+WorldFacts = dict[str, object]
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 # A number by itself, with or without a currency: no part of an id, a date or a time of day, and
 # nothing that is measured in time, data or percent.
@@ -139,38 +145,182 @@ def _first_difference(expected: str | None, found: str) -> str:
     return f"recorded …{recorded[start : at + 40]!r}, the tool returns …{found[start : at + 40]!r}"
 
 
+def facts_read(world: World, assertion: Mapping[str, Any]) -> WorldFacts:
+    """Return the values of the world that decide an assertion; none if they cannot be found out."""
+    toolkit = world.tools if assertion["env_type"] == "assistant" else world.user_tools
+    if toolkit is None:
+        return {}
+    facts: dict[FieldPath, object] = {}
+    original = toolkit.db
+    try:
+        toolkit.db = _Watched(original, (), facts)
+        toolkit.task_function(assertion["func_name"])(**assertion["arguments"])
+    except Exception:  # a function that cannot be watched gives no facts
+        return {}
+    finally:
+        toolkit.db = original
+    return {path_text(path).lstrip("."): value for path, value in facts.items()}
+
+
+class _Watched:
+    """Stands for a part of a database; parts of it are watched too, single values are noted."""
+
+    def __init__(self, value: object, path: FieldPath, facts: dict[FieldPath, object]) -> None:
+        vars(self).update(_value=value, _path=path, _facts=facts)
+
+    def _watch(self, step: str | int, value: object) -> object:
+        path = (*self._path, step)
+        if isinstance(value, BaseModel | Mapping | list):
+            return _Watched(value, path, self._facts)
+        self._facts[path] = value
+        return value
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._value, name)
+        if callable(value):
+            return self._method(name, value)
+        return self._watch(name, value)
+
+    def _method(self, name: str, method: Any) -> object:
+        if name == "get":
+            return lambda key, default=None: self[key] if key in self._value else default
+        if name == "view":  # a table's record for reading only
+            return lambda key: self._watch(key, method(key))
+        if name in ("items", "values"):
+            pairs = [(key, self._watch(key, each)) for key, each in self._value.items()]
+            return lambda: pairs if name == "items" else [each for _, each in pairs]
+        if isinstance(self._value, BaseModel) and name in vars(type(self._value)):
+            # A record's own method reads the record: let it read the watched one.
+            return vars(type(self._value))[name].__get__(self)
+        return method
+
+    def __setattr__(self, name: str, value: object) -> None:
+        setattr(self._value, name, value)
+
+    def __getitem__(self, key: Any) -> object:
+        return self._watch(key, self._value[key])
+
+    def __iter__(self) -> Iterator[object]:
+        if isinstance(self._value, list):
+            return (self._watch(index, each) for index, each in enumerate(self._value))
+        return iter(self._value)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._value
+
+    def __len__(self) -> int:
+        length = self._facts[(*self._path, "(length)")] = len(self._value)
+        return length
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self._value == (other._value if isinstance(other, _Watched) else other))
+
+    __hash__ = None  # type: ignore[assignment]  # it is compared, not looked up
+
+    def __bool__(self) -> bool:
+        return bool(self._value)
+
+
 @dataclass(frozen=True)
-class Unsaid:
-    """Something that the agent had to say and did not, with the closest sentence that it said."""
+class AssertionEvidence:
+    """An assertion, its outcome, and the values of the end state it looked at."""
+
+    func_name: str
+    arguments: Mapping[str, object]
+    expected: bool
+    met: bool
+    looked_at: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Quote:
+    """A sentence and where it stands."""
+
+    message_index: int
+    role: str
+    text: str
+
+
+@dataclass(frozen=True)
+class CommunicationEvidence:
+    """Something that had to be said: where it was, or the closest sentence.
+
+    ``elsewhere`` is the first message of a tool or the user that has it, if the agent's have not.
+    """
 
     info: str
-    message_index: int | None = None
-    closest: str | None = None
+    met: bool
+    quote: Quote | None
+    elsewhere: Quote | None = None
 
 
-def find_unsaid(
+def assertion_evidence(
+    world: World, checks: Sequence[EnvAssertionCheck]
+) -> tuple[AssertionEvidence, ...]:
+    """Return each assertion with the facts behind it; the world is no longer needed afterwards."""
+    found = []
+    for check in checks:
+        raw, met = check["env_assertion"], check["met"]
+        each = EnvAssertion.model_validate(raw)
+        facts = {} if met else facts_read(world, raw)
+        found.append(
+            AssertionEvidence(each.func_name, each.arguments, each.assert_value, met, facts)
+        )
+    return tuple(found)
+
+
+def communication_evidence(
     messages: Sequence[Tau2Message], checks: Sequence[CommunicateCheck]
-) -> tuple[Unsaid, ...]:
-    """Return each thing that was not said, beside the agent's sentence with the closest number.
+) -> tuple[CommunicationEvidence, ...]:
+    """Return each thing to be said with the sentence that says it, or the nearest one."""
+    found = []
+    for check in checks:
+        info, met = check["info"], check["met"]
+        wanted, quote, elsewhere = info.lower(), None, None
+        if met:
+            quote = _containing(messages, wanted, ("assistant",))
+        else:
+            quote = _nearest(messages, wanted)
+            elsewhere = _containing(messages, wanted, ("tool", "user"), by_itself=True)
+        found.append(CommunicationEvidence(info, met, quote, elsewhere))
+    return tuple(found)
 
-    What is no number stands beside the sentence with the most words in common.
-    """
-    return tuple(
-        Unsaid(check["info"], *_nearest(messages, check["info"].lower()))
-        for check in checks
-        if not check["met"]
-    )
+
+def _containing(
+    messages: Sequence[Tau2Message], wanted: str, roles: Sequence[str], *, by_itself: bool = False
+) -> Quote | None:
+    """Return the first text with what is wanted; ``by_itself`` takes a number only as a number."""
+    as_number = by_itself and _NUMBER.fullmatch(wanted)
+
+    def has(text: str) -> bool:
+        if as_number:
+            return float(wanted) in _amounts(text)
+        return wanted in text.lower().replace(",", "")
+
+    for index, message in enumerate(messages):
+        text = spoken_text(message) if message["role"] in roles else ""
+        if text and has(text):
+            said = next(filter(has, _SENTENCE.split(text)), text)
+            return Quote(index, message["role"], excerpt(said, _LONGEST_QUOTE))
+    return None
 
 
-def _nearest(messages: Sequence[Tau2Message], wanted: str) -> tuple[int | None, str | None]:
-    best: tuple[float, int | None, str | None] = (0.0, None, None)
+def _amounts(text: str) -> list[float]:
+    """Return the numbers of a text that stand by themselves."""
+    without = _THOUSANDS.sub("", _DATE.sub(" ", text))
+    return [float(each) for each in _AMOUNT.findall(without)]
+
+
+def _nearest(messages: Sequence[Tau2Message], wanted: str) -> Quote | None:
+    """Return the agent's sentence with the closest number, or with the most words in common."""
+    best: tuple[float, Quote | None] = (0.0, None)
     for index, message in enumerate(messages):
         spoken = message["role"] == "assistant" and has_text(message)
         for sentence in _SENTENCE.split(spoken_text(message)) if spoken else ():
             near = _closeness(sentence, wanted)
             if near > best[0]:
-                best = near, index, excerpt(sentence, _LONGEST_QUOTE)
-    return best[1:]
+                best = near, Quote(index, "assistant", excerpt(sentence, _LONGEST_QUOTE))
+    return best[1]
 
 
 def _closeness(sentence: str, wanted: str) -> float:
@@ -179,9 +329,3 @@ def _closeness(sentence: str, wanted: str) -> float:
     target = float(wanted)
     apart = (abs(number - target) for number in _amounts(sentence))
     return max((1 / (1 + each) for each in apart if each <= _NEAR * abs(target)), default=0.0)
-
-
-def _amounts(text: str) -> list[float]:
-    """Return the numbers of a text that stand by themselves."""
-    without = _THOUSANDS.sub("", _DATE.sub(" ", text))
-    return [float(each) for each in _AMOUNT.findall(without)]

@@ -2,24 +2,25 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum
 from typing import Any, Unpack
 
 from pydantic import BaseModel
 
-from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.domain import ABSENT, Absent
 from maseval.benchmark.tau2.formats.message import render_call as render_call
-from maseval.benchmark.tau2.formats.simulation import EnvAssertionCheck
 from maseval.benchmark.tau2.review.errata.sound import sound_finding
 from maseval.benchmark.tau2.review.explain.evidence import (
+    AssertionEvidence,
     CheckSummary,
+    CommunicationEvidence,
+    Quote,
     ReplayFault,
-    Unsaid,
+    assertion_evidence,
     check_summaries,
-    find_unsaid,
+    communication_evidence,
     replay_fault,
 )
 from maseval.benchmark.tau2.review.explain.repair import (
@@ -32,9 +33,11 @@ from maseval.benchmark.tau2.review.explain.scored_case import CaseKeywords, Scor
 from maseval.benchmark.tau2.review.explain.snapshot import FieldPlace
 from maseval.benchmark.tau2.review.explain.tracing import (
     CallAt,
+    Divergence,
     WorldHistory,
     WrongField,
     conversation_history,
+    divergence,
     gold_history,
     needed_actions,
     wrong_fields,
@@ -45,6 +48,7 @@ from maseval.core.outcome import is_successful
 
 CHECKS, END_STATE = "Checks", "End state"
 _WHERE = {"end": "", "start": " (before the recorded writes)", "instead": " (in its place)"}
+_MOST_TEXTS = 3
 
 
 def _lines_of_fault(fault: ReplayFault) -> Iterator[str]:
@@ -54,12 +58,33 @@ def _lines_of_fault(fault: ReplayFault) -> Iterator[str]:
         yield f"the call: {render_call(fault.call)}"
 
 
+def _describe_documents(texts: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield the calls that the agent did not make, each with the documents that describe it."""
+    for call, names in texts.items():
+        more = f" and {len(names) - _MOST_TEXTS} more" if len(names) > _MOST_TEXTS else ""
+        yield call
+        yield f"  described in: {'; '.join(names[:_MOST_TEXTS])}{more}"
+
+
 def _check(check: CheckSummary) -> str:
     outcome = {True: "passed", False: "FAILED", None: "not run"}[check.passed]
     role = "scored" if check.gates else "not scored"
     empty = "" if check.can_fail else " (no criteria)"
     detail = f" ({check.detail})" if check.detail else ""
     return f"{check.kind:<14} {outcome:<9} {role}{empty}{detail}"
+
+
+def _divergence(found: Divergence) -> Iterator[str]:
+    if not found.decided:
+        yield f"undecided: {found.reason}"
+        return
+    at = found.message_index
+    where = "before the first message" if at is None else f"message {at}"
+    yield f"{where}: {found.reason}"
+    if found.call is not None:
+        yield f"the call: {render_call(found.call.call)}"
+    if found.place is not None:
+        yield f"the value: {found.place}"
 
 
 def _wrong_fields(fields: Sequence[WrongField]) -> Iterator[str]:
@@ -83,6 +108,29 @@ def _calls_of(field: WrongField, it: str) -> Iterator[str]:
         yield f"  gold action {action.action_id} would have written {it}: {call}"
 
 
+def _assertion(found: AssertionEvidence) -> Iterator[str]:
+    call = render_call({"name": found.func_name, "arguments": found.arguments})
+    wanted = "holds" if found.expected else "does not hold"
+    yield f"{'met' if found.met else 'NOT MET'}: {call} {wanted}"
+    for name, value in found.looked_at.items():
+        yield f"  looked at {name} = {format_value(value)}"
+
+
+def _communication(found: CommunicationEvidence) -> Iterator[str]:
+    if found.met:
+        yield f"{found.info!r} was said{_quote_text(found.quote)}"
+        return
+    yield f"{found.info!r} was never said by the agent"
+    if found.quote is not None:
+        yield f"  closest sentence{_quote_text(found.quote)}"
+    if found.elsewhere is not None:
+        yield f"  found in a message of the {found.elsewhere.role}{_quote_text(found.elsewhere)}"
+
+
+def _quote_text(quote: Quote | None) -> str:
+    return "" if quote is None else f", message {quote.message_index}: {quote.text!r}"
+
+
 def _repair(repair: Repair | None, to_be_said: Sequence[str]) -> Iterator[str]:
     if repair is not None:
         for change in repair.changes or ():
@@ -95,19 +143,6 @@ def _repair(repair: Repair | None, to_be_said: Sequence[str]) -> Iterator[str]:
         yield repair.note
     elif repair.changes:
         yield f"(a smallest set of tool calls; {repair.tried} tried)"
-
-
-def _assertion(check: EnvAssertionCheck) -> str:
-    asserted = check["env_assertion"]
-    call = render_call({"name": asserted["func_name"], "arguments": asserted["arguments"]})
-    wanted = "holds" if asserted.get("assert_value", True) else "does not hold"
-    return f"{'met' if check['met'] else 'NOT MET'}: {call} {wanted}"
-
-
-def _unsaid(found: Unsaid) -> Iterator[str]:
-    yield f"{found.info!r} was never said by the agent"
-    if found.closest is not None:
-        yield f"  closest sentence, message {found.message_index}: {found.closest!r}"
 
 
 def _change(change: CallChange) -> str:
@@ -134,9 +169,9 @@ class Explanation:
 
     ``wrong_fields`` are where the end state differs from the gold one; they decide the verdict
     only if ``state_gates``. ``repair`` is a smallest set of tool calls that would flip the
-    verdict; where the agent also had to say something, ``to_be_said`` lists it. ``assertions``
-    are those about the end state, if one is not met. ``sound`` says how the sound verdict differs
-    from the official one, if it does.
+    verdict; where the agent also had to say something, ``to_be_said`` lists it. ``described_in``
+    names, by call, the texts in which the agent could have read of calls that it did not make.
+    ``sound`` says how the sound verdict differs from the official one, if it does.
     """
 
     domain: str
@@ -149,11 +184,13 @@ class Explanation:
     cut_off: str | None = None
     replay_fault: ReplayFault | None = None
     wrong_fields: tuple[WrongField, ...] = ()
+    divergence: Divergence | None = None
     repair: Repair | None = None
     to_be_said: tuple[str, ...] = ()
-    assertions: tuple[EnvAssertionCheck, ...] = ()
-    unsaid: tuple[Unsaid, ...] = ()
+    assertions: tuple[AssertionEvidence, ...] = ()
+    communication: tuple[CommunicationEvidence, ...] = ()
     actions_not_taken: tuple[Action, ...] = ()
+    described_in: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     sound: Finding | None = None
 
     @property
@@ -167,19 +204,22 @@ class Explanation:
 
     def sections(self) -> list[Section]:
         """Return the reasons in words, and what would have changed the verdict."""
+        opposite = "fail" if self.passed else "pass"
         sound = [self.sound] if self.sound else []
         found: Mapping[str, Iterable[str]] = {
             CHECKS: map(_check, self.checks),
             "Sound verdict": [f"{e.kind.removeprefix('sound: ')}: {e.text}" for e in sound],
             "Replay failed": _lines_of_fault(self.replay_fault) if self.replay_fault else (),
             END_STATE: _wrong_fields(self.wrong_fields),
-            "Assertions": map(_assertion, self.assertions),
-            "Communication": (line for each in self.unsaid for line in _unsaid(each)),
+            "Assertions": (line for each in self.assertions for line in _assertion(each)),
+            "Communication": (line for each in self.communication for line in _communication(each)),
             "Actions not taken": (
                 f"{each.action_id}: {render_call(each.model_dump())}"
                 for each in self.actions_not_taken
             ),
-            "What would have made it pass": _repair(self.repair, self.to_be_said),
+            "Point of no return": _divergence(self.divergence) if self.divergence else (),
+            f"What would have made it {opposite}": _repair(self.repair, self.to_be_said),
+            "Where it is described": _describe_documents(self.described_in),
         }
         # The page shows the checks with the verdict, and the fields of the end state as a table.
         sections = (
@@ -224,7 +264,7 @@ def _members(value: Any) -> dict[str, object]:
 
 
 def explain(
-    simulation: Mapping[str, Any] | HasSimulation,
+    simulation: Mapping[str, Any],
     *,
     domain: str | Domain,
     most_trials: int = MOST_TRIALS,
@@ -246,11 +286,11 @@ def explain_subject(subject: ScoredCase, *, most_trials: int = MOST_TRIALS) -> E
     passed = is_successful(reward_info["reward"])
     parts: dict[str, Any] = {}
     if looked and subject.case.task.evaluation_criteria is not None:
-        parts["unsaid"] = find_unsaid(messages, reward_info["communicate_checks"] or ())
+        said = communication_evidence(messages, reward_info["communicate_checks"] or ())
+        parts["communication"] = said
         if subject.case.counts(RewardType.COMMUNICATE):
-            parts["to_be_said"] = tuple(each.info for each in parts["unsaid"])
-        if not passed:
-            parts |= _explain_end_state(subject, most_trials)
+            parts["to_be_said"] = tuple(each.info for each in said if not each.met)
+        parts |= _explain_end_state(subject, passed, most_trials)
         parts["sound"] = sound_finding(subject.case, subject.errata, reward_info)
     checks = check_summaries(subject.case.criteria, reward_info, looked=looked)
     cut_off = None
@@ -272,22 +312,38 @@ def explain_subject(subject: ScoredCase, *, most_trials: int = MOST_TRIALS) -> E
     return replace(explanation, summary=f"{name}: {_reason(explanation)}")
 
 
-def _explain_end_state(subject: ScoredCase, most_trials: int) -> dict[str, Any]:
+def _explain_end_state(subject: ScoredCase, passed: bool, most_trials: int) -> dict[str, Any]:
+    search = RepairSearch(subject, most_trials=most_trials)
+    if passed:
+        return {"repair": search.breaking()} if search.writes else {}
     case, histories = subject.case, _histories(subject)
     wrong = [] if histories is None else wrong_fields(*histories, case.task.actions)
-    checks, repair = subject.reward_info["env_assertions"] or (), None
+    repair, point = None, None
     if _calls_decide(subject):
-        search = RepairSearch(subject, most_trials=most_trials)
         doubted = [each.written_by for each in wrong if each.written_by]
         suspects = [n for n, write in enumerate(search.writes) if write in doubted]
         needed = [] if histories is None else needed_actions(*histories, wrong, case.task.actions)
         repair = search.search(suspects, needed)
+        is_open, last = repair.only_adds and repair.placement == "end", len(case.messages) - 1
+        point = divergence(case.setting.domain, histories, last, open_to_the_end=is_open)
     return {
         "wrong_fields": tuple(wrong),
         "repair": repair,
-        "assertions": () if all(check["met"] for check in checks) else tuple(checks),
+        "divergence": point,
+        "assertions": _assertions(subject),
         "actions_not_taken": _not_taken(subject),
+        "described_in": _described_in(subject),
     }
+
+
+def _described_in(subject: ScoredCase) -> dict[str, tuple[str, ...]]:
+    """Return the texts of the domain that describe the calls which were not made."""
+    setting = subject.case.setting
+    found = {
+        render_call(action.call()): setting.domain.described_in(setting.folder, action.call())
+        for action in _not_taken(subject)
+    }
+    return {call: tuple(texts) for call, texts in found.items() if texts}
 
 
 def _calls_decide(subject: ScoredCase) -> bool:
@@ -307,6 +363,13 @@ def _histories(subject: ScoredCase) -> tuple[WorldHistory, WorldHistory] | None:
     if check is None or check["db_match"] or not subject.case.counts(RewardType.DB):
         return None
     return conversation_history(subject.case), gold_history(subject.case.setting)
+
+
+def _assertions(subject: ScoredCase) -> tuple[AssertionEvidence, ...]:
+    checks = subject.reward_info["env_assertions"] or ()
+    if all(check["met"] for check in checks):
+        return ()
+    return assertion_evidence(subject.case.replay(), checks)
 
 
 def _not_taken(subject: ScoredCase) -> tuple[Action, ...]:

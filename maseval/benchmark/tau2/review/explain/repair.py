@@ -49,6 +49,11 @@ class Repair:
     note: str = ""
     placement: Placement = "end"
 
+    @property
+    def only_adds(self) -> bool:
+        """True if no recorded call has to be left out."""
+        return bool(self.changes) and all(c.kind == "add" for c in self.changes or ())
+
 
 class RepairSearch:
     """A search for the changes to one conversation that would flip its verdict."""
@@ -177,6 +182,15 @@ class RepairSearch:
         dropped, added = _split_changes(chosen)
         placement = self.place(dropped, added) or "end"
         return Repair(self._changes(dropped, added), smallest, self.tried, note, placement)
+
+    def breaking(self) -> Repair:
+        """Return one recorded write without which a passed conversation would have failed."""
+        for number in range(len(self.writes)):
+            if self.tried >= self.most_trials:
+                return Repair(None, False, self.tried, f"none found within {self.tried} trials")
+            if not self.place([number]):
+                return Repair(self._changes([number], []), True, self.tried)
+        return Repair(None, True, self.tried, "no single recorded write decides the verdict")
 
     def _changes(self, dropped: Sequence[int], added: Sequence[Action]) -> tuple[CallChange, ...]:
         left_out = (

@@ -1,15 +1,25 @@
-"""Wrong values of an end state, traced to the calls that wrote them.
+"""Wrong values of an end state, traced to the calls that wrote them, and the point of no return.
 
 The recorded conversation and the reference solution are both played call by call, and the state
-after each change is kept.
+after each change is kept. Where a conversation leaves every path to the gold state has three
+possible answers, and each can be defended:
+
+* a call left a value that no tool can make right again, as the domain's ``permanence`` says: the
+  path ends with that call;
+* the missing calls, made after the last message, lead to the gold state when they are really
+  played: then the path was open until the conversation ended;
+* neither: undecided. Some sequence of calls nobody has tried may lead there.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.domains.domain import PermanenceRule
 from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall
 from maseval.benchmark.tau2.review.explain.snapshot import (
+    FieldPath,
     FieldPlace,
     WorldSnapshot,
     differences,
@@ -24,11 +34,10 @@ from maseval.benchmark.tau2.world.reference import (
     gold_key,
     gold_state,
 )
-from maseval.benchmark.tau2.world.replay import calls_with_answers
 from maseval.benchmark.tau2.world.setting import TASKS, Retracing, Setting, replay_along, retrace
 from maseval.benchmark.tau2.world.state.copying import once
 from maseval.benchmark.tau2.world.tasks import Action
-from maseval.benchmark.tau2.world.world import World, WorldState
+from maseval.benchmark.tau2.world.world import World, WorldState, calls_with_answers
 
 
 class CallAt(NamedTuple):
@@ -188,3 +197,90 @@ def _writers_by_record(history: WorldHistory) -> dict[FieldPlace, set[int]]:
         for record in differing_records(history.before(number), after):
             touched.setdefault(record, set()).add(made.message_index)
     return touched
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """The first message after which the gold state was out of reach.
+
+    ``decided`` is False if that could not be found out; ``reason`` says why in every case.
+    ``message_index`` is None if undecided, or if the gold state was out of reach from the start.
+    """
+
+    decided: bool
+    reason: str
+    message_index: int | None = None
+    call: CallAt | None = None
+    place: FieldPlace | None = None
+
+
+def divergence(
+    domain: Domain,
+    histories: tuple[WorldHistory, WorldHistory] | None,
+    last_message: int,
+    *,
+    open_to_the_end: bool,
+) -> Divergence:
+    """Find the point of no return of a conversation that did not end as it should.
+
+    ``histories`` are those of the conversation and the gold, None if the gold state was reached or
+    does not count.
+    """
+    lost = None if histories is None else _first_loss(domain.permanence, *histories)
+    if lost is not None:
+        return lost
+    if open_to_the_end:
+        reason = "the missing calls could have been made until the conversation ended"
+        return Divergence(True, reason, last_message)
+    if histories is None:
+        return Divergence(False, "assertions can be met by more than one end state")
+    if not domain.permanence:
+        return Divergence(False, f"{domain.name} has no rules about what is permanent")
+    return Divergence(False, "no wrong value is known to be permanent")
+
+
+def _first_loss(
+    rules: Sequence[PermanenceRule], played: WorldHistory, gold: WorldHistory
+) -> Divergence | None:
+    """Return the first call after which a value could no longer become the gold one."""
+    if lost := _lost(rules, played.start, gold.end):
+        return Divergence(True, f"from the start: {lost[1]}", place=lost[0])
+    for made, after in played.steps:
+        if lost := _lost(rules, after, gold.end):
+            return Divergence(True, lost[1], made.message_index, made, lost[0])
+    return None
+
+
+def _lost(
+    rules: Sequence[PermanenceRule], now: WorldSnapshot, gold: WorldSnapshot
+) -> tuple[FieldPlace, str] | None:
+    """Return a value that can no longer become the gold one."""
+    ruled = (
+        (place, rule)
+        for record in differing_records(gold, now)
+        for rule in rules
+        if rule.table == record.table
+        for place in _places(rule, record, now, gold)
+    )
+    for place, rule in ruled:
+        if rule.unreachable(now.value(place), gold.value(place)):
+            return place, rule.reason
+    return None
+
+
+def _places(
+    rule: PermanenceRule, record: FieldPlace, now: WorldSnapshot, gold: WorldSnapshot
+) -> Iterator[FieldPlace]:
+    paths: list[FieldPath] = [()]
+    for step in rule.path:
+        paths = [(*path, key) for path in paths for key in _keys(step, record, path, now, gold)]
+    return (record._replace(path=path) for path in paths)
+
+
+def _keys(
+    step: str | int, record: FieldPlace, path: FieldPath, now: WorldSnapshot, gold: WorldSnapshot
+) -> list[str | int]:
+    if step != "*":
+        return [step]
+    values = [each.value(record._replace(path=path)) for each in (now, gold)]
+    return list(dict.fromkeys(key for each in values if isinstance(each, dict) for key in each))
