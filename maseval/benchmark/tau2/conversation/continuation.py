@@ -19,11 +19,9 @@ from maseval.benchmark.tau2.formats.message import (
     Tau2Message,
     Tau2ToolCall,
     ToolMessage,
-    is_tool_call,
-    is_user_stop,
     tool_calls_of,
 )
-from maseval.benchmark.tau2.world.replay import ReplayError, same_content
+from maseval.benchmark.tau2.world.world import ReplayError, same_content
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.words import excerpt
 
@@ -44,8 +42,8 @@ def beginning_until(
         end += 1
     if ended and end == len(messages):
         raise ConfigurationError(
-            f"message {at} ends the conversation, so there is nothing to continue; "
-            f"choose one from 0 to {_last_open(messages)}"
+            f"message {at} ends the conversation, so there is nothing to continue; choose an "
+            "earlier one"
         )
     past = list(messages[:end])
     if missing := _unanswered_call(past):
@@ -53,13 +51,6 @@ def beginning_until(
             f"message {missing} calls tools, and not all calls are answered; choose an earlier one"
         )
     return past
-
-
-def _last_open(messages: Sequence[Tau2Message]) -> int:
-    end = len(messages) - 1
-    while end > 0 and messages[end]["role"] == "tool":
-        end -= 1
-    return max(end - 1, 0)
 
 
 def _unanswered_call(past: Sequence[Tau2Message]) -> int | None:
@@ -155,17 +146,9 @@ def check_turn_of_framework(past: Sequence[Tau2Message]) -> None:
     """Raise if the agent of a framework would have to continue in the midst of its own turn."""
     last = past[-1]
     if last["role"] == "tool" and last.get("requestor", "assistant") == "assistant":
-        usable = [
-            i
-            for i, each in enumerate(past)
-            if each["role"] != "tool"
-            and not is_tool_call(each)
-            and not (each["role"] == "user" and is_user_stop(each))
-        ]
         raise ConfigurationError(
             f"message {len(past) - 1} is in the middle of the agent's turn, where only the "
-            "reference agent and scripted agents can take over; the nearest message before it is "
-            f"{usable[-1] if usable else 0}"
+            "reference agent and scripted agents can take over; choose one that somebody says"
         )
 
 

@@ -8,12 +8,12 @@ over. The replies of the judge are kept in the run folder. ``play``, ``branch``,
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self
 from weakref import WeakSet
 
 from maseval.app.results.results import RunResult
@@ -151,12 +151,6 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         environment = self._environments.get((task_id, repeat_idx))
         known = None if environment is None else _last_message(environment)
         return known or super().last_said(task_id, repeat_idx)
-
-    def messages_so_far(self, task_id: str, repeat_idx: int) -> Sequence[Mapping[str, object]]:
-        environment = self._environments.get((task_id, repeat_idx))
-        if environment is None:
-            return super().messages_so_far(task_id, repeat_idx)
-        return [cast(Mapping[str, object], each) for each in list(environment.trajectory.messages)]
 
     def forget(self, report: Report) -> None:
         """Let go of a finished simulation; only its rehearsal is counted."""
