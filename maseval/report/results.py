@@ -82,7 +82,6 @@ _ATTRIBUTES = frozenset(
         *("class", "role", "viewBox", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "rx"),
         *("width", "height", "points", "d", "font-size", "font-weight", "text-anchor"),
         *("stroke-width", "stroke-dasharray", "fill-opacity"),
-        "data-simulation",
     }
 )
 # A name that a plot shows may hold anything; XML cannot.

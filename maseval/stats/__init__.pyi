@@ -18,11 +18,9 @@ from maseval.stats.planning import Requirement as Requirement
 from maseval.stats.planning import SamplePlan as Plan  # noqa: F401 - its earlier name
 from maseval.stats.planning import SamplePlan as SamplePlan
 from maseval.stats.planning import requirement as requirement
-from maseval.stats.plots import cost_and_score as cost_and_score
 from maseval.stats.plots import difference_plot as difference_plot
 from maseval.stats.plots import effects_plot as effects_plot
 from maseval.stats.plots import pass_curves as pass_curves
-from maseval.stats.plots import trial_map as trial_map
 from maseval.stats.sequential import Decision as Decision
 from maseval.stats.sequential import LookResult as LookResult
 from maseval.stats.sequential import SequentialPlan as SequentialPlan

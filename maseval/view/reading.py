@@ -72,10 +72,8 @@ class RunReader:
         """
         return Overview()
 
-    def plots(
-        self, run: Recording, known: Sequence[Entry], found: Summary, *, marks: bool
-    ) -> Sequence[str]:
-        """Draw a run; without ``marks``, nothing that has a mark for each simulation."""
+    def plots(self, run: Recording, found: Summary) -> Sequence[str]:
+        """Draw a run."""
         return ()
 
     def begin_check(self, run: Recording) -> RunCheck | None:
@@ -105,9 +103,6 @@ class RunReader:
         ``key``, if it is at hand, is another one whenever the report is.
         """
         return report
-
-    def examine(self, run: Recording) -> None:
-        """Find out and keep all that can be kept about a run, with all cores."""
 
     def keep_findings(self, run: Recording) -> None:
         """Keep what was found out about reports of a run, for the next start."""

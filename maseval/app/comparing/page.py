@@ -30,7 +30,6 @@ from maseval.runs.config import subset_of
 from maseval.stats import (
     GroupSummary,
     Pair,
-    cost_and_score,
     difference_plot,
     effects_plot,
     pass_curves,
@@ -192,7 +191,7 @@ def _costs(found: RunComparison) -> list[str]:
 
 
 def comparison_plots(found: RunComparison) -> list[str]:
-    """Draw pass^k of all, the differences of two, and cost against score where costs are known."""
+    """Draw pass^k of all, and the differences of two."""
     marks = {name: subset_of(run.config) for name, run in found.runs.items()}
     named = {
         name if marks[name] is None else f"{name}, {marks[name]}": summary
@@ -201,6 +200,4 @@ def comparison_plots(found: RunComparison) -> list[str]:
     drawn = [] if found.grid else [pass_curves(named)]
     if found.two is not None:
         drawn.append(difference_plot(found.two))
-    if any(summary.overall.mean_cost for summary in found.summaries.values()):
-        drawn.append(cost_and_score(named))
     return drawn

@@ -171,7 +171,7 @@ class ExaminedRun:
         if size < _WORTH_SHARING:
             return
         from maseval.core.engine.processes import (  # most records are small
-            ProcessEngine,
+            map_in_forks,
             may_fork,
             usable_cores,
         )
@@ -187,9 +187,9 @@ class ExaminedRun:
         yield dict(zip(here, find(here), strict=True))
         rest = [one for one in lacking if one not in here]
         some = (rest[first : first + step] for first in range(0, len(rest), step))
-        with closing(ProcessEngine(cores).mapped(find, some)) as mapped:
-            for batch in mapped:
-                yield dict(zip(batch.values, batch.result or repeat(None), strict=False))
+        with closing(map_in_forks(find, some, cores)) as mapped:
+            for batch, found in mapped:
+                yield dict(zip(batch, found or repeat(None), strict=False))
 
     def _find(
         self,

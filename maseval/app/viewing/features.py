@@ -16,13 +16,11 @@ from maseval.app.comparing.compare import RunComparison, compare_outcomes, look_
 from maseval.app.comparing.compared_runs import load_run
 from maseval.app.comparing.page import document_of, looked_into
 from maseval.app.results.examined import (
-    CALLS,
     FINDINGS,
     REASONS,
     VERDICT,
     ExaminedRun,
     RunFindings,
-    examine_run,
 )
 from maseval.app.results.explained import complete_report
 from maseval.app.results.finding import open_recording
@@ -81,14 +79,8 @@ class BenchmarkReader(RunReader):
             known[key] = self._examine(run).examine(one, FINDINGS, key=key).findings
         return known[key]
 
-    def plots(
-        self, run: Recording, known: Sequence[Entry], found: Summary, *, marks: bool
-    ) -> Sequence[str]:
-        # A log has simulations in the order in which they ended.
-        place = {one: number for number, one in enumerate(run.planned)}
-        lines = [each.row for each in known] if marks else []
-        lines.sort(key=lambda line: place.get(line.simulation, len(place)))
-        return drawings(run, lines, marks=marks, found=found)
+    def plots(self, run: Recording, found: Summary) -> Sequence[str]:
+        return drawings(run, found)
 
     def begin_check(self, run: Recording) -> RunCheck | None:
         checking = self._examine(run).begin_check()
@@ -126,10 +118,6 @@ class BenchmarkReader(RunReader):
         if run not in self._examined:
             self._examined[run] = ExaminedRun(run)
         return self._examined[run]
-
-    def examine(self, run: Recording) -> None:
-        if (run.path / LOG).is_file() and support_for(run).findings_version(run) is not None:
-            examine_run(run, (*REASONS, *CALLS))
 
     def keep_findings(self, run: Recording) -> None:
         if run in self._examined:

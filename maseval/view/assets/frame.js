@@ -1,7 +1,6 @@
-// What every page of the viewer has in common: the way to the others, and the search, which a site has not.
+// What every page of the viewer has in common: the way to the others, and the search.
 
 import { h } from "../dom.js";
-import { STORED } from "./files.js";
 import { openedPage, pageAddress } from "./server.js";
 
 /** The bar on top; `more` are further links. */
@@ -17,7 +16,7 @@ export function topBar(...more) {
     { class: "top-bar", "aria-label": "Viewer" },
     h("a", { href: pageAddress(), "aria-current": openedPage().page ? undefined : "page" }, "All runs"),
     more,
-    !STORED && h("form", { role: "search", submit: find }, field, h("button", { type: "submit" }, "Search")),
+    h("form", { role: "search", submit: find }, field, h("button", { type: "submit" }, "Search")),
   );
 }
 

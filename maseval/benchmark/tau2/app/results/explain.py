@@ -31,7 +31,7 @@ from maseval.benchmark.tau2.review.policy import check_case, not_checked
 from maseval.benchmark.tau2.review.timeline import Timeline, timeline
 from maseval.benchmark.tau2.scoring.case import open_case
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
-from maseval.benchmark.tau2.world.replay import ReplayError
+from maseval.benchmark.tau2.world.world import ReplayError
 from maseval.core.exceptions import MASEvalError
 from maseval.core.finding import LEFT_OUT, SOUND_FAIL, Finding, Who
 from maseval.core.outcome import RecordedReport, verdict_for
