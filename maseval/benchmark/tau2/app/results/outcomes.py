@@ -13,7 +13,7 @@ from typing import Any
 from maseval.app.benchmarks import BenchmarkSupport, OnProgress, RecordedOutcomes, support_for
 from maseval.app.results.examined import examine_run
 from maseval.app.results.recording import notes_on
-from maseval.benchmark.tau2.app.results.results_file_run import ResultsFileRun
+from maseval.benchmark.tau2.app.results.sources import ResultsFileRun
 from maseval.benchmark.tau2.app.results.support import RecordedSetup, RecordedSide
 from maseval.benchmark.tau2.data_loader import data_fingerprint
 from maseval.benchmark.tau2.domains import UnknownDomainError
