@@ -3,10 +3,9 @@ import pickle
 
 import pytest
 
-from maseval.benchmark.tau2.data import UnknownVersionError, known_version, title_of
+from maseval.benchmark.tau2.data import VERSIONS, UnknownVersionError, known_version, title_of
 from maseval.benchmark.tau2.data.files import (
     MANIFEST,
-    VERSIONS,
     Tau2DataError,
     manifest_of,
     read_listing,
