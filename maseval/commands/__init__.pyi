@@ -21,6 +21,7 @@ from maseval.app.running.run import run as run
 from maseval.app.sharing.bundle import bundle as bundle
 from maseval.app.sharing.bundle import unbundle as unbundle
 from maseval.app.sharing.sync import sync as sync
+from maseval.app.viewing.view import export_site as export_site
 from maseval.app.viewing.view import view as view
 from maseval.commands import macs as macs
 from maseval.commands import tau2 as tau2

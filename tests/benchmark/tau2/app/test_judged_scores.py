@@ -255,7 +255,7 @@ def yes_to_all():
 def test_a_judge_that_was_down_is_asked_again_about_the_recorded_conversation(court, tmp_path):
     def run():
         ids = {**RETAIL, "task_id": ["0", "16"]}
-        return tau2.run(**ids, judge_model="court/a", probe=False, output=tmp_path / "r")
+        return tau2.run(**ids, judge_model="court/a", output=tmp_path / "r")
 
     court[:] = [OverloadedError("try later", provider="acme", status=503)]
     down = run()
@@ -284,7 +284,7 @@ def test_a_judge_that_is_locked_out_stops_the_run_at_once(court, tmp_path):
     court[:] = [AuthenticationError("bad key", provider="acme", model_id="b", status=401)]
     several = {**RETAIL, "trials": 3, "concurrency": 1}
 
-    run = tau2.run(**several, judge_model="court/b", probe=False, output=tmp_path / "r")
+    run = tau2.run(**several, judge_model="court/b", output=tmp_path / "r")
 
     assert "every other task would have failed in the same way" in run.stopped
     assert (run.ran, run.resumable) == (1, 3)
@@ -295,6 +295,6 @@ def test_a_judge_that_is_down_costs_no_verdict_that_it_cannot_change(court, tmp_
     court[:] = [OverloadedError("try later", provider="acme", status=503)]
     failing = {**RETAIL, "agent": "noop"}
 
-    run = tau2.run(**failing, judge_model="court/c", probe=False, output=tmp_path / "r")
+    run = tau2.run(**failing, judge_model="court/c", output=tmp_path / "r")
 
     assert run.complete and run.summary.overall.passed == 0
