@@ -65,12 +65,6 @@ def copied(source, target, names):
     return target
 
 
-def test_the_cache_lies_where_the_environment_says(cache, monkeypatch):
-    assert default_data_dir() == cache
-    monkeypatch.delenv("MASEVAL_CACHE_DIR")
-    assert default_data_dir().parts[-3:] == ("maseval", "tau2", "v0.2.0")
-
-
 @pytest.mark.parametrize("call", [ensure_data_exists, download_domain_data])
 def test_domain_and_folder_may_be_given_in_either_order(cache, tmp_path, monkeypatch, call):
     monkeypatch.chdir(tmp_path)
@@ -84,13 +78,6 @@ def test_domain_and_folder_may_be_given_in_either_order(cache, tmp_path, monkeyp
 def test_without_a_domain_everything_is_fetched(cache):
     ensure_data_exists(verbose=0)
     assert data_files_in(cache) == set(MANIFEST.files)
-
-
-def test_both_telecom_domains_share_their_files(cache):
-    ensure_data_exists(domain="telecom-workflow", verbose=0)
-    assert data_files_in(cache) == {file.name for file in MANIFEST.below("domains/telecom")} | (
-        GUIDELINES
-    )
 
 
 def test_data_that_is_there_is_used_without_network_or_archive(cache, tau2_data, no_way_out):
@@ -223,11 +210,6 @@ def newer_files_in(folder):
 
 def names_below(*folders):
     return {file.name for file in NEWER.below(*folders)}
-
-
-def test_each_version_has_a_cache_of_its_own(newer_cache):
-    assert default_data_dir("1.0.1") == default_data_dir("v1.0.1") == newer_cache
-    assert default_data_dir() == newer_cache.parent / "v0.2.0"
 
 
 def test_all_of_the_newer_version_is_fetched_from_the_tag(
