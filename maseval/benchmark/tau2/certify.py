@@ -273,7 +273,7 @@ def _numbers(found: RescoredRecord, domain: str) -> dict[str, Any]:
     slots = [slot for slot in found.passes if slot.domain == domain]
     counted = [slot for slot in slots if found.passes[slot] is not None]
     summary = found.summarise([each for each in found.outcomes if each.domain == domain])
-    bounds = summary.estimate("pass^k", 1).bounds
+    bounds = summary.estimate(1).bounds
     rewards = [min(each.reward or 0.0 for each in found.by_slot[slot]) for slot in counted]
     return {
         "simulations": len(slots),
@@ -283,7 +283,7 @@ def _numbers(found: RescoredRecord, domain: str) -> dict[str, Any]:
         "tasks": summary.tasks,
         "passed": summary.passed,
         "mean_reward": fmean(rewards) if rewards else 0.0,
-        "pass_hat_k": {measure_name("pass^k", k): v["value"] for k, v in summary.scores.items()},
+        "pass_hat_k": {measure_name(k): v["value"] for k, v in summary.scores.items()},
         "not_scorable": sum(
             each.fault is not None for each in found.simulations if each.slot.domain == domain
         ),
