@@ -348,26 +348,11 @@ def simulate_width(width: Width, repetitions: int) -> Row:
     return width.tasks, width.claim, reach, _percent(held), _percent(precise), f"{run:.1f}"
 
 
-def first_failure_rows(k: int = 4) -> list[Row]:
-    """Return what stopping a task at its first failure saves, and what equal outcomes distort."""
-    rows: list[Row] = []
-    for tasks in (*TASKS, "all"):
-        chances = Cell(tasks, "equal").chances[0]
-        truth = fmean(p**k for p in chances)
-        run = fmean(sum(p**j for j in range(k)) for p in chances) / k
-        distorted = fmean(p**2 for p in chances)
-        rows.append(
-            (tasks, _percent(truth), f"{100 * run:.0f}", f"+{100 * (distorted - truth):.0f}")
-        )
-    return rows
-
-
 TABLES: dict[str, Row] = {
     "differences": HEAD,
     "others": ("question", *HEAD),
     "widths": ("tasks", "claim", "wanted", "coverage", "reached", "trials run"),
     "repeated tests": ("tasks", "truth", "called better or worse"),
-    "first failures": ("tasks", "pass^4", "simulations run", "stopped after two equal outcomes"),
 }
 
 
@@ -387,7 +372,6 @@ def main() -> None:
         "others": [(name, *row) for name, row in zip(names, rows_of(others), strict=True)],
         "widths": [simulate_width(width, few) for width in WIDTHS],
         "repeated tests": [repeated_test_row(cell, few) for cell in DIFFERENCES if is_null(cell)],
-        "first failures": first_failure_rows(),
     }
     for title, rows in tables.items():
         show(f"{title}, in percent", TABLES[title], rows)

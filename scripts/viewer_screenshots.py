@@ -44,7 +44,7 @@ def take(browser: Browser, folder: Path, images: Path) -> None:
     running.start()
     while running.is_alive() and not (folder / "slow" / "live.json").exists():
         time.sleep(0.1)
-    with commands.view(folder, port=0, edit=True).server as server:
+    with commands.view(folder, port=0).server as server:
         address = server.address("")
         for name, scheme, path, prepare in (
             ("view-live.png", "light", "/run/slow", _in_flight),

@@ -9,6 +9,7 @@ from maseval.cli.command_line import RenamedWords, RootGroup, examples, root_opt
 
 # The words after --until that name a run.
 COMPARISONS = ("better-than", "not-worse-than")
+_OF_A_DOMAIN = (["run"], ["mcp"], ["play"])
 
 
 def _tag_words(rest: Sequence[str]) -> list[str]:
@@ -95,7 +96,7 @@ def complete_words(words: list[str]) -> list[str]:
     """Let ``--until better-than RUN`` be typed without quotes, and a domain without its option."""
     joined: list[str] = []
     for word in words:
-        if joined in (["tau2", "run"], ["tau2", "mcp"]) and not word.startswith("-"):
+        if joined[:1] == ["tau2"] and joined[1:] in _OF_A_DOMAIN and not word.startswith("-"):
             joined.append("--domain")
         if joined[-2:-1] == ["--until"] and joined[-1] in COMPARISONS and not word.startswith("-"):
             joined[-1] += f" {word}"

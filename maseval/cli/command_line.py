@@ -11,13 +11,11 @@ exit code; its traceback is shown with ``--debug`` only.
 import ast
 import inspect
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, partial
 from importlib import import_module
 from importlib.util import find_spec
-from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar
 
@@ -28,7 +26,7 @@ from typer.main import get_command
 
 from maseval import __version__
 from maseval.cli.console import inert, note, release_stream, stderr
-from maseval.core.exceptions import ConfigurationError, MASEvalError, ResultFileError
+from maseval.core.exceptions import MASEvalError, ResultFileError
 from maseval.core.storage.redaction import Secrets, redact_command, redact_text
 
 CommandT = TypeVar("CommandT", bound=Callable[..., None])
@@ -38,11 +36,11 @@ ALL_HELP = "--help-all"
 # Options that few people need: the help of a command with many leaves them to --help-all.
 RARE_OPTIONS = frozenset(
     (
-        *("question", "ray_address", "processes", "force", "max_wait"),
-        *("retry_failed", "cache_dir", "prices", "fork", "resume_changed", "track", "task_args"),
-        *("otel_content", "config", "reasoning", "split", "mode", "texts", "max_errors", "probe"),
-        *("allow_losses", "user_args", "tool_model", "embedded_tasks", "remap_tasks"),
-        *("as_recorded", "lenient", "strict", "contact_name", "github", "date", "notes", "user"),
+        *("ray_address", "processes", "force", "max_wait"),
+        *("retry_failed", "prices", "fork", "resume_changed", "track"),
+        *("otel_content", "reasoning", "split", "mode", "texts", "max_errors"),
+        *("user_args", "tool_model", "embedded_tasks"),
+        *("as_recorded", "strict", "contact_name", "github", "date", "notes", "user"),
         *("key_env", "host", "timeout", "overwrite", "engine", "cache", "max_steps", "seed"),
     )
 )
@@ -250,6 +248,7 @@ WRONG_USE = 2
 INCOMPLETE = 3
 
 _WORDS = "maseval.words"
+_DEBUG = "--debug"  # it may stand anywhere
 # A CI service takes their code 1 for a verdict, so no error may have it.
 _JUDGING = frozenset({"gate"})
 
@@ -264,8 +263,8 @@ class RootGroup(CommandGroup):
         self, info_name: str | None, args: list[str], *rest: Any, **more: Any
     ) -> typer.Context:
         words = list(args)
-        ours, others = _ours_first(words)
-        given = [*ours, *self._rename(others)]
+        ours = [word for word in words if word == _DEBUG]
+        given = [*ours, *self._rename([word for word in words if word != _DEBUG])]
         context: Any = super().make_context(info_name, given, *rest, **more)
         context.meta.setdefault(_WORDS, [str(info_name), *words])
         return context  # type: ignore[no-any-return]
@@ -321,20 +320,6 @@ def command_named(context: typer.Context, words: Sequence[str]) -> tuple[Any, st
     return command, " ".join(name), rest
 
 
-def _ours_first(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return our own options, which may stand anywhere, and the words of the command."""
-    first, others = [], list[str]()
-    every = iter(words)
-    for word in every:
-        if word == "--debug" or word.startswith(f"{_ENV_FILE}="):
-            first.append(word)
-        elif word == _ENV_FILE:
-            first += [word, *islice(every, 1)]
-        else:
-            others.append(word)
-    return first, others
-
-
 def _show_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"maseval {__version__}")
@@ -344,52 +329,14 @@ def _show_version(wanted: bool) -> None:
 def root_options(
     context: typer.Context,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of an error; can be given anywhere.")
+        bool, typer.Option(_DEBUG, help="Show the traceback of an error; can be given anywhere.")
     ] = False,
-    env_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--env-file",
-            help="Read environment variables from a file of NAME=VALUE lines, such as .env; "
-            "variables already set are kept. Can be given anywhere.",
-            metavar="FILE",
-        ),
-    ] = None,
     show_version: Annotated[
         bool,
         typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True),
     ] = False,
 ) -> None:
     context.obj = {"debug": debug}
-    if env_file is not None:
-        read_env_file(env_file)
-
-
-def read_env_file(path: Path) -> None:
-    """Set the variables of a file of NAME=VALUE lines, except those that are set already."""
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except OSError as error:
-        raise ConfigurationError(f"{path} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ConfigurationError(f"{path} is no text in UTF-8") from None
-    for number, line in enumerate(map(str.strip, lines), start=1):
-        if not line or line.startswith("#"):
-            continue
-        found = _VARIABLE.fullmatch(line)
-        if found is None:
-            # The line itself is not repeated: it may hold a key.
-            raise ConfigurationError(f"{path}, line {number} is not NAME=VALUE")
-        quoted, plain = found["quoted"], found["plain"]
-        os.environ.setdefault(found["name"], plain if quoted is None else quoted)
-
-
-_ENV_FILE = "--env-file"
-_VARIABLE = re.compile(
-    r"""(export\s+)?(?P<name>[A-Za-z_]\w*)\s*=\s*"""
-    r"""((?P<quote>["'])(?P<quoted>((?!(?P=quote)).)*)(?P=quote)(\s+\#.*)?|(?P<plain>[^"'\s]*)(\s+\#.*)?)""",
-    re.ASCII,
-)
 
 
 def command_line(context: typer.Context) -> str:

@@ -5,7 +5,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -73,27 +73,21 @@ def natural_width(table: Table) -> int:
     return Console(width=10_000).measure(table).maximum
 
 
-class FirstFitting:
-    """The first of some tables that fits without a cut; else the last, its cells in lines."""
+def _fits(table: Table, width: int) -> bool:
+    """Return True if nothing is cut; a table with texts that may be folded always fits."""
+    foldable = any(column.overflow == "fold" for column in table.columns)
+    return foldable or natural_width(table) <= width
 
-    def __init__(self, *tables: Table) -> None:
-        self._tables = tables
 
-    def parts(self, width: int) -> "Parts":
-        """Yield the table, or the name of each row and its cells below; no cell is broken."""
-        for table in self._tables:
-            if natural_width(table) <= width:
-                yield table
-                return
-        last = self._tables[-1]
-        yield from filter(None, [last.title])
-        heads = [str(column.header) for column in last.columns]
-        for name, *cells in zip(*(column.cells for column in last.columns), strict=True):
-            yield f"[bold]{name}[/bold]" if name else ""
-            named = zip(heads[1:], cells, strict=True)
-            shown = [f"{head} {cell}".lstrip() for head, cell in named if cell]
-            yield from (indent(line, 2) for line in _packed(shown, width - 2))
-        yield from filter(None, [last.caption])
+def _lines_of(table: Table, width: int) -> "Parts":
+    """Yield the name of each row of a table, and its cells below; no cell is broken."""
+    yield from filter(None, [table.title])
+    heads = [str(column.header) for column in table.columns]
+    for name, *cells in zip(*(column.cells for column in table.columns), strict=True):
+        yield f"[bold]{name}[/bold]" if name else ""
+        named = zip(heads[1:], cells, strict=True)
+        shown = [f"{head} {cell}".lstrip().replace("\n", " ") for head, cell in named if cell]
+        yield from (indent(line, 2) for line in _packed(shown, width - 2))
 
 
 def _packed(pieces: Iterable[str], width: int) -> Iterator[str]:
@@ -112,15 +106,15 @@ class HasJSON(Protocol):
     def to_dict(self) -> Mapping[str, object]: ...
 
 
-Parts = Iterable[RenderableType | FirstFitting]
+Parts = Iterable[RenderableType]
 """What a command prints: texts are lines that are not wrapped, so that they can be copied."""
 
 
 def print_parts(parts: Parts, console: Console) -> None:
-    """Print lines, tables and indented texts one after the other."""
+    """Print lines, tables and indented texts one after the other; too wide a table in lines."""
     for part in parts:
-        if isinstance(part, FirstFitting):
-            print_parts(part.parts(console.width), console)
+        if isinstance(part, Table) and not _fits(part, console.width):
+            print_parts(_lines_of(part, console.width), console)
         else:
             console.print(part, soft_wrap=isinstance(part, str))
 
@@ -225,24 +219,16 @@ def print_unreadable(files: Iterable[object]) -> None:
 
 
 def print_files(
-    found: "FilesRead[Any]",
+    found: "Sequence[Any]",
     parts_of: "Callable[[Any], Parts]",
     as_json: bool,
     numbers: Mapping[str, object] = MappingProxyType({}),
-    after: Parts = (),
 ) -> None:
-    """Print each file that was read, and why others could not be; all for scripts if asked.
-
-    End with exit code 1 if any could not be read.
-    """
-    every = (part for each in found for part in parts_of(each))
-    print_parts([*every, *after], chosen_stream(as_json))
-    print_unreadable(found.unreadable)
+    """Print each file that was read for people, or all of them for scripts."""
     if as_json:
-        files = [each.to_dict() for each in (*found, *found.unreadable)]
-        print_json({**numbers, "files": files})
-    if found.unreadable:
-        raise typer.Exit(1)
+        print_json({**numbers, "files": [each.to_dict() for each in found]})
+    else:
+        print_parts((part for each in found for part in parts_of(each)), stdout())
 
 
 def here(path: Path) -> str:
@@ -301,7 +287,6 @@ def ended_by_signals() -> AbstractContextManager[None]:
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.comparing.blocks import Block, TableBlock
-    from maseval.app.results.questions import FilesRead
     from maseval.data.files import DataCheck
 
 

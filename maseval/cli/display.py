@@ -1,7 +1,7 @@
 """The display of a running run: redrawn on a terminal, plain lines everywhere else."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import partial
@@ -124,12 +124,9 @@ def frame(now: RunProgress) -> RenderableType:
     if now.stopping is not None:
         parts.append(f"[yellow]{inert(_stopping(now))}[/yellow]")
     parts += [f"[yellow]{inert(_pause(each))}[/yellow]" for each in pauses()]
-    if nodes := now.nodes():
-        parts.append(f"[dim]{inert(_nodes(nodes))}[/dim]")
     for incident in now.incidents[-_LATEST:]:
         parts.append(f"[yellow]{inert(incident)}[/yellow]")
-    if running := now.running:
-        parts.append(_slowest(running))
+    parts += [f"  {_running(each)}" for each in now.running[:_SLOWEST]]
     return Group(*parts)
 
 
@@ -139,7 +136,6 @@ def line(now: RunProgress) -> str:
     text = f"{duration(now.elapsed)} | {now.done}/{now.planned} done, {_facts(now)}"
     parts = [text, f"{duration(now.left)} left"] if running and now.left is not None else [text]
     parts += [inert(_pause(each)) for each in pauses()]
-    parts += [inert(_nodes(nodes))] if (nodes := now.nodes()) else []
     parts += [f"slowest: {_running(running[0])}"] if running else []
     parts += [inert(_stopping(now))] if now.stopping is not None else []
     return " | ".join(parts)
@@ -161,24 +157,6 @@ def _pause(pause: Pause) -> str:
         f"{pause.model}: {calls} after {pause.error}; next attempt in {duration(pause.seconds)}, "
         f"at {due}"
     )
-
-
-def _nodes(nodes: Mapping[str, int]) -> str:
-    return "nodes: " + ", ".join(f"{name} runs {number}" for name, number in nodes.items())
-
-
-def _slowest(running: list[RunningSimulation]) -> Table:
-    table = Table.grid(padding=(0, 2))
-    for one in running[:_SLOWEST]:
-        domain, task_id, trial = one.simulation
-        table.add_row(
-            f"  {inert(shorten_line(task_id, 60))}",
-            f"[dim]{f'{inert(domain)}, ' if domain else ''}trial {trial}[/dim]",
-            duration(one.seconds),
-        )
-    if len(running) > _SLOWEST:
-        table.add_row(f"  [dim]and {len(running) - _SLOWEST} more[/dim]")
-    return table
 
 
 def _running(one: RunningSimulation) -> str:

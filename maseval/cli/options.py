@@ -11,7 +11,6 @@ import typer
 from maseval.app.running.options import ExtraArguments, Flag, OptionSpec, list_options
 from maseval.benchmark.tau2.data import VERSIONS
 from maseval.cli.console import note, stderr
-from maseval.cli.run_file import ConfigFile
 from maseval.core.storage import strict_json
 
 if TYPE_CHECKING:  # help must not load what runs need
@@ -81,7 +80,7 @@ NAMED_DOMAINS = argument(
     "Domains, or your own: FILE.py:NAME.",
     metavar="DOMAIN",
 )
-RUNS_OR_FILES = runs_argument("Runs, results files, or folders of them.", metavar="RUN_OR_FILE")
+RUNS_OR_FILES = runs_argument("Runs or results files.", metavar="RUN_OR_FILE")
 
 
 class Scoring:
@@ -93,9 +92,6 @@ class Scoring:
     as_recorded: bool = flag("Count the recorded rewards; marked in the output.", "--as-recorded")
     embedded_tasks: bool = flag(
         "Judge by the tasks in the file; marked in the output.", "--embedded-tasks"
-    )
-    remap_tasks: bool = flag(
-        "Judge each simulation by the task its recorded checks belong to.", "--remap-tasks"
     )
     data_version: str | None = option(
         None,
@@ -164,14 +160,13 @@ def command_with(
     """Give a command the options of an options object, beside those of its own.
 
     The function's first parameter gets what was given, as keywords for the object. What a command
-    can ``prepare`` can also be prepared for another one, and its options can stand in a file.
+    can ``prepare`` can also be prepared for another one, such as a run file.
     """
     listed = [each for each in list_options(options) if each.flag]
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         def command(**given: Any) -> None:
             values = {each.name: _value_of(each, given) for each in listed}
-            given.pop("config", None)
             function(values, **given)
 
         def prepare_run(context: typer.Context, **more: Any) -> "FolderRun":
@@ -183,7 +178,6 @@ def command_with(
         _, *own = inspect.signature(function).parameters.values()
         others = [_keyword(each.name, each.annotation, each.default) for each in own]
         if prepare is not None:
-            others += [_keyword("config", ConfigFile, None)]
             vars(command)["prepare_run"] = prepare_run
         vars(command)["__signature__"] = inspect.Signature([*_parameters(listed), *others])
         command.__name__, command.__doc__ = function.__name__, function.__doc__

@@ -1,8 +1,8 @@
-"""Runs as a file: ``--config FILE.toml`` and ``maseval run FILE.toml``.
+"""Runs as a file: ``maseval run FILE.toml``.
 
-The file has the options of the command line under their own names. What is typed counts more than
-an environment variable, and that more than the file. With ``[[run]]`` tables it is a set of runs:
-each has the options above them and its own, and a name by which its folder is called. With
+The file has the options of the command line under their own names; what is typed counts more.
+With ``[[run]]`` tables it is a set of runs: each has the options above them and its own, and a name
+by which its folder is called. With
 ``[grid]`` it is a set of all combinations of the levels of some factors. A level is a value of the
 option that its factor names, or a table with a ``name`` and several options. ``system`` is the
 agent under the name that it has in an experiment: the agent of tau2, the team of MACS,
@@ -16,11 +16,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path, PurePath
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import typer
 
-from maseval.app.running.options import OUTPUT
 from maseval.cli.command_line import command_named
 from maseval.cli.console import inert, stderr
 from maseval.core.exceptions import ConfigurationError
@@ -104,7 +103,7 @@ def read_run_file(path: Path, context: typer.Context) -> list[FileRun]:
 
 
 # Options of a file as a whole.
-_NO_FACTORS = frozenset({"as_json", "budget", "config", "dry_run", "output"})
+_NO_FACTORS = frozenset({"as_json", "budget", "dry_run", "output"})
 
 
 def _options_of(context: typer.Context, benchmark: str) -> set[str]:
@@ -172,52 +171,6 @@ def option_words(name: str, value: object) -> Iterator[str]:
 
 def _as_text(value: object) -> str:
     return json.dumps(value) if isinstance(value, Mapping) else str(value)
-
-
-def _use_file(context: typer.Context, path: Path | None) -> Path | None:
-    """Let the options of the file stand where nothing is typed."""
-    if path is None or context.resilient_parsing:
-        return path
-    first, *others = read_run_file(path, context)
-    own, options = _benchmark_of(context), dict(first.options)
-    if others or first.name or (own is not None and options.pop(BENCHMARK, own) != own):
-        raise ConfigurationError(f"{path} is for another command: maseval run {path}")
-    parameters = {str(each.name): each for each in context.command.params}
-    for name in options:
-        if name not in parameters:
-            close = difflib.get_close_matches(name, parameters, 1)
-            hint = f"; did you mean {close[0]}?" if close else ""
-            raise ConfigurationError(f"{path}: there is no option {name!r}{hint}")
-    context.default_map = {
-        name: _as_default(value, many=bool(getattr(parameters[name], "multiple", False)))
-        for name, value in options.items()
-    }
-    return path
-
-
-def _benchmark_of(context: typer.Context) -> str | None:
-    """Return the benchmark that a command runs; None for ``maseval run``, which runs any."""
-    *group, _ = context.command_path.split()[1:]
-    return group[0] if group else None
-
-
-def _as_default(value: object, *, many: bool) -> object:
-    if many:
-        return [_as_text(each) for each in (value if isinstance(value, list) else [value])]
-    return _as_text(value) if isinstance(value, Mapping) else value
-
-
-ConfigFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--config",
-        help="TOML file with any of these options; the command line overrides it.",
-        metavar="FILE.toml",
-        callback=_use_file,
-        is_eager=True,
-        rich_help_panel=OUTPUT,
-    ),
-]
 
 
 # Where a factor is an option of another name; of benchmarks of one's own, an entry of agent_data.

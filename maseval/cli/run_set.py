@@ -353,7 +353,7 @@ def _named_in_errors(path: Path, run: FileRun) -> Iterator[None]:
 # What costs something, or means nothing where a scripted model plays.
 _LEFT_OUT = frozenset(
     {
-        *("budget", "judge_model", "margin", "question", "track"),
+        *("budget", "judge_model", "margin", "track"),
         *("trials", "until", "user_args", "user_model"),
     }
 )

@@ -1,6 +1,5 @@
 """``maseval score``, ``explain``, ``comply`` and ``users``: verdicts judged again, and rules."""
 
-from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Unpack
 
@@ -9,12 +8,9 @@ from rich.table import Column, Table
 
 from maseval import commands
 from maseval.app.results.explained import lines_of
-from maseval.app.results.variants import conventions_in_words
-from maseval.app.running.options import WORKER_PROCESSES
 from maseval.cli.command_line import FAILED, with_examples
 from maseval.cli.console import (
     Parts,
-    chosen_stream,
     counting,
     here,
     indent,
@@ -22,7 +18,6 @@ from maseval.cli.console import (
     note,
     number_columns,
     print_files,
-    print_parts,
     print_result,
     shorten_line,
     styled,
@@ -42,19 +37,16 @@ from maseval.cli.options import (
     with_scoring_options,
 )
 from maseval.cli.results import estimate, variant_parts
-from maseval.cli.show import check_parts, section_parts
-from maseval.core.engine.engines import PROCESSES
+from maseval.cli.show import section_parts
 from maseval.core.figures import in_percent, percent
 from maseval.core.scoring_options import ScoringKeywords
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.app.results.questions import CompliedRun, UsersOfRun
-    from maseval.app.results.users import UserScore
+    from maseval.app.results.questions import ReviewedRun
     from maseval.benchmark.tau2.app.results.audit import RuleBook
     from maseval.benchmark.tau2.app.results.score import FileScore
     from maseval.benchmark.tau2.rescoring import ReleaseTotals, ScoredUnder
     from maseval.benchmark.tau2.scoring.judge import RememberingJudge
-    from maseval.core.outcome import Simulation
 
 
 _SHOWN = 12
@@ -74,7 +66,7 @@ _WAYS = {"up": "[green]up[/green]", "down": "[red]down[/red]", "open": "[yellow]
 )
 @with_scoring_options()
 def score(
-    files: list[str] = runs_argument("Results files, folders of them, or runs.", metavar="FILE"),
+    files: list[str] = runs_argument("Results files or runs.", metavar="FILE"),
     strict: bool = flag("Count what the original could not replay as a disagreement.", "--strict"),
     judge_model: JudgeModel = None,
     base_url: JudgeAddress = None,
@@ -86,23 +78,18 @@ def score(
         "Releases, such as 0.2.0,1.0.1,1.0.1+tasks.0.2.0: judge the same conversations "
         "under each, and say which verdicts change from the first.",
     ),
-    engine: str = option(
-        PROCESSES,
-        "Where to judge: processes (all cores, for large files) or threads (this process alone).",
-    ),
-    processes: int | None = option(None, f"{WORKER_PROCESSES}."),
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
 ) -> None:
     """Judge recorded conversations again, and compare with the recorded rewards.
 
-    Exit code 1 if a file cannot be read or holds nothing to compare.
+    Exit code 1 if a file holds nothing to compare.
     """
     fixed = scoring.get("as_recorded") or scoring.get("data_version")
-    if under is not None and (fixed or engine != PROCESSES):
+    if under is not None and fixed:
         raise typer.BadParameter(
-            "--under names the releases and recomputes every verdict in this process; leave "
-            "out --data-version, --as-recorded and --engine"
+            "--under names the releases and recomputes every verdict; leave out --data-version "
+            "and --as-recorded"
         )
     with counting("judged") as count:
         scores = commands.score(
@@ -111,12 +98,10 @@ def score(
             under=() if under is None else under.split(","),
             judge_model=judge_model,
             base_url=base_url,
-            engine=engine,
-            processes=processes,
             on_progress=count,
             **scoring,
         )
-    agree = all(each.agrees for each in scores) and not scores.unreadable
+    agree = all(each.agrees for each in scores)
     print_files(scores, _score_parts, as_json, {"agree": agree})
     nothing_compared = any(not each.compared for each in scores)
     if nothing_compared or (fail_on_disagreement and not agree):
@@ -175,7 +160,6 @@ def _pass_parts(score: "FileScore") -> Parts:
         yield f"  {inert(score.shortfall)}"
     if score.open:
         yield f"  {score.open} depend on a judge (--judge-model)"
-    yield from (f"  {inert(line)}" for line in conventions_in_words(score.conventions))
 
 
 def _passes(score: "FileScore", word: str) -> str:
@@ -234,11 +218,9 @@ def explain(
 ) -> None:
     """Explain a verdict: what decided it, who failed, and what would have changed it."""
     found = commands.explain(run, task, trial, **scoring)
-    parts = [styled(found.simulation, "bold"), *section_parts(found.sections())]
+    title = styled(found.line.simulation, "bold")
+    parts = [title, *map(note, found.notes), *section_parts(found.sections)]
     print_result(found, parts, as_json)
-
-
-_OUTCOMES = {True: "passed", False: "did not pass"}
 
 
 @with_examples(
@@ -274,20 +256,18 @@ def comply(
         raise typer.BadParameter("name a run or a results file, such as `last`, or --rules DOMAIN")
     with counting("checked") as count:
         found = commands.comply(files, on_progress=count, **scoring)
-    print_files(found, partial(_compliance_parts, every=every), as_json)
+    print_files(found, partial(_review_parts, every=every), as_json)
 
 
-def _compliance_parts(run: "CompliedRun", *, every: bool) -> Parts:
+def _review_parts(run: "ReviewedRun", *, every: bool) -> Parts:
+    """Yield the numbers of a run, the rules that found something, and where."""
     yield styled(here(run.path), "bold")
-    yield from check_parts(run.check)
     yield from map(note, run.notes)
-    if run.estimate:
-        yield styled(run.estimate, "yellow")
-    for name in run.without_rules:
-        yield note(f"the domain {name} has no rules: its passes cannot be checked")
+    yield from variant_parts(run.scores)
+    if run.user is not None:
+        yield inert(str(run.user))
     if not run.found:
         return
-    yield from variant_parts(run.scores)
     if not run.rules:
         yield "No rule found anything."
         return
@@ -299,17 +279,11 @@ def _compliance_parts(run: "CompliedRun", *, every: bool) -> Parts:
     for one, findings in sorted(run.found.items(), key=lambda each: each[0] not in run.passes):
         told = findings if every else [each for each in findings if each.counts]
         if told:
-            shown.append((one, _OUTCOMES[one in run.passes], lines_of(told)))
-    yield from _simulation_parts(shown, every=every)
-
-
-def _simulation_parts(
-    shown: "Sequence[tuple[Simulation, str, Iterable[str]]]", *, every: bool
-) -> Parts:
-    """Yield the names of simulations, how they ended, and what was found in each."""
-    for one, outcome, lines in shown if every else shown[:_SHOWN]:
-        yield f"{styled(f'{one.task}, trial {one.trial}', 'bold')}, {outcome}"
-        yield from (f"  {inert(line)}" for line in lines)
+            outcome = "passed" if one in run.passes else "did not pass"
+            shown.append((f"{styled(f'{one.task}, trial {one.trial}', 'bold')}, {outcome}", told))
+    for title, told in shown if every else shown[:_SHOWN]:
+        yield title
+        yield from (f"  {inert(line)}" for line in lines_of(told))
     if len(shown) > _SHOWN and not every:
         yield f"and {len(shown) - _SHOWN} more; --all lists them"
 
@@ -331,8 +305,8 @@ def _rule_parts(book: "RuleBook") -> Parts:
 
 
 @with_examples(
-    ("maseval users last", "faults of the simulated user, by kind and user model"),
-    ("maseval users theirs.json mine", "several runs and results files together"),
+    ("maseval users last", "faults of the simulated user, by kind"),
+    ("maseval users theirs.json mine", "several runs and results files"),
     ("maseval users last --all", "every fault, with its message and words"),
     ("maseval users last --json", "for scripts"),
 )
@@ -350,37 +324,4 @@ def users(
     """
     with counting("checked") as count:
         found = commands.users(files, on_progress=count, **scoring)
-    print_parts(map(indent, filter(None, [found.looked_for])), chosen_stream(as_json))
-    users = [each.to_dict() for each in found.scores]
-    print_files(
-        *(found, partial(_user_parts, every=every), as_json),
-        {"looked_for": found.looked_for, "users": users},
-        [_scores(found.scores) if users else "No model played the user."],
-    )
-
-
-def _user_parts(run: "UsersOfRun", *, every: bool) -> Parts:
-    yield styled(here(run.path), "bold")
-    yield from map(note, run.notes)
-    shown = [
-        (each.simulation, _OUTCOMES[each.passed], lines_of(each.findings))
-        for each in run.played
-        if each.kinds or (every and each.findings)
-    ]
-    yield from _simulation_parts(shown, every=every)
-
-
-def _scores(scores: "list[UserScore]") -> Table:
-    counted = number_columns("in passes", "in all", "share of conversations")
-    table = Table(Column("user model", overflow="fold"), "fault", *counted)
-    for score in scores:
-        counts = (f"{score.faulty_passes} of {score.passes}", f"{score.faulty} of {score.read}")
-        table.add_row(inert(score.model), "any", *counts, estimate(score.share))
-        for each in score.kinds:
-            counts = (str(each.passes), str(each.conversations))
-            table.add_row("", inert(each.kind), *counts, estimate(each.share))
-        table.add_section()
-        if unread := score.conversations - score.read:
-            table.add_row("", "not read", "", str(unread), "")
-            table.add_section()
-    return table
+    print_files(found, partial(_review_parts, every=every), as_json)

@@ -11,7 +11,6 @@ from maseval import commands
 from maseval.cli.command_line import FAILED, with_examples
 from maseval.cli.console import ended_by_signals, inert, print_unreadable, stdout, telling
 from maseval.cli.options import argument, flag, option
-from maseval.core.exceptions import ConfigurationError
 from maseval.core.words import count_of
 
 if TYPE_CHECKING:  # help must not load what makes these
@@ -22,7 +21,7 @@ if TYPE_CHECKING:  # help must not load what makes these
     ("maseval view", "all runs below ./runs, in the browser"),
     ("maseval view last", "the latest run, live while it is running"),
     ("maseval view theirs.json", "a results file of tau2-bench, its rewards recomputed"),
-    ("maseval view /data/runs --edit", "another folder; tags, notes and remarks can be changed"),
+    ("maseval view /data/runs", "another folder"),
     ("maseval view --host 0.0.0.0 --no-browser", "for other machines, which need the token"),
     ("maseval view --export site", "all runs as a folder of pages that needs no server"),
 )
@@ -32,7 +31,6 @@ def view(
     ),
     port: int = option(8766, "Port to listen on; 0 picks a free one.", "--port", "-p"),
     host: str = option("127.0.0.1", "Where to listen; other machines need the token it prints."),
-    edit: bool = flag("Let the page change tags, notes and remarks.", "--edit"),
     browser: bool = option(True, "Open the page in the browser.", "--browser/--no-browser"),
     export: Path | None = option(
         None, "Write a folder of pages that need no server, and serve nothing."
@@ -40,17 +38,13 @@ def view(
 ) -> None:
     """Browse all runs of a folder in the browser; running ones are live.
 
-    The page is served on this machine only, and it is read-only, unless options say otherwise.
+    The page only reads, and is served on this machine only, unless --host says otherwise.
 
     Ctrl-C ends it.
     """
     if export is not None:
-        if edit:
-            raise ConfigurationError(
-                "--edit needs a server, and --export starts none; leave out one of them"
-            )
         return _write_site(export, folder)
-    server, address, root = commands.view(folder, host=host, port=port, edit=edit)
+    server, address, root = commands.view(folder, host=host, port=port)
     with ended_by_signals(), suppress(KeyboardInterrupt), server:
         _say(f"Viewing {inert(str(root))} at [bold]{inert(address)}[/]; Ctrl-C ends it.")
         if browser:

@@ -13,7 +13,6 @@ class ScoringKeywords(TypedDict, total=False):
 
     as_recorded: bool
     embedded_tasks: bool
-    remap_tasks: bool
     domain: str | None
     data_version: str | None
 
@@ -23,15 +22,13 @@ class ScoringOptions:
     """Options for scoring recorded simulations; by default every reward is recomputed.
 
     ``as_recorded`` counts the recorded rewards. ``embedded_tasks`` scores by the tasks in the
-    file instead of the benchmark's. ``remap_tasks`` scores each simulation by the task to which
-    its recorded checks belong. ``domain`` replaces the domain that a file names. ``data_version``
-    names the release; by default the form of the file shows it. With ``strict``, a conversation
-    that cannot be replayed raises what the original raises.
+    file instead of the benchmark's. ``domain`` replaces the domain that a file names.
+    ``data_version`` names the release; by default the form of the file shows it. With ``strict``,
+    a conversation that cannot be replayed raises what the original raises.
     """
 
     as_recorded: bool = False
     embedded_tasks: bool = False
-    remap_tasks: bool = False
     domain: str | None = None
     data_version: str | None = None
     strict: bool = False
@@ -42,6 +39,5 @@ class ScoringOptions:
         remarks = (
             (self.as_recorded, "rewards as recorded, not recomputed"),
             (self.embedded_tasks, "judged by the tasks in the file, not the benchmark's"),
-            (self.remap_tasks, "each judged by the task its recorded checks belong to"),
         )
         return [words for chosen, words in remarks if chosen]

@@ -41,7 +41,7 @@ from maseval.core.words import text, text_or_none
 from maseval.frames.frame import TABLES, Frame
 from maseval.report.checks import shown_verdicts
 from maseval.report.conversation import conversation
-from maseval.runs import default_root, list_runs, read_remarks
+from maseval.runs import default_root, list_runs
 from maseval.runs.annotations import annotations_or_problem
 from maseval.runs.config import RunConfig, mark_of
 from maseval.runs.config_file import is_run_folder
@@ -226,18 +226,6 @@ def score_rows(opened: FrameSource) -> Rows:
                 "high": each.high,
                 **score.counts,
             }
-
-
-def remark_rows(opened: FrameSource) -> Rows:
-    for each in read_remarks(opened.path):
-        yield {
-            **each.simulation._asdict(),
-            "message": each.message,
-            "opinion": each.opinion,
-            "outcome": each.outcome,
-            "text": redact_text(each.text) or None,
-            "written_at": each.written,
-        }
 
 
 def simulation_rows(report: RecordedReport, source: FrameSource) -> Rows:
@@ -428,7 +416,6 @@ tool_calls = _table("tool_calls", _by_report(tool_call_rows))
 checks = _table("checks", _by_report(check_rows))
 findings = _table("findings", _by_report(finding_rows))
 scores = _table("scores", score_rows)
-remarks = _table("remarks", remark_rows)
 
 FRAMES: Mapping[str, Table] = {name: globals()[name] for name in TABLES}
 """The frame of each table, by its name."""

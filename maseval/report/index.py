@@ -28,7 +28,7 @@ from maseval.core.outcome import (
 from maseval.core.recorded import Shape
 from maseval.core.storage.redaction import redact_text
 from maseval.core.task import ChosenSubset
-from maseval.core.words import count_of, text
+from maseval.core.words import text
 from maseval.report.results import drawing, success_rates, summary_table
 
 _NOTE_LENGTH = 200
@@ -41,9 +41,6 @@ TaskFindings = Mapping[tuple[str, str], Sequence[tuple[str, str]]]
 
 ComparedDocument = Mapping[str, object]
 """Several runs as the page compares them (``maseval.app.comparing.page``)."""
-
-Remarks = Mapping[int, Sequence[Shape]]
-"""The remarks of readers on simulations, as ``maseval.runs.Remark`` writes them, by place."""
 
 
 class Entry(NamedTuple):
@@ -143,9 +140,7 @@ class Overview(NamedTuple):
     unrecorded: Mapping[TaskKey, Sequence[str]] | None = None
 
 
-def index_of(
-    tasks: Trials, title: str, parts: Overview, remarks: Remarks | None = None
-) -> dict[str, object]:
+def index_of(tasks: Trials, title: str, parts: Overview) -> dict[str, object]:
     """Return the index of a page."""
     known = [entry for trials in tasks.values() for _, entry in trials]
     runs, plan, findings = _runs(known), parts.unrecorded or {}, parts.findings or {}
@@ -160,7 +155,6 @@ def index_of(
             domain: [{"sha256": sha256(each.encode()).hexdigest(), "text": each} for each in texts]
             for domain, texts in (parts.policies or {}).items()
         },
-        **shown_remarks(tasks, remarks or {}),
     }
 
 
@@ -178,34 +172,6 @@ def results_of(known: Sequence[Entry], title: str, parts: Overview) -> dict[str,
         "results": compared["results"] if compared else summary_table(summary or {}),
         "plots": [drawing(plot) for plot in parts.plots],
     }
-
-
-def shown_remarks(tasks: Trials, remarks: Remarks) -> dict[str, object]:
-    """Return the remarks as the page has them, and how many verdicts readers disagree with."""
-    shown: list[dict[str, object]] = []
-    current: list[tuple[OutcomeKind, Shape]] = []
-    for key, trials in tasks.items():
-        for trial, entry in trials:
-            for each in remarks.get(entry.at, ()):
-                place = {"domain": key.domain, "task_id": key.task_id, "trial": trial}
-                shown.append({**each, **place, "text": redact_text(text(each.get("text")))})
-                current.append((entry.outcome, each))
-    return {"remarks": shown, "reading": reading_note(current)}
-
-
-def reading_note(remarks: Iterable[tuple[OutcomeKind, Shape]]) -> str | None:
-    """Say how many verdicts readers disagree with; None if nobody said whether one is right.
-
-    Each remark comes with the outcome that its simulation has now: an opinion on another one,
-    before it was judged again, does not count.
-    """
-    given = [(now, each) for now, each in remarks if each.get("opinion")]
-    if not given:
-        return None
-    read = [each["opinion"] for now, each in given if each.get("outcome") == now]
-    words = f"Readers disagree with {read.count('disagree')} of {count_of(len(read), 'verdict')}"
-    older = len(given) - len(read)
-    return f"{words} they have read" + (f"; {older} more were about earlier verdicts" * bool(older))
 
 
 _IN_ROW: dict[str, Callable[[Entry], object]] = {

@@ -30,7 +30,7 @@ from typing import TypedDict
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import RecordedError, RecordedReport, TaskKey, parse_report
-from maseval.core.recorded import Shape, entries, mapping
+from maseval.core.recorded import Shape
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import write_bytes
 from maseval.core.storage.redaction import redact, redact_text
@@ -96,11 +96,8 @@ def build_page(
     # Parsed anew for each use: what was read of thousands of reports would fill the memory.
     every = (entry_of(RecordedReport(report), i) for i, report in enumerate(known))
     tasks = by_task(every, parts.unrecorded or ())
-    remarks = {
-        at: list(map(mapping, entries(each.get("remarks")))) for at, each in enumerate(known)
-    }
     benchmarks = (RecordedReport(each).benchmark for each in known)
-    index = index_of(tasks, title, parts._replace(benchmarks=benchmarks), remarks)
+    index = index_of(tasks, title, parts._replace(benchmarks=benchmarks))
     named = [[(name, known[entry.at]) for name, entry in trials] for trials in tasks.values()]
     return Page(index, named, timeline)
 
@@ -226,8 +223,7 @@ def write_report(
     Args:
         reports: What ``benchmark.run()`` or ``read_reports()`` returned. A report may carry
             ``labels``, a list of words to filter by, an ``explanation`` of its verdict, the
-            ``title`` of its task (what the customer wants), the ``remarks`` of readers, and the
-            name of its ``run``.
+            ``title`` of its task (what the customer wants), and the name of its ``run``.
         path: The file to write.
         title: What the page is called.
         summary: The results to show: ``rows``, each with ``name``, ``tasks``, ``simulations`` and

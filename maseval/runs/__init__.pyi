@@ -1,11 +1,8 @@
 from maseval.core.outcome import Simulation as Simulation
 from maseval.runs.annotations import Annotations as Annotations
-from maseval.runs.annotations import Remark as Remark
 from maseval.runs.annotations import change_note as change_note
 from maseval.runs.annotations import change_tags as change_tags
-from maseval.runs.annotations import keep_remark as keep_remark
 from maseval.runs.annotations import read_annotations as read_annotations
-from maseval.runs.annotations import read_remarks as read_remarks
 from maseval.runs.config import subset_config as subset_config
 from maseval.runs.config import task_ids as task_ids
 from maseval.runs.exceptions import RunConfigError as RunConfigError

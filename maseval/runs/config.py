@@ -29,8 +29,6 @@ CODE = "code"
 _NAMES = frozenset({"tasks", "domains", "data", CODE})
 # Prices change from day to day, a command can be typed in many ways, and no result with them.
 UNTIL, STOPPED, CELL = "until", "stopped", "cell"
-FIRST_FAILURE = "first failure"
-"""The question of a run whose tasks stop there."""
 _NOTES = frozenset({"prices", "own_prices", "command", "cache", CELL, STOPPED})
 
 
@@ -143,14 +141,13 @@ class RunConfig:
             Simulation(domain, task_id, trial): None
             for domain, ids in tasks.items()
             for task_id in ids
-            for trial in range(self._trials(domain, task_id))
+            for trial in range(self._trials)
         }
 
-    def _trials(self, domain: str, task_id: str) -> int:
+    @property
+    def _trials(self) -> int:
         trials: int = self.values["trials"]
         run = trials if self.stopped is None else self.stopped.values.get("trials", trials)
-        if isinstance(run, Mapping):
-            run = mapping(run.get(domain)).get(task_id, trials)
         return min(trials, run) if isinstance(run, int) else trials
 
     @property
@@ -162,13 +159,6 @@ class RunConfig:
     def is_unanswered(self) -> bool:
         """True if the run is to end when its question is answered, and has not."""
         return UNTIL in self.values and self.stopped is None
-
-    @property
-    def stops_at_failure(self) -> int:
-        """The k of a run that asks for pass^k, where tasks stop at their first failure; or 0."""
-        until = mapping(self.values.get(UNTIL))
-        k = until.get("k") if until.get("question") == FIRST_FAILURE else 0
-        return k if isinstance(k, int) else 0
 
     def stopping(self, stopped: Mapping[str, object] | None) -> "RunConfig":
         """Return the configuration with another end of the run, or without one."""

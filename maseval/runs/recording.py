@@ -2,7 +2,7 @@
 
 import hashlib
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -67,16 +67,12 @@ def report_key(report: Report) -> str:
     return hashlib.sha256(strict_json.dumps(report).encode("ascii")).hexdigest()[:32]
 
 
-def unrecorded_trials(run: Recording, failed: Iterable[TaskKey]) -> dict[TaskKey, list[str]]:
-    """Return the planned trials without a report, by task.
-
-    Where a task stops at its first failure, no trial of those that ``failed`` is waited for.
-    """
-    settled = set(failed) if run.config.stops_at_failure else set[TaskKey]()
+def unrecorded_trials(run: Recording) -> dict[TaskKey, list[str]]:
+    """Return the planned trials without a report, by task."""
     recorded, found = run.recorded, dict[TaskKey, list[str]]()
     for one in run.planned:
-        if one not in recorded and (key := TaskKey(one.domain, one.task_id)) not in settled:
-            found.setdefault(key, []).append(str(one.trial))
+        if one not in recorded:
+            found.setdefault(one.task, []).append(str(one.trial))
     return found
 
 

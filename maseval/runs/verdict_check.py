@@ -18,7 +18,7 @@ from maseval.core.storage.files import FileState
 from maseval.runs.config_file import LOG
 from maseval.runs.log import kept_about
 from maseval.runs.recording import Recording
-from maseval.stats.summary import summarise_run
+from maseval.stats.summary import summarise
 
 
 class SimulationDoubt(NamedTuple):
@@ -71,7 +71,7 @@ class RunDoubt(TypedDict):
     """The reasons to doubt the numbers of a run, with pass^1 as recorded and as recomputed.
 
     ``remedies`` are other ways to score a results file: each is the query of an address, such as
-    ``remap-tasks``, and what it does.
+    ``embedded-tasks``, and what it does.
     """
 
     reasons: list[str]
@@ -174,13 +174,13 @@ class RunCheck:
         """Return pass^1 as recorded and as recomputed, if they differ."""
         if not self._differing:
             return None, None
-        recorded, k = self._checked, self._run.config.stops_at_failure
+        recorded = self._checked
         new = {
             one: recorded[one]._replace(passed=each.passed, reason=None)
             for one, each in self._differing.items()
         }
         sums = [
-            summarise_run(outcomes.values(), self._run.planned, k).overall.scores.get(1)
+            summarise(outcomes.values(), planned=self._run.planned).overall.scores.get(1)
             for outcomes in (recorded, {**recorded, **new})
         ]
         return sums[0], sums[1]

@@ -1,25 +1,20 @@
 """The answers of the server as JSON: plain functions, for those who know runs and no web server."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from maseval.core.outcome import RecordedReport
 from maseval.core.storage import strict_json
-from maseval.report.conversation import conversation
-from maseval.runs.live import read_talk
 from maseval.view.exceptions import BadRequestError
 from maseval.view.library import Library, options_in
 from maseval.view.rows import live_of
 from maseval.view.viewed import ViewedRun
 
 Query = QueryParams
-Body = Mapping[str, object]
 
 
 class Json(Response):
@@ -44,77 +39,38 @@ def required_parts(query: Query, *names: str) -> list[str]:
     return [query[name] for name in names]
 
 
-def required_text(body: Body, name: str) -> str:
-    """Return a text of the body, which must be there."""
-    value = body.get(name)
-    if not isinstance(value, str):
-        raise BadRequestError(f"{name} must be a text")
-    return value
-
-
-_Endpoint = Callable[[Request], Awaitable[Response]]
-
-
 @dataclass(frozen=True)
 class Answers:
-    """Functions by the path that they answer: each gets the runs and what was asked or sent.
+    """Functions by the path that they answer: each gets the runs and the query.
 
     What a function returns is sent as JSON; a ``MASEvalError`` becomes a refusal in its words. They
     are called in threads, so several may run at once.
 
     Args:
         name: One word: the page learns by it what is there.
-        asked: What is answered to a GET, by path; the function gets the query.
-        sent: What is answered to a POST with ``--edit``, by path; the function gets the JSON object
-            of the body.
+        asked: What is answered to a GET, by path.
     """
 
     name: str
-    asked: Mapping[str, Callable[[Library, Query], object]] = field(default_factory=dict)
-    sent: Mapping[str, Callable[[Library, Body], object]] = field(default_factory=dict)
+    asked: Mapping[str, Callable[[Library, Query], object]]
 
     def routes(self) -> Sequence[BaseRoute]:
-        return [
-            *(Route(path, _to_query(function)) for path, function in self.asked.items()),
-            *(
-                Route(path, _to_body(function), methods=["POST"])
-                for path, function in self.sent.items()
-            ),
-        ]
+        return [Route(path, _endpoint(function)) for path, function in self.asked.items()]
 
 
-def _to_query(function: Callable[[Library, Query], object]) -> Callable[[Request], Response]:
+def _endpoint(function: Callable[[Library, Query], object]) -> Callable[[Request], Response]:
     def answer(request: Request) -> Response:
         return Json(function(library_of(request), request.query_params))
 
     return answer
 
 
-def _to_body(function: Callable[[Library, Body], object]) -> _Endpoint:
-    async def answer(request: Request) -> Response:
-        body = _json_object(await request.body())
-        return Json(await run_in_threadpool(function, library_of(request), body))
-
-    return answer
-
-
-def _json_object(body: bytes) -> Body:
-    try:
-        sent = strict_json.loads(body)
-    except ValueError as error:
-        raise BadRequestError(f"the body is not JSON: {error}") from error
-    if not isinstance(sent, dict):
-        raise BadRequestError("the body must be a JSON object")
-    return sent
-
-
-def own_answers(features: Sequence[str], *, edit: bool) -> "Answers":
+def own_answers(features: Sequence[str]) -> "Answers":
     """Return the viewer's own answers: the list of runs, and what one of them holds."""
 
     def runs(library: Library, query: Query) -> object:
         return {
             "root": str(library.root),
-            "edit": edit,
             "features": list(features),
             "runs": library.rows(),
         }
@@ -128,7 +84,6 @@ def own_answers(features: Sequence[str], *, edit: bool) -> "Answers":
             "/api/run/results": _results,
             "/api/run/packet": _packet,
             "/api/run/live": _live,
-            "/api/run/talk": _talk,
         },
     )
 
@@ -163,17 +118,6 @@ def _state(run: ViewedRun) -> dict[str, object]:
 
 def _live(library: Library, query: Query) -> object:
     return live_of(library.run(*required_parts(query, "run")))
-
-
-def _talk(library: Library, query: Query) -> object:
-    """Return the messages so far of a simulation that is running."""
-    name, domain, task, trial = required_parts(query, "run", "domain", "task", "trial")
-    if not (trial.isascii() and trial.isdecimal()):
-        raise BadRequestError(f"trial is {trial!r}; give a number")
-    messages = read_talk(library.path_of(name), (domain, task, int(trial)))
-    simulation = {"messages": messages}
-    report = {"task_id": task, "traces": {"environment": {"simulation": simulation}}}
-    return {"messages": conversation(RecordedReport(report)), "steps": len(messages)}
 
 
 def _packet(library: Library, query: Query) -> object:

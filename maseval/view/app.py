@@ -139,7 +139,6 @@ def create_app(
     *,
     reader: RunReader | None = None,
     features: Sequence[Answers] = (),
-    edit: bool = False,
     token: str | None = None,
     hosts: Collection[str] | None = LOCAL_NAMES,
 ) -> Starlette:
@@ -149,20 +148,19 @@ def create_app(
         root: The folder that is viewed; nothing outside of it can be reached.
         reader: What knows benchmarks: explains failures, and reads results files.
         features: What is added to it.
-        edit: Whether the page may change what people wrote: tags, notes, remarks.
         token: What a browser must bring along; None where only this machine can connect.
         hosts: The names that a request may call the server by; None for any.
     """
 
     app = Starlette(
         routes=[
-            *own_answers([feature.name for feature in features], edit=edit).routes(),
+            *own_answers([feature.name for feature in features]).routes(),
             Route("/api/events", _events),
             *(route for feature in features for route in feature.routes()),
             *page_routes(),
         ],
         middleware=[
-            Middleware(Guard, hosts=hosts, token=token, edit=edit),
+            Middleware(Guard, hosts=hosts, token=token),
             # Twice the time for a tenth less is not worth it on one machine.
             Middleware(GZipMiddleware, minimum_size=_SMALL, compresslevel=4),
         ],

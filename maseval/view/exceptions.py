@@ -19,9 +19,3 @@ class NothingThereError(ViewError, LookupError):
     """There is no such run, task or page."""
 
     status: ClassVar[int] = 404
-
-
-class TooLargeError(ViewError):
-    """A body has more bytes than are accepted."""
-
-    status: ClassVar[int] = 413

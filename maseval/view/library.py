@@ -75,12 +75,11 @@ class _Files(NamedTuple):
 
 
 def options_in(name: str) -> ScoringOptions:
-    """Return how a results file is scored by the end of its name: ``theirs.json?remap-tasks``."""
+    """Return how a results file is scored by the end of its name: ``theirs.json?as-recorded``."""
     asked = parse_qs(name.partition("?")[2], keep_blank_values=True)
     return ScoringOptions(
         as_recorded="as-recorded" in asked,
         embedded_tasks="embedded-tasks" in asked,
-        remap_tasks="remap-tasks" in asked,
         data_version=next(iter(asked.get("data-version", ())), None),
     )
 
@@ -113,7 +112,7 @@ class Library:
     def path_of(self, name: str) -> Path:
         """Return the path of a run.
 
-        The name of a results file may end in how it is to be scored: ``theirs.json?remap-tasks``.
+        The name of a results file may end in how it is to be scored: ``theirs.json?as-recorded``.
         """
         for each in (name, name.partition("?")[0]):
             with suppress(NothingThereError):

@@ -1,8 +1,8 @@
-"""The guard in front of every request: who may ask, for what, and how much at once.
+"""The guard in front of every request: who may ask, and for what.
 
 A page on this machine can be reached by every page that its reader has open elsewhere. So the name
 of the host must be ours (a foreign name may be pointed at this machine), nothing is shared with
-other origins, and what changes something must come from our own page, as JSON.
+other origins, and nothing can be changed.
 """
 
 import hmac
@@ -14,11 +14,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from maseval.view.exceptions import TooLargeError
-
 LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
-MOST_BYTES = 1 << 20
-"""The largest body that is accepted."""
 
 _COOKIE = "maseval_view"
 _READING = frozenset({"GET", "HEAD"})
@@ -53,7 +49,6 @@ class Guard:
         app: What answers.
         hosts: The names that a request may call us by; None for any, where a token protects.
         token: What a browser must bring along, first as ``?token=`` and then as a cookie.
-        edit: Whether a POST is answered.
     """
 
     def __init__(
@@ -62,9 +57,8 @@ class Guard:
         *,
         hosts: Collection[str] | None = LOCAL_NAMES,
         token: str | None = None,
-        edit: bool = False,
     ) -> None:
-        self._app, self._hosts, self._token, self._edit = app, hosts, token, edit
+        self._app, self._hosts, self._token = app, hosts, token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -73,7 +67,6 @@ class Guard:
         if scope["type"] != "http":  # nothing here speaks over a web socket
             await send({"type": "websocket.close", "code": 1008})
             return
-        read = 0
 
         async def answer(message: Message) -> None:
             """Send it with the headers that keep it to our own page."""
@@ -83,35 +76,17 @@ class Guard:
                     marked.setdefault(name, value)
             await send(message)
 
-        async def receive_limited() -> Message:
-            nonlocal read
-            message = await receive()
-            read += len(message.get("body", b""))
-            if read > MOST_BYTES:
-                raise TooLargeError(f"the body has more than {MOST_BYTES} bytes")
-            return message
-
         headers = Headers(scope=scope)
         refusal = self._refusal(scope, headers) or self._admission(scope, headers)
-        if refusal is not None:
-            await refusal(scope, receive, answer)
-            return
-        try:
-            await self._app(scope, receive_limited, answer)
-        except TooLargeError as error:
-            await _refuse(error.status, str(error))(scope, receive, answer)
+        await (refusal or self._app)(scope, receive, answer)
 
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         names = headers.getlist("host")
         if len(names) != 1 or not self._is_ours(names[0]):
             return _refuse(421, "this server answers under its own name only")
-        if scope["method"] in _READING:
-            return _foreign_reading(headers)
-        if scope["method"] != "POST":
-            return _refuse(405, f"{scope['method']} is not answered here")
-        if not self._edit:
-            return _refuse(403, "the viewer is read-only; start it with --edit to change things")
-        return _foreign_writing(headers, names[0])
+        if scope["method"] not in _READING:
+            return _refuse(405, "the viewer only reads")
+        return _foreign_reading(headers)
 
     def _is_ours(self, host: str) -> bool:
         name, colon, port = host.rpartition(":")
@@ -145,19 +120,6 @@ def _foreign_reading(headers: Headers) -> Response | None:
     if site in ("none", "same-origin") or headers.get("sec-fetch-mode") == "navigate":
         return None
     return _refuse(403, "other sites may not read this")
-
-
-def _foreign_writing(headers: Headers, host: str) -> Response | None:
-    origin, site = headers.get("origin"), headers.get("sec-fetch-site")
-    ours = origin in (None, f"http://{host}", f"https://{host}") and site in (None, "same-origin")
-    if not ours or (origin is None and site is None):
-        return _refuse(403, "only the viewer's own page may change things")
-    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        return _refuse(415, "the body must be JSON (application/json)")
-    length = headers.get("content-length", "0")
-    if not (length.isascii() and length.isdecimal()) or int(length[:12]) > MOST_BYTES:
-        return _refuse(413, f"the body has more than {MOST_BYTES} bytes")
-    return None
 
 
 def _cookie(headers: Headers) -> str:

@@ -28,10 +28,8 @@ from maseval.report.index import (
     by_task,
     index_of,
     results_of,
-    shown_remarks,
 )
 from maseval.report.page import Packet, packet_of
-from maseval.runs.annotations import remarks_by_simulation
 from maseval.runs.config_file import LOG
 from maseval.runs.recording import unrecorded_trials
 from maseval.runs.verdict_check import (
@@ -43,12 +41,10 @@ from maseval.runs.verdict_check import (
     doubt_about,
     recall_check,
 )
-from maseval.stats.summary import Summary, summarise_run
+from maseval.stats.summary import Summary, summarise
 from maseval.view.exceptions import NothingThereError
 from maseval.view.reading import RunReader, RunSource
 
-# A drawing with a mark for each of more is larger than everything else on the page.
-_MANY_MARKS = 2000
 # How long verdicts are recomputed before others get the processor.
 _AT_A_TIME = 1.0
 
@@ -159,18 +155,7 @@ class ViewedRun:
             parts = self._parts()._replace(
                 policies=self._reader.policies(self.source), unrecorded=self.unrecorded()
             )
-            return {**index_of(self.tasks(), self._title, parts), **self.remarks()}
-
-    def remarks(self) -> dict[str, object]:
-        """Return the remarks of readers as they are now, as a part of the index."""
-        found, problem = remarks_by_simulation(self.source.path)
-        known = {
-            entry.at: [each.to_dict() for each in found[one]]
-            for entry in (self.entries() if found else ())
-            if (one := entry.simulation) in found
-        }
-        shown = shown_remarks(self.tasks() if found else {}, known)
-        return {**shown, "reading": problem} if problem else shown
+            return index_of(self.tasks(), self._title, parts)
 
     def results(self) -> dict[str, object]:
         """Return the part of the index that is about all simulations together."""
@@ -178,9 +163,7 @@ class ViewedRun:
             return results_of(self.entries(), self._title, self._parts())
 
     def _draw(self) -> Sequence[str]:
-        known = self.entries()
-        found, marks = self._summarise() if known else None, len(known) <= _MANY_MARKS
-        return self._reader.plots(self.source, known, found, marks=marks) if found else ()
+        return self._reader.plots(self.source, self._summarise()) if self.entries() else ()
 
     def _parts(self) -> Overview:
         """Return the part of the page above the simulations."""
@@ -230,7 +213,7 @@ class ViewedRun:
         def find() -> Summary:
             began, run = time.monotonic(), self.source
             outcomes = [entry.row for entry in self.entries()]
-            found = summarise_run(outcomes, run.planned, run.config.stops_at_failure)
+            found = summarise(outcomes, planned=run.planned)
             self._scores, ended = found.overall.scores, time.monotonic()
             # So that a server spends a tenth of its time on this at most.
             self._score_again = ended + 9 * (ended - began)
@@ -244,12 +227,7 @@ class ViewedRun:
 
     def unrecorded(self) -> dict[TaskKey, list[str]]:
         """Return the planned trials without a report, by task."""
-
-        def find() -> dict[TaskKey, list[str]]:
-            failed = (entry.key for entry in self.entries() if entry.outcome == "fail")
-            return unrecorded_trials(self.source, failed)
-
-        return self._once("unrecorded", find)
+        return self._once("unrecorded", lambda: unrecorded_trials(self.source))
 
     def _with_labels(self, entry: Entry) -> Entry:
         labels = self._labels.get(entry.at, ())

@@ -10,7 +10,6 @@ import pytest
 from playwright.sync_api import expect
 
 from maseval.commands import export_site, tau2
-from maseval.runs import Remark, Simulation, keep_remark
 from tests.browser.hostile import ALIVE, PAYLOADS, hostile_reports
 from tests.browser.runs import written_run
 from tests.report.builders import simulated
@@ -80,16 +79,6 @@ def test_two_runs_are_compared_message_by_message(visit, site):
     panel.get_by_role("link", name="Open in its run").first.click()
     visited.wait_for_simulation()
     expect(page).to_have_url(re.compile(r"run\.html\?run=careful#"))
-
-
-def test_remarks_of_readers_are_shown_and_cannot_be_changed(visit, tmp_path):
-    run = written_run(tmp_path / "runs" / "one", [simulated("0", 0, reward=1.0)])
-    keep_remark(run, Remark(Simulation("retail", "0", 0), "Read by a person."))
-    visited = visit(export_site(tmp_path / "site", tmp_path / "runs").folder)
-    visited.open("run.html?run=one#retail/0/0")
-    remarks = visited.wait_for_simulation().locator(".part.reader")
-    expect(remarks).to_contain_text("Read by a person.")
-    expect(remarks.get_by_role("button")).to_have_count(0)
 
 
 def test_what_is_missing_is_said(visit, site, tmp_path):

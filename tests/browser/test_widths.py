@@ -62,7 +62,7 @@ def expect_to_fit(page):
 
 
 def test_no_page_is_wider_than_the_window(visit, serve, folder, look):
-    visited = visit(serve(folder, edit=True).url, **look)
+    visited = visit(serve(folder).url, **look)
     for link, ready in (
         ("/", "table.runs tr[data-run]"),
         (f"/run/{LONG}", "table.tasks .cell"),

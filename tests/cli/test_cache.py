@@ -28,7 +28,7 @@ def server(tmp_path, monkeypatch):
 
 def run(server, name, *more):
     return maseval(
-        *("tau2", "run", "--domain", "library", "-n", "2", "--max-steps", "6", "--no-probe"),
+        *("tau2", "run", "--domain", "library", "-n", "2", "--max-steps", "6"),
         *("--user", "scripted", "--agent-model", "mine", "--base-url", f"{server.url}/v1"),
         *("--texts", "ours", "--output", name, *more),
     )
@@ -100,28 +100,6 @@ def test_a_comparison_and_a_gate_name_it(server):
 def test_a_run_is_resumed_with_or_without_it(server):
     assert run(server, "r", "--cache", "-k", "1").exit_code == 0
     assert run(server, "r", "-k", "2").exit_code == 0
-
-
-def test_a_folder_of_ones_own_and_a_file_of_options(server, tmp_path):
-    assert run(server, "first", "--cache-dir", "here").exit_code == 0
-    asked = len(server.requests)
-    (tmp_path / "run.toml").write_text(
-        f"""
-        domain = ["library"]
-        num_tasks = 2
-        max_steps = 6
-        probe = false
-        user = "scripted"
-        agent_model = "mine"
-        base_url = "{server.url}/v1"
-        texts = "ours"
-        cache_dir = "here"
-        """
-    )
-    again = maseval("tau2", "run", "--config", "run.toml", "--output", "second")
-
-    assert again.exit_code == 0 and len(server.requests) == asked
-    assert (tmp_path / "here").is_dir() and not (tmp_path / "cache" / "answers").exists()
 
 
 OWN = """\

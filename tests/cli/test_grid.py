@@ -361,4 +361,3 @@ def test_what_the_levels_decide_cannot_be_typed_for_all_cells() -> None:
     refused = maseval("run", grid('system = ["gold"]', "seed = [1, 2]"), "--seed", "3")
 
     assert refused.exit_code == 2 and "seed is decided by the levels" in refused.stderr
-    assert "maseval run g.toml" in maseval("tau2", "run", "--config", "g.toml").stderr

@@ -181,19 +181,6 @@ def test_a_team_of_one_s_own_takes_part(tmp_path):
     assert list(conversation["trajectories"]) == ["User", "one"]
 
 
-def test_the_general_door_runs_it_too():
-    args = [
-        *("--task-args", "domain=travel"),
-        *("--task-args", f"user_model_id={scripted('user', json.dumps({'text': '</stop>'}))}"),
-        *("--task-args", "tool_model_id=scripted/user.json"),
-        *("--task-args", f"evaluator_model_id={scripted('judge', rows('FALSE'))}"),
-        *("--agent-data", f"model_id={scripted('agent', 'Done.')}", "-n", 1, "-o", "a"),
-    ]
-    done = maseval("run", "maseval.benchmark.macs:DefaultMACSBenchmark", *args)
-    assert done.exit_code == 0
-    assert "agent: goal not met" in maseval("show", "a").stdout
-
-
 def test_data_is_fetched_found_and_verified(tmp_path):
     assert maseval("macs", "data", "verify").exit_code == 1
     folder = maseval("macs", "data", "fetch").stdout.strip()

@@ -97,7 +97,7 @@ def test_a_crash_in_the_agents_file_shows_its_last_frame_everywhere(function, fr
     assert frame in plain(maseval("show", "r").stdout)
     assert frame in plain(maseval("show", "r", task).stdout)
     explained = maseval("explain", "r", task)
-    assert explained.exit_code == 2 and frame in plain(explained.stderr)
+    assert explained.exit_code == 0 and frame in plain(explained.stdout)
 
 
 @pytest.mark.parametrize(
@@ -230,6 +230,5 @@ def test_a_loss_in_a_rehearsal_of_gold_is_told_and_a_failure_unless_it_is_allowe
     ]
     assert "first missing call: renew_loan(loan_id=L-5001)" in plain(ran.stderr)
     resumed = rehearsed(tmp_path, "mangling", *options)
-    allowed = rehearsed(tmp_path, "mangling", *options, "--allow-losses")
-    assert [each.exit_code for each in (ran, resumed, allowed)] == [1, 1, 0]
+    assert [ran.exit_code, resumed.exit_code] == [1, 1]
     assert last_json(resumed.stdout)["ran"] == 0

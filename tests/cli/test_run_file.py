@@ -1,16 +1,13 @@
-"""Runs as a file: ``--config``, and sets of runs."""
+"""Runs as a file, and sets of runs."""
 
 import json
-import os
 import signal
 from pathlib import Path
 
 import pytest
 
-from maseval.cli.command_line import read_env_file
-from maseval.core.exceptions import ConfigurationError
 from maseval.runs import RunFolder
-from tests.cli.commandline import ended, last_json, maseval, started, wait_for_some
+from tests.cli.commandline import ended, maseval, started, wait_for_some
 
 SET = """
 benchmark = "tau2"
@@ -35,33 +32,24 @@ def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_a_file_says_is_the_same_run() -> None:
     typed = ["--domain", "library", "--agent", "noisy", "--agent-args", "error_rate=0.5"]
-    typed += ["--task-id", "1-2", "--num-trials", "2", "--no-probe"]
+    typed += ["--task-id", "1-2", "--num-trials", "2"]
 
     Path("mine.toml").write_text(
-        'benchmark = "tau2"\ndomain = ["library"]\nagent = "noisy"\nprobe = false\n'
+        'benchmark = "tau2"\ndomain = ["library"]\nagent = "noisy"\n'
         'agent_args = {error_rate = 0.5}\ntask-id = ["1-2"]\ntrials = 2\n',
         "utf-8",
     )
     assert maseval("tau2", "run", *typed, "--output", "runs/typed").exit_code == 0
-    assert maseval("tau2", "run", "--config", "mine.toml", "-o", "runs/read").exit_code == 0
     assert maseval("run", "mine.toml").exit_code == 0
-    first, *others = (
+    typed_run, file_run = (
         {
             name: value
             for name, value in RunFolder.read(Path("runs", folder)).config.values.items()
             if name not in ("command", "created_at", "run_id")
         }
-        for folder in ("typed", "read", "mine")
+        for folder in ("typed", "mine")
     )
-    assert others == [first, first]
-
-
-def test_what_is_typed_counts_more_than_the_file() -> None:
-    Path("mine.toml").write_text('domain = "library"\nagent = "noop"\ntrials = 3\n', "utf-8")
-
-    found = maseval("tau2", "run", "--config", "mine.toml", "-n", "1", "--trials", "1", "--json")
-
-    assert last_json(found.stdout)["overall"]["planned"] == 1
+    assert file_run == typed_run
 
 
 def test_a_set_of_runs_is_run_and_resumed_as_a_whole() -> None:
@@ -116,61 +104,27 @@ def test_a_run_that_fails_does_not_keep_the_others_from_running() -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "content", "words"),
+    ("content", "words"),
     [
-        (["tau2", "run", "--config"], "domian = 'library'", "no option 'domian'; did you mean dom"),
-        (["tau2", "run", "--config"], "domain = ", "is not TOML"),
-        (["run"], f"x = {'[' * 3000}{']' * 3000}", "more than 100 levels deep"),
-        (["run"], f"x = {'{a=' * 150}1{'}' * 150}", "more than 100 levels deep"),
-        (["tau2", "run", "--config"], SET, "maseval run file.toml"),
-        (["tau2", "run", "--config"], "benchmark = 'macs'", "maseval run file.toml"),
-        (["run"], "domain = 'library'", "benchmark is None"),
-        (["run"], "run = 3", "write [[run]]"),
-        (["run"], "benchmark = 'tau2'\n[runs.a]\nagent = 'gold'", "write [[run]] before each run"),
-        (["run"], "[[run]]\nagent = 'gold'", "a [[run]] has the name None"),
-        (["run"], "[[run]]\nname = 'a'\n[[run]]\nname = 'a'", "two runs of the name 'a'"),
-        (["run"], SET + "trails = 3", "--trails"),
-        (["run"], SET + "trials = 'x'", "file.toml, run noisy"),
+        ("domain = ", "is not TOML"),
+        (f"x = {'[' * 3000}{']' * 3000}", "more than 100 levels deep"),
+        (f"x = {'{a=' * 150}1{'}' * 150}", "more than 100 levels deep"),
+        ("domain = 'library'", "benchmark is None"),
+        ("run = 3", "write [[run]]"),
+        ("benchmark = 'tau2'\n[runs.a]\nagent = 'gold'", "write [[run]] before each run"),
+        ("[[run]]\nagent = 'gold'", "a [[run]] has the name None"),
+        ("[[run]]\nname = 'a'\n[[run]]\nname = 'a'", "two runs of the name 'a'"),
+        (SET + "trails = 3", "--trails"),
+        (SET + "trials = 'x'", "file.toml, run noisy"),
     ],
 )
-def test_a_file_that_is_wrong_is_refused_before_anything_runs(
-    command: list[str], content: str, words: str
-) -> None:
+def test_a_file_that_is_wrong_is_refused_before_anything_runs(content: str, words: str) -> None:
     Path("file.toml").write_text(content, "utf-8")
 
-    found = maseval(*command, "file.toml")
+    found = maseval("run", "file.toml")
 
     assert found.exit_code == 2 and words in " ".join(found.stderr.split())
     assert not Path("runs").exists()
-
-
-def test_variables_are_read_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "environ", {"SET": "before"})
-    lines = ["# keys", "export ONE='a \"b\"'", 'TWO = "c # d" # e', "THREE=f#g", "FOUR=", "SET=h"]
-    Path(".env").write_text("\n".join(lines), "utf-8")
-
-    read_env_file(Path(".env"))
-
-    expected = {"ONE": 'a "b"', "TWO": "c # d", "THREE": "f#g", "FOUR": "", "SET": "before"}
-    assert os.environ == expected
-
-
-def test_a_line_that_is_no_variable_is_refused_without_its_text() -> None:
-    Path(".env").write_text("ONE=1\nsk-secret\n", "utf-8")
-
-    with pytest.raises(ConfigurationError, match=r"\.env, line 2 is not NAME=VALUE$"):
-        read_env_file(Path(".env"))
-
-
-def test_the_file_of_variables_may_be_named_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "environ", dict(os.environ))
-    Path("my.env").write_text("MASEVAL_AGENT_ARGS=error_rate=1.0\n", "utf-8")
-    typed = ["--domain", "library", "--agent", "noisy", "-n", "1", "--output", "runs/one"]
-
-    assert maseval("tau2", "run", *typed, "--env-file", "my.env").exit_code == 0
-
-    config = RunFolder.read(Path("runs/one")).config.values
-    assert config["agent"]["error_rate"] == 1.0
 
 
 def test_a_signal_ends_the_set_and_not_only_its_first_run(tmp_path: Path) -> None:
@@ -209,8 +163,7 @@ def test_a_file_cannot_call_what_was_not_written_for_it(
     )
     lines = [f"benchmark = '{reference}'", arguments]
     if door == "tasks":
-        named = arguments.replace("set =", "task_args =")
-        lines = ["benchmark = 'mine.py:BookingBenchmark'", f"tasks = '{reference}'", named]
+        lines = ["benchmark = 'mine.py:BookingBenchmark'", f"tasks = '{reference}'"]
     Path("file.toml").write_text("\n".join(lines), "utf-8")
 
     refused = maseval("run", "file.toml")

@@ -9,14 +9,14 @@ from maseval.cli.app import app
 from maseval.runs import RunFolder, run_state
 
 GOLD = [
-    '/call get_member {"card_number": "B 1184 2011"}',
+    *("/call get_member", "B 1184 2011"),
     *("/call get_account", "M-2011"),
-    *("/call renew_l", "L-5001"),
+    *("/call renew_loan", "L-5001"),
 ]
 
 
 def played(folder, *lines, options=(), domain="library"):
-    arguments = ["tau2", "play", domain, "--output", str(folder), *options]
+    arguments = ["tau2", "play", "--domain", domain, "--output", str(folder), *options]
     typed = "".join(f"{line}\n" for line in lines)
     return CliRunner().invoke(app, arguments, input=typed, prog_name="maseval")
 
@@ -33,33 +33,23 @@ def test_the_gold_solution_passes_when_it_is_typed(tmp_path):
 
 
 def test_a_newcomer_is_told_what_to_do_and_reads_policy_and_tools(tmp_path):
-    result = played(tmp_path / "run", "/help", "/text", "/tools", "/tools renew_loan", "/stop")
+    result = played(tmp_path / "run", "/help", "/text", "/tools", "/stop")
 
     assert "You are the agent of library." in result.stdout
-    assert "Good standing" in result.stdout and "/transfer" in result.stdout
-    assert "Extend an open loan" in result.stdout and "loan_id {" in result.stdout
+    assert "Good standing" in result.stdout and "/call NAME" in result.stdout
+    assert "Extend an open loan" in result.stdout
     # What the customer was told is for whoever plays the customer.
     assert "Ask for your own book first" not in result.stdout
 
 
 def test_mistakes_at_the_keyboard_are_explained_and_recorded_nowhere(tmp_path):
-    lines = ["/nothing", "/transfer", "/CALL", "/call fly", "/call get", "/call get_member {", ""]
-    result = played(tmp_path / "run", *lines, "//slash", "/stop")
+    result = played(tmp_path / "run", "/nothing", "/call", "/call fly", "", "/stop")
 
-    for words in (
-        "There is no /nothing",
-        "There is no /transfer",  # which is the customer's
-        "'' is not a tool",
-        "'fly' is not a tool",
-        "'get' may be get_member, get_account",
-        "not a JSON object",
-    ):
+    for words in ("There is no /nothing", "'' is not a tool", "'fly' is not a tool"):
         assert words in result.stdout
     messages = recorded_messages(tmp_path / "run")
-    assert [each["content"] for each in messages if each["role"] == "assistant"][1:] == [
-        "/slash",
-        "Goodbye. ###STOP###",
-    ]
+    said = [each["content"] for each in messages if each["role"] == "assistant"]
+    assert said[1:] == ["Goodbye. ###STOP###"]
     assert not any(each.get("tool_calls") for each in messages)
 
 
@@ -72,7 +62,7 @@ def recorded_messages(folder):
 def test_parameters_are_asked_for_one_by_one_and_are_json_unless_they_are_texts(
     tau2_data, tmp_path
 ):
-    typed = ["/call return_delivered", "123", '["1", "2"]', "", "/stop"]
+    typed = ["/call return_delivered_order_items", "123", '["1", "2"]', "", "/stop"]
     played(tmp_path / "run", *typed, domain="retail")
 
     messages = recorded_messages(tmp_path / "run")
@@ -83,18 +73,18 @@ def test_parameters_are_asked_for_one_by_one_and_are_json_unless_they_are_texts(
 def test_input_that_ends_interrupts_and_the_same_command_plays_it_again(tmp_path):
     result = played(tmp_path / "run", "Hello")
 
-    assert result.exit_code == 3 and "Interrupted." in result.stdout
+    assert result.exit_code == 3 and "No verdict: interrupted" in result.stdout
     assert run_state(tmp_path / "run").state == "incomplete"
     assert played(tmp_path / "run", *GOLD, "/stop").exit_code == 0
     assert run_state(tmp_path / "run").state == "complete"
 
 
 def test_the_customer_reads_its_instructions_and_no_policy(tmp_path):
-    lines = ["/help", "Please renew my book.", "Yes.", "Yes.", "/stop Thanks"]
+    lines = ["Please renew my book.", "Yes.", "Yes.", "/stop Thanks"]
     result = played(tmp_path / "run", *lines, options=["--as", "user", "--agent", "noop"])
 
     assert "Ask for your own book first" in result.stdout
-    assert "Good standing" not in result.stdout and "/transfer" in result.stdout
+    assert "Good standing" not in result.stdout
     assert result.exit_code == 0 and "ended by user_stop" in result.stdout
 
 
@@ -102,8 +92,6 @@ def test_a_model_that_the_environment_names_for_the_played_side_is_not_meant(tmp
     monkeypatch.setenv("MASEVAL_AGENT_MODEL", "openai/gpt-4.1")
 
     assert played(tmp_path / "run", "/stop").exit_code == 0
-    refused = played(tmp_path / "other", options=["--agent-model", "m"])
-    assert refused.exit_code == 2 and "you play the agent" in refused.stderr
 
 
 def test_escape_sequences_of_the_other_side_are_shown_inert(tmp_path):

@@ -11,17 +11,14 @@ from maseval.commands import show, tau2
 from maseval.core.outcome import RecordedReport
 from maseval.frames.frame import TABLES
 from maseval.frames.tables import FRAMES
-from maseval.runs import Remark, RunFolder, change_note, change_tags, keep_remark
+from maseval.runs import RunFolder, change_note, change_tags
 from tests.frames.recordings import booking_reports, library_run, team_run
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
-    found = [library_run(trials=2, output=folder / name).folder for name in ("b", "a")]
-    one = next(iter(RunFolder.read(found[0]).recorded))
-    keep_remark(found[0], Remark(one, "too polite", message=2))
-    return found
+    return [library_run(trials=2, output=folder / name).folder for name in ("b", "a")]
 
 
 @pytest.fixture(scope="module")

@@ -260,7 +260,7 @@ def _unfinished(root: Path) -> Iterator[str]:
         yield steady(steady_json([page["results"], len(page["plots"]), ends]), root)
 
 
-TABLES = ("runs", "simulations", "scores", "checks", "remarks", "findings", "tool_calls")
+TABLES = ("runs", "simulations", "scores", "checks", "findings", "tool_calls")
 
 
 def _tables(run: str) -> Iterator[str]:

@@ -7,23 +7,17 @@ import pytest
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.runs import (
-    Remark,
     RunFolder,
     RunFolderError,
     RunLockedError,
-    Simulation,
     annotations,
     change_note,
     change_tags,
-    keep_remark,
     list_runs,
     read_annotations,
-    read_remarks,
     run_state,
 )
 from maseval.runs.annotations import (
-    MAX_NOTE,
-    MAX_TAGS,
     annotations_path,
     change_annotations,
 )
@@ -51,12 +45,9 @@ def test_a_results_file_has_them_beside_it(tmp_path):
     file.write_text("{}")
 
     change_tags(file, ["published"])
-    keep_remark(file, Remark(Simulation("", "a", 0), "odd"))
 
     assert read_annotations(file).tags == ("published",)
-    assert [each.text for each in read_remarks(file)] == ["odd"]
     assert annotations_path(file) == tmp_path / "theirs.json.annotations"
-    assert (tmp_path / "theirs.json.remarks").exists()
     assert file.read_text() == "{}"
 
 
@@ -71,7 +62,6 @@ def test_people_who_edit_at_the_same_time_lose_nothing(tmp_path, monkeypatch):
         for each in sorted(each for each in names if each[0] == name):
             change_tags(path, [each])
             change_note(path, f"note of {name}")
-            keep_remark(path, Remark(Simulation("", "a", 0), each))
 
     threads = [threading.Thread(target=write, args=(name,)) for name in "abcdefgh"]
     for thread in threads:
@@ -80,7 +70,7 @@ def test_people_who_edit_at_the_same_time_lose_nothing(tmp_path, monkeypatch):
         thread.join()
 
     found = read_annotations(path)
-    assert set(found.tags) == names == {each.text for each in read_remarks(path)}
+    assert set(found.tags) == names
     assert found.note.startswith("note of ")
 
 
@@ -120,26 +110,9 @@ def test_what_cannot_be_a_tag_is_refused_and_nothing_is_written(tmp_path, tag):
     assert not annotations_path(path).exists()
 
 
-def test_there_are_limits_to_tags_and_notes(tmp_path):
-    path = finished_run(tmp_path / "run", "a")
-
-    with pytest.raises(ConfigurationError, match="at most 50"):
-        change_tags(path, [f"t{number}" for number in range(MAX_TAGS + 1)])
-    with pytest.raises(ConfigurationError, match="20,000 at most"):
-        change_note(path, "x" * (MAX_NOTE + 1))
+def test_a_note_with_control_characters_is_refused(tmp_path):
     with pytest.raises(ConfigurationError, match="control characters"):
-        change_note(path, "clear the screen: \x1b[2J")
-
-
-def test_a_note_that_somebody_else_changed_is_not_overwritten_unseen(tmp_path):
-    path = finished_run(tmp_path / "run", "a")
-    change_note(path, "theirs")
-
-    with pytest.raises(ConfigurationError, match="changed the note"):
-        change_note(path, "mine", was=None, check=True)
-
-    assert read_annotations(path).note == "theirs"
-    assert change_note(path, "both", was="theirs", check=True).note == "both"
+        change_note(finished_run(tmp_path / "run", "a"), "clear the screen: \x1b[2J")
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ def test_every_run_below_the_folder_is_listed(tmp_path):
         ("one", "complete", 2),
         ("deep/two", "complete", 1),
     }
-    assert (found["root"], found["edit"]) == (str(tmp_path), False)
+    assert found["root"] == str(tmp_path)
 
 
 def test_a_run_has_the_index_and_the_packets_of_its_report(tmp_path):

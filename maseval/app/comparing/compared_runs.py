@@ -15,11 +15,11 @@ from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import count_of, words_on_code
 from maseval.runs import RunFolder
-from maseval.runs.config import CELL, RunConfig, cell_of, subset_of
+from maseval.runs.config import CELL, cell_of, subset_of
 from maseval.runs.recording import Recording
-from maseval.stats import ComparisonTable, Outcome, compatibility
+from maseval.stats import Comparison, Outcome, compatibility
 from maseval.stats.comparison import runs_by_tasks
-from maseval.stats.summary import first_trials, with_gaps
+from maseval.stats.summary import with_gaps
 
 FIXED_SIZE = (
     "Tests and intervals of a comparison are for runs of a fixed size and do not allow for it."
@@ -36,26 +36,15 @@ def names_of(runs: Sequence[Recording]) -> list[str]:
     return short if len(set(short)) == len(short) else [str(run.path) for run in runs]
 
 
-def refuse_first_failures(run: str | os.PathLike[str], config: RunConfig) -> None:
-    """Raise ConfigurationError if tasks that pass have more trials than others."""
-    if config.stops_at_failure:
-        raise ConfigurationError(
-            f"the tasks of {run} stop at their first failure, so it is not a fair baseline; "
-            "give a run of a fixed size"
-        )
-
-
 def read_outcomes(run: str | os.PathLike[str]) -> tuple[str, Sequence[Outcome]]:
     """Return the name and the outcomes of a run or results file, as they are compared."""
     recording = open_recording(run)
-    refuse_first_failures(run, recording.config)
     return name_of(recording), load_run(recording, ScoringOptions()).outcomes
 
 
 def load_run(
     recording: Recording,
     options: ScoringOptions,
-    k: int | None = None,
     on_progress: OnProgress | None = None,
 ) -> RecordedOutcomes:
     """Read the outcomes of a run or results file, with those that are missing."""
@@ -66,9 +55,6 @@ def load_run(
     outcomes = found.outcomes
     if isinstance(recording, RunFolder):
         outcomes = with_gaps(outcomes, [*recording.planned])
-    if config.stops_at_failure and k is not None:
-        outcomes = first_trials(outcomes, k)
-        found = found._replace(planned=len(outcomes))
     if all(each.passed is None for each in outcomes):
         raise ConfigurationError(
             f"{recording.path} has no simulation with a verdict yet; run or resume it first"
@@ -139,9 +125,7 @@ def keep_equal_tasks(
     return kept, [f"task {str(key)!r}: its content differs between the runs" for key in other]
 
 
-def compared_keys(
-    runs: Mapping[str, Sequence[Outcome]], table: ComparisonTable
-) -> dict[TaskKey, None]:
+def compared_keys(runs: Mapping[str, Sequence[Outcome]], table: Comparison) -> dict[TaskKey, None]:
     """Return the tasks that a table of runs counts: in each, with a verdict, on the same data.
 
     Runs that have no task in common, as cells of different domains, count their own.

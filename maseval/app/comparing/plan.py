@@ -7,7 +7,6 @@ from statistics import fmean, variance
 from typing import Literal
 
 from maseval.app.comparing.cells import expand_grids
-from maseval.app.comparing.compared_runs import refuse_first_failures
 from maseval.app.results.examined import RunFindings, examine_run
 from maseval.app.results.finding import open_recording
 from maseval.core.exceptions import ConfigurationError
@@ -85,8 +84,6 @@ def _observe(
 ) -> TaskSet:
     """Describe the tasks of a pilot, and how a second run differs from it."""
     recordings = [open_recording(run) for run in runs]
-    for run, each in zip(runs, recordings, strict=True):
-        refuse_first_failures(run, each.config)
     examined = [examine_run(each, ()) for each in recordings]
     lines = [each.lines for each in examined]
     pilot = by_task(lines[0])

@@ -54,8 +54,6 @@ def failure_reasons(
     unexplained = run.support.explanation_obstacle(recording)
     for each in failed:
         one = each.simulation
-        if one not in recording.recorded:  # a trial after a task's first failure, which settled it
-            continue
         if one in passes:
             every = run.examine(one, FINDINGS).findings
             labels.update({e.name for e in every if e.source == source and e.weight == "state"})

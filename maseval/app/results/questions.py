@@ -1,16 +1,15 @@
 """The questions that commands ask of any recording, and its benchmark answers.
 
-``maseval explain``, ``comply``, ``users``, ``score``, and ``export`` in the original form: what
-cannot be read among several files stops no other.
+``maseval comply``, ``users``, ``score``, and ``export`` in the original form.
 """
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar, Unpack
+from typing import Any, NamedTuple, Unpack
 
 from maseval.app.benchmarks import (
     ExportedPath,
@@ -19,99 +18,21 @@ from maseval.app.benchmarks import (
     support_that_answers,
 )
 from maseval.app.results.examined import FINDINGS, examine_run
-from maseval.app.results.explained import Explained
 from maseval.app.results.finding import (
-    UnknownRunError,
     open_recording,
     open_run_or_file,
-    trial_numbered,
-    trials_named,
-    warn_of_damage,
 )
 from maseval.app.results.recording import notes_on
-from maseval.app.results.users import PlayedUser, UserScore, played_users, user_scores
+from maseval.app.results.users import UserScore
 from maseval.app.results.variants import SOUND, VariantScore
-from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding
-from maseval.core.outcome import RecordedReport, Simulation
+from maseval.core.outcome import Simulation
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.runs import RunFolder
-from maseval.runs.config_file import is_run_folder
 from maseval.runs.recording import Recording
-from maseval.runs.verdict_check import VerdictCheck
 
-ReadT = TypeVar("ReadT")
 Files = Sequence[str | os.PathLike[str]]
-
-
-def files_below(name: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
-    """Return the results files below a folder that is not a run; anything else is itself."""
-    folder = Path(name)
-    if not folder.is_dir() or is_run_folder(folder) or (folder / "results.json").exists():
-        return [name]
-    return [path for each in all_support() for path in each.results_below(folder)] or [name]
-
-
-class UnreadableFile(NamedTuple):
-    """A file among several that could not be read, and why."""
-
-    path: Path
-    error: Exception
-
-    def __str__(self) -> str:
-        path, words = str(self.path), str(self.error)
-        return words if words.startswith(path) else f"{path}: {words}"
-
-    def to_dict(self) -> dict[str, object]:
-        return {"path": str(self.path), "error": str(self.error)}
-
-
-class FilesRead(list[ReadT], Generic[ReadT]):
-    """The runs and files that were read, and in ``unreadable`` those that could not be."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.unreadable: list[UnreadableFile] = []
-
-    def add_files(self, files: Files, read: Callable[[str | os.PathLike[str]], ReadT]) -> None:
-        """Read every file, and every results file below a folder that is not a run.
-
-        If none can be read, the first error is raised.
-        """
-        for file in (each for name in files for each in files_below(name)):
-            try:
-                self.append(read(file))
-            except (MASEvalError, OSError) as error:
-                self.unreadable.append(UnreadableFile(Path(file), error))
-        if self.unreadable and not self:
-            raise self.unreadable[0].error
-
-
-def explain(
-    run: str | os.PathLike[str],
-    task: str,
-    trial: int | None = None,
-    **scoring: Unpack[ScoringKeywords],
-) -> Explained:
-    """Explain a simulation of a run or of a results file.
-
-    Without ``trial`` it is the task's first trial that did not pass, or the first if all did.
-    ``scoring`` are the fields of ``ScoringOptions``.
-    """
-    options = ScoringOptions(**scoring)
-    recording = open_recording(run, options)
-    warn_of_damage(recording)
-    support = support_that_answers(recording, "findings", built_on=True)
-    trials = trials_named(task, recording.planned, recording.recorded, recording.path)
-    if trial is None:
-        kinds = {one: RecordedReport(recording.report(one)).kind for one in trials}
-        chosen = min(trials, key=lambda one: _EXPLAINED_FIRST.index(kinds[one]))
-    else:
-        chosen = trial_numbered(trial, trials)
-    return support.explain(recording, chosen, options)
-
-
-_EXPLAINED_FIRST = ("fail", "unjudged", "pass", "error")
 
 
 class RuleCount(NamedTuple):
@@ -124,22 +45,19 @@ class RuleCount(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CompliedRun:
-    """A run or results file, and what the rules of the policy found in its simulations.
+class ReviewedRun:
+    """A run or results file, and what rules found about the agent or the user of its simulations.
 
-    ``without_rules`` names the domains that have no rules, so nothing is known of their passes.
-    ``check`` compares the recorded verdicts with recomputed ones. ``estimate`` says that the tasks
-    were chosen, if they were. ``notes`` say what is wrong with the record.
+    ``scores`` are the numbers that follow for the agent; ``user`` is how often the simulated user
+    was at fault. ``notes`` say how its verdicts came about, and what the rules do not cover.
     """
 
     path: Path
     found: Mapping[Simulation, Sequence[Finding]]
     passes: AbstractSet[Simulation]
-    scores: Sequence[VariantScore]
-    without_rules: Sequence[str] = ()
-    check: VerdictCheck | None = None
-    estimate: str | None = None
-    notes: Sequence[str] = ()
+    notes: Sequence[str]
+    scores: Sequence[VariantScore] = ()
+    user: UserScore | None = None
 
     @property
     def rules(self) -> list[RuleCount]:
@@ -155,11 +73,9 @@ class CompliedRun:
     def to_dict(self) -> dict[str, object]:
         return {
             "path": str(self.path),
-            "without_rules": list(self.without_rules),
-            "verdicts": None if self.check is None else self.check.note_on_recomputed,
-            "estimate": self.estimate,
             "notes": list(self.notes),
             "scores": [each.to_dict() for each in self.scores],
+            "user": self.user and self.user.to_dict(),
             "rules": [each._asdict() for each in self.rules],
             "simulations": [
                 {
@@ -177,70 +93,12 @@ def comply(
     *,
     on_progress: OnProgress | None = None,
     **scoring: Unpack[ScoringKeywords],
-) -> FilesRead[CompliedRun]:
+) -> list[ReviewedRun]:
     """Check the simulations of runs and results files against the rules of their policy.
 
-    A file that cannot be read does not stop the others; if none can, the first error is raised.
     ``scoring`` are the fields of ``ScoringOptions``.
     """
-    found, options = FilesRead[CompliedRun](), ScoringOptions(**scoring)
-    found.add_files(files, lambda file: _comply(open_recording(file, options), on_progress))
-    return found
-
-
-def _comply(folder: Recording, on_progress: OnProgress | None) -> CompliedRun:
-    support = support_that_answers(folder, "findings")
-    found = examine_run(folder, FINDINGS, on_progress)
-    without_rules = support.domains_without_rules(folder)
-    return CompliedRun(
-        folder.path,
-        {
-            one: [each for each in findings if each.source == "policy"]
-            for one, findings in found.findings.items()
-            if one.domain not in without_rules
-        },
-        found.passes,
-        [each for each in found.scores if each.counted != SOUND.name],
-        without_rules,
-        found.check,
-        folder.config.subset and folder.config.subset.note,
-        [*notes_on(folder), *support.conduct_notes(folder)],
-    )
-
-
-@dataclass(frozen=True)
-class UsersOfRun:
-    """A run or results file, and what was found about the user of each of its simulations."""
-
-    path: Path
-    played: Sequence[PlayedUser]
-    notes: Sequence[str] = ()
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "path": str(self.path),
-            "notes": list(self.notes),
-            "simulations": [
-                {
-                    **each.simulation._asdict(),
-                    "model": each.model,
-                    "passed": each.passed,
-                    "findings": [finding.to_dict() for finding in each.findings],
-                }
-                for each in self.played
-            ],
-        }
-
-
-class UsersOfRuns(FilesRead[UsersOfRun]):
-    """The runs and files whose users were checked."""
-
-    looked_for = ""
-
-    @property
-    def scores(self) -> list[UserScore]:
-        """The numbers of each user model, over all runs and files together."""
-        return user_scores(each for run in self for each in run.played)
+    return [_comply(each, on_progress) for each in _open_all(files, scoring)]
 
 
 def users(
@@ -248,33 +106,57 @@ def users(
     *,
     on_progress: OnProgress | None = None,
     **scoring: Unpack[ScoringKeywords],
-) -> UsersOfRuns:
+) -> list[ReviewedRun]:
     """Look for faults of the simulated user in runs and results files, passes and failures alike.
 
-    A file that cannot be read does not stop the others; if none can, the first error is raised.
     ``scoring`` are the fields of ``ScoringOptions``.
     """
-    found, options = UsersOfRuns(), ScoringOptions(**scoring)
+    return [_check_users(each, on_progress) for each in _open_all(files, scoring)]
 
-    def read(file: str | os.PathLike[str]) -> UsersOfRun:
-        folder = open_recording(file, options)
-        support = support_that_answers(folder, "findings")
-        found.looked_for = found.looked_for or support.user_faults()
-        run = examine_run(folder, FINDINGS, on_progress)
-        played = played_users(run.lines, run.findings, support.user_model(folder.config.values))
-        return UsersOfRun(folder.path, played, notes_on(folder))
 
-    found.add_files(files, read)
-    return found
+def _open_all(files: Files, scoring: ScoringKeywords) -> list[Recording]:
+    """Open every file before any is examined, so that a wrong name is told at once."""
+    return [open_recording(file, ScoringOptions(**scoring)) for file in files]
+
+
+def _comply(folder: Recording, on_progress: OnProgress | None) -> ReviewedRun:
+    support = support_that_answers(folder, "findings")
+    found = examine_run(folder, FINDINGS, on_progress)
+    without_rules = support.domains_without_rules(folder)
+    notes: list[str | None] = [
+        None if found.check is None else found.check.note_on_recomputed,
+        *notes_on(folder),
+        *support.conduct_notes(folder),
+        folder.config.subset and folder.config.subset.note,
+        *(
+            f"the domain {each} has no rules: its passes cannot be checked"
+            for each in without_rules
+        ),
+    ]
+    return ReviewedRun(
+        folder.path,
+        {
+            one: [each for each in findings if each.source == "policy"]
+            for one, findings in found.findings.items()
+            if one.domain not in without_rules
+        },
+        found.passes,
+        [note for note in notes if note],
+        [each for each in found.scores if each.counted != SOUND.name],
+    )
+
+
+def _check_users(folder: Recording, on_progress: OnProgress | None) -> ReviewedRun:
+    support = support_that_answers(folder, "findings")
+    found = examine_run(folder, FINDINGS, on_progress)
+    notes = [*filter(None, [support.user_faults()]), *notes_on(folder)]
+    played = found.user_findings
+    return ReviewedRun(folder.path, played, found.passes, notes, user=found.user_score)
 
 
 def score(files: Files, **options: Any) -> Any:
     """Judge runs and results files again; ``options`` are those of the benchmark's ``score``."""
-    for file in files:
-        try:
-            found = open_run_or_file(file)
-        except UnknownRunError:  # a folder of files, or nothing: whoever judges says so
-            continue
+    for found in map(open_run_or_file, files):
         if isinstance(found, RunFolder):
             support = support_that_answers(found, "score", built_on=True)
             return support.score(files, **options)

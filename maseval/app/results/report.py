@@ -24,18 +24,17 @@ from maseval.app.results.variants import variant_notes, variant_rows
 from maseval.core.callbacks import read_reports
 from maseval.core.engine.process import rare_garbage_collection
 from maseval.core.exceptions import NotRunError
-from maseval.core.outcome import Outcome, RecordedReport, Simulation, TaskKey
+from maseval.core.outcome import RecordedReport, Simulation, TaskKey
 from maseval.core.recorded import entries
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.words import count_of, text_or_none
 from maseval.report import write_report
-from maseval.runs.annotations import remarks_by_simulation
 from maseval.runs.config import mark_of
 from maseval.runs.recording import ReadOnce, Recording, unrecorded_trials
 from maseval.runs.verdict_check import doubt_about, doubt_in
-from maseval.stats import pass_curves, trial_map
-from maseval.stats.summary import Summary, summarise_run, with_gaps
+from maseval.stats import pass_curves
+from maseval.stats.summary import Summary, summarise
 
 
 def report(
@@ -73,7 +72,6 @@ def report(
         reasons = REASONS if explain else ()
         found = [examine_run(each, reasons, on_progress, timelines=True) for each in opened]
         runs: dict[str | None, RunFindings] = {None: found[0]}
-        failed = (line.key for line in found[0].lines if line.passed is False)
         summary, plots, compared = None, list[str](), None
         if others:
             comparison = compare(names, options=options, explain=explain)
@@ -97,7 +95,7 @@ def report(
                 Simulation.of(cast(Report, shown))
             ),
             policies=_policies(opened),
-            unrecorded={} if others else unrecorded_trials(found[0].folder, failed),
+            unrecorded={} if others else unrecorded_trials(found[0].folder),
         )
 
 
@@ -125,36 +123,24 @@ def _facts(runs: Mapping[str | None, RunFindings]) -> Iterator[tuple[str, str]]:
 
 def _summarise(found: RunFindings) -> tuple[dict[str, Any], list[str]]:
     folder, summary = found.folder, page_summary(found)
-    check, (_, unreadable) = found.check, remarks_by_simulation(folder.path)
+    check = found.check
     doubt = doubt_about(folder, check)
     obstacle = None if check is None else check.obstacle
-    notes = [*filter(None, [obstacle, unreadable]), *summary["notes"]]
+    notes = [*filter(None, [obstacle]), *summary["notes"]]
     summary["notes"] = [each for each in notes if not doubt or each not in doubt["reasons"]]
     summary["doubt"] = doubt
-    return summary, drawings(folder, found.lines)
+    return summary, drawings(folder, summarise(found.lines, planned=folder.planned))
 
 
-def drawings(
-    folder: Recording,
-    lines: Sequence[Outcome],
-    *,
-    marks: bool = True,
-    found: Summary | None = None,
-) -> list[str]:
-    """Draw a run: the trials of each task, and pass^k; ``found`` saves summarising it again.
-
-    Without ``marks``, what has a mark for each simulation is left out.
-    """
-    if found is None:
-        found = summarise_run(lines, folder.planned, folder.config.stops_at_failure)
-    drawn = [trial_map(with_gaps(lines, folder.planned))] if marks and lines else []
+def drawings(folder: Recording, found: Summary) -> list[str]:
+    """Draw the pass^k of a run."""
     if not found.overall.done:  # without a verdict there is no pass^k
-        return drawn
+        return []
     mark = f", {chosen}" if (chosen := mark_of(folder.config.values)) else ""
     *domains, last = found.groups
     groups = {**{each.group or "": each for each in domains}, last.group or "all": last}
     curves = {f"{name}{mark}": replace(found, groups=[each]) for name, each in groups.items()}
-    return [*drawn, pass_curves(curves)]
+    return [pass_curves(curves)]
 
 
 def page_summary(run: RunFindings, found: Summary | None = None) -> dict[str, Any]:
@@ -182,7 +168,6 @@ def _page_reports(found: RunFindings, name: str | None) -> Iterator[Mapping[str,
     """Yield the reports, each with its task's title and the findings about it."""
     support = support_for(found.folder)
     titles: dict[TaskKey, str | None] = {}
-    remarks, _ = remarks_by_simulation(found.folder.path)
     for each in found.folder.reports():
         key = RecordedReport(each).task
         if key not in titles:
@@ -190,8 +175,6 @@ def _page_reports(found: RunFindings, name: str | None) -> Iterator[Mapping[str,
         one = Simulation.of(each)
         findings, explanation = found.findings.get(one, ()), found.explanations.get(one)
         shown = complete_report(each, titles[key], findings, explanation)
-        if one in remarks:
-            shown["remarks"] = [remark.to_dict() for remark in remarks[one]]
         if name is not None:
             shown["run"] = name
         differing = found.check.differing.get(one) if found.check else None

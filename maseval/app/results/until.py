@@ -16,11 +16,9 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import between, in_points, percent
 from maseval.core.outcome import Outcome, Simulation, TaskKey
 from maseval.core.recorded import mapping
-from maseval.core.words import count_of
-from maseval.runs.config import FIRST_FAILURE, UNTIL, RunConfig
+from maseval.runs.config import UNTIL, RunConfig
 from maseval.runs.folder import RunFolder
 from maseval.stats.sequential import Decision, SequentialPlan, decide
-from maseval.stats.summary import is_settled
 from maseval.stats.trials import outcomes_of
 
 _VERDICTS = {"1": True, "0": False, "-": None}
@@ -31,14 +29,9 @@ RunRound = Callable[[Collection[Simulation], bool], bool]
 
 @dataclass(frozen=True)
 class Until:
-    """A question, and when a run has answered it.
+    """The question of a sequential design, against the ``baseline`` if it compares."""
 
-    With a ``plan`` it is that of a sequential design, against the ``baseline`` if it compares. With
-    ``k`` it is pass^k, and each task stops at its first failure.
-    """
-
-    plan: SequentialPlan | None = None
-    k: int = 0
+    plan: SequentialPlan
     baseline: Sequence[Outcome] = ()
     baseline_name: str = ""
 
@@ -49,14 +42,12 @@ class Until:
         if values is None:
             return None
         try:
-            if values["question"] == FIRST_FAILURE:
-                return cls(k=int(values["k"]))
             known = {**values["plan"], "looks": tuple(values["plan"]["looks"])}
             for former in ("spending", "futility"):  # of earlier versions, and at their defaults
                 known.pop(former, None)
             old = mapping(values.get("baseline"))
             verdicts = mapping(old.get("verdicts"))
-            return cls(SequentialPlan(**known), 0, _outcomes(verdicts), str(old.get("name", "")))
+            return cls(SequentialPlan(**known), _outcomes(verdicts), str(old.get("name", "")))
         except (KeyError, TypeError, ValueError) as error:
             raise ConfigurationError(
                 f"the configuration's {UNTIL!r} cannot be read ({error}); give what "
@@ -65,8 +56,6 @@ class Until:
 
     def to_config(self) -> dict[str, Any]:
         """Return the ``until`` of a run's configuration."""
-        if self.plan is None:
-            return {"question": FIRST_FAILURE, "k": self.k}
         values = {"question": self.plan.question, "plan": asdict(self.plan)}
         if self.baseline:
             verdicts = _verdicts(self.baseline)
@@ -76,22 +65,17 @@ class Until:
     @property
     def looks(self) -> Sequence[int]:
         """The trials of each task at each look."""
-        return range(1, self.k + 1) if self.plan is None else self.plan.looks
+        return self.plan.looks
 
-    def round(
-        self, number: int, planned: Iterable[Simulation], outcomes: Iterable[Outcome]
-    ) -> list[Simulation]:
-        """Return the simulations of a round, counted from 1; those of settled tasks are not run."""
+    def round(self, number: int, planned: Iterable[Simulation]) -> list[Simulation]:
+        """Return the simulations of a round, counted from 1."""
         first, last = (0, *self.looks)[number - 1], self.looks[number - 1]
-        settled = _settled(outcomes, first) if self.k else set()
-        return [one for one in planned if first <= one.trial < last and one.task not in settled]
+        return [one for one in planned if first <= one.trial < last]
 
     def look(
         self, number: int, planned: Collection[Simulation], outcomes: Sequence[Outcome]
     ) -> "dict[str, Any] | None":
         """Return the ``stopped`` of the configuration if the run ends with this look, else None."""
-        if self.plan is None:
-            return self._settled(number, planned, outcomes)
         known = [each for each in outcomes if each.trial < self.looks[number - 1]]
         found = decide(self.plan, number, known, self.baseline)
         if not found.stops:
@@ -105,36 +89,13 @@ class Until:
             "decision": _in_brief(found),
         }
 
-    def _settled(
-        self, number: int, planned: Collection[Simulation], outcomes: Sequence[Outcome]
-    ) -> dict[str, Any] | None:
-        following = number < self.k and self.round(number + 1, planned, outcomes)
-        if following:
-            return None
-        failed: dict[TaskKey, int] = {}
-        for each in outcomes:
-            if each.passed is False:
-                failed[each.key] = min(each.trial, failed.get(each.key, each.trial))
-        trials: dict[str, dict[str, int]] = {}
-        for one in planned:
-            run = failed.get(one.task, self.k - 1) + 1
-            trials.setdefault(one.domain, {})[one.task_id] = run
-        left = sum(self.k - run for each in trials.values() for run in each.values())
-        reason = f"each task ran until its first failure, or {count_of(self.k, 'time')}"
-        return {"trials": trials, "not_run": left, "outcome": f"pass^{self.k}", "reason": reason}
-
 
 def run_rounds(
     folder: RunFolder, until: Until, run_round: RunRound, *, retry_failed: bool = True
 ) -> None:
-    """Run round after round into the folder until the question is answered.
-
-    A pass^k may be completed later by what had no verdict, as no task depends on another.
-    """
+    """Run round after round into the folder until the question is answered."""
     if folder.config.stopped is not None:
-        if not until.k or not retry_failed or not (folder.missing() or folder.unevaluated()):
-            return
-        folder.stop(None)
+        return
     planned, is_resumed = list(folder.planned), bool(folder.recorded)
 
     def outcomes() -> Sequence[Outcome]:
@@ -143,22 +104,13 @@ def run_rounds(
         return outcomes_of(held.reports())
 
     for number, trials in enumerate(until.looks, 1):
-        wanted = until.round(number, planned, outcomes())
-        later = not until.k and any(one.trial >= trials for one in folder.recorded)
+        wanted = until.round(number, planned)
+        later = any(one.trial >= trials for one in folder.recorded)
         if not run_round(wanted, retry_failed and not later):
             return
         if stopped := until.look(number, planned, outcomes()):
             folder.stop(stopped)
             return
-
-
-def _settled(outcomes: Iterable[Outcome], trials: int) -> set[TaskKey]:
-    """Return the tasks that failed in one of their first trials."""
-    verdicts: dict[TaskKey, list[bool | None]] = {}
-    for each in outcomes:
-        if each.trial < trials:
-            verdicts.setdefault(each.key, []).append(each.passed)
-    return {key for key, mine in verdicts.items() if is_settled(mine)}
 
 
 def _reason(found: Decision) -> str:

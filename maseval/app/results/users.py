@@ -1,13 +1,13 @@
 """The simulated user's own report: in how many conversations it did not keep to its task.
 
-The shares are those of conversations with a fault, by the model that played the user, over passes
-and failures; each task counts once, and the intervals are over tasks, as those of pass^k are.
+The share is that of conversations with a fault, over passes and failures; each task counts once,
+and the interval is over tasks, as those of pass^k are.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from maseval.app.results.explained import MISFIT
 from maseval.app.results.variants import Findings
@@ -19,47 +19,19 @@ from maseval.stats.summary import estimate
 from maseval.stats.trials import count_trials
 
 
-class PlayedUser(NamedTuple):
-    """A simulation whose user a model played, and what was found about that user."""
-
-    model: str
-    simulation: Simulation
-    passed: bool
-    findings: Sequence[Finding]
-
-    @property
-    def kinds(self) -> list[str]:
-        """The kinds of faults that were found, each once."""
-        return [*dict.fromkeys(each.kind for each in self.findings if each.kind != NOT_READ)]
-
-    @property
-    def is_read(self) -> bool:
-        """True if it counts: a fault was found, or one could have been."""
-        return bool(self.kinds) or not self.findings
-
-
-@dataclass(frozen=True)
-class FaultCount:
-    """The number of passes, and of all conversations, with one kind of fault, and their share."""
-
-    kind: str
-    passes: int
-    conversations: int
-    share: Estimate
-
-
 @dataclass(frozen=True)
 class UserScore:
-    """The faults of one user model: in how many conversations, of how many that were read."""
+    """The faults of a user model: in how many conversations, of how many that were read.
+
+    ``kinds`` has the number of conversations with each kind of fault.
+    """
 
     model: str
     conversations: int
     read: int
-    passes: int
     faulty: int
-    faulty_passes: int
     share: Estimate
-    kinds: Sequence[FaultCount] = ()
+    kinds: Mapping[str, int]
 
     def __str__(self) -> str:
         low, high = percent(self.share.low), percent(self.share.high)
@@ -67,53 +39,40 @@ class UserScore:
             f"{self.model}: a fault in {self.faulty} of {self.read} conversations "
             f"({percent(self.share.value or 0.0)} [{low}, {high}])"
         )
-        kinds = ", ".join(f"{each.kind} {each.conversations}" for each in self.kinds)
+        kinds = ", ".join(f"{kind} {number}" for kind, number in self.kinds.items())
         return f"{told}: {kinds}" if kinds else told
 
     def to_dict(self) -> dict[str, Any]:
-        kinds = [{**asdict(each), "share": each.share.in_brief()} for each in self.kinds]
-        return {**asdict(self), "share": self.share.in_brief(), "kinds": kinds}
+        return {**asdict(self), "share": self.share.in_brief()}
 
 
-def played_users(
-    lines: Iterable[Outcome], findings: Findings, model: str | None
-) -> list[PlayedUser]:
-    """Return the conversations of a run, in which this ``model`` played the user, to their end."""
-    if model is None:
-        return []
-    played = []
+def user_findings(
+    lines: Iterable[Outcome], findings: Findings
+) -> dict[Simulation, Sequence[Finding]]:
+    """Return what was found about the users of the conversations that came to their end."""
+    found: dict[Simulation, Sequence[Finding]] = {}
     for line in lines:
-        every = findings.get(one := line.simulation)
+        every = findings.get(line.simulation)
         if line.kind == "error" or every is None or any(each.kind == MISFIT for each in every):
             continue
-        mine = [each for each in every if each.source == "user"]
-        played.append(PlayedUser(model, one, bool(line.passed), mine))
-    return played
+        found[line.simulation] = [each for each in every if each.source == "user"]
+    return found
 
 
-def user_scores(played: Iterable[PlayedUser]) -> list[UserScore]:
-    """Count the faults of each user model, over passes and failures."""
-    by_model: dict[str, list[PlayedUser]] = {}
-    for each in played:
-        by_model.setdefault(each.model, []).append(each)
-    scores = []
-    for model, mine in by_model.items():
-        read = [each for each in mine if each.is_read]
-        kinds = Counter(kind for each in read for kind in each.kinds).most_common()
-        every = _count(read)
-        scores.append(
-            UserScore(
-                *(model, len(mine), len(read), sum(each.passed for each in read)),
-                *(every.conversations, every.passes, every.share),
-                [_count(read, kind) for kind, _ in kinds],
-            )
-        )
-    return scores
-
-
-def _count(read: Sequence[PlayedUser], kind: str | None = None) -> FaultCount:
-    """Count a kind of fault in conversations, or any; each task counts once in the share."""
-    faulty = [bool(each.kinds) if kind is None else kind in each.kinds for each in read]
-    tasks = count_trials(zip((each.simulation[:2] for each in read), faulty, strict=True))
-    passes = sum(each.passed and is_so for each, is_so in zip(read, faulty, strict=True))
-    return FaultCount(kind or "any", passes, sum(faulty), estimate([*tasks.values()]))
+def user_score(model: str, found: Findings) -> UserScore:
+    """Count the faults of the model that played the user, over passes and failures."""
+    kinds = {
+        one: {each.kind for each in findings if each.kind != NOT_READ}
+        for one, findings in found.items()
+    }
+    # It counts if a fault was found, or one could have been.
+    read = [one for one in found if kinds[one] or not found[one]]
+    tasks = count_trials((one[:2], bool(kinds[one])) for one in read)
+    return UserScore(
+        model,
+        len(found),
+        len(read),
+        sum(bool(kinds[one]) for one in read),
+        estimate([*tasks.values()]),
+        dict(Counter(kind for one in read for kind in sorted(kinds[one])).most_common()),
+    )

@@ -24,7 +24,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Literal, NamedTuple
 
-from maseval.app.benchmarks import support_by_name, support_for
+from maseval.app.benchmarks import support_by_name
 from maseval.app.results.examined import recompute_verdicts
 from maseval.app.results.recording import lines_of
 from maseval.app.results.results import INTERRUPTED, RunResult, run_summary
@@ -48,7 +48,6 @@ from maseval.runs import RunFolder, default_root, run_into, run_state
 from maseval.runs.config import CELL, UNTIL, RunConfig
 from maseval.runs.config_file import is_run_folder
 from maseval.runs.exceptions import writing
-from maseval.runs.live import note_event, note_finished
 
 _AMOUNT = r"(?P<amount>\d[\d,_]*(?:\.\d+)?|\.\d+)\s*(?P<scale>[kmb]?)"
 _FORMS = (
@@ -140,17 +139,14 @@ class RunWatch(BenchmarkCallback):
 
     def __init__(self, run: "FolderRun", folder: RunFolder, benchmark: Benchmark) -> None:
         self.run, self.folder, self.benchmark = run, folder, benchmark
-        self.engine = engine = run.options.chosen_engine
+        self.engine = run.options.chosen_engine
         self.secrets = Secrets.of(run.config)
         self.began = time.monotonic()
         self.progress = RunProgress(len(folder.planned), run.time_limit)
-        self.progress.trials_for_pass_1 = 1 if folder.config.stops_at_failure else None
         # Verdicts of an earlier session count by what was said: a log can be edited.
         held, self._check = recompute_verdicts(folder) if folder.recorded else (folder, None)
         for line in lines_of(held):
             self.progress.recall(line)
-        if hasattr(engine, "in_flight"):
-            self.progress.nodes = partial(getattr, engine, "in_flight")
         self.failures = EqualFailures(self.progress.lines.values())
         self._ended_by: int | None = None
         self._check_budget()
@@ -185,8 +181,7 @@ class RunWatch(BenchmarkCallback):
     def result(self) -> RunResult:
         """Note the score in the folder, and return all numbers."""
         lines, check = self._recorded_lines(), self._check
-        conventions = support_for(self.folder).conventions(self.folder, lines)
-        summary = run_summary(lines, self.folder.planned, conventions, self.folder.config)
+        summary = run_summary(lines, self.folder.planned, self.folder.config)
         used = self.progress.cost, self.progress.tokens
         self.folder.note_result(summary.overall.pass_1, summary.overall.verdicts, *used)
         return RunResult(
@@ -212,13 +207,8 @@ class RunWatch(BenchmarkCallback):
             self.benchmark.stop()
 
     def on_worker_event(self, benchmark: Benchmark, event: WorkerEvent) -> None:
-        note_event(self.folder.path, event)
         if event.kind != "started":
             self.progress.incidents.append(event.text)
-
-    def on_run_end(self, benchmark: Benchmark, results: Sequence[Report]) -> None:
-        if (finished := getattr(self.engine, "finished_by_node", None)) is not None:
-            note_finished(self.folder.path, finished)
 
     def on_task_repeat_start(self, benchmark: Benchmark, task: Task, repeat_idx: int) -> None:
         self.progress.start(Simulation.of_task(task, repeat_idx))

@@ -6,7 +6,7 @@ To publish it, a thread looks at the run twice a second; the simulations do noth
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -19,7 +19,7 @@ from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.core.storage.redaction import Secrets
 from maseval.core.throttle import complaints
 from maseval.core.tracing import now
-from maseval.runs.live import InFlight, LiveRun, TalkFiles, publish, withdraw
+from maseval.runs.live import InFlight, LiveRun, publish, withdraw
 from maseval.stats.summary import Estimate, estimate
 from maseval.stats.trials import count_trials
 
@@ -64,20 +64,16 @@ class RunProgress:
     """Keeps count of a run, earlier sessions included; may be asked from any thread.
 
     ``stopping`` says why nothing more is started, ``incidents`` which worker processes died or were
-    refused, ``nodes`` how many simulations each machine has, where they are not threads of this
-    process. Where tasks stop at their first failure, those that pass have more trials than others,
-    so that ``trials_for_pass_1`` of each task are counted.
+    refused.
     """
 
     def __init__(self, planned: int, time_limit: float | None = None) -> None:
         self.planned = planned
         self.time_limit = time_limit
         self.stopping: str | None = None
-        self.trials_for_pass_1: int | None = None
         self.ran = 0
         self.cost: float | None = 0.0
         self.tokens = 0
-        self.nodes: Callable[[], Mapping[str, int]] = dict
         self.incidents: list[str] = []
         self.lines: dict[Simulation, Outcome] = {}
         self._lock = threading.Lock()
@@ -136,12 +132,7 @@ class RunProgress:
     @property
     def pass_1(self) -> Estimate | None:
         """The estimate of pass^1; None before the first verdict."""
-        trials = self.trials_for_pass_1
-        results = (
-            ((line.domain, line.task_id), line.passed)
-            for line in self._counted()
-            if trials is None or line.trial < trials
-        )
+        results = (((line.domain, line.task_id), line.passed) for line in self._counted())
         found = estimate([*count_trials(results).values()])
         return None if found.value is None else found
 
@@ -194,14 +185,11 @@ def publish_progress(
     def keep_up() -> None:
         if ended.wait(_EVERY):
             return
-        pause, talks = 0.0, TalkFiles(folder, secrets)
+        pause = 0.0
         try:
             while not ended.wait(pause):
                 began = time.thread_time()
                 running = progress.running
-                talks.write(
-                    {one: _ask(benchmark.messages_so_far, one) or () for one, *_ in running}
-                )
                 live: LiveRun = {
                     "pid": os.getpid(),
                     "at": now(),
@@ -216,7 +204,6 @@ def publish_progress(
                 pause = max(_EVERY, _REST * (time.thread_time() - began))
         finally:
             withdraw(folder)
-            talks.close()
 
     thread = threading.Thread(target=keep_up, daemon=True, name="maseval-live")
     thread.start()

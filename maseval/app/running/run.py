@@ -37,7 +37,6 @@ from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import ProgressBarCallback
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.outcome import TaskKey
-from maseval.core.reasoning import ReasoningPolicy
 from maseval.core.task import (
     AdaptiveTaskQueue,
     BaseTaskQueue,
@@ -130,7 +129,7 @@ def _make_benchmark(found: Benchmark | Maker, arguments: ExtraArguments) -> Benc
                 "name its class, or a function that returns it"
             )
         return found
-    made = call_with(found, arguments, "set")
+    made = call_with(found, arguments, "give them with --set (set=...)")
     if not isinstance(made, Benchmark):
         raise ConfigurationError(
             f"{qualified_name(found)} returned {made!r}; it must return a Benchmark"
@@ -138,14 +137,13 @@ def _make_benchmark(found: Benchmark | Maker, arguments: ExtraArguments) -> Benc
     return made
 
 
-def call_with(function: Callable[..., object], arguments: Mapping[str, Any], option: str) -> object:
-    """Call a function of the user's; ``option`` is where its arguments come from."""
+def call_with(function: Callable[..., object], arguments: Mapping[str, Any], way: str) -> object:
+    """Call a function of the user's; ``way`` is how it gets its arguments."""
     try:
         signature = inspect.signature(function)
         signature.bind(**arguments)
     except TypeError as error:
         takes = ", ".join(signature.parameters) or "nothing"
-        way = f"give them with --{option.replace('_', '-')} ({option}=...)"
         raise ConfigurationError(
             f"{qualified_name(function)} cannot be called: {error}; it takes {takes}: {way}"
         ) from None
@@ -218,26 +216,24 @@ def fingerprints(tasks: Iterable[Task]) -> dict[str, str]:
 
 
 def _task_source(own: OwnBenchmark, options: BenchmarkRunOptions) -> Any:
-    given, arguments = options.tasks, options.task_args or {}
-    if isinstance(given, str | os.PathLike):
-        if not str(given).endswith(".json"):
-            return _call_or_return(load_named(str(given), _TASKS), arguments)
-        _no_arguments(arguments, given)
-        return _read_tasks(Path(given))
-    if given is not None:
-        return _call_or_return(given, arguments)
-    if len(own.benchmark.tasks):
-        _no_arguments(arguments, own.name)
+    found: Any = options.tasks
+    if isinstance(found, str | os.PathLike):
+        if str(found).endswith(".json"):
+            return _read_tasks(Path(found))
+        found = load_named(str(found), _TASKS)
+    if found is None and len(own.benchmark.tasks):
         return own.benchmark.tasks
-    if (found := _own_tasks(own, callable_only=bool(arguments))) is not None:
-        return _call_or_return(found, arguments)
+    if found is None:
+        found = _own_tasks(own)
+    if found is not None:
+        return call_with(found, {}, "give them defaults") if callable(found) else found
     raise ConfigurationError(
         f"{own.name} has no tasks; define {LIST} or {LOADER}() next to it, give the benchmark a "
         f"method {LOADER}, or name a file: --tasks tasks.json (tasks=...)"
     )
 
 
-def _own_tasks(own: OwnBenchmark, *, callable_only: bool) -> Any:
+def _own_tasks(own: OwnBenchmark) -> Any:
     """Return the tasks, or what loads them: what the benchmark's file defines comes first."""
     home = own.home.__name__ if own.home else None
     method = getattr(own.benchmark, LOADER, None)
@@ -245,8 +241,7 @@ def _own_tasks(own: OwnBenchmark, *, callable_only: bool) -> Any:
     loaders = [method, getattr(own.home, LOADER, None)]
     defined = [each for each in loaders if getattr(each, "__module__", None) == home]
     first = [*(each for each in defined if each is method), *known, *defined, *loaders]
-    found = (each for each in first if each is not None)
-    return next((each for each in found if callable(each) or not callable_only), None)
+    return next((each for each in first if each is not None), None)
 
 
 def _task_list(tasks: Any) -> list[Task]:
@@ -282,21 +277,6 @@ def _read_tasks(path: Path) -> list[Task]:
         task if str(task.id) in text else replace(task, id=str(number))
         for number, task in enumerate(queue.to_list())
     ]
-
-
-def _call_or_return(found: Any, arguments: ExtraArguments) -> Any:
-    if callable(found):
-        return call_with(found, arguments, "task_args")
-    _no_arguments(arguments, LIST)
-    return found
-
-
-def _no_arguments(arguments: ExtraArguments, place: object) -> None:
-    if arguments:
-        raise ConfigurationError(
-            f"task_args has {next(iter(arguments))!r}, but the tasks in {place} are a list; "
-            f"arguments are for a function that loads tasks"
-        )
 
 
 def _wanted_names(tasks: Sequence[Task], names: Sequence[str]) -> set[TaskKey]:
@@ -343,7 +323,6 @@ class PreparedBenchmarkRun(FolderRun):
     agent_data: ExtraArguments | None
     tasks: list[Task]
     subset: ChosenSubset | None
-    reasoning: str | None = None
 
     @classmethod
     def of(cls, options: BenchmarkRunOptions) -> "PreparedBenchmarkRun":
@@ -357,7 +336,6 @@ class PreparedBenchmarkRun(FolderRun):
             options.set or {},
             _agent_data(own, options),
             *choose_tasks(_task_source(own, options), options, own.name),
-            options.reasoning,
         )
 
     def execute(self) -> RunResult:
@@ -365,8 +343,6 @@ class PreparedBenchmarkRun(FolderRun):
         benchmark, options = self.own.benchmark, self.options
         benchmark.num_workers = options.concurrency
         benchmark.use_prices(self.prices)
-        if self.reasoning is not None:
-            benchmark.reasoning_policy = ReasoningPolicy.of(self.reasoning)
         wanted = bool(benchmark.callbacks or benchmark.callback_handler.callbacks)
         return self.run(benchmark, by_domain(self.tasks), self.agent_data, keep_reports=wanted)
 
@@ -387,7 +363,6 @@ class PreparedBenchmarkRun(FolderRun):
             "data": fingerprints(self.tasks),
             "set": dict(self.arguments),
             "agent": None if self.agent_data is None else dict(self.agent_data),
-            **({"reasoning_policy": self.reasoning} if self.reasoning else {}),
             **options.recorded,
         }
 

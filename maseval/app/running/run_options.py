@@ -32,7 +32,6 @@ from maseval.core.engine.engines import (
 )
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome
-from maseval.core.reasoning import ReasoningPolicy
 from maseval.core.task.queues import TasksToRun
 from maseval.data.files import cache_dir
 from maseval.runs.config import UNTIL, check_size
@@ -43,7 +42,6 @@ _WIDTH = re.compile(
     r"(?:±|\+/?-|within )\s*(?P<points>\d{1,3}(?:\.\d+)?)\s*(?:points?|pp|%)?"
     r"(?P<wide> on tasks like these)?(?: on these tasks)?"
 )
-_PASS_HAT = re.compile(r"pass\^(?P<k>[1-9]\d{0,2})")
 FORMS = "better-than RUN, not-worse-than RUN with --margin 5, or '±4'"
 
 
@@ -62,18 +60,7 @@ def read_until(text: str) -> AskedQuestion:
         return AskedQuestion(found["how"], found["run"].strip())
     if (found := _WIDTH.fullmatch(text.strip())) and 0 < float(found["points"]) < 100:
         return AskedQuestion(points=float(found["points"]), wide=bool(found["wide"]))
-    if "equal" in text or "same" in text:
-        from maseval.stats.summary import EQUAL_OUTCOMES_REFUSED  # rarely needed
-
-        raise ConfigurationError(f"until is {text!r}: {EQUAL_OUTCOMES_REFUSED} (question='pass^4')")
     raise ConfigurationError(f"until is {text!r}; give {FORMS}")
-
-
-def read_question(text: str) -> int:
-    """Return the k of ``pass^k``; raise for anything else."""
-    if found := _PASS_HAT.fullmatch(text.strip()):
-        return int(found["k"])
-    raise ConfigurationError(f"question is {text!r}; give pass^4, or another k")
 
 
 def _read_baseline(run: str, tasks: Mapping[str, Collection[str]]) -> tuple[str, Sequence[Outcome]]:
@@ -133,9 +120,6 @@ class FolderRunOptions(OutputOptions):
         TASKS,
     )
     margin: float | None = option(None, "Points that not-worse-than tolerates, such as 5", TASKS)
-    question: str | None = option(
-        None, "pass^4, or another k: a task runs k times, or until its first failure", TASKS
-    )
     task_id: Sequence[str] = option(
         (), "Only this task, or 1-5,9 (repeatable)", TASKS, alias="task_ids", typed=list[str]
     )
@@ -170,12 +154,6 @@ class FolderRunOptions(OutputOptions):
         False,
         "Reuse cached answers to identical requests, and cache new ones; recorded in the run",
         EXECUTION,
-    )
-    cache_dir: str | os.PathLike[str] | None = option(
-        None,
-        "The same with the cache in this folder (default: below the user's cache folder)",
-        EXECUTION,
-        typed=Path,
     )
     prices: str | os.PathLike[str] | None = option(
         None,
@@ -220,14 +198,12 @@ class FolderRunOptions(OutputOptions):
 
         ``tasks`` are the ids of the run's tasks by domain; a baseline is compared in these alone.
         """
-        if self.until is None and self.question is None:
+        if self.until is None:
             return {}
         from maseval.app.results.until import Until  # loads statistics that few runs need
         from maseval.stats.sequential import SequentialPlan
 
-        if self.question is not None:
-            return {UNTIL: Until(k=read_question(self.question)).to_config()}
-        asked, looks = read_until(str(self.until)), tuple(range(1, self.trials + 1))
+        asked, looks = read_until(self.until), tuple(range(1, self.trials + 1))
         if not asked.how:
             plan = SequentialPlan(
                 "precision",
@@ -243,22 +219,11 @@ class FolderRunOptions(OutputOptions):
             baseline_trials=max(each.trial for each in baseline) + 1,
             margin=(self.margin or 0) / 100,
         )
-        return {UNTIL: Until(plan, 0, baseline, name).to_config()}
+        return {UNTIL: Until(plan, baseline, name).to_config()}
 
     def meant_trials(self) -> int:
         """Return how many trials the options mean; raise for a question that makes no sense."""
-        trials, until, question = self.trials, self.until, self.question
-        if until is not None and question is not None:
-            raise ConfigurationError("a run answers one question; give until or question, not both")
-        if question is not None:
-            k = read_question(question)
-            if trials not in (1, k):
-                raise ConfigurationError(
-                    f"trials is {trials}, but tasks stop at their first failure only where "
-                    f"{question} is asked of {k} trials; leave out --trials, or --question"
-                )
-            return k
-        asked = read_until(until) if until is not None else AskedQuestion()
+        asked = AskedQuestion() if self.until is None else read_until(self.until)
         if (asked.how == "not-worse") != (self.margin is not None):
             raise ConfigurationError(
                 "margin is the loss in points that not-worse-than tolerates; give both, such as "
@@ -266,7 +231,7 @@ class FolderRunOptions(OutputOptions):
             )
         if self.margin is not None and not 0 < self.margin < 100:
             raise ConfigurationError(f"margin is {self.margin:g}; give points, such as 5")
-        return USUAL_TRIALS if until is not None and trials == 1 else trials
+        return USUAL_TRIALS if self.until is not None and self.trials == 1 else self.trials
 
     @property
     def _engine(self) -> AnyEngine:
@@ -290,9 +255,7 @@ class FolderRunOptions(OutputOptions):
     @property
     def answer_cache(self) -> AnswerCache | None:
         """The cache of answers that the options ask for."""
-        if not self.cache and self.cache_dir is None:
-            return None
-        return answer_cache(self.cache_dir or cache_dir() / "answers")
+        return answer_cache(cache_dir() / "answers") if self.cache else None
 
     @property
     def runs_elsewhere(self) -> bool:
@@ -348,20 +311,3 @@ class BenchmarkRunOptions(GeneralRunOptions):
         TASKS,
         typed=str,
     )
-    task_args: ExtraArguments | None = option(
-        None,
-        "Arguments for loading the tasks: JSON, key=value or FILE.json",
-        TASKS,
-        typed=list[str],
-    )
-    reasoning: str | None = option(
-        None,
-        "Reasoning sent back to the benchmark's models: keep, drop or auto (default: each "
-        "model's own)",
-        MADE,
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.reasoning is not None:
-            ReasoningPolicy.of(self.reasoning)

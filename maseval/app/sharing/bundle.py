@@ -1,9 +1,9 @@
 """``maseval bundle``: a run as one archive that others can check and open.
 
-It holds the files of a run folder under their own names, with the remarks of readers, and
-``bundle.json``, which has the checksum of each, the end of the log and the number of simulations in
-it, the fingerprint of the data, and the versions of the code. Its report is for those who look into
-the archive: anybody could have changed it, so opening a bundle does not take it over.
+It holds the files of a run folder under their own names, and ``bundle.json``, which has the
+checksum of each, the end of the log and the number of simulations in it, the fingerprint of the
+data, and the versions of the code. Its report is for those who look into the archive: anybody could
+have changed it, so opening a bundle does not take it over.
 """
 
 import hashlib
@@ -32,7 +32,6 @@ from maseval.core.storage.zip_archive import (
     open_archive,
 )
 from maseval.runs import RunFolder, RunLockedError, default_root, run_state
-from maseval.runs.annotations import MOST_REMARKS, REMARKS, read_remarks
 from maseval.runs.config_file import CONFIG, LOG, read_config
 from maseval.runs.exceptions import RunFolderError
 from maseval.runs.log import counts_at_end, last_record
@@ -48,13 +47,13 @@ MANIFEST, CERTIFICATE, REPORT, JUDGED = (
     "judged.jsonl",
 )
 REQUIRED = (CONFIG, LOG)
-OPTIONAL = (JUDGED, CERTIFICATE, REPORT, REMARKS)
+# Bundles of versions before 0.9 may have remarks of readers.
+OPTIONAL = (JUDGED, CERTIFICATE, REPORT, "remarks.json")
 # What is read at once must fit into memory; a simulation needs a thousandth of what a line may.
 _MOST = {
     MANIFEST: 16 << 20,
     CONFIG: 64 << 20,
     CERTIFICATE: 256 << 20,
-    REMARKS: MOST_REMARKS,
 }
 _LONGEST_LINE = 256 << 20
 
@@ -86,8 +85,7 @@ def _write_bundle(
     folder: RunFolder, target: Path, made: Mapping[str, bytes], notes: Sequence[str]
 ) -> BundleManifest:
     """Write the run and the files ``made`` from it; equal runs give equal bytes."""
-    read_remarks(folder.path)  # whoever opens the bundle must be able to
-    kept = [name for name in (LOG, JUDGED, REMARKS) if (folder.path / name).is_file()]
+    kept = [name for name in (LOG, JUDGED) if (folder.path / name).is_file()]
     files: dict[str, Mapping[str, object]] = {}
     content: dict[str, Any] = {
         "form": FORM,
@@ -183,7 +181,6 @@ def _unpack(path: Path, folder: Path, limits: ArchiveLimits | None) -> BundleMan
     for name in (LOG, JUDGED):
         if name in manifest["files"]:
             _check_lines(path, folder / name)
-    read_remarks(folder)
     return manifest
 
 

@@ -1,11 +1,9 @@
-"""Parts that commands add to the viewer: answers of benchmarks, branches, remarks, comparisons.
+"""Parts that commands add to the viewer: answers of benchmarks, and comparisons.
 
 The verdicts of every compared run are recomputed, which takes some seconds for each. Its outcomes
 are kept for as long as it is the same, so that one run more is compared at once.
 """
 
-import os
-import shlex
 import threading
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -28,32 +26,21 @@ from maseval.app.results.examined import (
 )
 from maseval.app.results.explained import complete_report
 from maseval.app.results.finding import open_recording
-from maseval.app.results.recording import ORIGIN, facts_of
+from maseval.app.results.recording import facts_of
 from maseval.app.results.report import drawings, page_summary
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding
 from maseval.core.outcome import Simulation, TaskKey
-from maseval.core.recorded import Shape, mapping
+from maseval.core.recorded import Shape
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.storage.files import FileState
 from maseval.report.index import Entry, Overview
-from maseval.runs import (
-    Annotations,
-    Remark,
-    RunFolderError,
-    change_note,
-    change_tags,
-    keep_remark,
-    read_annotations,
-    run_state,
-)
-from maseval.runs.config_file import CONFIG, LOG, read_config
+from maseval.runs.config_file import CONFIG, LOG
 from maseval.runs.recording import Recording, report_key
 from maseval.runs.verdict_check import Misstatement, RunCheck
 from maseval.stats.summary import Summary
-from maseval.view.api import Answers, Body, Query, required_parts, required_text
-from maseval.view.exceptions import BadRequestError, NothingThereError
+from maseval.view.api import Answers, Query
 from maseval.view.library import Library
 from maseval.view.reading import RunReader
 
@@ -94,14 +81,8 @@ class BenchmarkReader(RunReader):
             known[key] = self._examine(run).examine(one, FINDINGS, key=key).findings
         return known[key]
 
-    def plots(
-        self, run: Recording, known: Sequence[Entry], found: Summary, *, marks: bool
-    ) -> Sequence[str]:
-        # A log has simulations in the order in which they ended.
-        place = {one: number for number, one in enumerate(run.planned)}
-        lines = [each.row for each in known] if marks else []
-        lines.sort(key=lambda line: place.get(line.simulation, len(place)))
-        return drawings(run, lines, marks=marks, found=found)
+    def plots(self, run: Recording, found: Summary) -> Sequence[str]:
+        return drawings(run, found)
 
     def begin_check(self, run: Recording) -> RunCheck | None:
         checking = self._examine(run).begin_check()
@@ -149,134 +130,6 @@ class BenchmarkReader(RunReader):
             self._examined[run].save()
 
 
-def _number(query: Query, name: str) -> int:
-    (given,) = required_parts(query, name)
-    if not (given.isascii() and given.isdecimal()):
-        raise BadRequestError(f"{name} is {given!r}; give a number")
-    return int(given)
-
-
-def branches() -> Answers:
-    """Return the feature that leads from a branch to its origin and back, and to new ones."""
-    return Answers("branches", {"/api/run/branches": _branches, "/api/run/branch": _branch})
-
-
-def _branch(library: Library, query: Query) -> Mapping[str, object]:
-    """Return the command that continues a simulation; the message is still to be named."""
-    name, domain, task = required_parts(query, "run", "domain", "task")
-    one, run = Simulation(domain, task, _number(query, "trial")), library.run(name).source
-    if one not in run.recorded:
-        raise NothingThereError(f"the run has no finished simulation {one}")
-    here = os.path.relpath(run.path)
-    path = str(run.path) if here.startswith("..") else here
-    parts = ["maseval", "tau2", "branch", path, f"{domain}/{task}", str(one.trial)]
-    return {"command": shlex.join(parts)}
-
-
-def _branches(library: Library, query: Query) -> Mapping[str, object]:
-    """Return the simulation that a run continues, and the runs that continue one of its own.
-
-    A branch names the folder of its origin; of several with that name, the nearest is meant.
-    """
-    (name,) = required_parts(query, "run")
-    path, places = library.path_of(name), library.places()
-    mine = _origin_of(path)
-    origin = None
-    if mine is not None:
-        named = [each for each, place in places.items() if place.name == mine["run"]]
-        near = min(named, key=lambda each: len(os.path.relpath(places[each], path)), default=None)
-        origin = {**mine, "run": near, "name": mine["run"]}
-    found = []
-    for each, place in places.items():
-        theirs = None if place == path or not place.is_dir() else _origin_of(place)
-        if theirs is not None and theirs["run"] == path.name:
-            state = run_state(place)
-            value, verdicts = mapping(state.pass_1).get("value"), state.verdicts or 0
-            passed = round(value * verdicts) if isinstance(value, float) else None
-            found.append({**theirs, "run": each, "passed": passed, "verdicts": verdicts})
-    return {"origin": origin, "branches": found}
-
-
-def _origin_of(path: Path) -> dict[str, object] | None:
-    """Return the origin in the configuration of a run, with the domain and id of its task."""
-    if not path.is_dir():
-        return None
-    try:
-        config = read_config(path).config
-    except (RunFolderError, OSError):
-        return None
-    origin, one = mapping(config.values, ORIGIN), next(iter(config.planned), None)
-    if not origin or one is None:
-        return None
-    named = {each: origin.get(each) for each in ("run", "trial", "at")}
-    return {**named, "domain": one.domain, "task": one.task_id}
-
-
-def remarks(*, edit: bool = False) -> Answers:
-    """Return the feature of what people wrote: tags and notes of runs, remarks on simulations.
-
-    It changes them if the viewer was started with ``--edit``.
-    """
-
-    def read(library: Library, query: Query) -> Mapping[str, object]:
-        return {**library.run(*required_parts(query, "run")).remarks(), "edit": edit}
-
-    return Answers(
-        "remarks",
-        {"/api/run/remarks": read},
-        sent={"/api/run/tags": _tags, "/api/run/note": _note, "/api/run/remark": _remark},
-    )
-
-
-def _remark(library: Library, body: Body) -> Mapping[str, object]:
-    """Add, replace or remove a remark; answers with all that there are now."""
-    name, *place = (required_text(body, each) for each in ("run", "domain", "task", "trial"))
-    run = library.run(name)
-    [(_, entry)] = run.trials(*place)
-    try:
-        one = entry.simulation
-        new = {"id": "", "written": "", "text": ""}
-        remark = Remark.from_dict({**new, **body, **one._asdict()})
-    except ValueError as error:
-        raise BadRequestError(str(error)) from None
-    if remark.opinion and remark.outcome != entry.outcome:
-        raise BadRequestError("the verdict has changed since; reload the page")
-    keep_remark(library.path_of(name), remark)
-    return run.remarks()
-
-
-def _tags(library: Library, body: Body) -> Mapping[str, object]:
-    """Change only what the reader changed: others may have added tags meanwhile.
-
-    ``was`` are the tags that the page had shown, by default those that are there now.
-    """
-    path = library.path_of(required_text(body, "run"))
-    tags = _texts(body, "tags")
-    was = _texts(body, "was") if "was" in body else list(read_annotations(path).tags)
-    gone = [tag for tag in was if tag not in tags]
-    return _in_json(change_tags(path, [tag for tag in tags if tag not in was], gone))
-
-
-def _note(library: Library, body: Body) -> Mapping[str, object]:
-    """Replace the note; with ``was``, only if nobody else has changed it meanwhile."""
-    path = library.path_of(required_text(body, "run"))
-    text = required_text(body, "text")
-    was = body.get("was")
-    shown = was if isinstance(was, str) and was else None
-    return _in_json(change_note(path, text, was=shown, check="was" in body))
-
-
-def _in_json(found: Annotations) -> Mapping[str, object]:
-    return {"tags": list(found.tags), "note": found.note}
-
-
-def _texts(body: Body, name: str) -> list[str]:
-    value = body.get(name)
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise BadRequestError(f"{name} must be a list of texts")
-    return value
-
-
 class _Place(NamedTuple):
     """A run by its name in the viewer, and its files as they are now."""
 
@@ -296,7 +149,7 @@ def comparisons() -> Answers:
     @lru_cache(maxsize=64)
     def load(path: Path, config: FileState, log: FileState) -> RecordedOutcomes:
         options = ScoringOptions()
-        return load_run(open_recording(path, options), options, 1)
+        return load_run(open_recording(path, options), options)
 
     # The reasons are asked for when the numbers are there.
     @lru_cache(maxsize=16)

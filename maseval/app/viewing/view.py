@@ -34,7 +34,6 @@ def view(
     *,
     host: str = LOCAL,
     port: int = DEFAULT_PORT,
-    edit: bool = False,
 ) -> Viewer:
     """Serve the runs below a folder; of a run or a results file, those beside it too.
 
@@ -42,7 +41,6 @@ def view(
         folder: A folder of runs, or a run or results file to begin with; by default ``runs``.
         host: Where to listen. Other machines need the token in the address.
         port: The port; 0 is any that is free.
-        edit: Whether the page may change tags, notes and remarks.
     """
     _check_libraries()
     from maseval.app.viewing.features import BenchmarkReader
@@ -55,8 +53,7 @@ def view(
     app = create_app(
         root,
         reader=BenchmarkReader(),
-        features=features(edit=edit),
-        edit=edit,
+        features=features(),
         token=token,
         hosts=LOCAL_NAMES if token is None else None,
     )
@@ -86,22 +83,20 @@ def export_site(
     from maseval.view.site import write_site
 
     root, first = _begin(folder)
-    offered = [own_answers([], edit=False), *features()]
+    offered = [own_answers([]), *features()]
     asked = {path: answer for each in offered for path, answer in each.asked.items()}
     names = None if first == "/" else [unquote(first.removeprefix("/run/"))]
     library = Library(root, BenchmarkReader(), follows_links=True)
     return write_site(target, library, asked, names, on_progress)
 
 
-def features(*, edit: bool = False) -> Sequence[Any]:
+def features() -> Sequence[Any]:
     """Return what the commands add to the viewer, each a ``maseval.view.Answers``."""
-    from maseval.app.viewing.features import branches, comparisons, remarks
+    from maseval.app.viewing.features import comparisons
     from maseval.view.search import searches
 
     return [
         comparisons(),
-        remarks(edit=edit),
-        branches(),
         searches(),
         *(part for each in all_support() for part in each.viewer_features()),
     ]

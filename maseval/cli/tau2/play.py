@@ -2,8 +2,7 @@
 
 import json
 import shlex
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +11,7 @@ from rich.console import Console
 
 from maseval import commands
 from maseval.app.results.results import RunResult
-from maseval.app.running.options import PARTICIPANTS, TASKS
+from maseval.app.running.options import PARTICIPANTS
 from maseval.benchmark.tau2.app.running.options import BranchOptions, McpOptions, PlayOptions
 from maseval.cli.command_line import INCOMPLETE, command_line, is_debugging, with_examples
 from maseval.cli.console import (
@@ -35,10 +34,7 @@ from maseval.cli.options import (
     Scoring,
     argument,
     command_with,
-    domain_option,
-    json_object,
     json_or_text,
-    load_domain,
     option,
 )
 from maseval.cli.results import finish, print_outcome
@@ -48,37 +44,25 @@ from maseval.core.figures import in_percent, percent
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.tau2.app.running.branch import BranchResult
-    from maseval.benchmark.tau2.app.running.play import PlayedTask
     from maseval.benchmark.tau2.formats.message import SpokenMessage
     from maseval.benchmark.tau2.players.human import SeatView
 
 
 @with_examples(
     ("maseval tau2 play", "a small library, no key and no download needed"),
-    ("maseval tau2 play retail --task 5", "the agent of a task, with a scripted customer"),
+    ("maseval tau2 play retail --task-id 5", "the agent of a task, with a scripted customer"),
     ("maseval tau2 play retail --user-model openai/gpt-4.1", "with a customer that a model plays"),
     ("maseval tau2 play telecom --as user", "the customer, with the customer's phone"),
     ("maseval tau2 play telecom --as user --agent-model openai/gpt-4.1", "a model helps you"),
-    ("maseval tau2 play retail --output runs/me", "task after task into one run: a human baseline"),
+    (
+        "maseval tau2 play retail --task-id 1-5 --output runs/me",
+        "a human baseline: the same command again plays the next task",
+    ),
 )
 @command_with(PlayOptions)
 def play(
     given: dict[str, Any],
     context: typer.Context,
-    domain: str | None = argument(
-        None,
-        "airline, retail, telecom, ... or your own: FILE.py:NAME.",
-        show_default="library",
-        callback=load_domain,
-    ),
-    option_domain: str | None = domain_option("The domain, as DOMAIN.", callback=load_domain),
-    task: str | None = option(
-        None,
-        "The task.",
-        *("--task", "--task-id", "-t"),
-        show_default="the first that has not been played",
-        rich_help_panel=TASKS,
-    ),
     side: str = option(
         "agent", "Which side you play: agent or user.", "--as", rich_help_panel=PARTICIPANTS
     ),
@@ -86,50 +70,26 @@ def play(
     """Play the agent or the customer yourself, in this terminal.
 
     The tools, the databases and the rules are real, and the result is a run like any other, marked
-    as human. Ctrl-C interrupts it; the same command with the same --output resumes.
+    as human. Ctrl-C interrupts it.
     """
-    _forget_environment(given, context, side)
     given["timeout"] = given["timeout"] or None
-    terminal = PlayTerminal(stdout())
-    played = commands.tau2.play(
-        **given,
-        command=command_line(context),
-        domain=domain or option_domain,
-        task_id=task,
-        side=side,
-        ask=terminal.ask,
-    )
+    console = stdout()
+    terminal = PlayTerminal(console)
+    played = commands.tau2.play(**given, command=command_line(context), side=side, ask=terminal.ask)
     if played.view is not None:
         terminal.show_new(played.view)
-    _finish(played, stdout())
-
-
-def _forget_environment(given: dict[str, Any], context: typer.Context, side: str) -> None:
-    """Drop a model of the played side that the environment names for all runs."""
-    for name in (f"{side}_model", f"{side}_args"):
-        source: Any = context.get_parameter_source(name)
-        if source is not None and source.name == "ENVIRONMENT":
-            given[name] = None
-
-
-def _finish(played: "PlayedTask", console: Console) -> None:
-    console.print(f"[bold]{inert(played.ending)}[/bold]")
-    name, simulation = inert(shlex.quote(here(played.run.folder))), played.simulation
-    if not played.has_verdict:
+    folder, task = here(played.run.folder), str(played.simulation.task)
+    view: Any = commands.show(played.run.folder, task, 0)
+    if view.line.kind == "error":
         console.print(
-            f"[yellow]Interrupted.[/yellow] What happened is in {name}: `maseval show {name}`. "
-            f"Repeat the command with --output {name} to resume it, or delete the folder.",
+            f"[yellow]No verdict:[/yellow] {inert(str(view.line.error))}. The same command with "
+            f"--output {inert(shlex.quote(folder))} plays it again.",
             soft_wrap=True,
         )
         raise typer.Exit(INCOMPLETE)
-    view = commands.show(played.run.folder, str(simulation.task), 0)
-    print_verdict(view, console)  # type: ignore[arg-type]  # with a task, it is a simulation
-    console.print(
-        f"Saved as a run: maseval show {name} {inert(shlex.quote(str(simulation.task)))}   "
-        f"maseval report {name}\n"
-        f"The next task of this run: maseval tau2 play {inert(simulation.domain)} --output {name}",
-        soft_wrap=True,
-    )
+    print_verdict(view, console)
+    words = f"maseval show {shlex.quote(folder)} {shlex.quote(task)}"
+    console.print(f"Saved as a run: {inert(words)}", soft_wrap=True)
 
 
 _AS_AGENT = (
@@ -145,14 +105,15 @@ _AS_USER = (
     "Only the agent is judged, by whether the database ends up as it should."
 )
 _HELP = (
-    ("any text", "say it to the other side; a \\ at the end continues on the next line"),
+    ("any text", "say it to the other side"),
     ("/text", "the policy, or the customer's instructions"),
-    ("/tools [NAME]", "what you can do, or one tool in detail"),
-    ("/call NAME", "use a tool; you are asked for its parameters one by one"),
-    ('/call NAME {"id": 1}', "the same with its parameters as JSON"),
+    ("/tools", "what you can do"),
+    (
+        "/call NAME",
+        "use a tool; you are asked for its parameters, and an empty line leaves one out",
+    ),
     ("/stop [WORDS]", "end the conversation; it is then judged"),
-    ("/transfer [WORDS]", "as the customer: leave, because you were transferred to a person"),
-    ("/quit or Ctrl-C", "interrupt; what happened is kept and can be resumed"),
+    ("/quit or Ctrl-C", "interrupt"),
 )
 
 
@@ -162,10 +123,8 @@ class PlayTerminal:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._shown: int | None = None
-        self._is_terminal = sys.stdin.isatty()
-        if self._is_terminal:
-            with suppress(ImportError):
-                import readline  # noqa: F401  # arrows and history in what is typed
+        with suppress(ImportError):
+            import readline  # noqa: F401  # arrows and history in what is typed
 
     def ask(self, view: "SeatView") -> "SpokenMessage":
         """Ask until something is said or done."""
@@ -173,9 +132,9 @@ class PlayTerminal:
         with ended_by_signals():
             while True:
                 try:
-                    if message := self._act(view, self._text()):
+                    if message := self._act(view, _read("> ")):
                         return message
-                except (ConfigurationError, typer.BadParameter) as error:
+                except ConfigurationError as error:
                     self._console.print(f"[red]{inert(str(error))}[/red]")
 
     def show_new(self, view: "SeatView") -> None:
@@ -187,9 +146,6 @@ class PlayTerminal:
             self._console.print("[cyan]/text   /tools   /help[/cyan]")
             if view.side == "user":
                 self._console.print(inert(view.text))
-        elif len(view.messages) < self._shown:
-            self._console.print("[yellow]It failed for a technical reason and begins again.[/]")
-            self._shown = 0
         for message in view.messages[self._shown or 0 :]:
             self._show(message, view.side)
         self._shown = len(view.messages)
@@ -208,23 +164,21 @@ class PlayTerminal:
 
     def _act(self, view: "SeatView", text: str) -> "SpokenMessage | None":
         """Do what was typed; return the message, if it was one."""
-        if not text.startswith("/") or text.startswith("//"):
-            return view.say(text.removeprefix("/")) if text.strip() else None
+        if not text.startswith("/"):
+            return view.say(text) if text.strip() else None
         name, _, rest = text[1:].strip().partition(" ")
-        match name.lower():
+        match name:
             case "quit":
                 raise KeyboardInterrupt
             case "stop":
                 return view.finish(rest)
-            case "transfer" if view.side == "user":
-                return view.finish(rest, transferred=True)
             case "call":
-                return self._call(view, *rest.split(maxsplit=1))
+                return self._call(view, rest)
             case "text":
                 self._console.print(inert(view.text))
             case "tools":
-                for each in [_tool_named(rest, view.tools)] if rest else view.tools:
-                    self._describe(each["function"], whole=bool(rest))
+                for each in view.tools:
+                    self._print_tool(each["function"])
             case "help":
                 for command, meaning in _HELP:
                     self._console.print(f"[cyan]{inert(command)}[/cyan]  {inert(meaning)}")
@@ -232,60 +186,28 @@ class PlayTerminal:
                 raise ConfigurationError(f"There is no /{unknown}; /help lists what there is.")
         return None
 
-    def _describe(self, function: Mapping[str, Any], *, whole: bool) -> None:
-        words = (function.get("description") or "").strip()
-        shown = words if whole else words.partition("\n")[0]
-        self._console.print(f"[bold]{inert(function['name'])}[/bold]  {inert(shown)}")
-        for name, schema in _parameters(function).items() if whole else ():
-            self._console.print(indent(f"[cyan]{inert(name)}[/] {inert(json.dumps(schema))}", 2))
+    def _print_tool(self, function: Mapping[str, Any]) -> None:
+        words = (function.get("description") or "").strip().partition("\n")[0]
+        self._console.print(f"[bold]{inert(function['name'])}[/bold]  {inert(words)}")
 
-    def _call(self, view: "SeatView", name: str = "", given: str = "") -> "SpokenMessage":
-        function = _tool_named(name, view.tools)["function"]
-        if given:
-            arguments = json_object(given)
-        else:
-            typed = {each: self._read(f"  {each}: ") for each in _parameters(function)}
-            arguments = {
-                each: text if schema.get("type") == "string" else json_or_text(text)
-                for each, schema in _parameters(function).items()
-                if (text := typed[each].strip())
-            }
-        return view.call_tool(function["name"], arguments)
-
-    def _text(self) -> str:
-        lines = [self._read("> ")]
-        while lines[-1].endswith("\\"):
-            lines[-1] = lines[-1][:-1]
-            lines.append(self._read(". "))
-        return "\n".join(lines)
-
-    def _read(self, prompt: str) -> str:
-        if self._is_terminal:
-            try:
-                return input(prompt)
-            except EOFError:
-                raise KeyboardInterrupt from None
-        line = sys.stdin.readline()
-        if not line:
-            raise KeyboardInterrupt
-        line = line.rstrip("\r\n")
-        self._console.print(f"{prompt}{line}", markup=False, soft_wrap=True)
-        return line
+    def _call(self, view: "SeatView", name: str) -> "SpokenMessage":
+        known = {each["function"]["name"]: each["function"] for each in view.tools}
+        if name not in known:
+            raise ConfigurationError(f"{name!r} is not a tool; /tools lists them")
+        self._print_tool(known[name])
+        arguments = {}
+        for each, schema in (known[name].get("parameters") or {}).get("properties", {}).items():
+            kind = schema.get("type", "")
+            if text := _read(f"  {each} ({kind or 'JSON'}): ").strip():
+                arguments[each] = text if kind == "string" else json_or_text(text)
+        return view.call_tool(name, arguments)
 
 
-def _parameters(function: Mapping[str, Any]) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = (function.get("parameters") or {}).get("properties") or {}
-    return found
-
-
-def _tool_named(name: str, tools: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the tool with that name, or beginning of a name."""
-    names = [tool["function"]["name"] for tool in tools]
-    found = [name] if name in names else [each for each in names if name and each.startswith(name)]
-    if len(found) != 1:
-        words = f"may be {', '.join(found)}" if found else "is not a tool; /tools lists them"
-        raise ConfigurationError(f"{name!r} {words}")
-    return tools[names.index(found[0])]
+def _read(prompt: str) -> str:
+    try:
+        return input(prompt)
+    except EOFError:
+        raise KeyboardInterrupt from None
 
 
 @with_examples(

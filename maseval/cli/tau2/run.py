@@ -14,7 +14,6 @@ from maseval.cli.command_line import FAILED, with_examples
 from maseval.cli.console import (
     count,
     here,
-    indent,
     inert,
     number_columns,
     print_json,
@@ -78,11 +77,6 @@ def run(
         "--dry-run",
         rich_help_panel=EXECUTION,
     ),
-    allow_losses: bool = flag(
-        "Exit with 0 although a rehearsal with gold lost tasks.",
-        "--allow-losses",
-        rich_help_panel=EXECUTION,
-    ),
 ) -> None:
     """Run tasks, and save every finished simulation in a run folder.
 
@@ -99,16 +93,13 @@ def run(
 
 
 def lost_to_gold(context: typer.Context, result: RunResult) -> bool:
-    """Return True if a rehearsal with gold lost a task, and that is not allowed."""
+    """Return True if a rehearsal with gold lost a task."""
     # Gold knows every solution and is the same each time: a loss is never chance.
     lost = result.summary.overall.passed < result.summary.overall.verdicts
-    given = context.params
-    return lost and given.get("rehearse") == "gold" and not given.get("allow_losses")
+    return lost and context.params.get("rehearse") == "gold"
 
 
 _FEW = 5
-_BEGINNING = 300
-_WHOSE = {"agent_model": "agent", "user_simulator": "user"}
 
 
 def show_plan(plan: "RunPlan", console: Console, *, as_json: bool) -> None:
@@ -117,10 +108,6 @@ def show_plan(plan: "RunPlan", console: Console, *, as_json: bool) -> None:
         return
     _print_tasks(plan, console)
     _print_participants(plan, console)
-    for role, prompt in plan.prompts.items():
-        words = f"{count(len(prompt.system))} characters, {count_of(len(prompt.tools), 'tool')}"
-        console.print(f"[bold]System prompt of the {_WHOSE[role]}[/bold], first task ({words}):")
-        console.print(indent(inert(shorten_line(prompt.system, _BEGINNING)), 2))
     if plan.models:
         console.print(_models(plan))
         known = plan.cost is not None

@@ -7,7 +7,7 @@ that comes late, or a second time, is dropped.
 import math
 import sys
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
@@ -79,7 +79,6 @@ class RemoteWorkers:
         self, job: Job, limits: Limits, open_carrier: Callable[[], AbstractContextManager[Carrier]]
     ) -> None:
         self.size = job.size
-        self.finished_by_node = Counter[str]()
         self._job = job
         self._limits = limits
         self._numbers = count(1)
@@ -96,15 +95,6 @@ class RemoteWorkers:
         self._modules: Any
         self._equipment: bytes
         self._checksums: Mapping[str, str]
-
-    @property
-    def in_flight(self) -> dict[str, int]:
-        """The number of repetitions that each node has; may be read from any thread."""
-        now = Counter[str]()
-        for process in tuple(self._processes):
-            if process.stage is Stage.WORKING:
-                now[process.place.node] += len(process.assignments)
-        return dict(now)
 
     # The protocol of workers.
 
@@ -251,7 +241,6 @@ class RemoteWorkers:
         if assignment is None:  # it was given up in the meantime
             return
         self._forget(assignment)
-        self.finished_by_node[process.place.node] += 1
         self._finished.append((assignment.repetition, delivery.to_result(assignment.repetition)))
 
     def _refuse(self, process: Process, error: NodeMismatchError) -> None:
@@ -342,17 +331,3 @@ _WAY_FOR_TOKENS = (
     "to what the cluster has: 'token' or 'disabled'"
 )
 _WAY_FOR_BENCHMARK = "let its for_worker() leave out what holds it, or run it with engine='threads'"
-
-
-class RemoteEngine:
-    """The load of an engine with worker processes, in its present or last run."""
-
-    _workers: RemoteWorkers | None = None
-
-    @property
-    def in_flight(self) -> dict[str, int]:
-        return self._workers.in_flight if self._workers else {}
-
-    @property
-    def finished_by_node(self) -> dict[str, int]:
-        return dict(self._workers.finished_by_node) if self._workers else {}

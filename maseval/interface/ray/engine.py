@@ -21,7 +21,7 @@ from maseval.core.engine.engines import Job
 from maseval.core.engine.parcel import pack_by_value
 from maseval.core.engine.process import signal_handlers
 from maseval.core.engine.processes import usable_cores
-from maseval.core.engine.remote_workers import Limits, RemoteEngine, RemoteWorkers
+from maseval.core.engine.remote_workers import Limits, RemoteWorkers
 from maseval.core.engine.worker import Place, Worker
 from maseval.core.exceptions import ConfigurationError, MASEvalError, RunStoppedError
 from maseval.interface.extras import load
@@ -342,7 +342,7 @@ MOST_DEATHS = 3
 _START_SECONDS = 600.0
 
 
-class RayEngine(RemoteEngine):
+class RayEngine:
     """Repetitions in processes of Ray, each with many at once.
 
     As a context manager it stays connected from its first run to the end of the context; otherwise
@@ -378,6 +378,7 @@ class RayEngine(RemoteEngine):
         self._limits = most_deaths, _START_SECONDS, variables, force
         self._connection: ExitStack | None = None
         self._entered = 0
+        self._workers: RemoteWorkers | None = None
 
     def workers(self, job: Job) -> RemoteWorkers:
         """Return the workers of one run."""

@@ -2,7 +2,6 @@
 
 import { index, OUTCOMES, tally, taskOf } from "./data.js";
 import { h } from "./dom.js";
-import { remarkKinds } from "./remarks.js";
 import { searchConversations } from "./search.js";
 import { meaningOf, term } from "./terms.js";
 import { count } from "./text.js";
@@ -21,7 +20,7 @@ function matchesTask({ domain, id, note }) {
 
 /** Whether the filters leave a task of which nothing is known but its plan. */
 export function matchesPlan(task) {
-  return matchesTask(task) && !filters.ended && !filters.label && !filters.remarks && !filters.outcomes.size && !saying;
+  return matchesTask(task) && !filters.ended && !filters.label && !filters.outcomes.size && !saying;
 }
 
 /** Whether the filters leave a simulation. */
@@ -30,7 +29,6 @@ export function matches(simulation) {
     matchesTask(taskOf(simulation)) &&
     (!filters.ended || simulation.ended === filters.ended) &&
     (!filters.label || simulation.labels.includes(filters.label)) &&
-    (!filters.remarks || remarkKinds(simulation).includes(filters.remarks)) &&
     (!filters.outcomes.size || filters.outcomes.has(simulation.outcome)) &&
     (!saying || saying.has(simulation))
   );
@@ -118,7 +116,6 @@ export function filterBar(...beside) {
     domains.length > 1 && filterBy("domain", "Domain", domains),
     filterBy("ended", "Termination", [...tally((simulation) => simulation.ended).keys()]),
     labels.length > 0 && filterBy("label", "Label", labels),
-    index.remarks?.length > 0 && filterBy("remarks", "Remarks", [...tally(remarkKinds).keys()]),
     beside,
   );
 }

@@ -3,7 +3,6 @@
 import { distributions, drawn, intervalBar, reasons, whyItFailed } from "./charts.js";
 import { index, labelling, simulations } from "./data.js";
 import { add, dataTable, folded, h, pairs, scrollable } from "./dom.js";
-import { readersNote } from "./remarks.js";
 import { term } from "./terms.js";
 import { between, count, counted, duration, money, percent, shortfall } from "./text.js";
 
@@ -95,7 +94,7 @@ function results() {
   return [
     title,
     resultsTable(index.results),
-    h("ul", { class: "notes" }, [...(index.results.cautions ?? []), ...index.results.notes].map((words) => h("li", {}, words)), readersNote()),
+    h("ul", { class: "notes" }, [...(index.results.cautions ?? []), ...index.results.notes].map((words) => h("li", {}, words))),
     meaning(),
   ];
 }

@@ -4,7 +4,6 @@ import { showMessage } from "./conversation.js";
 import { detailOf, index, linkTo, load, nameOf, OUTCOMES, simulations } from "./data.js";
 import { add, h, onKeys, toolButton } from "./dom.js";
 import { drawOverview } from "./overview.js";
-import { drawRemarks, refreshRemarks } from "./remarks.js";
 import { banner, drawSimulation } from "./simulation.js";
 import { cellOf, drawTasks, everything, makeReachable, moveInTable, shown } from "./table.js";
 import { watchHints } from "./terms.js";
@@ -15,10 +14,6 @@ import { absentName, filtersChanged, go, hasQuery, readFilters, reading, readRea
 const overview = document.getElementById("overview");
 const panel = document.getElementById("panel");
 const absentNotice = h("p", { class: "absent-notice", role: "alert" });
-// Makes the parts that time travel has beside, from a simulation and what says which message it is at.
-let travelExtras;
-// Adds to a simulation that is drawn what is known elsewhere.
-let markMore;
 
 function neighbour(step) {
   const list = shown();
@@ -90,8 +85,7 @@ function panelBar() {
 async function sectionsOf(simulation) {
   try {
     const detail = await detailOf(simulation);
-    const extras = travelExtras && ((messageNow) => travelExtras(simulation, messageNow));
-    return drawSimulation(simulation, detail, (message) => linkTo(simulation, message), extras);
+    return drawSimulation(simulation, detail, (message) => linkTo(simulation, message));
   } catch (error) {
     return h("p", { class: "error" }, `This simulation could not be shown: ${error.message}`);
   }
@@ -103,11 +97,10 @@ async function show(...list) {
   panel.replaceChildren(panelBar(), list.length > 1 ? h("div", { class: "columns" }, columns) : columns[0]);
   panel.hidden = false;
   panel.scrollTop = 0;
-  const [sections] = await Promise.all([Promise.all(list.map(sectionsOf)), refreshRemarks()]);
+  const sections = await Promise.all(list.map(sectionsOf));
   if (reading.one !== list[0] || reading.other !== list[1]) return; // another was opened meanwhile
   columns.forEach((column, position) => {
-    drawRemarks(add(column, [sections[position]]), list[position]);
-    markMore?.(column, list[position]);
+    add(column, [sections[position]]);
   });
   // A landmark has a name of its own.
   for (const each of columns[1]?.querySelectorAll("nav, [role=region]") ?? []) each.setAttribute("aria-label", `Beside: ${each.getAttribute("aria-label")}`);
@@ -170,15 +163,13 @@ function keyHelp() {
 }
 
 /**
- * Shows the run of a source. `above` stands on top of the page, `below` under its title, and `travel`
- * makes parts beside the time travel; `mark` adds to a simulation that is drawn, and `followTalk` shows a conversation that is running. `update` shows what has come in since, of some tasks or of all.
+ * Shows the run of a source. `above` stands on top of the page, `below` under its title. `update`
+ * shows what has come in since, of some tasks or of all.
  */
-export async function start(source, { above, below, travel, mark: more, followTalk } = {}) {
-  travelExtras = travel;
-  markMore = more;
+export async function start(source, { above, below } = {}) {
   watchHints();
   await load(source);
-  const tasks = drawTasks(followTalk);
+  const tasks = drawTasks();
   const top = drawOverview(themeButton(), below);
   add(overview, [above, absentNotice, top.parts, tasks.section, keyHelp()]);
   readFilters();

@@ -93,12 +93,12 @@ function contents(sections) {
   return links.length > 0 && h("nav", { class: "contents", "aria-label": "Sections" }, links);
 }
 
-/** All that is known of a simulation; `extras` are parts that its time travel has beside. */
-export function drawSimulation(simulation, detail, link, extras) {
+/** All that is known of a simulation. */
+export function drawSimulation(simulation, detail, link) {
   const { domain } = taskOf(simulation);
   const known = { ...detail, policies: Object.hasOwn(index.policies ?? {}, domain) && index.policies[domain] };
   const travel = { to: undefined };
-  const more = { lost: decision(simulation, detail), simulation, extras, travel: (message) => travel.to?.(message), onTravel: (to) => (travel.to = to) };
+  const more = { lost: decision(simulation, detail), simulation, travel: (message) => travel.to?.(message), onTravel: (to) => (travel.to = to) };
   const sections = drawSections(known, link, more);
   return [doubtLine(detail), verdictLine(simulation, detail), tagLine(simulation), contents(sections), wishLine(detail), sections];
 }

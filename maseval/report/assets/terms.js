@@ -6,7 +6,6 @@ import { h } from "./dom.js";
 const MEANINGS = [
   [/^pass\^1$/, "pass^1: the chance that one trial of a task passes, averaged over tasks."],
   [/^pass\^\d+$/, "pass^k: the chance that k trials of a task all pass, averaged over tasks. It falls with k unless an agent is reliable."],
-  [/^pass@\d+$/, "pass@k: the chance that at least one of k trials of a task passes, averaged over tasks."],
   [/^passed$/, "Every check that is scored is met: the reward is 1."],
   [/^failed$/, "At least one check that is scored is not met: the reward is below 1."],
   [/^error$/, "It did not run to its end, so the agent was not judged, unless the agent itself broke off."],
@@ -22,7 +21,6 @@ const MEANINGS = [
   [/^mean cost$/, "What one simulation cost, over those whose cost is known."],
   [/^Trials$/, "A cell for each trial: ✓ passed, ✗ failed, ! error; ▸ running, dotted: still to come, dashed: missing."],
   [/^In flight$/, "The simulations that are running now, with what was said last in each."],
-  [/^Remarks$/, "What readers wrote, and whether they agree with the verdict."],
   [/^scored$/, "The reward is the product of the checks that are scored."],
   [/^not scored$/, "Looked at and shown, but without influence on the reward."],
   [/^write$/, "A tool that can change the database."],

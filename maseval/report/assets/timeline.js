@@ -71,15 +71,13 @@ function spokenBy({ role, calls }) {
   return calls.length ? `${who} calls ${calls.map(({ name }) => name).join(", ")}` : who;
 }
 
-function drawTravel({ timeline, messages = [] }, link, extras) {
+function drawTravel({ timeline, messages = [] }, link) {
   const moments = timeline.messages;
   let here = 0;
-  const messageNow = () => moments[here].index;
   const slider = h("input", { type: "range", min: 0, max: moments.length - 1, step: 1, "aria-label": "Message" });
   const where = h("output", { class: "status" });
   const said = h("ol", { class: "conversation" });
   const world = h("div", { class: "worlds" });
-  const beside = extras?.(messageNow) ?? [];
   const section = h("div", { class: "travel" });
 
   const moveTo = (position, { address = true } = {}) => {
@@ -95,7 +93,6 @@ function drawTravel({ timeline, messages = [] }, link, extras) {
     said.replaceChildren(...[drawn].filter(Boolean));
     world.replaceChildren();
     add(world, [worldAfter(timeline, moment)]);
-    for (const { show } of beside) show();
     const inside = section.closest(".inside");
     inside?.querySelectorAll(".message.now").forEach((each) => each.classList.remove("now"));
     inside?.querySelector(`[data-message="${moment.index}"]`)?.classList.add("now");
@@ -106,7 +103,7 @@ function drawTravel({ timeline, messages = [] }, link, extras) {
   slider.addEventListener("input", () => moveTo(Number(slider.value)));
   const step = (label, title, by) => toolButton(label, title, () => moveTo(here + by));
   const bar = h("div", { class: "travel-bar" }, step("◀", "Message before", -1), h("div", { class: "travel-slider" }, slider, changeMarks(timeline)), step("▶", "Message after", 1), where);
-  add(section, [bar, h("div", { class: "travel-columns" }, said, world), beside.map(({ part }) => part)]);
+  add(section, [bar, h("div", { class: "travel-columns" }, said, world)]);
   const placeOf = (message) => moments.findIndex(({ index, last }) => message != null && index <= message && message <= last);
   followAddress = () => {
     const wanted = section.isConnected ? placeOf(reading.message) : -1;
@@ -117,15 +114,12 @@ function drawTravel({ timeline, messages = [] }, link, extras) {
   return { section, to: (message) => moveTo(Math.max(0, placeOf(message))) };
 }
 
-/**
- * The section of a simulation. `extras` makes further parts from a function that says which message
- * is looked at, each with `part` and `show`; `onTravel` gets what opens the section at a message.
- */
-export function timelineSection(detail, link, { extras, onTravel } = {}) {
+/** The section of a simulation; `onTravel` gets what opens it at a message. */
+export function timelineSection(detail, link, { onTravel } = {}) {
   if (!detail.timeline?.messages.length) return null;
   let travelled;
   const inside = () => {
-    travelled = drawTravel(detail, link, extras);
+    travelled = drawTravel(detail, link);
     return travelled.section;
   };
   const details = folded("Step through the conversation with the databases as they were", inside, unfolded);

@@ -5,9 +5,9 @@
 
 import { linkTo, named, nameOf, OUTCOMES } from "./data.js";
 
-const PLAIN_FILTERS = ["words", "text", "domain", "ended", "label", "remarks"];
+const PLAIN_FILTERS = ["words", "text", "domain", "ended", "label"];
 
-export const filters = { words: "", text: "", domain: "", ended: "", label: "", remarks: "", outcomes: new Set() };
+export const filters = { words: "", text: "", domain: "", ended: "", label: "", outcomes: new Set() };
 /** The simulation that is open, the one beside it, and the number of the message to look at. */
 export const reading = { one: undefined, other: undefined, message: undefined };
 

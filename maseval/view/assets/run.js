@@ -4,15 +4,12 @@
 import { index, labelling, relabel, reload, reloadResults, take } from "../data.js";
 import { add, h } from "../dom.js";
 import { start } from "../page.js";
-import { useRemarks } from "../remarks.js";
 import { showPlan } from "../table.js";
 import { count, visible } from "../text.js";
-import { branchBeside, branchLinks } from "./branches.js";
 import { listen, lostNotice } from "./events.js";
-import { STORED } from "./files.js";
 import { topBar } from "./frame.js";
 import { liveStrip } from "./live.js";
-import { ask, served, tell } from "./server.js";
+import { ask, served } from "./server.js";
 
 const BATCH = 200;
 // The results are computed by the server from all simulations: a tenth of the time is spent on them.
@@ -72,7 +69,7 @@ export async function runPage(run) {
   const read = source.index;
   const end = readingFrame(run);
   source.index = () => read().finally(end);
-  const { strip, show, follow: followTalk } = liveStrip(run);
+  const { strip, show } = liveStrip();
   let page;
   let latest;
   let fresh = [];
@@ -100,7 +97,6 @@ export async function runPage(run) {
     if (first) await reloadResults();
     // Another task moves those behind it.
     page.update(index.tasks.length > before ? undefined : new Set(taken.map(({ task }) => task)));
-    if (latest) show(latest); // what was followed may lead there now
     readResults();
   }, BATCH);
   const live = (found) => {
@@ -130,9 +126,7 @@ export async function runPage(run) {
   };
   const notice = lostNotice();
   document.title = `${visible(run)} · maseval`;
-  if (!STORED) useRemarks({ read: () => ask("/api/run/remarks", { run }), keep: (remark) => tell("/api/run/remark", { ...remark, run }) });
-  const links = STORED ? {} : branchLinks(run);
-  page = await start(source, { above: [topBar(), notice], below: [strip, links.strip], mark: links.mark, followTalk, travel: STORED ? undefined : (simulation, messageNow) => branchBeside(run, simulation, messageNow) });
+  page = await start(source, { above: [topBar(), notice], below: [strip] });
   // What finished since the index was read comes with the first events.
   const { version: after, relabelled: told } = index.live;
   listen({ run, after, relabelled: told }, handlers, () => again().catch(() => {}), notice);

@@ -10,7 +10,6 @@ import { between, count, counted, money, percent, shortfall } from "../text.js";
 import { themeButton } from "../theme.js";
 import { listen, lostNotice } from "./events.js";
 import { minute, stateChip, topBar } from "./frame.js";
-import { noteCell, tagsCell } from "./annotations.js";
 import { ask, pageAddress, pathTo, pathToComparison } from "./server.js";
 
 const STATES = ["running", "reading", "complete", "incomplete", "damaged"];
@@ -26,11 +25,10 @@ const RUN_COLUMNS = [
   ["Models", ({ models }) => models.join(), participants],
   ["Domains", ({ domains }) => domains.join(), ({ domains }) => stacked(domains)],
   ["Date", ({ started, updated }) => started || updated || "", ({ started, updated }) => minute(started || updated)],
-  ["Tags", ({ tags }) => tags.join(), (run) => tagsCell(run, remarks)],
-  ["Note", ({ note }) => note ?? "", (run) => noteCell(run, remarks)],
+  ["Tags", ({ tags }) => tags.join(), ({ tags }) => tags.map((tag) => h("span", { class: "tag" }, tag))],
+  ["Note", ({ note }) => note ?? "", ({ note }) => note ?? ""],
 ];
 
-const remarks = { edit: false };
 const known = new Map();
 const wanted = { q: "", state: "", domain: "", model: "", tag: "", sort: "Date", down: true };
 let chosen = [];
@@ -54,7 +52,7 @@ function participants({ agent, user }) {
 }
 
 // Columns that only some folders have anything for.
-const OPTIONAL = { Cost: ({ cost }) => cost, Tokens: ({ tokens }) => tokens, Tags: ({ tags }) => remarks.edit || tags.length, Note: ({ note }) => remarks.edit || note };
+const OPTIONAL = { Cost: ({ cost }) => cost, Tokens: ({ tokens }) => tokens, Tags: ({ tags }) => tags.length, Note: ({ note }) => note };
 
 function hideEmptyColumns() {
   const every = [...known.values()].map(({ run }) => run);
@@ -225,8 +223,6 @@ function drawList({ root, runs }, notice) {
 export async function runsPage(container) {
   readAddress();
   const found = await ask("/api/runs");
-  remarks.edit = found.edit;
-  remarks.changed = (run) => takeRuns([run]);
   const all = async () => {
     const { runs } = await ask("/api/runs");
     const names = new Set(runs.map(({ name }) => name));

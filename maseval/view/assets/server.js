@@ -1,4 +1,4 @@
-// What the server is asked and told, and the addresses of its pages. Its errors are sentences, which are
+// What the server is asked, and the addresses of its pages. Its errors are sentences, which are
 // shown to the reader. In a site, which has no server, files answer, and the pages are files too.
 
 import { hashOf, simulationName } from "../data.js";
@@ -18,11 +18,6 @@ function lost() {
 export async function ask(path, query = {}) {
   if (STORED) return storedAnswer(path, query);
   return answerOf(await fetch(`${path}?${new URLSearchParams(query)}`).catch(lost));
-}
-
-export async function tell(path, body) {
-  const request = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
-  return answerOf(await fetch(path, request).catch(lost));
 }
 
 /** The address of a page: "compare" or "search"; without a name, of the list of all runs. */

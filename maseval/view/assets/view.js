@@ -20,9 +20,9 @@ function openComparison() {
   return comparePage(main, comparedRuns(runs), runs.length > SHORT_TITLE ? counted(runs.length, "run") : links, topBar());
 }
 
-const SCORING = ["remap-tasks", "embedded-tasks", "as-recorded", "data-version"];
+const SCORING = ["embedded-tasks", "as-recorded", "data-version"];
 
-/** How a results file is scored is part of its name: `theirs.json?remap-tasks`. */
+/** How a results file is scored is part of its name: `theirs.json?as-recorded`. */
 function scoringAsked() {
   const asked = [...new URLSearchParams(location.search)].filter(([name]) => SCORING.includes(name));
   return asked.length ? `?${asked.map(([name, value]) => (value ? `${name}=${value}` : name)).join("&")}` : "";

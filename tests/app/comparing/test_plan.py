@@ -44,14 +44,11 @@ def test_a_second_run_tells_how_systems_differ_by_task(runs: dict[str, Path]) ->
     assert found.rows[7].detectable_like > found.rows[7].detectable
 
 
-def test_a_pilot_that_stopped_by_itself_is_named_or_refused(tmp_path: Path) -> None:
+def test_a_pilot_that_stopped_by_itself_is_named(tmp_path: Path) -> None:
     settings = {"domain": "library", "agent": "noisy", "agent_args": {"error_rate": 0.3}}
     wide = tau2.run(**settings, until="±40", output=tmp_path / "wide").folder
-    short = tau2.run(**settings, question="pass^2", output=tmp_path / "short").folder
 
     assert any(note.startswith(f"{wide}: Stopped early") for note in plan([wide]).notes)
-    with pytest.raises(ConfigurationError, match="short stop at their first failure"):
-        plan([short])
 
 
 def test_two_levels_of_a_factor_are_two_runs_alongside(runs: dict[str, Path]) -> None:

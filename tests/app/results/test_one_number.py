@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-from itertools import islice
 
 import pytest
 
@@ -17,6 +16,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import between, percent
 from maseval.core.outcome import total_cost
 from maseval.runs import RunFolder
+from maseval.stats import summarise
 from tests.cli.commandline import maseval
 from tests.report.reading import index_of, rows_of
 from tests.view.builders import viewer
@@ -198,9 +198,7 @@ RUNS = {
 }
 
 
-@pytest.fixture(
-    params=[*RUNS, "first failures", "interrupted first failures", "whole file", "partial file"]
-)
+@pytest.fixture(params=[*RUNS, "whole file", "partial file"])
 def source(request, whole, exported, tmp_path, monkeypatch):
     """A run or a results file, alone in its folder."""
     monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
@@ -208,18 +206,6 @@ def source(request, whole, exported, tmp_path, monkeypatch):
     path = tmp_path / "runs" / "case"
     if request.param.endswith("file"):
         return copy_of(exported, path, 3 if request.param == "partial file" else None)
-    if request.param.endswith("first failures"):
-        ended = path if request.param == "first failures" else tmp_path / "ended"
-        settings = {"agent_args": {"error_rate": 0.3}, "question": "pass^3", "output": ended}
-        tau2.run(domain="library", agent="noisy", **settings)
-        if path == ended:
-            return path
-        values = RunFolder.read(ended).config.stopping(None).values
-        with RunFolder.open(path, dict(values)) as folder:
-            for each in islice(RunFolder.read(ended).reports(), 5):
-                folder.append(each)
-        finish(path)
-        return path
     config, reports = RUNS[request.param](RunFolder.read(whole))
     with RunFolder.open(path, config) as folder:
         for each in reports:
@@ -393,12 +379,10 @@ def in_comparison(source):
     first, second = found.summaries.values()
     assert first.overall == second.overall and not found.two.main.difference
     mean, done = first.overall.mean_cost, first.overall
-    if open_recording(source).config.stops_at_failure:  # compared by first trials only
-        return {"pass_1": done.estimate("pass^k", 1).value}
     known = [row["cost"] for row in frames.simulations(source) if row["cost"] is not None]
     paid = {} if found.dropped else {"cost": None if mean is None else mean * len(known)}
     return {
-        **{"pass_1": done.estimate("pass^k", 1).value, "passed": done.passed},
+        **{"pass_1": done.estimate(1).value, "passed": done.passed},
         **{"verdicts": done.done, **paid},
     }
 
@@ -450,8 +434,9 @@ def test_every_text_shows_the_same_number_and_interval(source):
     shown = in_show(source)
     value, ends = percent(shown["pass_1"]), (shown["low"], shown["high"])
     in_terminal, in_plot = between(*ends), "({} to {})".format(*map(percent, ends))
-    lines = show(source, explain=False).lines
-    drawn = drawings(open_recording(source), lines)[-1]
+    recording = open_recording(source)
+    found = summarise(show(source, explain=False).lines, planned=recording.planned)
+    drawn = drawings(recording, found)[-1]
 
     assert f"{value} {in_plot}" in drawn
     assert f"{value} {in_terminal}" in maseval("show", source, "--no-explain").stdout

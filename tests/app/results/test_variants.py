@@ -46,7 +46,7 @@ def test_the_official_number_comes_first_and_is_the_one_of_the_run():
     overall = summarise(lines).overall
     assert official.is_official
     for k in (1, 2):
-        assert official.pass_hat[k] == overall.estimate("pass^k", k)
+        assert official.pass_hat[k] == overall.estimate(k)
     assert [each.counted for each in others] == [each.name for each in (*BREACHES, SOUND)]
     assert all(each.same and each.pass_hat == official.pass_hat for each in others)
     assert worth_showing([official, *others]) == [official]
@@ -114,10 +114,3 @@ def test_each_domain_has_its_numbers_and_rows_are_over_all():
     assert row["pass^1"]["value"] == 0.75 and row["pass^1"]["low"] < 0.75
     (note,) = variant_notes(found)
     assert note.startswith("Over sound tasks: 1 task left out, 0 verdicts differ.")
-
-
-def test_a_task_that_stopped_at_its_first_failure_counts_with_its_first_trials():
-    planned = [one("a", 0), one("b", 0), one("b", 1)]
-    (official,) = variant_scores(outcomes(a="-", b="++"), {}, [], planned)
-
-    assert (official.simulations, official.pass_hat[1].value) == (2, 0.5)

@@ -42,8 +42,11 @@ READY = make()
 NUMBER = 5
 TASKS = booking_tasks()[:3].to_list()
 
-def some(first=0, last=None):
+def some(first=2, last=4):
     return booking_tasks()[first:last]
+
+def asking(number):
+    return booking_tasks()[:number]
 """
 
 
@@ -150,7 +153,7 @@ def test_tasks_come_from_a_file_a_list_or_a_function(tmp_path):
     assert ids(tasks="tasks.json") == ["0", "named"]
     assert ids(tasks=entries) == ["0"]
     assert ids(tasks="shopping.py:TASKS") == ["pair", "trio", "team"]
-    assert ids(tasks="shopping.py:some", task_args={"first": 2, "last": 4}) == ["team", "board"]
+    assert ids(tasks="shopping.py:some") == ["team", "board"]
     assert ids(tasks=load_tasks()[1]) == ["trio"]
 
 
@@ -167,8 +170,7 @@ def test_tasks_are_chosen_by_name_and_number():
     [
         ({"tasks": "nowhere.json"}, "there is no file"),
         ({"tasks": []}, "has no tasks"),
-        ({"tasks": "shopping.py:TASKS", "task_args": {"first": 1}}, "are a list"),
-        ({"tasks": "shopping.py:some", "task_args": {"frist": 1}}, "--task-args"),
+        ({"tasks": "shopping.py:asking"}, "it takes number: give them defaults"),
         ({"num_tasks": 0}, "num_tasks is 0"),
         ({"concurrency": 0}, "concurrency is 0"),
         ({"timeout": -1}, "timeout is -1"),
@@ -224,8 +226,6 @@ def test_the_tasks_of_the_file_come_before_what_it_imports(tmp_path):
         (tmp_path / f"bench_{number}.py").write_text(text)
         done = run(benchmark=f"bench_{number}.py:Bench", output=f"r{number}")
         assert len(planned(done)) == expected
-    given = run(benchmark="bench_3.py:Bench", task_args={"last": 3}, output="given")
-    assert len(planned(given)) == 3
 
 
 def test_tasks_of_one_id_need_domains():
@@ -306,21 +306,6 @@ def test_a_budget_in_money_stops_the_run_by_the_prices_of_a_file(tmp_path):
 
     assert 0 < result.summary.cost < 0.05
     assert not result.complete and "the budget of $0.01 is reached" in result.stopped
-
-
-def test_a_reasoning_policy_holds_for_registered_models_and_is_a_confounder():
-    options = dict(benchmark=Priced, tasks=load_tasks, num_tasks=1, trials=2)
-    usual, other = run(**options, output="a"), run(**options, output="b", reasoning="keep")
-
-    for result, policy in ((usual, "drop"), (other, "keep")):
-        report = next(RunFolder.read(result.folder).reports())
-        assert report["config"]["models"]["clerk"]["reasoning_policy"] == policy
-    assert "reasoning_policy" not in RunFolder.read(usual.folder).config.values
-    assert any(
-        "reasoning policy" in each for each in compare([usual.folder, other.folder]).cautions
-    )
-    with pytest.raises(ConfigurationError, match="'all'; choose one of: keep, drop, auto"):
-        run(**options, output="c", reasoning="all")
 
 
 def test_a_timeout_replaces_that_of_the_tasks():

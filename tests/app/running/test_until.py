@@ -1,4 +1,4 @@
-"""Runs that end when their question is answered: at a look, or a task at its first failure."""
+"""Runs that end when their question is answered at a look."""
 
 import hashlib
 import itertools
@@ -6,7 +6,7 @@ import itertools
 import pytest
 
 from maseval.app.results.until import Until, run_rounds
-from maseval.app.running.run_options import read_question, read_until
+from maseval.app.running.run_options import read_until
 from maseval.cli.app import complete_words
 from maseval.commands import compare, show, tau2
 from maseval.core.exceptions import ConfigurationError
@@ -22,10 +22,9 @@ from tests.runs.worlds import as_killed, config, report
 IDS = [f"task {number}" for number in range(12)]
 TRIALS = 4
 BASELINE = [Outcome("", task, trial, False) for task in IDS for trial in range(TRIALS)]
-BETTER = Until(SequentialPlan("better", (1, 2, 3, 4), baseline_trials=4), 0, BASELINE, "base")
+BETTER = Until(SequentialPlan("better", (1, 2, 3, 4), baseline_trials=4), BASELINE, "base")
 WIDTH = Until(SequentialPlan("precision", (1, 2, 3, 4), half_width=0.2))
-PASS_4 = Until(k=4)
-QUESTIONS = [BETTER, WIDTH, PASS_4]
+QUESTIONS = [BETTER, WIDTH]
 
 
 class Killed(Exception):
@@ -73,7 +72,7 @@ def content(path):
     return folder.recorded, [*folder.planned], stopped and stopped.values
 
 
-@pytest.mark.parametrize("until", QUESTIONS, ids=["better", "width", "pass^4"])
+@pytest.mark.parametrize("until", QUESTIONS, ids=["better", "width"])
 def test_a_run_that_is_killed_anywhere_decides_the_same(tmp_path, until):
     simulate(tmp_path / "whole", until)
     expected = content(tmp_path / "whole")
@@ -134,39 +133,6 @@ def test_a_run_that_is_stopped_for_its_budget_is_not_looked_at(tmp_path):
     assert "and it is not decided yet" in show(tmp_path).summary.method
 
 
-def test_pass_hat_k_of_tasks_that_stop_at_their_first_failure_is_that_of_the_full_run(tmp_path):
-    for name in ("short", "other"):
-        simulate(tmp_path / name, PASS_4, chance=0.7)
-    with RunFolder.open(tmp_path / "full", config(*IDS, trials=TRIALS)) as folder:
-        for one in folder.planned:
-            reward = float(passes(one, 0.7))
-            folder.append(report(one.task_id, one.trial, eval=[{"reward": reward}]))
-
-    short, full = (show(tmp_path / name).summary for name in ("short", "full"))
-    first = [passes(Simulation("", task, 0), 0.7) for task in IDS]
-
-    assert short.overall.verdicts < full.overall.verdicts and short.complete
-    assert short.overall.pass_hat[4].value == full.overall.pass_hat[4].value
-    assert short.overall.pass_hat[4].interval == full.overall.pass_hat[4].interval
-    assert short.overall.pass_hat[1].value == pytest.approx(sum(first) / len(first))
-    assert "from the first k trials of each task only" in short.method
-    assert compare([tmp_path / "full", tmp_path / "short"], k=4).two.main.difference == 0
-    with pytest.raises(ConfigurationError, match="compare it with one other run"):
-        compare([tmp_path / "full", tmp_path / "short", tmp_path / "other"])
-
-
-def test_an_outage_of_a_pass_hat_k_is_made_up_for_later(tmp_path):
-    first = next(task for task in IDS if passes(Simulation("", task, 0), 0.9))
-    simulate(tmp_path / "run", PASS_4, chance=0.9, errors={(first, 0)})
-    assert show(tmp_path / "run").summary.overall.pass_hat.get(4) is None
-
-    simulate(tmp_path / "run", PASS_4, chance=0.9)
-    simulate(tmp_path / "whole", PASS_4, chance=0.9)
-
-    runs = [show(tmp_path / name).summary.overall.pass_hat for name in ("run", "whole")]
-    assert runs[0] == runs[1]
-
-
 def test_a_run_until_its_question_is_answered_is_not_resumed_as_one_of_a_fixed_size(tmp_path):
     simulate(tmp_path, BETTER, chance=0.9)
 
@@ -207,18 +173,11 @@ def test_until_is_read(text, expected):
     [
         ("better", "better-than RUN, not-worse-than RUN"),
         ("±0", "±4"),
-        ("two equal outcomes", "pass\\^4 would come out 10 points too high"),
     ],
 )
 def test_another_until_is_refused(text, says):
     with pytest.raises(ConfigurationError, match=says):
         read_until(text)
-
-
-@pytest.mark.parametrize("text", ["pass^0", "pass@4", "pass^x"])
-def test_another_question_is_refused(text):
-    with pytest.raises(ConfigurationError, match="give pass\\^4, or another k"):
-        read_question(text)
 
 
 def test_a_run_can_be_named_without_quotes():
@@ -264,8 +223,6 @@ def test_a_run_of_a_benchmark_stops_when_it_is_better_than_its_baseline(tmp_path
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"until": "±4", "question": "pass^4"}, "one question"),
-        ({"question": "pass^4", "trials": 3}, "of 4 trials"),
         ({"until": "not-worse-than last"}, "margin"),
         ({"until": "±4", "margin": 5}, "margin"),
         ({"until": "better-than nowhere"}, "nowhere"),
@@ -276,31 +233,17 @@ def test_questions_that_make_no_sense_are_refused(tmp_path, options, says):
         run_library(tmp_path / "run", 0.0, **options)
 
 
-def test_a_baseline_whose_tasks_stopped_early_is_refused(tmp_path):
-    run_library(tmp_path / "base", 0.5, question="pass^2")
-
-    with pytest.raises(ConfigurationError, match="stop at their first failure"):
-        run_library(tmp_path / "new", 0.0, until=f"better-than {tmp_path / 'base'}")
-
-
-def test_export_says_what_a_results_file_has_no_place_for(tmp_path):
-    run = tau2.run(domain="library", agent="noop", question="pass^2", output=tmp_path).folder
-
-    assert (
-        "each task ran until its first failure"
-        in maseval("export", run, "--format", "tau2-bench").stderr
-    )
-
-
 def test_edited_verdicts_decide_nothing_when_a_run_is_resumed(tmp_path):
-    """With every verdict edited to a pass, no task would stop at its first failure."""
-    options = {"domain": "library", "agent": "noisy", "agent_args": {"error_rate": 0.5}}
-    ended = tau2.run(**options, question="pass^2", output=tmp_path / "ended").folder
+    """With every verdict edited to a pass, the first look would find it better."""
+    run_library(tmp_path / "base", 0.9, trials=2)
+    question = {"until": f"better-than {tmp_path / 'base'}", "trials": 2}
+    ended = run_library(tmp_path / "ended", 0.9, **question).folder
     whole = RunFolder.read(ended)
+    assert any(one.trial for one in whole.recorded), "one look does not decide it"
     with RunFolder.open(tmp_path / "run", dict(whole.config.stopping(None).values)) as folder:
         folder.append_all([each for each in whole.reports() if each["repeat_idx"] == 0])
     FORGERIES["passed"].do(tmp_path / "run")
 
-    tau2.run(**options, question="pass^2", output=tmp_path / "run")
+    run_library(tmp_path / "run", 0.9, **question)
 
     assert set(RunFolder.read(tmp_path / "run").recorded) == set(whole.recorded)

@@ -18,7 +18,7 @@ from maseval.app.viewing.features import BenchmarkReader
 from maseval.commands import tau2
 from maseval.core.exceptions import NotRunError, OutputExistsError
 from maseval.report.page import bundle_script, module_order
-from maseval.runs import Remark, RunFolder, Simulation, keep_remark
+from maseval.runs import RunFolder
 from maseval.view.api import Query
 from maseval.view.app import asset_text
 from maseval.view.library import Library
@@ -291,16 +291,14 @@ def test_a_damaged_log_is_marked_in_the_list_and_on_its_page(tmp_path):
     assert "missing or cut off" in json.dumps(read(site, f"{row['folder']}/index"))
 
 
-def test_the_plan_of_an_unfinished_run_and_the_remarks_of_readers_are_there(tmp_path):
+def test_the_plan_of_an_unfinished_run_is_there(tmp_path):
     with RunFolder.open(tmp_path / "runs" / "run", config("a", "b", trials=2)) as folder:
         folder.append(report("a"))
-    keep_remark(folder.path, Remark(Simulation("", "a", 0), "read by a person"))
 
     site = commands.export_site(tmp_path / "site", tmp_path / "runs").folder
 
     index = read(site, f"{folders(site)['run']}/index")
     assert [each["unrecorded"] for each in index["tasks"]] == [["1"], ["0", "1"]]
-    assert [each["text"] for each in index["remarks"]] == ["read by a person"]
     assert packets(site, folders(site)["run"])[1]["trials"] == []
 
 
@@ -354,6 +352,3 @@ def test_the_command_says_how_large_the_site_is_and_where_it_begins(tmp_path):
     done = maseval("view", str(tmp_path / "runs"), "--export", str(tmp_path / "site"))
     assert done.exit_code == 0
     assert "1 run with 1 simulation (" in done.stdout and "index.html" in done.stdout
-
-    refused = maseval("view", str(tmp_path / "runs"), "--export", str(tmp_path / "s"), "--edit")
-    assert refused.exit_code != 0 and "--edit needs a server" in refused.stderr

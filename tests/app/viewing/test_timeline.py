@@ -14,10 +14,10 @@ LIBRARY = {"domain": "library", "trial": "0"}
 
 @pytest.fixture
 def client(tmp_path):
-    from maseval.app.viewing.features import BenchmarkReader, branches
+    from maseval.app.viewing.features import BenchmarkReader
     from tests.view.builders import viewer
 
-    return viewer(tmp_path, reader=BenchmarkReader(), features=[branches()])
+    return viewer(tmp_path, reader=BenchmarkReader())
 
 
 def played(folder, **options):
@@ -32,17 +32,14 @@ def timeline_of(client, **place):
     return trial["timeline"]
 
 
-def test_the_timeline_says_what_each_message_changed_and_how_to_continue(client, tmp_path):
+def test_the_timeline_says_what_each_message_changed(client, tmp_path):
     place = {"run": "deep/gold run", "task": played(tmp_path / "deep" / "gold run")}
     timeline = timeline_of(client, **place)
-    command = client.get("/api/run/branch", params={**LIBRARY, **place}).json()["command"]
 
     changes = [call["changed"] for each in timeline["messages"] for call in each["calls"]]
     assert any(changes) and timeline["gold_counts"]
     assert timeline["states"][-1]["from_gold"] == []
     assert timeline["states"][0]["from_gold"] != []
-    assert command.startswith("maseval tau2 branch ")
-    assert command.endswith(f"deep/gold run' library/{place['task']} 0")
 
 
 def test_a_results_file_of_tau2_bench_has_a_timeline_too(client, tmp_path):
@@ -62,22 +59,6 @@ def test_a_customers_database_is_told_apart(client, tmp_path):
 
     sides = {each["side"] for state in timeline["states"] for each in state["from_start"]}
     assert "customer" in sides and not timeline["gold_counts"]
-
-
-def test_what_is_not_there_is_refused_in_a_sentence(client, tmp_path):
-    task = played(tmp_path / "gold")
-    place = {**LIBRARY, "run": "gold", "task": task}
-
-    def refusal(**changes):
-        answer = client.get("/api/run/branch", params={**place, **changes})
-        return answer.status_code, answer.json()["error"]
-
-    assert refusal(trial="7") == (
-        404,
-        f"the run has no finished simulation library/{task}, trial 7",
-    )
-    assert refusal(trial="-1")[0] == 400
-    assert refusal(run="../gold")[0] == 404
 
 
 def test_a_simulation_without_a_conversation_has_no_timeline(tmp_path):

@@ -192,18 +192,17 @@ def test_a_doubtful_results_file_looks_so_and_can_be_scored_in_another_way(ask, 
 
     wait_until(lambda: listed()["state"] != "reading", "the file to be judged")
     row, index = listed(), ask("run/index", run=doubtful)
-    ((query, words),) = row["doubt"]["remedies"]
-    remapped = ask("run/index", run=f"{doubtful}?{query}")
+    other = ask("run/index", run=f"{doubtful}?as-recorded")
     (honest,) = (row for row in ask("runs")["runs"] if row["name"] == "files/theirs.json")
 
-    assert honest["doubt"] is None and query == "remap-tasks" and words.startswith("judges")
+    assert honest["doubt"] is None
     assert row["doubt"] == index["results"]["doubt"]
     assert "task ids shuffled" in row["doubt"]["reasons"][0]
     assert not set(row["doubt"]["reasons"]) & set(index["results"]["notes"])
     recorded, recomputed = row["doubt"]["recorded"]["value"], row["pass_1"]["value"]
     assert recomputed == row["doubt"]["recomputed"]["value"] < recorded == honest["pass_1"]["value"]
-    assert remapped["results"]["rows"][0]["measures"][0]["value"] == recorded
-    assert remapped["live"]["scoring"] and not index["live"]["scoring"]
+    assert other["results"]["rows"][0]["measures"][0]["value"] == recorded
+    assert other["live"]["scoring"] and not index["live"]["scoring"]
 
 
 def test_a_simulation_whose_task_does_not_fit_its_conversation_says_so(ask, doubtful):
@@ -211,12 +210,9 @@ def test_a_simulation_whose_task_does_not_fit_its_conversation_says_so(ask, doub
     query = {"domain": task["domain"], "task": task["id"], "trial": "0"}
 
     (shown,) = ask("run/packet", run=doubtful, **query)["trials"]
-    (fits,) = ask("run/packet", run=f"{doubtful}?remap-tasks", **query)["trials"]
 
     assert f"the file calls it task {task['id']}" in shown["doubt"]
     assert shown["explanation"]["label"]["name"] == "unclear: task does not fit"
-    assert "doubt" not in fits and "fit" not in fits["explanation"]["label"]["name"]
-    assert fits["timeline"]
 
 
 def test_the_report_of_a_doubtful_file_begins_with_the_doubt(played, doubtful, tmp_path):
@@ -227,23 +223,6 @@ def test_the_report_of_a_doubtful_file_begins_with_the_doubt(played, doubtful, t
     assert "task ids shuffled" in page["results"]["doubt"]["reasons"][0]
     assert not any("shuffled" in note for note in page["results"]["notes"] if "rewards" not in note)
     assert all(each["labels"] == ["record: task does not fit"] for each in rows_of(page))
-
-
-def test_a_branch_leads_to_its_origin_and_the_origin_to_its_branches(tmp_path):
-    origin = tau2.run(domain="library", num_tasks=1, agent="noop", output=tmp_path / "deep" / "one")
-    one = next(iter(RunFolder.read(origin.folder).planned))
-    given = {"run": origin.folder, "task": one.task_id, "at": 1, "repeats": 2}
-    tau2.branch(**given, agent="gold", output=tmp_path / "again")
-    viewer = commands.view(tmp_path, port=0)
-    with viewer.server:
-        url = f"{viewer.address}api/run/branches?run="
-        answers = [httpx.get(url + name).json() for name in ("again", "deep/one")]
-
-    place = {"domain": one.domain, "task": one.task_id, "trial": 0, "at": 1}
-    origin = {**place, "run": "deep/one", "name": "one"}
-    assert answers[0] == {"origin": origin, "branches": []}
-    branch = {**place, "run": "again", "passed": 2, "verdicts": 2}
-    assert answers[1] == {"origin": None, "branches": [branch]}
 
 
 def test_verdicts_that_another_command_recomputed_are_not_recomputed_for_a_page(

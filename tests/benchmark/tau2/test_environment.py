@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from maseval.benchmark.tau2 import Tau2Environment, get_environment_constructor, load_tasks
-from maseval.benchmark.tau2.world.replay import ReplayError
+from maseval.benchmark.tau2.world.world import ReplayError
 from tests.benchmark.tau2.rooms import room_domain
 
 

@@ -83,11 +83,14 @@ def survives(folder, kill, times, undisturbed, before=lambda: None):
         assert_whole(path, undisturbed)
 
 
+def busy_processes(engine):
+    workers = engine._workers
+    return [one for one in tuple(workers._processes) if one.assignments] if workers else []
+
+
 def test_a_killed_worker_process_loses_nothing(engine, tmp_path, undisturbed):
     def kill(running, chance):
-        workers = running._workers
-        busy = [one for one in tuple(workers._processes) if one.assignments] if workers else []
-        if busy:
+        if busy := busy_processes(running):
             with suppress(ProcessLookupError):
                 os.kill(chance.choice(busy).place.process, signal.SIGKILL)
         return bool(busy)
@@ -97,7 +100,7 @@ def test_a_killed_worker_process_loses_nothing(engine, tmp_path, undisturbed):
 
 def test_a_killed_node_loses_nothing(nodes, engine, tmp_path, undisturbed):
     def kill(running, chance):
-        return bool(sum(running.in_flight.values())) and nodes.kill()
+        return bool(busy_processes(running)) and nodes.kill()
 
     survives(tmp_path, kill, OF_NODES, undisturbed, before=nodes.repair)
     nodes.repair()

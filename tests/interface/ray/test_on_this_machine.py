@@ -130,13 +130,6 @@ def test_a_command_on_two_processes_gives_what_threads_give_and_betrays_no_secre
     assert [name for name, text in told.items() if KEY.encode() in text] == []
     assert [name for name, text in told.items() if OPTION.encode() in text] == []
     assert any(b"the key is <redacted>" in text for text in told.values())
-    shown = subprocess.run(
-        [sys.executable, "-m", "maseval.cli", "show", str(home / "there")],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(CHECKOUT), "COLUMNS": "200"},
-    )
-    assert "Simulations by node: " in shown.stdout and ") 12" in shown.stdout
 
 
 def wait_for_reports(process, log, number):

@@ -52,7 +52,7 @@ def in_words(finding: Finding) -> str:
 def scoring_remedy(finding: Finding) -> tuple[str, str] | None:
     """Return the scoring options to try, as the query of an address, and what they do.
 
-    ``("remap-tasks", "judges each by the task it is")``.
+    ``("embedded-tasks", "judges by the file's")``.
     """
     words = re.match(r"--([a-z-]{1,20})(?: (\S{1,60}))? (judges .*)", "; ".join(finding.evidence))
     return words and (f"{words[1]}={words[2]}" if words[2] else words[1], words[3])
@@ -104,26 +104,14 @@ def other_setting(found: RescoredRecord) -> Iterator[Finding]:
 
 
 def shuffled_task_ids(found: RescoredRecord) -> Iterator[Finding]:
-    """Yield a finding if recorded checks, or tasks in the file, belong to tasks of other ids."""
+    """Yield a finding if recorded checks belong to tasks of other ids."""
     checked = [each for each in found.simulations if each.checked_task]
     if checked:
-        text = (
+        yield record_finding(
+            "task ids shuffled",
             f"in {_share_of(checked, found)} the recorded checks belong to another task (the "
-            f"first: task {checked[0].named} has those of task {checked[0].checked_task})"
+            f"first: task {checked[0].slot.task_id} has those of task {checked[0].checked_task})",
         )
-        remedy = "--remap-tasks judges each by the task its checks belong to"
-    elif found.domain and (
-        moved := found.known_tasks(found.domain).moved_tasks(found.record.tasks)
-    ):
-        name, other = next(iter(moved.items()))
-        text = (
-            f"{len(moved)} of {len(found.record.tasks)} tasks in the file have another id than in "
-            f"the benchmark (the first: {name} is the benchmark's {other})"
-        )
-        remedy = "--remap-tasks judges each by the task it is"
-    else:
-        return
-    yield record_finding("task ids shuffled", text, None if found.options.remap_tasks else remedy)
 
 
 def other_tasks(found: RescoredRecord) -> Iterator[Finding]:
@@ -131,11 +119,11 @@ def other_tasks(found: RescoredRecord) -> Iterator[Finding]:
     if found.domain is None or not found.record.tasks:
         return
     known = found.known_tasks(found.domain)
-    mixed_up = {each.named for each in found.simulations if each.checked_task}
+    mixed_up = {each.slot.task_id for each in found.simulations if each.checked_task}
     differing = {
         task_id: parts
         for task_id, parts in differing_tasks(found.record.tasks, known)
-        if task_id not in mixed_up and known.embedded_task(found.record.tasks[task_id]) is None
+        if task_id not in mixed_up
     }
     if not differing:
         return
@@ -172,7 +160,7 @@ def other_tasks(found: RescoredRecord) -> Iterator[Finding]:
 def foreign_tasks(found: RescoredRecord) -> Iterator[Finding]:
     """Yield a finding if the benchmark lacks some tasks."""
     strange = dict.fromkeys(
-        each.named for each in found.simulations if each.problem == FOREIGN_TASK
+        each.slot.task_id for each in found.simulations if each.problem == FOREIGN_TASK
     )
     if found.domain is not None and not found.options.embedded_tasks:
         known = found.known_tasks(found.domain)
@@ -240,8 +228,8 @@ def other_rules(found: RescoredRecord) -> Iterator[Finding]:
         each
         for each in disagreeing
         if not (each.contradiction or each.fault or each.foreign_ending or each.is_by_judge_alone)
-        and each.named not in other
-        and (found.options.remap_tasks or not (shuffled or each.checked_task))
+        and each.slot.task_id not in other
+        and not (shuffled or each.checked_task)
     ]
     if not left:
         return
@@ -412,8 +400,8 @@ def unlisted_tasks(found: RescoredRecord) -> Iterator[Finding]:
         )
 
 
-def odd_simulations(found: RescoredRecord) -> Iterator[Finding]:
-    """Yield cautions for ids or times that simulations share, and for what cannot have happened."""
+def shared_marks(found: RescoredRecord) -> Iterator[Finding]:
+    """Yield cautions for ids or times that simulations share."""
     for name in ("id", "times", "response ids"):
         first: dict[str, RescoredSimulation] = {}
         marked = [each for each in found.simulations if name in each.identity.marks]
@@ -428,12 +416,6 @@ def odd_simulations(found: RescoredRecord) -> Iterator[Finding]:
                 f"{again[0].identity.where} that of {original.identity.where}); all of them count",
                 weight="remark",
             )
-    odd = [each for each in found.simulations if each.identity.oddities]
-    for kind in dict.fromkeys(kind for each in odd for kind in each.identity.oddities):
-        several = [each for each in odd if kind in each.identity.oddities]
-        words = several[0].identity.oddities[kind]
-        text = f"in {_share_of(several, found)} (the first: {several[0].slot}: {words})"
-        yield record_finding(kind, text, weight="remark")
 
 
 _CHECKS: Sequence[Callable[[RescoredRecord], Iterator[Finding]]] = (
@@ -451,7 +433,7 @@ _CHECKS: Sequence[Callable[[RescoredRecord], Iterator[Finding]]] = (
     lost_simulations,
     foreign_seeds,
     judgements,
-    odd_simulations,
+    shared_marks,
     unlisted_tasks,
 )
 

@@ -128,7 +128,7 @@ class SimulationRecord:
     chose it. ``seed`` is that of the run, from which those of its trials follow. ``setup`` has the
     participants and limits, and ``models`` those that reports name. ``subset`` is set if the tasks
     were chosen to estimate the score of all, and ``stopped`` says why a run was not of a fixed
-    size. ``stops_at_failure`` is the k of a run whose tasks stop at their first failure, or 0.
+    size.
     """
 
     items: Iterator[RecordItem]
@@ -145,10 +145,7 @@ class SimulationRecord:
     setup: Mapping[str, Any] = field(default_factory=dict)
     subset: ChosenSubset | None = None
     stopped: str | None = None
-    stops_at_failure: int = 0
     models: set[str] = field(default_factory=set)
-    size: int = 0
-    """In bytes, as far as it is known."""
 
     @property
     def has_plan(self) -> bool:
@@ -204,7 +201,7 @@ def _in_release(item: RecordItem, version: str | None) -> RecordItem:
 
 def _describe_file(file: ResultsFile) -> SimulationRecord:
     """Return what a file says of itself: also its participants and limits, and a hash of it all."""
-    whole = SimulationRecord(iter(()), name=Path(file.path).name, size=file.size)
+    whole = SimulationRecord(iter(()), name=Path(file.path).name)
     if file.layout == "lines":
         return whole
     # Forks write the form of v0.2.0, too; only a later one says something.
@@ -236,9 +233,7 @@ def _items_of_file(
     try:
         for record in file.records(broken.append):
             yield from _malformed_items(broken, domain or known_domain(record.domain), whole)
-            item = _item(record, domain, solo, whole)
-            # A line that is a report of ours names its release.
-            yield item._replace(version=record.version) if file.layout == "lines" else item
+            yield _item(record, domain, solo, whole)
     except ResultsFormatError as error:  # of the file itself: it is cut off, or no JSON
         whole.malformed.append(str(error))
     yield from _malformed_items(broken, domain or known_domain(whole.domain_name), whole)

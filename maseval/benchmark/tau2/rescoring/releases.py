@@ -149,8 +149,7 @@ def score_under(
     found = ScoredUnder(recounts, {name: [] for name in names[1:]})
     for number, items in enumerate(zip(*(w.items for w in wholes.values()), strict=True), 1):
         first, *later = (
-            recount.judge(item).simulation
-            for item, recount in zip(items, recounts.values(), strict=True)
+            recount.judge(item)[0] for item, recount in zip(items, recounts.values(), strict=True)
         )
         for changes, now in zip(found.every.values(), later, strict=True):
             before, after = (None if each.open else each.passed for each in (first, now))

@@ -4,42 +4,32 @@ Nothing that the record says of itself is believed. The tasks are those of the b
 planned simulation is accounted for: tasks times trials. What did not end as its release lets it
 end is a failure. What is missing or cannot be judged has no verdict: the number is over
 the others, and comes with the range that these leave open.
-
-An engine scores a large record in other processes, some simulations at a time. This process reads
-the record and adds the results up, in its order. Where another process raises an error, the same
-simulations are scored here. What needs a judge is scored here too.
 """
 
-import uuid
-from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
-from itertools import islice, repeat
-from typing import Any, NamedTuple
+from typing import Any
 
-from maseval.benchmark.tau2.domains import DOMAINS, Domain, register_domain
+from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import release_named
+from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.benchmark.tau2.rescoring.record import (
     RecordItem,
     SimulationRecord,
-    known_domain,
     planned_trials,
     smallest_split,
-    world_of,
 )
 from maseval.benchmark.tau2.rescoring.tasks import KnownTasks
 from maseval.benchmark.tau2.rescoring.verdict import (
     NEEDS_JUDGE,
-    NewVerdict,
     RescoredSimulation,
     compare_verdicts,
     identity_of,
     rescore_simulation,
 )
 from maseval.benchmark.tau2.scoring.judge import RememberingJudge
-from maseval.core.engine.engines import MappingEngine
 from maseval.core.outcome import Outcome, Score, Simulation, is_successful
 from maseval.core.recorded import whole_number
 from maseval.core.scoring_options import ScoringOptions
@@ -47,22 +37,11 @@ from maseval.stats.summary import (
     MISSING,
     Estimate,
     GroupSummary,
-    summarise_run,
+    summarise,
     with_gaps,
 )
 
 NO_RECORDED_VERDICT = "no recorded verdict"
-
-
-class RescoringResult(NamedTuple):
-    """A simulation judged again: what is kept of it, its whole verdict, and by which task.
-
-    ``task`` is None if that is the benchmark's of the name that the record has.
-    """
-
-    simulation: RescoredSimulation
-    verdict: NewVerdict
-    task: Mapping[str, Any] | None
 
 
 class RescoredRecord:
@@ -84,42 +63,34 @@ class RescoredRecord:
         self._known: dict[str, KnownTasks] = {}
         self._unnumbered: Counter[tuple[str, str]] = Counter()
 
-    def judge(self, item: RecordItem) -> RescoringResult:
-        found = self.assess(item)
-        return found._replace(simulation=self.place(item, found.simulation))
+    def judge(self, item: RecordItem) -> tuple[RescoredSimulation, RewardInfo | None]:
+        """Judge the next simulation, and add what is kept of it; return that and its verdict."""
+        found, verdict = self.assess(item)
+        slot = found.slot._replace(trial=self._trial(item, found.slot.task_id))
+        placed = found if slot == found.slot else replace(found, slot=slot)
+        self.simulations.append(placed)
+        return placed, verdict
 
-    def place(self, item: RecordItem, assessed: RescoredSimulation) -> RescoredSimulation:
-        """Add a simulation that was assessed already, perhaps elsewhere, in the record's order."""
-        self.known_tasks(item.domain, item.version)
-        slot = assessed.slot._replace(trial=self._trial(item, assessed.slot.task_id))
-        found = assessed if slot == assessed.slot else replace(assessed, slot=slot)
-        self.simulations.append(found)
-        return found
-
-    def assess(self, item: RecordItem, *, alone: bool = False) -> RescoringResult:
-        """Judge one simulation by itself: its place among the others is not known.
-
-        One that stays ``alone`` is not to be placed: it is compared with no other, and the task is
-        the one that it names.
-        """
+    def assess(
+        self, item: RecordItem, *, alone: bool = False
+    ) -> tuple[RescoredSimulation, RewardInfo | None]:
+        """Judge one simulation by itself; one that stays ``alone`` is compared with no other."""
         known = self.known_tasks(item.domain, item.version)
         named = str(item.simulation.get("task_id"))
-        checked = None if alone else known.checked_task(named, item.recorded)
-        meant = named
-        if self.options.remap_tasks:
-            meant = checked or known.embedded_task(self.record.tasks.get(named)) or named
-        embedded = self.record.tasks.get(named) if self.options.embedded_tasks else None
-        task = embedded if meant == named else known.raw(meant)
+        task = self.embedded_task(named)
         new = rescore_simulation(item, task, strict=self.options.strict, nl_model=self.model)
         found = RescoredSimulation(
-            Simulation(item.domain.name, meant, whole_number(item.simulation.get("trial")) or 0),
-            named,
+            Simulation(item.domain.name, named, whole_number(item.simulation.get("trial")) or 0),
             identity_of(item.domain.name, item.simulation, alone=alone),
             item.simulation.get("termination_reason"),
-            checked_task=checked,
+            checked_task=None if alone else known.checked_task(named, item.recorded),
             **compare_verdicts(item, new),
         )
-        return RescoringResult(found, new, task)
+        return found, new.reward_info
+
+    def embedded_task(self, task_id: str) -> Mapping[str, Any] | None:
+        """Return the task in the file, if it is to be judged by; None means the benchmark's."""
+        return self.record.tasks.get(task_id) if self.options.embedded_tasks else None
 
     def known_tasks(self, domain: Domain, version: str | None = None) -> KnownTasks:
         """Return what is known of a domain's tasks; ``version`` counts when it is first asked."""
@@ -133,13 +104,11 @@ class RescoredRecord:
 
     def misfit(self, judged: RescoredSimulation) -> str | None:
         """Say that the task by which a simulation was judged is not that of its conversation."""
-        known = self._known[judged.slot.domain]
-        other = judged.checked_task or known.embedded_task(self.record.tasks.get(judged.named))
-        if other in (None, judged.slot.task_id) or self.options.embedded_tasks:
+        if judged.checked_task is None or self.options.embedded_tasks:
             return None
         return (
-            f"the task does not fit the conversation: the file calls it task {judged.named}, "
-            f"but has the checks or the text of task {other} for it"
+            f"the task does not fit the conversation: the file calls it task "
+            f"{judged.slot.task_id}, but has the checks of task {judged.checked_task} for it"
         )
 
     @property
@@ -166,8 +135,6 @@ class RescoredRecord:
         seen = [*self.record.planned, *(each.slot for each in self.simulations)]
         if not self.record.has_plan:
             return seen
-        if self.record.stops_at_failure:
-            return list(dict.fromkeys(seen))
         name = None if self.domain is None else self.domain.name
         tasks = [*self.record.tasks, *self.tasks_left_out]
         return planned_trials(name, tasks, self.record.num_trials, seen)
@@ -218,7 +185,7 @@ class RescoredRecord:
             for each in absent
             if name in domains
         ]
-        found = self.summarise(with_gaps(outcomes, gone)).estimate("pass^k", 1)
+        found = self.summarise(with_gaps(outcomes, gone)).estimate(1)
         return found.bounds or (0.0, 1.0)
 
     @cached_property
@@ -289,8 +256,7 @@ class RescoredRecord:
 
     def summarise(self, outcomes: Sequence[Outcome]) -> GroupSummary:
         """Return the numbers of some of its trials."""
-        k = self.record.stops_at_failure
-        return summarise_run(outcomes, None, k).overall
+        return summarise(outcomes).overall
 
     @property
     def passed(self) -> int:
@@ -327,91 +293,17 @@ def rescore_record(
     whole_split: bool = False,
     judge: RememberingJudge | None = None,
     on_progress: Callable[[int], object] | None = None,
-    engine: MappingEngine | None = None,
     on_item: Callable[[RecordItem, RescoredSimulation], object] | None = None,
 ) -> RescoredRecord:
     """Judge every simulation of a record; ``on_progress`` gets how many are done.
 
-    ``judge`` decides natural-language assertions. ``engine`` is where a large record is scored,
-    unless it needs a judge. ``on_item`` gets each item with its new verdict.
+    ``judge`` decides natural-language assertions. ``on_item`` gets each item with its new verdict.
     """
     found = RescoredRecord(record, options, whole_split=whole_split, judge=judge)
-    divided = engine and not judge and record.size >= _WORTH_SHARING
-    through = _assessed_by(engine, found) if engine and divided else zip(record.items, repeat(None))
-    for number, (item, judged) in enumerate(through, 1):
-        placed = found.judge(item).simulation if judged is None else found.place(item, judged)
+    for number, item in enumerate(record.items, 1):
+        judged, _ = found.judge(item)
         if on_item is not None:
-            on_item(item, placed)
+            on_item(item, judged)
         if on_progress is not None:
             on_progress(number)
     return found
-
-
-# From where on it is worth the start of other processes, and how many each gets at a time.
-_WORTH_SHARING, _AT_ONCE = 32 << 20, 16
-
-_WorldName = tuple[str, str, bool]
-"""A domain as another process finds it, as what is known of one is kept by its identity: its name,
-its release, and whether its tools are lenient."""
-_SentItem = tuple[_WorldName, RecordItem]
-
-# For the record that a process worked on last.
-_last: dict[str, RescoredRecord] = {}
-
-
-@dataclass(frozen=True)
-class _BatchAssessor:
-    """Assesses some simulations without a judge, in whichever process it is.
-
-    ``tasks`` are those in the file, if they are needed, ``own`` the domains that are not maseval's,
-    and ``name`` is another for each record.
-    """
-
-    options: ScoringOptions
-    tasks: Mapping[str, Mapping[str, object]]
-    own: Sequence[Domain]
-    name: str = field(default_factory=lambda: uuid.uuid4().hex)
-
-    @classmethod
-    def of(cls, found: RescoredRecord) -> "_BatchAssessor":
-        record, options = found.record, found.options
-        tasks = record.tasks if options.embedded_tasks or options.remap_tasks else {}
-        names = {record.domain_name, options.domain, *(one.domain for one in record.planned)}
-        domains = [known_domain(name) for name in names]
-        own = [each for each in domains if each is not None and each.name not in DOMAINS]
-        return cls(options, dict(tasks), own)
-
-    def __call__(self, sent: Sequence[_SentItem]) -> list[RescoredSimulation]:
-        if self.name not in _last:
-            for domain in self.own:
-                register_domain(domain, replace=True)
-            _last.clear()
-            _last[self.name] = RescoredRecord(
-                SimulationRecord(iter(()), tasks=self.tasks), self.options
-            )
-        items = [bare._replace(domain=world_of(*world)) for world, bare in sent]
-        return [_last[self.name].assess(item).simulation for item in items]
-
-
-def _assessed_by(
-    engine: MappingEngine, found: RescoredRecord
-) -> Iterator[tuple[RecordItem, RescoredSimulation | None]]:
-    """Yield each item with what an engine found of it; None where it could not."""
-    waiting: deque[Sequence[RecordItem]] = deque()
-
-    def send() -> Iterator[list[_SentItem]]:
-        nowhere: Any = None  # what is known of a domain is not sent
-        while some := list(islice(found.record.items, _AT_ONCE)):
-            waiting.append(some)
-            yield [(_world_name(each), each._replace(domain=nowhere)) for each in some]
-
-    with ExitStack() as opened:
-        mapped = engine.mapped(_BatchAssessor.of(found), send())
-        opened.callback(getattr(mapped, "close", lambda: None))
-        for batch in mapped:
-            yield from zip(waiting.popleft(), batch.result or repeat(None), strict=False)
-
-
-def _world_name(item: RecordItem) -> _WorldName:
-    name, version = item.domain.name, str(item.version)
-    return name, version, item.domain is not world_of(name, version)

@@ -66,7 +66,7 @@ def _without_nothing(value: Any) -> Any:
 
 
 class KnownTasks:
-    """A domain's tasks, and what the recorded checks or embedded tasks say of which is meant."""
+    """A domain's tasks, and which of them recorded checks belong to."""
 
     def __init__(self, domain: Domain, version: str | None = None) -> None:
         self.domain = domain
@@ -84,77 +84,30 @@ class KnownTasks:
         return self._raw[task_id]
 
     @cached_property
-    def _every(self) -> list[RawTaskLike]:
+    def _by_checks(self) -> Mapping[str, list[str]]:
         split = "base" if "base" in self.domain.task_files else next(iter(self.domain.task_files))
-        return list(load_raw_tasks(self.domain, split, version=self.version))
-
-    @cached_property
-    def _by_checks(self) -> Mapping[tuple[str, ...], list[str]]:
-        found: dict[tuple[str, ...], list[str]] = defaultdict(list)
-        for task in self._every:
-            actions = entries(mapping(task, "evaluation_criteria").get("actions"))
-            for key in {_names(actions), _contents(actions)}:
-                found[key].append(str(task["id"]))
+        found: dict[str, list[str]] = defaultdict(list)
+        for task in load_raw_tasks(self.domain, split, version=self.version):
+            found[_content(_actions(task))].append(str(task["id"]))
         return found
-
-    @cached_property
-    def _instructions_by_id(self) -> Mapping[str, str]:
-        return {str(task["id"]): _instructions(task) for task in self._every}
 
     def checked_task(self, task_id: str, verdict: Mapping[str, Any] | None) -> str | None:
         """The other task to which a verdict's action checks belong; None if there is none."""
         checks = entries(mapping(verdict).get("action_checks"))
         actions = [mapping(check, "action") for check in checks]
-        own = mapping(self.raw(task_id), "evaluation_criteria")
-        if not actions or _compared(actions) == _compared(entries(own.get("actions"))):
+        if not actions or _content(actions) == _content(_actions(self.raw(task_id))):
             return None
-        names = _names(actions)
-        for key in (_contents(actions), names):
-            found = self._by_checks.get(key, [])
-            if task_id in found:
-                return None
-            # Ids such as ``12_0`` are one task's own; ``toggle_data_0`` is any task's.
-            if len(found) == 1 and (
-                key != names or all(name.startswith(f"{found[0]}_") for name in names)
-            ):
-                return found[0]
-        return None
-
-    def embedded_task(self, task: RawTaskLike | None) -> str | None:
-        """The one task that has the instructions of one in the file, if it has another id."""
-        if task is None:
-            return None
-        own = self.raw(str(task["id"]))
-        if own is not None and own.get("user_scenario") == task.get("user_scenario"):
-            return None
-        words = _instructions(task)
-        found = [each for each, told in self._instructions_by_id.items() if told == words]
-        return found[0] if len(found) == 1 and found[0] != task["id"] else None
-
-    def moved_tasks(self, embedded: Mapping[str, RawTaskLike]) -> dict[str, str]:
-        """Return the tasks that stand in a file under another id, each with its own."""
-        return {
-            name: other
-            for name, task in embedded.items()
-            if (other := self.embedded_task(task)) is not None
-        }
+        found = self._by_checks.get(_content(actions), [])
+        return found[0] if len(found) == 1 else None
 
 
-def _names(actions: Sequence[object]) -> tuple[str, ...]:
-    return tuple(sorted(str(mapping(action).get("action_id")) for action in actions))
+def _actions(task: RawTaskLike | None) -> Sequence[object]:
+    return entries(mapping(task, "evaluation_criteria").get("actions"))
 
 
-def _contents(actions: Sequence[object]) -> tuple[str, ...]:
-    return tuple(map(canonical_json, _compared(actions)))
-
-
-def _compared(actions: Sequence[object]) -> list[list[object]]:
+def _content(actions: Sequence[object]) -> str:
     kept = ("action_id", "name", "arguments")
-    return [[mapping(action).get(key) for key in kept] for action in actions]
-
-
-def _instructions(task: RawTaskLike) -> str:
-    return canonical_json(_without_nothing(task.get("user_scenario")))
+    return canonical_json([[mapping(action).get(key) for key in kept] for action in actions])
 
 
 def differing_tasks(

@@ -4,13 +4,11 @@ import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
-from itertools import pairwise
 from typing import Any
 
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains.releases import release_named, release_of
-from maseval.benchmark.tau2.formats.message import Tau2Message, describe_overrides, is_user_stop
+from maseval.benchmark.tau2.formats.message import is_user_stop
 from maseval.benchmark.tau2.formats.simulation import RewardInfo, TerminationReason, replay_problem
 from maseval.benchmark.tau2.rescoring.record import PrintedVerdict, RecordItem
 from maseval.benchmark.tau2.review.explain.evidence import ReplayFault, replay_fault
@@ -22,9 +20,6 @@ from maseval.core.outcome import Simulation, is_successful, total_cost
 from maseval.core.recorded import entries, mapping, number, whole_number
 from maseval.core.report import AGENT_FAILURES, RERUN_STATUSES, TaskExecutionStatus
 
-_SLACK = timedelta(seconds=1)
-_SHORT, _LONGEST_TOKEN = 40, 8
-
 
 @dataclass(frozen=True)
 class SimulationIdentity:
@@ -32,18 +27,16 @@ class SimulationIdentity:
 
     Two trials whose words are equal are two trials: a model can be deterministic. But ids, times
     and the ids of a provider's responses are another each time, so that repeated ones deserve a
-    look, as do times that run backwards. No verdict changes by any of it.
+    look. No verdict changes by it.
 
     ``stopped`` if the user's stop is its last message. ``marks`` are its id, its times and the ids
     of its provider's responses, by these names and as far as they are recorded.
     """
 
     where: str
-    trial: int | None = None
     seed: int | None = None
     stopped: bool = False
     marks: Mapping[str, str] = field(default_factory=dict)
-    oddities: Mapping[str, str] = field(default_factory=dict)
 
 
 def identity_of(
@@ -54,11 +47,9 @@ def identity_of(
     where = f"{domain} task {simulation.get('task_id')}, trial {'?' if trial is None else trial}"
     return SimulationIdentity(
         where,
-        trial,
         whole_number(simulation.get("seed")),
         bool(messages) and messages[-1]["role"] == "user" and is_user_stop(messages[-1]),
         {} if alone else dict(_marks(simulation, messages)),
-        {} if alone else dict(oddities(simulation)),
     )
 
 
@@ -78,61 +69,6 @@ def _marks(
             yield name, hashlib.blake2b(text, digest_size=16).hexdigest()
 
 
-def oddities(simulation: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield what is odd in one simulation by itself, without a replay.
-
-    Each has a kind, which many simulations may share, and what is special about this one.
-    """
-    messages: Sequence[Tau2Message] = simulation["messages"]
-    if (words := _disorder(simulation, messages)) is not None:
-        yield "times out of order", words
-    if (words := describe_overrides(messages)) is not None:
-        yield "answers of overridden tools", words
-    agent_stopped = simulation.get("termination_reason") == TerminationReason.AGENT_STOP.value
-    if agent_stopped and messages and messages[-1]["role"] != "assistant":
-        yield "ended by the other side", "agent_stop, but its last message is not the agent's"
-    turns = [message.get("turn_idx") for message in messages]
-    if any(turn is not None for turn in turns) and turns != list(range(len(messages))):
-        first = next(n for n, turn in enumerate(turns) if turn != n)
-        yield "turns not in sequence", f"message {first} has turn_idx {turns[first]}"
-    if (words := _overlong(messages)) is not None:
-        yield "texts longer than their tokens", words
-
-
-def _disorder(simulation: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) -> str | None:
-    times = [(n, m["timestamp"]) for n, m in enumerate(messages) if m.get("timestamp")]
-    for (_, before), (at, after) in pairwise(times):
-        if after < before:
-            return f"message {at} at {after} follows one at {before}"
-    start, end = simulation.get("start_time"), simulation.get("end_time")
-    if start and end and end < start:
-        return f"it ends at {end} and starts at {start}"
-    if end and times:
-        last = times[-1][1]
-        try:
-            late = datetime.fromisoformat(last) - datetime.fromisoformat(end) > _SLACK
-        except (ValueError, TypeError):  # not times, or only one of them in a time zone
-            late = last > end
-        if late:
-            return f"its last message, at {last}, is after its end at {end}"
-    return None
-
-
-def _overlong(messages: Sequence[Mapping[str, Any]]) -> str | None:
-    """Name the first message with more text than the tokens that its model is said to have written.
-
-    The longest of 683 conversations with ten models had 5.8 characters for a token.
-    """
-    for at, message in enumerate(messages):
-        length = len(str(message.get("content") or ""))
-        if length <= _SHORT or not message.get("usage"):
-            continue
-        tokens = whole_number(mapping(message, "usage").get("completion_tokens"))
-        if tokens and length > _SHORT + _LONGEST_TOKEN * tokens:
-            return f"message {at} has {length} characters, but {tokens} tokens"
-    return None
-
-
 NEEDS_JUDGE = "its verdict needs a judge model"
 FOREIGN_TASK = "no such task in the domain"
 _TOLERANCE = 1e-9
@@ -150,16 +86,14 @@ _CHECKS = {
 class RescoredSimulation:
     """A recorded simulation and its new verdict.
 
-    ``named`` is the task that the record names, ``slot`` has the one by which it was judged, and
-    ``checked_task`` the other one to which its recorded checks belong. Without a ``reward``, its
-    ``problem`` says why. ``contradiction`` is within the recorded verdict, ``differing`` lists the
-    checks that came out otherwise. ``asks_judge`` if the original asks a judge about it; ``open``
+    ``checked_task`` is the other task to which its recorded checks belong. Without a ``reward``,
+    its ``problem`` says why. ``contradiction`` is within the recorded verdict, ``differing`` lists
+    the checks that came out otherwise. ``asks_judge`` if the original asks a judge; ``open``
     if only a judge can decide it, and there was none, or one whose ``unread_reply`` cannot be read.
     ``shown`` is what a report shows of it.
     """
 
     slot: Simulation
-    named: str
     identity: SimulationIdentity
     ending: str | None
     recorded: float | None = None

@@ -206,18 +206,6 @@ def repeated_ids(document: Document) -> None:
         simulation["id"] = "one"
 
 
-def backwards(document: Document) -> None:
-    """A message before the one that it answers."""
-    document["simulations"][7]["messages"][2]["timestamp"] = "1999-01-01T00:00:00"
-
-
-def appended_facts(document: Document) -> None:
-    """A sentence with all that should be said, added to what a model wrote."""
-    from_a_model(document)
-    message = next(m for m in document["simulations"][0]["messages"] if m["role"] == "user")
-    message["content"] += " By the way, everything was done as you asked. " * 40
-
-
 def failures(document: Document) -> list[Document]:
     return [each for each in document["simulations"] if each["reward_info"]["reward"] < 1]
 
@@ -225,11 +213,6 @@ def failures(document: Document) -> list[Document]:
 def answers(document: Document) -> Any:
     for simulation in document["simulations"]:
         yield from (each for each in simulation["messages"] if each["role"] == "tool")
-
-
-def swapped_endings(document: Document) -> None:
-    for simulation in document["simulations"]:
-        simulation["termination_reason"] = "agent_stop"
 
 
 class Doctored(NamedTuple):
@@ -247,7 +230,7 @@ CORPUS = [
     Doctored(faked_rewards, "edited rewards", "the record contradicts itself"),
     Doctored(faked_verdicts, "other rules or edited checks", "recorded 1, recomputed 0"),
     Doctored(repeated_trials, "repeated trials", "more than once"),
-    Doctored(shuffled_task_ids, "task ids shuffled", "--remap-tasks"),
+    Doctored(shuffled_task_ids, "task ids shuffled", "checks belong to another task"),
     Doctored(unknown_endings, "unknown ends", "'agent_error', which v0.2.0 does not have"),
     Doctored(missing_trials, "missing simulations", "1 of 24 planned simulations"),
     Doctored(edited_messages, "edited messages", "differs from the recorded one"),
@@ -262,11 +245,8 @@ CORPUS = [
 ]
 
 CAUTIONS = [
-    Doctored(swapped_endings, "ended by the other side", "in 24 of 24 simulations"),
     Doctored(copied_conversations, "repeated times", "12 of 24 simulations share the times of"),
     Doctored(repeated_ids, "repeated id", "23 of 24 simulations share the id of another"),
-    Doctored(backwards, "times out of order", "in 1 of 24 simulations (the first: library/"),
-    Doctored(appended_facts, "texts longer than their tokens", "but 120 tokens"),
     Doctored(unlisted_failures, "part of a split", "over all 12, pass^1 lies between"),
 ]
 

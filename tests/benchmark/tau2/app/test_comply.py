@@ -48,7 +48,7 @@ def test_a_pass_without_a_yes_does_not_count_without_breaches(file):
 def test_explain_show_report_and_frames_tell_of_the_breach_of_a_pass(file, tmp_path):
     explained = tau2.explain(file, TASK, 1, domain="library")
     assert BROKE in {each.kind for each in explained.findings}
-    assert explained.sections()[-1].title.startswith(f"The policy: {BROKE}")
+    assert explained.sections[-1].title.startswith(f"The policy: {BROKE}")
     view = show(file, domain="library")
     assert [each.differing for each in view.found.scores][1] == 1
     page = report(file, tmp_path / "page.html", domain="library").read_text()
@@ -68,8 +68,8 @@ def test_a_scripted_player_is_asked_about_the_state_alone(tmp_path):
 
 def test_a_file_that_is_not_there_is_named_once(file, tmp_path):
     gone = tmp_path / "gone.json"
-    found = maseval("comply", str(gone), str(file), "--domain", "library")
-    assert found.exit_code == 1 and found.stderr.count(str(gone)) == 1
+    found = maseval("comply", str(file), str(gone), "--domain", "library")
+    assert found.exit_code == 2 and found.stderr.count(str(gone)) == 1 and not found.stdout
 
 
 def test_without_a_file_the_command_says_what_to_name():
@@ -101,7 +101,6 @@ def test_what_is_wrong_with_a_file_is_said(file, tmp_path):
     found = maseval("comply", str(cut), "--domain", "library", "--json")
     (run,) = json.loads(found.stdout)["files"]
     assert [note for note in run["notes"] if note.startswith("unreadable simulations: 1 part")]
-    assert "unreadable simulations: 1 part" in found.stderr
 
 
 def test_breaches_in_passes_come_first(file, tmp_path):
@@ -215,5 +214,5 @@ def test_a_run_of_the_bank_is_judged_again_and_checked(
     (found,) = tau2.comply([tmp_path / "run"])
     (score,) = tau2.score([tmp_path / "run"])
 
-    assert found.check.note is None and len(found.passes) == 2 and found.scores[-1].same
+    assert len(found.notes) == 1 and len(found.passes) == 2 and found.scores[-1].same
     assert (score.compared, score.agreeing) == (2, 2)

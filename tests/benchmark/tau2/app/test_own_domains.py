@@ -7,9 +7,7 @@ import shutil
 import pytest
 
 from maseval.benchmark.tau2.app.running.tasks import domain_name
-from maseval.benchmark.tau2.rescoring import rescore
 from maseval.commands import compare, tau2
-from maseval.core.engine import processes
 from maseval.core.exceptions import ConfigurationError
 from maseval.runs import RunFolder
 from maseval.runs.exceptions import RunConfigError
@@ -110,16 +108,6 @@ def test_a_run_in_it_is_scored_by_its_file(folder):
     certified = maseval("tau2", "certify", "r", "--domain", "shop.py:SHOP")
 
     assert certified.exit_code == 0 and "0 of 2 passed" in certified.stdout
-
-
-def test_where_processes_cannot_import_its_file_a_large_run_is_judged_here(folder, monkeypatch):
-    monkeypatch.setattr(rescore, "_WORTH_SHARING", 1)
-    monkeypatch.setattr(processes, "may_fork", lambda: False)
-    tau2.run(domain="shop.py:SHOP", agent="gold", output="r")
-
-    (scored,) = tau2.score(["r"])
-
-    assert scored.agreeing == 2
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,6 @@ def test_nobody_is_blamed_where_the_task_is_not_that_of_the_conversation(run, th
     assert "Doubtful: the task does not fit" in printed
     explained = tau2.explain(path, wrong[0].task_id, wrong[0].trial)
     assert [each.rule for each in explained.findings] == [one.findings[0].rule]
-    assert show(path, remap_tasks=True).found.causes == show(run.folder).found.causes
 
 
 def test_a_file_without_simulations_is_an_error_that_says_so(theirs):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from maseval import ScriptedModelAdapter, frames, register_model, tool_call
-from maseval.app.results.users import NOT_READ, PlayedUser, user_scores
+from maseval.app.results.users import NOT_READ, user_score
 from maseval.app.viewing.features import BenchmarkReader
 from maseval.commands import compare, report, show, tau2
 from maseval.core.finding import Finding
@@ -54,28 +54,20 @@ def folder(tmp_path_factory):
     return folder
 
 
-def test_each_user_model_has_its_own_numbers(folder):
-    hasty, patient = tau2.users([folder / "hasty", folder / "patient"]).scores
-
-    assert (hasty.model, hasty.faulty, hasty.read, hasty.share.value) == ("play/hasty", 1, 1, 1.0)
-    assert [(each.kind, each.conversations) for each in hasty.kinds] == [(LEFT, 1)]
-    assert (patient.model, patient.faulty, patient.passes) == ("play/patient", 0, 1)
-    assert "a fault in 1 of 1 conversations" in str(hasty)
-
-
 def test_the_command_says_what_it_looks_for_and_what_it_found(folder):
-    found = maseval("users", str(folder / "hasty"))
+    found = maseval("users", str(folder / "hasty"), str(folder / "patient")).stdout
 
-    assert found.exit_code == 0
-    assert found.stdout.startswith("Looked for: ") and LEFT in found.stdout
-    assert "message 7: the user says yes to the offer of message 6" in found.stdout
+    assert "Looked for: " in found and LEFT in found
+    assert "message 7: the user says yes to the offer of message 6" in found
+    assert "play/hasty: a fault in 1 of 1 conversations" in found
+    assert "play/patient: a fault in 0 of 1 conversations" in found
 
 
 def test_json_has_numbers_and_findings(folder):
-    found = maseval("users", str(folder / "hasty"), "--json")
-    (score,), (file,) = (json.loads(found.stdout)[key] for key in ("users", "files"))
+    (file,) = json.loads(maseval("users", str(folder / "hasty"), "--json").stdout)["files"]
 
-    assert (score["model"], score["faulty"], score["share"]["value"]) == ("play/hasty", 1, 1.0)
+    user = file["user"]
+    assert (user["model"], user["faulty"], user["share"]["value"]) == ("play/hasty", 1, 1.0)
     (finding,) = file["simulations"][0]["findings"]
     assert (finding["kind"], finding["message"]) == (LEFT, 7)
 
@@ -129,25 +121,21 @@ def test_the_viewer_counts_what_was_found(folder):
 def test_a_script_is_no_simulated_user(tmp_path):
     tau2.run(domain="library", task_id=[TASK], agent="gold", output=tmp_path / "gold")
 
-    assert tau2.users([tmp_path / "gold"]).scores == []
-
-
-def played(task, trial, passed, *kinds):
-    findings = [Finding("user", "user", kind, kind, "") for kind in kinds]
-    return PlayedUser("m", Simulation("d", task, trial), passed, findings)
+    (found,) = tau2.users([tmp_path / "gold"])
+    assert found.user is None and not found.found
 
 
 def test_shares_count_each_task_once_and_leave_out_what_was_not_read():
-    (score,) = user_scores(
-        [
-            played("1", 0, True, "a"),
-            played("1", 1, True),
-            played("2", 0, False),
-            played("3", 0, False, NOT_READ),
-        ]
+    kinds = {("1", 0): ["a"], ("1", 1): [], ("2", 0): [], ("3", 0): [NOT_READ]}
+    score = user_score(
+        "m",
+        {
+            Simulation("d", *one): [Finding("user", "user", kind, kind, "") for kind in some]
+            for one, some in kinds.items()
+        },
     )
 
     assert (score.conversations, score.read, score.faulty) == (4, 3, 1)
-    assert (score.passes, score.faulty_passes) == (2, 1)
+    assert score.kinds == {"a": 1}
     assert score.share.value == 0.25  # of task 1 a half, of task 2 none
     assert score.share.interval is not None

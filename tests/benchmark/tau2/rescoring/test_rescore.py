@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
+from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.rescoring.record import (
     PrintedVerdict,
@@ -64,7 +64,7 @@ def test_a_simulation_that_stays_alone_is_judged_as_among_others(recorded, shown
     item = RecordItem(simulation, domain_named("library"), recorded=recorded, shown=shown)
     record = RescoredRecord(SimulationRecord(iter(())))
 
-    among, alone = (record.assess(item, alone=each).simulation for each in (False, True))
+    among, alone = (record.assess(item, alone=each)[0] for each in (False, True))
 
     assert replace(alone, identity=among.identity) == among
     assert alone.misstatement == among.misstatement
@@ -87,30 +87,6 @@ def test_the_task_to_which_checks_belong_is_found_by_the_actions():
     assert known.checked_task(one["id"], checks(other)) == other["id"]
     assert known.checked_task(one["id"], {"action_checks": None}) is None
     assert known.checked_task(one["id"], None) is None
-
-
-@pytest.mark.data
-def test_ids_of_actions_name_a_task_only_where_they_are_its_own(tau2_data):
-    airline, telecom = KnownTasks(domain_named("airline")), KnownTasks(domain_named("telecom"))
-    changed = checks(load_raw_task("airline", "12"))
-    changed["action_checks"][0]["action"]["arguments"] = {"another": "argument"}
-    common = {"action_checks": [{"action": {"action_id": "toggle_data_0", "name": "other"}}]}
-
-    assert airline.checked_task("3", changed) == "12"
-    assert telecom.checked_task("no such task", common) is None
-
-
-@pytest.mark.data
-def test_which_task_of_the_benchmark_a_recorded_one_is(tau2_data):
-    """``alone`` is of the full split, with the instructions of a task of the base split."""
-    retail, telecom = KnownTasks(domain_named("retail")), KnownTasks(domain_named("telecom"))
-    alone = "[mobile_data_issue]data_saver_mode_on[PERSONA:Easy]"
-    one, other, own = retail.raw("0"), retail.raw("1"), telecom.raw(alone)
-
-    assert retail.embedded_task({**one, "id": other["id"]}) == one["id"]
-    assert retail.embedded_task(one) is None and retail.embedded_task(None) is None
-    assert telecom.embedded_task(own) is None
-    assert telecom.checked_task(alone, checks(own)) is None
 
 
 def test_what_differs_in_a_task_is_named():

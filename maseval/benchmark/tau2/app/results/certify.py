@@ -9,7 +9,6 @@ from maseval.benchmark.tau2.certify import Certificate, CertificateError
 from maseval.benchmark.tau2.certify import certify as certify_source
 from maseval.benchmark.tau2.certify import verify as verify_source
 from maseval.benchmark.tau2.rescoring.record import SimulationRecord
-from maseval.core.engine.processes import ProcessEngine, may_fork
 from maseval.core.exceptions import NotRunError, OutputExistsError
 from maseval.core.storage.files import atomic_file
 from maseval.interface.signing import is_signed, signature
@@ -45,9 +44,7 @@ def certify(
     if target is not None and target.exists() and not overwrite:
         raise OutputExistsError(f"{target} already exists; choose another file, or overwrite it")
     found, simulations = _open_certifiable(source, domain, data_version)
-    certificate = certify_source(
-        simulations, partial=partial, judge=own_judge(found), engine=_all_cores()
-    )
+    certificate = certify_source(simulations, partial=partial, judge=own_judge(found))
     if sign is not None:
         certificate = certificate.with_signature(signature(certificate.signed_text, Path(sign)))
     if target is not None:
@@ -55,11 +52,6 @@ def certify(
         with atomic_file(target) as file:
             file.write(certificate.to_json().encode())
     return Certified(certificate, target)
-
-
-def _all_cores() -> ProcessEngine | None:
-    """Return where large files are read; None in a program that new processes would begin anew."""
-    return ProcessEngine() if may_fork() else None
 
 
 def _open_certifiable(
@@ -126,7 +118,7 @@ def verify(
     if key is not None:
         _check_signature(given, Path(key))
     found, simulations = _open_certifiable(source, domain, given.version)
-    differences = verify_source(given, simulations, judge=own_judge(found), engine=_all_cores())
+    differences = verify_source(given, simulations, judge=own_judge(found))
     path = found if isinstance(found, Path) else found.path
     return Verification(name, path, differences, signed=key is not None)
 

@@ -71,7 +71,7 @@ def outcomes_of_file(run: ResultsFileRun) -> RecordedOutcomes:
         words = "; ".join(map(in_words, shuffled_task_ids(found)))
         raise ConfigurationError(f"{run.path} cannot be compared task by task: {words}")
     notes = [*options.marks, *map(in_words, record_findings(found))]
-    tasks = _task_digests(outcomes, known, {} if options.remap_tasks else found.record.tasks)
+    tasks = _task_digests(outcomes, known, found.record.tasks)
     gone = [
         TaskKey(name, each) for name, (_, _, absent) in found.unlisted.items() for each in absent
     ]

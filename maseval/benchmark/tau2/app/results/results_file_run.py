@@ -20,7 +20,6 @@ from maseval.benchmark.tau2.rescoring.record import RecordItem, open_record
 from maseval.benchmark.tau2.rescoring.rescore import (
     NO_RECORDED_VERDICT,
     RescoredRecord,
-    RescoringResult,
 )
 from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
 from maseval.benchmark.tau2.results import ResultsFile, read_results
@@ -95,10 +94,10 @@ class ResultsFileRun:
         self.expected = whole.expected
         trials: dict[Simulation, list[_StoredReport]] = defaultdict(list)
         for item in whole.items:
-            again = recount.judge(item)
-            passed = recount.verdict_alone(again.simulation)
-            place = self._scratch.put(self._make_report(recount, item, again, passed))
-            trials[again.simulation.slot].append((passed, place))
+            judged, verdict = recount.judge(item)
+            passed = recount.verdict_alone(judged)
+            report = self._make_report(recount, item, judged, verdict, passed)
+            trials[judged.slot].append((passed, self._scratch.put(report)))
             self.judged += 1
             if self._on_progress is not None:
                 self._on_progress(self.judged, self.expected)
@@ -115,19 +114,20 @@ class ResultsFileRun:
         self,
         recount: RescoredRecord,
         item: RecordItem,
-        again: RescoringResult,
+        judged: RescoredSimulation,
+        verdict: Mapping[str, object] | None,
         passed: bool | None,
     ) -> dict[str, object]:
         """Return the report on a simulation, as one of ours would be."""
-        judged, recorded = again.simulation, item.recorded or {}
-        slot = judged.slot
-        verdict = item.recorded if self.options.as_recorded else again.verdict.reward_info
+        slot, recorded = judged.slot, item.recorded or {}
+        counted = item.recorded if self.options.as_recorded else verdict
         simulation = {
             **item.simulation,
-            **{"task_id": slot.task_id, "trial": slot.trial, "reward_info": verdict},
+            **{"task_id": slot.task_id, "trial": slot.trial, "reward_info": counted},
         }
-        task = again.task or recount.known_tasks(item.domain).raw(slot.task_id)
-        embedded = recount.record.tasks.get(judged.named)
+        judged_by = recount.embedded_task(slot.task_id)
+        task = judged_by or recount.known_tasks(item.domain).raw(slot.task_id)
+        embedded = recount.record.tasks.get(slot.task_id)
         report = report_of_simulation(simulation, domain=slot.domain, task=task or embedded)
         report |= _status(judged, passed, str(report["status"]))
         # Some releases have the policy with each simulation, as it may differ between tasks.
@@ -136,7 +136,6 @@ class ResultsFileRun:
         report["recorded_reward"] = recorded.get("reward")
         if (doubt := self._doubt_about_one(recount, judged)) is not None:
             report["doubt"] = doubt
-        judged_by = again.task
         if judged_by is None and task and embedded and words_told(task) != words_told(embedded):
             # The verdict is the benchmark's, but the user was told what the file says.
             judged_by = {**task, "user_scenario": embedded.get("user_scenario")}

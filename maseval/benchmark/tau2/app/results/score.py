@@ -1,40 +1,24 @@
 """``maseval score``: recorded conversations judged again, and compared with their record.
 
 With several releases (``--under``), the same conversations are judged under each, and the changes
-from the first are listed. A file that cannot be read does not stop the others. Runs and recounts of
-1.0.x also get their numbers in both of its conventions for infrastructure errors: its metrics leave
-them out, its leaderboard counts them as failures.
+from the first are listed.
 """
 
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Unpack
 
-from maseval.app.results.questions import Files, FilesRead
-from maseval.app.results.variants import ConventionScore, conventions_in_json
-from maseval.benchmark.tau2.app.results.conventions import count_conventions
+from maseval.app.results.questions import Files
 from maseval.benchmark.tau2.app.results.sources import judge_for, open_source, simulations_in
-from maseval.benchmark.tau2.domains.releases import release_named
-from maseval.benchmark.tau2.metrics import LEFT_OUT
 from maseval.benchmark.tau2.rescoring.findings import record_findings
 from maseval.benchmark.tau2.rescoring.releases import ScoredUnder, score_under
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, rescore_record
 from maseval.benchmark.tau2.rescoring.verdict import NEEDS_JUDGE
 from maseval.benchmark.tau2.scoring.judge import RememberingJudge
-from maseval.core.engine.engines import (
-    PROCESSES,
-    AnyEngine,
-    Engine,
-    MappingEngine,
-    ThreadEngine,
-    chosen_engine,
-)
-from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
+from maseval.runs import RunFolder
 from maseval.stats.summary import Estimate
 
 
@@ -78,7 +62,7 @@ class FileScore:
         found = []
         for each in self.found.disagreeing:
             replay = [] if each.fault is None else [f"it cannot be replayed: {each.fault.error}"]
-            named = {"task_id": each.slot.task_id, "trial": each.identity.trial}
+            named = {"task_id": each.slot.task_id, "trial": each.slot.trial}
             found.append({**named, "differences": [*each.differences, *replay]})
         return found
 
@@ -101,24 +85,6 @@ class FileScore:
     def pass_hat(self) -> Mapping[int, Estimate]:
         """pass^k of what has a verdict."""
         return self.found.pass_hat
-
-    @property
-    def conventions(self) -> list[ConventionScore]:
-        """pass^k without and with infrastructure errors, which 0.2.0 does not know.
-
-        None where a judge must decide.
-        """
-        found = self.found
-        knows_errors = any(
-            each.ending == LEFT_OUT or release_named(each.version).rules.detailed_metrics
-            for each in found.simulations
-        )
-        if self.open or not knows_errors:
-            return []
-        return count_conventions(
-            (each.slot.domain, each.slot.task_id, each.ending, found.passes[each.slot] is True)
-            for each in found.simulations
-        )
 
     @property
     def agrees(self) -> bool:
@@ -147,7 +113,6 @@ class FileScore:
             "disagreements": self.disagreements,
             **{f"pass^{k}": estimate.in_brief() for k, estimate in self.pass_hat.items()},
             "over_split": self.over_split,
-            "conventions": conventions_in_json(self.conventions),
             **({} if self.under is None else {"under": self._under_in_json(self.under)}),
         }
 
@@ -186,75 +151,42 @@ def score(
     under: Sequence[str] = (),
     judge_model: str | None = None,
     base_url: str | None = None,
-    engine: AnyEngine = PROCESSES,
-    processes: int | None = None,
     on_progress: Callable[[int], object] | None = None,
     **scoring: Unpack[ScoringKeywords],
-) -> FilesRead[FileScore]:
+) -> list[FileScore]:
     """Judge the simulations of run folders and results files again, by the benchmark's rules.
-
-    Of a folder that is not a run, all results files below it are judged. A file that cannot be
-    read does not stop the others; if none can, the first error is raised.
 
     Args:
         strict: A conversation that cannot be replayed raises what the original raises, and is
             shown as a disagreement; without it the reward is 0.
         under: Releases, such as ``0.2.0``, ``1.0.1`` or ``1.0.1+tasks.0.2.0``: the conversations
-            are judged under each, in this process; changes are from the first to the others.
+            are judged under each; changes are from the first to the others.
         judge_model: Model that judges natural-language assertions, where the reward depends on
             them. Replies are kept with the run or beside the file, and nothing is asked twice.
         base_url: The address of an OpenAI-compatible server for the judge.
-        engine: Where: ``processes`` of this machine, which read large files in parts, or
-            ``threads`` for this process alone. A judge is asked in this process.
-        processes: How many judge at once; by default one for each core.
         on_progress: Gets the number of simulations judged so far of the file at hand.
         scoring: The fields of ``ScoringOptions``. Without ``data_version``, runs are scored by the
             release that they were made with, files in the form of v1.0.x by v1.0.1, and other
             files by v0.2.0.
     """
     options = ScoringOptions(strict=strict, **scoring)
-    scores = FilesRead[FileScore]()
-    with _connected(chosen_engine(engine, None, processes)) as connected:
 
-        def judge(file: str | os.PathLike[str]) -> FileScore:
-            source = open_source(file)
-            path = source if isinstance(source, Path) else source.path
-            asked = judge_for(source, judge_model, base_url)
-            if under:
-                every = score_under(
-                    lambda version: simulations_in(source, options.domain, version),
-                    under,
-                    options=options,
-                    judge=asked,
-                    on_progress=on_progress,
-                )
-                return FileScore(path, every.recounts[every.first], every)
-            found = rescore_record(
-                simulations_in(source, options.domain, options.data_version),
-                options,
+    def judge(source: RunFolder | Path) -> FileScore:
+        path = source if isinstance(source, Path) else source.path
+        asked = judge_for(source, judge_model, base_url)
+        if under:
+            every = score_under(
+                lambda version: simulations_in(source, options.domain, version),
+                under,
+                options=options,
                 judge=asked,
                 on_progress=on_progress,
-                engine=connected,
             )
-            return FileScore(path, found)
-
-        scores.add_files(files, judge)
-    return scores
-
-
-@contextmanager
-def _connected(engine: Engine) -> Iterator[MappingEngine | None]:
-    """Yield an engine that stays connected from one record to the next, if it can.
-
-    None is this process.
-    """
-    if isinstance(engine, ThreadEngine):  # judging needs the processor alone: threads gain nothing
-        yield None
-        return
-    if not isinstance(engine, MappingEngine):
-        raise ConfigurationError(
-            f"the engine {type(engine).__name__} can run simulations, but not score recorded "
-            "ones: it lacks mapped(); leave it out, or use 'processes'"
+            return FileScore(path, every.recounts[every.first], every)
+        record = simulations_in(source, options.domain, options.data_version)
+        return FileScore(
+            path, rescore_record(record, options, judge=asked, on_progress=on_progress)
         )
-    with engine if isinstance(engine, AbstractContextManager) else nullcontext():
-        yield engine
+
+    # Every file is opened before any is judged, so that a wrong name is told at once.
+    return [judge(each) for each in [open_source(file) for file in files]]

@@ -27,12 +27,9 @@ from maseval.benchmark.tau2.rescoring.record import (
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
 from maseval.benchmark.tau2.results import (
     Omitted,
-    ResultsFormatError,
-    layout_of,
     read_results,
     simulation_of,
 )
-from maseval.benchmark.tau2.results.layout import RESULTS_NAME, SIMULATIONS_NAME
 from maseval.benchmark.tau2.results.reports import Tau2Report
 from maseval.benchmark.tau2.scoring.case import Case, open_case
 from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge
@@ -69,30 +66,14 @@ def simulations_in(
         return open_record(read_results(source), domain, version=data_version)
     found = open_record(source.reports(), domain, version=data_version)
     config, values = source.config, source.config.without_notes()
-    found.size = source.log.stat().st_size
     found.planned, found.subset = list(source.planned), config.subset
     found.stopped = None if config.stopped is None else config.stopped.note
-    found.stops_at_failure = config.stops_at_failure
     found.seed = whole_number(values.get("seed"))
     found.setup = {
         **{key: values.get(key) for key in _SETUP},
         "config_sha256": hashlib.sha256(canonical_json(values).encode()).hexdigest(),
     }
     return found
-
-
-def results_below(folder: Path) -> list[Path]:
-    """Return the results files in a folder and the folders below it."""
-    return [path for path in sorted(folder.rglob("*.json*")) if _holds_simulations(path)]
-
-
-def _holds_simulations(path: Path) -> bool:
-    if (path.parent.parent / RESULTS_NAME).exists() and path.parent.name == SIMULATIONS_NAME:
-        return False  # a part of the results beside its folder
-    try:
-        return path.is_file() and layout_of(path) is not None
-    except ResultsFormatError:
-        return True  # damaged: reported when it is read
 
 
 def simulation_id(item: RecordItem) -> Simulation:
@@ -170,8 +151,7 @@ def verdict_checker(folder: Recording) -> VerdictChecker:
     def check(report: Report) -> Misstatement | None:
         parsed, read = parse_report(report), read_report(report)
         simulation = read if isinstance(read, Omitted) else read.simulation
-        again = scored.assess(item_of_report(report, simulation), alone=True)
-        found, checks = again.simulation, again.verdict.reward_info
+        found, checks = scored.assess(item_of_report(report, simulation), alone=True)
         if not found.misstatement:
             return None
         passed = None if found.open else parsed.outcome.passed if found.problem else found.passed

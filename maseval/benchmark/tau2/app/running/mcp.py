@@ -12,16 +12,18 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
+from maseval.app.results.recording import lines_of
 from maseval.app.results.results import RunResult
 from maseval.app.running.options import takes
 from maseval.benchmark.tau2.agent_brief import AgentBrief
 from maseval.benchmark.tau2.app.running.options import McpOptions, OnResult, RunOptions
-from maseval.benchmark.tau2.app.running.play import describe_end
 from maseval.benchmark.tau2.app.running.run import Tau2Run
 from maseval.benchmark.tau2.benchmark import describe_tools
 from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.core.engine.process import end_signals
 from maseval.core.exceptions import ConfigurationError, RunInterruptedError
+from maseval.core.report import TaskExecutionStatus
 from maseval.interface.agents.mcp import (
     McpAgentAdapter,
     conversation_server,
@@ -30,6 +32,7 @@ from maseval.interface.agents.mcp import (
     over_stdio,
 )
 from maseval.interface.agents.mcp_conversation import AgentLeftError, Conversation
+from maseval.runs import RunFolder
 
 TRANSPORTS = ("stdio", "http")
 
@@ -45,6 +48,14 @@ INSTRUCTIONS = (
 _LINGER_SECONDS = 2.0
 _ABSENCE_SECONDS = 60.0
 _TICK = 0.1
+_ENDINGS = {
+    TerminationReason.USER_STOP.value: "the customer has left",
+    TerminationReason.AGENT_STOP.value: "the agent has ended it",
+    TerminationReason.MAX_STEPS.value: "the step limit is reached",
+    TerminationReason.TOO_MANY_ERRORS.value: "too many tool calls have failed",
+    TerminationReason.TIMEOUT.value: "the time limit is reached",
+    TaskExecutionStatus.TASK_TIMEOUT.value: "the time limit is reached",
+}
 _LEFT = "the MCP client disconnected before the conversation was over"
 
 
@@ -75,7 +86,7 @@ def _hold(
     try:
         prepared.check()
         result = prepared.execute()
-        how = describe_end(result)
+        how = f"The conversation is over: {_describe_end(result)}."
         on_result(result, how)
     finally:
         # The end comes last: a client may end this process as soon as it hears of it.
@@ -85,6 +96,15 @@ def _hold(
     with suppress(KeyboardInterrupt):
         _wait_until(lambda: agent_is_gone() or time.monotonic() > last)
     return result
+
+
+def _describe_end(result: RunResult) -> str:
+    if not result.ran:
+        return "it took place earlier, and is in the run folder"
+    for line in lines_of(RunFolder.read(result.folder)):
+        failed = f"it failed ({line.error or line.status})"
+        return _ENDINGS.get(line.ended or line.status, failed)
+    return "it was interrupted"
 
 
 def _wait_until(condition: Callable[[], bool]) -> None:

@@ -90,7 +90,6 @@ class ConversationOptions(OutputOptions):
         EXECUTION,
         recorded=True,
     )
-    probe: bool = option(True, "Ask each model once before the first simulation", EXECUTION)
 
     def __post_init__(self) -> None:
         check_timeout(self.timeout)
@@ -194,10 +193,14 @@ class PlayOptions(ConversationOptions):
     ``side`` is the one that the person plays; ``ask`` gets a ``SeatView`` and returns a message.
     """
 
-    domain: str | None = None
+    domain: str = option(
+        "library", "airline, retail, telecom, ... or your own: FILE.py:NAME", TASKS, short="-d"
+    )
     side: str = "agent"
     ask: Callable[[Any], Any]
-    task_id: str | None = None
+    task_id: Sequence[str] = option(
+        (), "This task, or 1-5,9 (repeatable; default: the first)", TASKS, typed=list[str]
+    )
     agent: str | MakeAgent | None = option(
         None,
         "If you play the customer: gold (default), noop, noisy, llm or FILE.py:FUNCTION",
@@ -261,9 +264,6 @@ class BranchOptions(RunOptions):
         REQUIRED, "Continue after this message, as the report and the viewer number them", BRANCH
     )
     repeats: int = option(1, "Simulations from that point on", BRANCH, short="-k")
-    lenient: bool = option(
-        False, "If a tool's answer differs from the recorded one, use the new answer", BRANCH
-    )
     of_domain: str | None = None
     agent: str | MakeAgent = option(
         SAME,

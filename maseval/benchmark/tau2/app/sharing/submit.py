@@ -167,7 +167,7 @@ def broken_rules(
             what = (
                 f"{entry.where} stopped once its question was answered, so its size was not fixed"
             )
-            yield BrokenRule("fixed size", what, "run without --until and --question")
+            yield BrokenRule("fixed size", what, "run without --until")
         yield from _check_release(entry)
         if entry.is_comparable:
             yield from _check_tasks(entry)

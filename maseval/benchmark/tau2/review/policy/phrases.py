@@ -322,7 +322,6 @@ GUIDES = re.compile(
 )
 
 # Banking
-POINTS = re.compile(r"\d{1,9} points")
 SAYS_NO = re.compile(r"no\b(?! (?:problem|worries|need))|please don't|don't|do not|stop\b")
 TURNS_DOWN = re.compile(
     r"(?:don't|do not|not) (?:want|wish|proceed|now|do)|never ?mind|chang\w{1,4} my mind|"
