@@ -214,8 +214,8 @@ class _SiteWriter:
             return
         # What raised an error there raises it here.
         with closing(map_in_forks(make, parts, usable_cores())) as mapped:
-            for part, found in mapped:
-                yield make(part) if found is None else found
+            for values, result in mapped:
+                yield make(values) if result is None else result
 
     def _write_comparisons(self) -> list[list[str]]:
         """Compare every two runs, and all that can be compared with each other.
