@@ -23,8 +23,7 @@ from maseval.benchmark.tau2 import Tau2Environment, load_tasks
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.domains.arithmetic import calculate
-from maseval.benchmark.tau2.world.replay import calls_with_answers
-from maseval.benchmark.tau2.world.world import World
+from maseval.benchmark.tau2.world.world import World, calls_with_answers
 
 COLD = """
 import json, sys, time

@@ -73,27 +73,21 @@ def natural_width(table: Table) -> int:
     return Console(width=10_000).measure(table).maximum
 
 
-class FirstFitting:
-    """The first of some tables that fits without a cut; else the last, its cells in lines."""
+def _fits(table: Table, width: int) -> bool:
+    """Return True if nothing is cut; a table with texts that may be folded always fits."""
+    foldable = any(column.overflow == "fold" for column in table.columns)
+    return foldable or natural_width(table) <= width
 
-    def __init__(self, *tables: Table) -> None:
-        self._tables = tables
 
-    def parts(self, width: int) -> "Parts":
-        """Yield the table, or the name of each row and its cells below; no cell is broken."""
-        for table in self._tables:
-            if natural_width(table) <= width:
-                yield table
-                return
-        last = self._tables[-1]
-        yield from filter(None, [last.title])
-        heads = [str(column.header) for column in last.columns]
-        for name, *cells in zip(*(column.cells for column in last.columns), strict=True):
-            yield f"[bold]{name}[/bold]" if name else ""
-            named = zip(heads[1:], cells, strict=True)
-            shown = [f"{head} {cell}".lstrip() for head, cell in named if cell]
-            yield from (indent(line, 2) for line in _packed(shown, width - 2))
-        yield from filter(None, [last.caption])
+def _lines_of(table: Table, width: int) -> "Parts":
+    """Yield the name of each row of a table, and its cells below; no cell is broken."""
+    yield from filter(None, [table.title])
+    heads = [str(column.header) for column in table.columns]
+    for name, *cells in zip(*(column.cells for column in table.columns), strict=True):
+        yield f"[bold]{name}[/bold]" if name else ""
+        named = zip(heads[1:], cells, strict=True)
+        shown = [f"{head} {cell}".lstrip().replace("\n", " ") for head, cell in named if cell]
+        yield from (indent(line, 2) for line in _packed(shown, width - 2))
 
 
 def _packed(pieces: Iterable[str], width: int) -> Iterator[str]:
@@ -112,15 +106,15 @@ class HasJSON(Protocol):
     def to_dict(self) -> Mapping[str, object]: ...
 
 
-Parts = Iterable[RenderableType | FirstFitting]
+Parts = Iterable[RenderableType]
 """What a command prints: texts are lines that are not wrapped, so that they can be copied."""
 
 
 def print_parts(parts: Parts, console: Console) -> None:
-    """Print lines, tables and indented texts one after the other."""
+    """Print lines, tables and indented texts one after the other; too wide a table in lines."""
     for part in parts:
-        if isinstance(part, FirstFitting):
-            print_parts(part.parts(console.width), console)
+        if isinstance(part, Table) and not _fits(part, console.width):
+            print_parts(_lines_of(part, console.width), console)
         else:
             console.print(part, soft_wrap=isinstance(part, str))
 

@@ -11,14 +11,12 @@ from maseval.app.results.recording import warnings_on
 from maseval.app.results.results import RunResult, RunSummary
 from maseval.app.results.variants import (
     VariantScore,
-    conventions_in_words,
     worth_showing,
     worth_telling,
 )
 from maseval.app.running.prices import unpriced_models
 from maseval.cli.command_line import FAILED, INCOMPLETE
 from maseval.cli.console import (
-    FirstFitting,
     Parts,
     count,
     duration,
@@ -45,37 +43,23 @@ MARKS = {
     "unjudged": "[yellow]?[/yellow]",
 }
 
-_SHOWN_K = (1, 2, 4, 8)
 _MOST_REASONS = 3
 
 
-def scores(summary: RunSummary, all_k: bool = False) -> FirstFitting:
-    """Return each domain's pass^k with its interval, in the first form that fits; no number is cut.
-
-    The interval stands beside its value or below it. Where not every k fits, the k shown are 1, 2,
-    4, 8 and the last, unless ``all_k`` are wanted.
-    """
-    every = sorted({k for score in summary.found.groups for k in score.pass_hat})
-    chosen = [every] if all_k else [every, some_k(every)]
-    return FirstFitting(*(_across(summary, ks, gap) for ks in chosen for gap in (" ", "\n")))
-
-
-def some_k(every: Sequence[int]) -> list[int]:
-    """Choose 1, 2, 4, 8 and the last of them."""
-    return [k for k in every if k in (*_SHOWN_K, every[-1])]
-
-
-def _across(summary: RunSummary, ks: Sequence[int], gap: str) -> Table:
+def scores(summary: RunSummary) -> Table:
+    """Return each domain's pass^k with its interval below, so that four of them fit a terminal."""
+    groups = summary.found.groups
+    ks = sorted({k for score in groups for k in score.pass_hat})
     counted = number_columns("tasks", "verdicts", *(f"pass^{k}" for k in ks), no_wrap=True)
-    table = Table("domain", *counted, title=_title(summary), caption=_left_out(summary, ks))
-    for position, score in enumerate(summary.found.groups):
-        failed = f"{gap}[red]({score.failed} unfinished)[/red]" if score.failed else ""
+    table = Table("domain", *counted, title=_title(summary))
+    for position, score in enumerate(groups):
+        failed = f"\n[red]({score.failed} unfinished)[/red]" if score.failed else ""
         table.add_row(
             inert(score.name),
             str(score.tasks),
             f"{score.verdicts}/{score.planned}{failed}",
-            *(estimate(score.pass_hat.get(k), gap) for k in ks),
-            end_section=len(summary.found.groups) > 1 and position == len(summary.found.groups) - 2,
+            *(estimate(score.pass_hat.get(k), "\n") for k in ks),
+            end_section=len(groups) > 1 and position == len(groups) - 2,
         )
     return table
 
@@ -85,11 +69,6 @@ def _title(summary: RunSummary) -> str | None:
     if summary.subset is not None:
         return str(summary.subset).capitalize()
     return summary.answer and "Intervals for tasks like these"
-
-
-def _left_out(summary: RunSummary, ks: Sequence[int]) -> str | None:
-    every = {k for score in summary.found.groups for k in score.pass_hat}
-    return f"{len(every) - len(ks)} more k: maseval show --all-k" if len(every) > len(ks) else None
 
 
 def estimate(value: Estimate | None, gap: str = " ") -> str:
@@ -104,7 +83,7 @@ def variant_parts(scores: Sequence[VariantScore]) -> Parts:
     shown = worth_showing(scores)
     if any(not each.is_official for each in shown):
         # The official number comes first, and has every k.
-        ks = some_k(sorted({k for each in shown if each.is_official for k in each.pass_hat}))
+        ks = sorted({k for each in shown if each.is_official for k in each.pass_hat})
         columns = number_columns(*(f"k = {k}" for k in ks), no_wrap=True)
         table = Table("domain", "counted", *columns)
         for before, each in zip([None, *shown], shown, strict=False):
@@ -115,7 +94,7 @@ def variant_parts(scores: Sequence[VariantScore]) -> Parts:
             numbers = (estimate(each.pass_hat.get(k)) for k in ks)
             table.add_row("" if same else inert(each.domain), f"pass^k, {name}", *numbers)
         table.add_section()
-        yield FirstFitting(table)
+        yield table
     for each in worth_telling(scores):
         yield inert(f"{each.domain}, {each.counted}: {each.effect}")
 
@@ -189,8 +168,6 @@ def _outcome_parts(result: RunResult, with_scores: bool = True, with_next: bool 
         yield from map(inert, filter(None, [result.summary.answer]))
         yield scores(result.summary)
         yield indent(styled(result.summary.method, "dim"))
-    if conventions := result.summary.conventions:
-        yield from map(inert, conventions_in_words(conventions))
     yield f"{', '.join(_facts(result))}; in {inert(here(result.folder))}"
     yield from (styled(words, "yellow") for words in warnings_on(result.config))
     yield from map(inert, result.notes)

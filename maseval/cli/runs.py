@@ -13,7 +13,6 @@ from maseval import commands
 from maseval.app.results.recording import origin_in_words
 from maseval.cli.command_line import FAILED, with_examples
 from maseval.cli.console import (
-    FirstFitting,
     age,
     counting,
     here,
@@ -76,7 +75,7 @@ def runs(
         stdout().print(f"No runs{with_tag} in {folder}; {way}.")
         return
     console = stdout()
-    print_parts([FirstFitting(_table(found))], console)
+    print_parts([_table(found)], console)
     for state in found:
         if state.unconfirmed:
             words = inert(f"{here(state.path)}: {state.unconfirmed}")

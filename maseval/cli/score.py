@@ -8,7 +8,6 @@ from rich.table import Column, Table
 
 from maseval import commands
 from maseval.app.results.explained import lines_of
-from maseval.app.results.variants import conventions_in_words
 from maseval.cli.command_line import FAILED, with_examples
 from maseval.cli.console import (
     Parts,
@@ -161,7 +160,6 @@ def _pass_parts(score: "FileScore") -> Parts:
         yield f"  {inert(score.shortfall)}"
     if score.open:
         yield f"  {score.open} depend on a judge (--judge-model)"
-    yield from (f"  {inert(line)}" for line in conventions_in_words(score.conventions))
 
 
 def _passes(score: "FileScore", word: str) -> str:
@@ -220,7 +218,8 @@ def explain(
 ) -> None:
     """Explain a verdict: what decided it, who failed, and what would have changed it."""
     found = commands.explain(run, task, trial, **scoring)
-    parts = [styled(found.simulation, "bold"), *section_parts(found.sections())]
+    title = styled(found.line.simulation, "bold")
+    parts = [title, *map(note, found.notes), *section_parts(found.sections)]
     print_result(found, parts, as_json)
 
 

@@ -17,10 +17,8 @@ from maseval.app.results.recording import (
     resume_note,
     warnings_on,
 )
-from maseval.app.results.variants import conventions_in_words
 from maseval.cli.command_line import with_examples
 from maseval.cli.console import (
-    FirstFitting,
     Parts,
     counting,
     duration,
@@ -43,7 +41,6 @@ from maseval.cli.options import (
     domain_option,
     flag,
     load_domain,
-    option,
     with_scoring_options,
 )
 from maseval.cli.results import (
@@ -72,8 +69,8 @@ _LONGEST_FACT = 160
     ("maseval show last", "the latest run: its numbers, and each task's trials"),
     ("maseval show last retail/12", "one conversation, and why it passed or failed"),
     ("maseval show theirs.json", "a results file of tau2-bench, its rewards recomputed"),
-    ("maseval show runs/mine 12 3 --full", "its trial 3, nothing shortened"),
-    ("maseval show last --failed --label 'missing write'", "what failed for this reason"),
+    ("maseval show runs/mine 12 3", "its trial 3"),
+    ("maseval show last --failed", "what failed, and for which reason"),
     ("maseval show last --sound", "which tasks are unsound, and which verdicts that changes"),
     ("maseval show last --json", "its numbers and simulations, for scripts"),
 )
@@ -85,13 +82,8 @@ def show(
     task: Annotated[str | None, TASK_OF_RUN] = None,
     trial: int | None = argument(None, "Which trial.", show_default="first"),
     failed: bool = flag("Only simulations that did not pass.", "--failed"),
-    label: str | None = option(
-        None, "Only simulations with such a finding: its name, a part of it, or its source."
-    ),
     sound: bool = flag("List the unsound tasks, and the verdicts that change.", "--sound"),
     explain: Explain = True,
-    full: bool = flag("Do not shorten texts.", "--full"),
-    all_k: bool = flag("Every pass^k, not only 1 to 4, 8, 16, ...", "--all-k"),
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
 ) -> None:
@@ -104,23 +96,21 @@ def show(
         view = commands.show(
             *(run, task, trial),
             failed=failed,
-            label=label,
             explain=explain,
-            all_k=all_k,
             on_progress=count,
             **scoring,
         )
     if as_json:
         print_json(view.to_dict())
     elif isinstance(view, SimulationView):
-        print_simulation(view, stdout(), full=full)
-    elif failed or label or scoring.get("domain"):
+        print_simulation(view, stdout())
+    elif failed or scoring.get("domain"):
         print_parts(_chosen_parts(view), stdout())
     else:
-        print_parts(_run_parts(view, sound=sound, all_k=all_k), stdout())
+        print_parts(_run_parts(view, sound=sound), stdout())
 
 
-def _run_parts(view: "RunView", *, sound: bool, all_k: bool) -> Parts:
+def _run_parts(view: "RunView", *, sound: bool) -> Parts:
     """Yield all about a run."""
     from maseval.runs.annotations import annotations_or_problem  # help must not load it
 
@@ -139,11 +129,10 @@ def _run_parts(view: "RunView", *, sound: bool, all_k: bool) -> Parts:
     yield from map(note, filter(None, (*notes_on(view.folder), unreadable)))
     yield from (styled(words, "yellow") for words in warnings_on(config))
     yield from map(inert, filter(None, [view.summary.answer]))
-    yield scores(view.summary, all_k)
+    yield scores(view.summary)
     yield indent(styled(view.summary.method, "dim"))
     if resume := resume_note(view.folder, view.summary.overall.missing):
         yield indent(styled(resume, "yellow"))
-    yield from map(inert, conventions_in_words(view.summary.conventions))
     if cost := consumption_of(view.summary, config):
         yield cost
     yield from (styled(f"damaged record, {damage}", "red") for damage in view.folder.damaged)
@@ -168,7 +157,7 @@ def _chosen_parts(view: "RunView") -> Parts:
     yield styled(here(view.folder.path), "bold")
     yield from check_parts(view.found.check)
     if view.chosen:
-        yield FirstFitting(_chosen_table(view))
+        yield _chosen_table(view)
     yield f"{len(view.chosen)} of {len(view.lines)} simulations"
     yield from unexplained_parts(view.found.unexplained)
 
@@ -265,7 +254,7 @@ _EMPHASIS = (
 )
 
 
-def print_simulation(view: "SimulationView", console: Console, *, full: bool = False) -> None:
+def print_simulation(view: "SimulationView", console: Console) -> None:
     """Print the task, the conversation, its changes, and the verdict."""
     line = view.line
     name = f"{line.domain} task {line.task_id}".lstrip()
@@ -273,13 +262,12 @@ def print_simulation(view: "SimulationView", console: Console, *, full: bool = F
     if view.title:
         console.print(styled(view.title, "bold"))
     if query := view.task.get("query"):
-        words = str(query) if full else shorten_line(str(query), 400)
+        words = shorten_line(str(query), 400)
         console.print(f"{styled(f'User instructions: {words}', 'dim')}\n")
-    limit = None if full else _RESULT_LENGTH
     for message in view.messages:
         for aside in message.get("aside") or ():
-            print_parts(_message_parts(aside, limit, margin=4), console)
-        print_parts(_message_parts(message, limit), console)
+            print_parts(_message_parts(aside, margin=4), console)
+        print_parts(_message_parts(message), console)
     print_verdict(view, console)
 
 
@@ -312,7 +300,7 @@ def unexplained_parts(why: str | None) -> Parts:
         yield styled(f"Note: {why}", "yellow")
 
 
-def _message_parts(message: Mapping[str, Any], limit: int | None, margin: int = 0) -> Parts:
+def _message_parts(message: Mapping[str, Any], margin: int = 0) -> Parts:
     """Yield a message; one with a margin was said among the agents of a team."""
     who, colour = _WHO.get(message["who"], (str(message["who"]).capitalize(), "yellow"))
     when = f" [dim]{message['seconds']:.1f} s[/dim]" if "seconds" in message else ""
@@ -324,14 +312,17 @@ def _message_parts(message: Mapping[str, Any], limit: int | None, margin: int = 
         when, number, colour = "", "", "blue"
     yield indent(f"{number}[bold {colour}]{inert(who)}[/]{when}", margin)
     if words := message.get("text"):
-        yield indent(inert(words if not margin else _limit(words, limit)), margin + 2)
+        yield indent(
+            inert(words if not margin else shorten_line(words, _RESULT_LENGTH)), margin + 2
+        )
     for call in message.get("calls") or ():
         writes = " [yellow](writes)[/yellow]" if call.get("writes") else ""
-        arguments = inert(_limit(call["arguments"], limit))
+        arguments = inert(shorten_line(call["arguments"], _RESULT_LENGTH))
         yield indent(f"→ {styled(call['name'], 'bold')} {arguments}{writes}", margin + 2)
         if (result := call.get("result")) is not None:
             colour = "red" if result["failed"] else "dim"
-            yield indent(styled(f"← {_limit(result['text'], limit)}", colour), margin + 4)
+            answer = shorten_line(result["text"], _RESULT_LENGTH)
+            yield indent(styled(f"← {answer}", colour), margin + 4)
     yield ""
 
 
@@ -358,10 +349,6 @@ _WORK = {
     "output_tokens": "output tokens",
     "seconds": "seconds",
 }
-
-
-def _limit(text: str, limit: int | None) -> str:
-    return text if limit is None else shorten_line(text, limit)
 
 
 def _verdict_parts(verdict: Mapping[str, Any]) -> Parts:

@@ -6,7 +6,6 @@ from maseval.app.comparing.gate import gate as gate
 from maseval.app.comparing.plan import plan as plan
 from maseval.app.results.explained import VerdictExplanation as VerdictExplanation
 from maseval.app.results.questions import comply as comply
-from maseval.app.results.questions import explain as explain
 from maseval.app.results.questions import export as export
 from maseval.app.results.questions import export_formats as export_formats
 from maseval.app.results.questions import score as score
@@ -14,8 +13,8 @@ from maseval.app.results.questions import users as users
 from maseval.app.results.report import report as report
 from maseval.app.results.runs import runs as runs
 from maseval.app.results.runs import tag as tag
+from maseval.app.results.show import explain as explain
 from maseval.app.results.show import show as show
-from maseval.app.results.variants import ConventionScore as ConventionScore
 from maseval.app.results.variants import Variant as Variant
 from maseval.app.running.new import new as new
 from maseval.app.running.run import run as run

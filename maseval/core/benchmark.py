@@ -267,14 +267,6 @@ class Benchmark(ABC):
         """
         return self._conversations.last((task_id, repeat_idx))
 
-    def messages_so_far(self, task_id: str, repeat_idx: int) -> Sequence[Mapping[str, object]]:
-        """Return the messages of a repetition that is running; none if unknown.
-
-        May be called from any thread; see ``last_said``, which is all that is known of one in
-        another process.
-        """
-        return self._conversations.messages((task_id, repeat_idx))
-
     def rescore(
         self,
         reports: Iterable[Report],

@@ -5,7 +5,7 @@ Whoever watches a run asks ``Conversations`` from another thread; repetitions do
 
 import functools
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -110,16 +110,6 @@ class Conversations:
         """Return the last message of a repetition; None if unknown."""
         registry = self._here.get(key)
         return self._elsewhere.get(key) if registry is None else last_said(registry)
-
-    def messages(self, key: RepetitionKey) -> Sequence[Mapping[str, object]]:
-        """Return the messages of the first agent of a repetition in this process."""
-        registry = self._here.get(key)
-        for agent in () if registry is None else registry.components_in("agents").values():
-            try:
-                return list(_messages_of(agent) or ())
-            except Exception:  # a framework's memory, read while the framework writes to it
-                return ()
-        return ()
 
 
 def _messages_of(participant: object) -> Any:

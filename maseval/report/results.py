@@ -33,7 +33,7 @@ def success_rates(
             "tasks": group.tasks,
             "simulations": group.planned,
             "verdicts": group.done,
-            "success": group.estimate("pass^k", 1).in_brief() if group.done else {"value": None},
+            "success": group.estimate(1).in_brief() if group.done else {"value": None},
         }
         for name, group in [*((each.group, each) for each in domains), ("all", found.overall)]
     ]
@@ -82,7 +82,6 @@ _ATTRIBUTES = frozenset(
         *("class", "role", "viewBox", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "rx"),
         *("width", "height", "points", "d", "font-size", "font-weight", "text-anchor"),
         *("stroke-width", "stroke-dasharray", "fill-opacity"),
-        "data-simulation",
     }
 )
 # A name that a plot shows may hold anything; XML cannot.

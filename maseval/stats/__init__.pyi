@@ -1,7 +1,5 @@
 from maseval.core.outcome import Outcome as Outcome
 from maseval.stats.comparison import Comparison as Comparison
-from maseval.stats.comparison import ComparisonTable as ComparisonTable
-from maseval.stats.comparison import ComparisonTable as Table  # noqa: F401 - its earlier name
 from maseval.stats.comparison import Difference as Difference
 from maseval.stats.comparison import Flip as Flip
 from maseval.stats.comparison import Pair as Pair
@@ -18,11 +16,9 @@ from maseval.stats.planning import Requirement as Requirement
 from maseval.stats.planning import SamplePlan as Plan  # noqa: F401 - its earlier name
 from maseval.stats.planning import SamplePlan as SamplePlan
 from maseval.stats.planning import requirement as requirement
-from maseval.stats.plots import cost_and_score as cost_and_score
 from maseval.stats.plots import difference_plot as difference_plot
 from maseval.stats.plots import effects_plot as effects_plot
 from maseval.stats.plots import pass_curves as pass_curves
-from maseval.stats.plots import trial_map as trial_map
 from maseval.stats.sequential import Decision as Decision
 from maseval.stats.sequential import LookResult as LookResult
 from maseval.stats.sequential import SequentialPlan as SequentialPlan

@@ -1,17 +1,13 @@
 """Plots as SVG text, drawn without a library, for a page or a file, in light and dark.
 
-Of scores: pass^k against k, cost against score, differences, and effects of a grid. Of single
-trials: a map of all trials of all tasks.
+They show pass^k against k, differences, and effects of a grid.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from html import escape
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.figures import in_points, money, percent
-from maseval.core.outcome import Outcome, TaskKey
-from maseval.core.words import count_of
+from maseval.core.figures import in_points, percent
 from maseval.stats import svg
 from maseval.stats.comparison import Comparison
 from maseval.stats.effects import Effects
@@ -26,7 +22,7 @@ _UP = Scale((0.0, 1.0), (_BOTTOM, _TOP))
 
 # Names stand to the right.
 _CURVES_RIGHT = 484
-_CURVES_APART, _COSTS_APART = 16, 12
+_CURVES_APART = 16
 
 _NO_BAR = f"Without a bar: {TOO_FEW}."
 
@@ -59,8 +55,7 @@ def pass_curves(runs: Mapping[str, Summary]) -> str:
 
 
 def _points(run: Summary) -> list[Estimate]:
-    known = [each for each in run.overall.estimates if each.value is not None]
-    return [each for each in known if each.measure == "pass^k"]
+    return [*run.overall.pass_hat.values()]
 
 
 def _scales_of_runs(curves: Mapping[str, list[Estimate]], across: Scale) -> list[Scale]:
@@ -146,66 +141,6 @@ def _format_estimate(estimate: Estimate) -> str:
     return f"{percent(estimate.value or 0.0)} ({span})"
 
 
-def cost_and_score(runs: Mapping[str, Summary]) -> str:
-    """Draw a point for each run whose costs are known, with the interval of its pass^1."""
-    points = {name: point for name, run in runs.items() if (point := _cost_point(run))}
-    if not points:
-        raise ConfigurationError(
-            "no run has both costs and a pass^1; give runs whose models have prices"
-        )
-    dearest = max(cost for cost, _ in points.values())
-    across = Scale((0.0, dearest * 1.25 or 1.0), (_LEFT, _CURVES_RIGHT))
-    ticks = {each: money(each) for each in svg.ticks(*across.values)}
-    parts = _axes(across, ticks, "mean cost of a simulation")
-    # Runs that cost about the same stand side by side, or their bars would hide one another.
-    wanted = [across(cost) for cost, _ in points.values()]
-    places = svg.spread_apart(wanted, _COSTS_APART, _LEFT + 6, _CURVES_RIGHT - 6)
-    for number, (name, (cost, estimate)) in enumerate(points.items()):
-        parts += _score_bar(f"{name}: {money(cost)}", places[number], estimate, number)
-    parts += _cost_numbers(points, places)
-    without = [name for name in runs if name not in points]
-    notes = [f"Without costs: {', '.join(without)}."] if without else []
-    notes += [] if all(map(_bar_of, (found for _, found in points.values()))) else [_NO_BAR]
-    parts.append(svg.text(24, _FOOTNOTE, " ".join(notes), size=11))
-    description = ". ".join(
-        f"{name}: {money(cost)} a simulation, {estimate.name} {_format_estimate(estimate)}"
-        for name, (cost, estimate) in points.items()
-    )
-    return figure(_WIDTH, _HEIGHT, "Cost against pass^1", description, parts)
-
-
-def _cost_point(run: Summary) -> tuple[float, Estimate] | None:
-    cost = run.overall.mean_cost
-    points = [each for each in _points(run) if each.k == 1]
-    return (cost, points[0]) if points and cost is not None else None
-
-
-def _score_bar(name: str, x: float, estimate: Estimate, number: int) -> list[str]:
-    kind, parts = svg.series(number), []
-    if interval := _bar_of(estimate):
-        ends = [_UP(interval.low), _UP(interval.high)]
-        parts.append(svg.line(x, ends[0], x, ends[1], kind, 1.5))
-        parts += [svg.line(x - 4, end, x + 4, end, kind, 1.5) for end in ends]
-    hint = f"{name}, {_format_estimate(estimate)}"
-    return [*parts, svg.marker(x, _height(estimate), number, hint)]
-
-
-def _cost_numbers(
-    points: Mapping[str, tuple[float, Estimate]], places: Sequence[float]
-) -> list[str]:
-    """Draw a number above each point, and the names that belong to them in a list beside."""
-    rows = svg.spread_apart([_TOP + 8] * len(points), 16, _TOP + 8, _BOTTOM)
-    parts = []
-    for number, ((name, (_, found)), x, y) in enumerate(
-        zip(points.items(), places, rows, strict=True)
-    ):
-        kind, top = svg.series(number), _UP(found.high if _bar_of(found) else found.value or 0) - 6
-        parts.append(svg.text(x, top, str(number + 1), kind, anchor="middle", size=9, bold=True))
-        words = svg.shorten(f"{number + 1} {name}", 22)
-        parts.append(svg.text(_CURVES_RIGHT + 16, y, words, kind, bold=True))
-    return parts
-
-
 class _Row(NamedTuple):
     """A difference with its interval, in a row of a plot."""
 
@@ -227,11 +162,9 @@ class _Row(NamedTuple):
 
 def difference_plot(comparison: Comparison) -> str:
     """Draw a row for each pass^k of each group: the difference and its interval, beside 0."""
-    shown = [each for each in comparison.differences if each.measure == "pass^k"]
-    names = [f"{each.group or 'all'} {each.name}" for each in shown]
     rows = [
-        _Row(name, each.difference, each.interval, each == comparison.main)
-        for name, each in zip(names, shown, strict=True)
+        _Row(f"{e.group or 'all'} {e.name}", e.difference, e.interval, e == comparison.main)
+        for e in comparison.differences
     ]
     first, second = (svg.shorten(name, 40) for name in comparison.names)
     return _draw_rows("Difference in pass^k", f"{second} minus {first}", rows)
@@ -283,83 +216,3 @@ def _draw_row(row: _Row, y: float, across: Scale) -> list[str]:
         svg.marker(across(row.value), y, 0, f"{row.name}: {row.words}"),
         svg.text(_ROWS_RIGHT + 12, y + 4, beside, size=11),
     ]
-
-
-_MAP_LEFT, _MAP_TOP = 24, 52
-_CELL, _GAP = 9.0, 2.0
-_STEP = _CELL + _GAP
-_ACROSS = int((_WIDTH - 2 * _MAP_LEFT) // _STEP)
-
-
-def trial_map(outcomes: Iterable[Outcome], title: str = "Trials of each task") -> str:
-    """Draw a column for each task, a cell for each trial; tasks that pass most often come first."""
-    tasks: dict[TaskKey, list[Outcome]] = {}
-    for outcome in outcomes:
-        tasks.setdefault(outcome.key, []).append(outcome)
-    if not tasks:
-        raise ConfigurationError("no outcome to draw; give at least one")
-    parts, y = _legend(), _MAP_TOP + 24.0
-    tallies = []
-    for group in dict.fromkeys(key.domain for key in tasks):
-        mine = [trials for key, trials in tasks.items() if key.domain == group]
-        mine.sort(key=lambda trials: -sum(bool(each.passed) for each in trials) / len(trials))
-        tallies.append(_tally(group, mine))
-        parts.append(svg.text(_MAP_LEFT, y + 10, tallies[-1], "ink", size=12))
-        y += 20
-        for start in range(0, len(mine), _ACROSS):
-            band = mine[start : start + _ACROSS]
-            parts += [_column(trials, _MAP_LEFT + i * _STEP, y) for i, trials in enumerate(band)]
-            y += max(len(trials) for trials in band) * _STEP + 9
-        y += 8
-    return figure(_WIDTH, y + 4, title, ". ".join(tallies), parts)
-
-
-_SIGNS = {None: "·", True: "✓", False: "✗"}
-
-
-def _column(trials: Sequence[Outcome], x: float, y: float) -> str:
-    ordered = sorted(trials, key=lambda trial: trial.trial)
-    states, cells = "".join(_SIGNS[trial.passed] for trial in ordered), ""
-    for row, trial in enumerate(ordered):
-        # For pages that link a cell to its simulation.
-        name = "/".join(filter(None, (trial.domain, trial.task_id, str(trial.trial))))
-        attribute = f' data-simulation="{escape(name)}"'
-        cells += _cell(x, y + row * _STEP, trial.passed, attribute)
-    return f"<g>{svg.hint(f'{ordered[0].key}: {states}')}{cells}</g>"
-
-
-def _cell(x: float, y: float, passed: bool | None, attribute: str = "") -> str:
-    # Full, hollow or a dot: distinguishable without colour.
-    if passed:
-        place = f'x="{x:g}" y="{y:g}" width="{_CELL:g}" height="{_CELL:g}"'
-        return f'<rect class="good"{attribute} {place} rx="1"/>'
-    if passed is None:
-        return f'<circle class="quiet" cx="{x + _CELL / 2:g}" cy="{y + _CELL / 2:g}" r="1.5"/>'
-    inner = _CELL - 1.4
-    return (
-        f'<rect class="bad line"{attribute} x="{x + 0.7:g}" y="{y + 0.7:g}" width="{inner:g}" '
-        f'height="{inner:g}" rx="1" stroke-width="1.4"/>'
-    )
-
-
-def _legend() -> list[str]:
-    parts, x, y = [], float(_MAP_LEFT), _MAP_TOP + 2.5
-    for passed, words in ((True, "passed"), (False, "did not pass"), (None, "no verdict")):
-        parts += [_cell(x, _MAP_TOP - 6, passed), svg.text(x + 14, y, words, size=11)]
-        x += 14 + 7 * len(words) + 12
-    parts.append(svg.text(_WIDTH - _MAP_LEFT, y, "one column per task", anchor="end", size=11))
-    return parts
-
-
-def _tally(group: str, tasks: Sequence[Sequence[Outcome]]) -> str:
-    counted = [[t.passed for t in trials if t.passed is not None] for trials in tasks]
-    always = sum(bool(each) and all(each) for each in counted)
-    never = sum(bool(each) and not any(each) for each in counted)
-    none = sum(not each for each in counted)
-    rest = f", {none} missing" if none else ""
-    mixed = len(tasks) - always - never - none
-    name = f"{group}: " if group else ""
-    return (
-        f"{name}{count_of(len(tasks), 'task')}, {always} always pass, {mixed} sometimes, "
-        f"{never} never{rest}"
-    )

@@ -22,8 +22,6 @@ _COLOURS = {
     "ink": ("#1b2430", "#e8ecf2"),
     "quiet": ("#596575", "#a3adbb"),
     "grid": ("#e1e6ec", "#2c343f"),
-    "good": ("#0f766e", "#2dd4bf"),
-    "bad": ("#b4473a", "#f08a7c"),
     "series-1": ("#0b62b8", "#6cb2ff"),
     "series-2": ("#b45309", "#f5a94a"),
     "series-3": ("#0f766e", "#3fd0bd"),

@@ -8,10 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from maseval.core.outcome import RecordedReport
 from maseval.core.storage import strict_json
-from maseval.report.conversation import conversation
-from maseval.runs.live import read_talk
 from maseval.view.exceptions import BadRequestError
 from maseval.view.library import Library, options_in
 from maseval.view.rows import live_of
@@ -87,7 +84,6 @@ def own_answers(features: Sequence[str]) -> "Answers":
             "/api/run/results": _results,
             "/api/run/packet": _packet,
             "/api/run/live": _live,
-            "/api/run/talk": _talk,
         },
     )
 
@@ -122,17 +118,6 @@ def _state(run: ViewedRun) -> dict[str, object]:
 
 def _live(library: Library, query: Query) -> object:
     return live_of(library.run(*required_parts(query, "run")))
-
-
-def _talk(library: Library, query: Query) -> object:
-    """Return the messages so far of a simulation that is running."""
-    name, domain, task, trial = required_parts(query, "run", "domain", "task", "trial")
-    if not (trial.isascii() and trial.isdecimal()):
-        raise BadRequestError(f"trial is {trial!r}; give a number")
-    messages = read_talk(library.path_of(name), (domain, task, int(trial)))
-    simulation = {"messages": messages}
-    report = {"task_id": task, "traces": {"environment": {"simulation": simulation}}}
-    return {"messages": conversation(RecordedReport(report)), "steps": len(messages)}
 
 
 def _packet(library: Library, query: Query) -> object:

@@ -72,10 +72,8 @@ class RunReader:
         """
         return Overview()
 
-    def plots(
-        self, run: Recording, known: Sequence[Entry], found: Summary, *, marks: bool
-    ) -> Sequence[str]:
-        """Draw a run; without ``marks``, nothing that has a mark for each simulation."""
+    def plots(self, run: Recording, found: Summary) -> Sequence[str]:
+        """Draw a run."""
         return ()
 
     def begin_check(self, run: Recording) -> RunCheck | None:

@@ -21,7 +21,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from maseval.core.engine.processes import ProcessEngine, may_fork, usable_cores
+from maseval.core.engine.processes import map_in_forks, may_fork, usable_cores
 from maseval.core.exceptions import MASEvalError, NotRunError, OutputExistsError
 from maseval.core.outcome import TaskKey
 from maseval.core.storage import strict_json
@@ -213,8 +213,8 @@ class _SiteWriter:
             yield from map(make, parts)
             return
         # What raised an error there raises it here.
-        with closing(ProcessEngine(usable_cores()).mapped(make, iter(parts))) as mapped:
-            for values, result, _ in mapped:
+        with closing(map_in_forks(make, parts, usable_cores())) as mapped:
+            for values, result in mapped:
                 yield make(values) if result is None else result
 
     def _write_comparisons(self) -> list[list[str]]:

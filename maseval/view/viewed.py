@@ -45,8 +45,6 @@ from maseval.stats.summary import Summary, summarise
 from maseval.view.exceptions import NothingThereError
 from maseval.view.reading import RunReader, RunSource
 
-# A drawing with a mark for each of more is larger than everything else on the page.
-_MANY_MARKS = 2000
 # How long verdicts are recomputed before others get the processor.
 _AT_A_TIME = 1.0
 
@@ -165,9 +163,7 @@ class ViewedRun:
             return results_of(self.entries(), self._title, self._parts())
 
     def _draw(self) -> Sequence[str]:
-        known = self.entries()
-        found, marks = self._summarise() if known else None, len(known) <= _MANY_MARKS
-        return self._reader.plots(self.source, known, found, marks=marks) if found else ()
+        return self._reader.plots(self.source, self._summarise()) if self.entries() else ()
 
     def _parts(self) -> Overview:
         """Return the part of the page above the simulations."""

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from maseval.report import write_report
-from maseval.stats import Outcome, trial_map
+from maseval.stats import Outcome, pass_curves, summarise
 from tests.report.builders import CONVERSATION, said, simulated
 
 LABEL = "agent: missing write"
@@ -32,7 +32,7 @@ def run(tmp_path):
         finished,
         tmp_path / "report.html",
         title="A run",
-        plots=[trial_map(outcomes)],
+        plots=[pass_curves({"run": summarise(outcomes)})],
         findings={("retail", "2"): [("doing nothing passes", "an idle agent gets the reward")]},
     )
 
@@ -118,17 +118,6 @@ def test_a_long_id_is_short_in_the_table_and_whole_on_hover(visit, tmp_path):
     name = page.locator(".tasks .id")
     expect(name).to_have_text("mms_issue: airplane_mode_on +2, Hard")
     expect(name).to_have_attribute("title", long)
-
-
-def test_a_square_of_the_plot_opens_its_simulation(visit, run):
-    visited = visit(run)
-    page = visited.open()
-
-    page.locator('.plots [data-simulation="retail/0/1"]').click()
-
-    panel = visited.wait_for_simulation("retail/0/1")
-    expect(panel.locator("span.chip.fail")).to_have_count(1)
-    expect(page).to_have_url(re.compile("#retail/0/1$"))
 
 
 def test_filters_stand_in_the_address_and_come_back_with_it(visit, run):

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from maseval.report import write_report
-from maseval.stats import Outcome, pass_curves, summarise, trial_map
+from maseval.stats import Outcome, pass_curves, summarise
 from tests.browser.hostile import ALIVE, ALLOWED, PAYLOADS, hostile_reports
 from tests.browser.waiting import eventually, unfold
 from tests.report.builders import answered, broken, call, report, said, simulated
@@ -346,7 +346,7 @@ def test_paper_shows_the_open_conversation_alone(visit, run):
 def hostile_run(text, folder):
     """A report in which everything that could come from outside says the same thing."""
     summary = {"rows": [{"name": text, "tasks": 1, text: {"value": 0.5}}], "notes": [text]}
-    plots = [trial_map([Outcome(text, text, 0, passed=True)], title=text)]
+    plots = [pass_curves({text: summarise([Outcome(text, text, 0, passed=True)])})]
     path = folder / "report.html"
     return write_report(hostile_reports(text), path, title=text, summary=summary, plots=plots)
 

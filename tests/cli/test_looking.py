@@ -94,17 +94,6 @@ def test_long_ids_leave_the_answer_in_sight(tmp_path, monkeypatch):
         assert re.search("-fail,?(findings)?agent,bydefault:user:.*user_stop", shown)
 
 
-def test_only_what_failed_for_a_reason_is_shown(noisy):
-    view = show(noisy.folder, label="MISSING")
-    names = [" ".join(each.name for each in view.findings_on(line)) for line in view.chosen]
-
-    shown = maseval("show", "last", "--label", "missing").stdout
-
-    assert names and all("missing" in name for name in names)
-    assert f"{len(names)} of 36 simulations" in shown
-    assert maseval("show", "last", "--label", "missing", "--no-explain").exit_code == 2
-
-
 def test_of_a_task_the_first_trial_that_failed_is_shown(noisy):
     view = show(noisy.folder)
     mixed = next(

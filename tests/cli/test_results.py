@@ -15,13 +15,13 @@ from maseval.core.figures import in_percent, percent
 from maseval.core.finding import LEFT_OUT, Finding
 from maseval.core.outcome import Outcome
 from maseval.runs import Simulation
-from maseval.stats import Difference, Estimate, FlipTest, GroupSummary, Interval
+from maseval.stats import Difference, Estimate, FlipTest, GroupSummary, Interval, Pair
 from maseval.stats.summary import Summary
 
 
 def summary(*names, failed=0, trials=4):
     measured = [
-        Estimate("pass^k", k, 0.8 / k, Interval(0.5 / k, 0.9 / k, 0.95, "made up"))
+        Estimate(k, 0.8 / k, Interval(0.5 / k, 0.9 / k, 0.95, "made up"))
         for k in range(1, trials + 1)
     ]
     missing = {"provider_error": failed}
@@ -42,14 +42,6 @@ def test_several_domains_are_summed_up_and_one_is_not():
     assert "│ all" not in drawn(scores(summary("retail")), 150)
 
 
-def test_an_interval_stands_beside_its_value_or_below_it():
-    wide = drawn(scores(summary("airline")), 150)
-    narrow = drawn(scores(summary("airline")), 80)
-
-    assert "80.0% [50.0, 90.0]" in wide
-    assert "│ [50.0, 90.0]" in narrow and "…" not in narrow
-
-
 def many_trials(trials):
     return summary("airline", "retail", "telecom", failed=3, trials=trials)
 
@@ -64,15 +56,6 @@ def test_no_number_is_ever_cut(trials, width):
         assert shown.count(percent(0.8 / k)) >= 4
         assert shown.count(f"[{in_percent(0.5 / k)}, {in_percent(0.9 / k)}]") >= 4
     assert shown.count("456/456") == 3 and shown.count("(3 unfinished)") == 4
-
-
-def test_what_is_not_shown_is_announced():
-    narrow = drawn(scores(many_trials(8)), 80)
-    wide = drawn(scores(many_trials(8)), 300)
-
-    assert "pass^3" not in narrow and "4 more k: maseval show --all-k" in narrow
-    assert "pass^3" in wide and "more k" not in wide
-    assert "pass^3" in drawn(scores(many_trials(8), all_k=True), 80)
 
 
 def test_failed_simulations_are_shown_apart():
@@ -127,8 +110,8 @@ def test_numbers_beside_the_official_one_come_after_it_with_intervals():
 def test_a_comparison_begins_with_a_sentence(difference, span, p, words):
     interval = Interval(*span, 0.95, "over tasks")
     found = Difference(
-        *(None, 12, "pass^k", 1, 0.5, 0.5 + difference, difference, interval),
+        *(None, 12, 1, 0.5, 0.5 + difference, difference, interval),
         *(FlipTest(p, "exact", 3), None),
     )
 
-    assert headline(found, "a", "b", found.name) == words
+    assert headline(Pair(("a", "b"), found, p), found.name) == words

@@ -7,9 +7,8 @@ from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.review.explain.snapshot import WorldSnapshot
 from maseval.benchmark.tau2.review.timeline import Timeline, timeline_of
 from maseval.benchmark.tau2.scoring.case import Case, open_case
-from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.benchmark.tau2.world.state.hashing import state_hash
-from maseval.benchmark.tau2.world.world import World
+from maseval.benchmark.tau2.world.world import ReplayError, World
 
 
 def timeline_differences(

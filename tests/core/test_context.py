@@ -214,7 +214,6 @@ def test_another_process_says_by_itself_what_was_said_there():
     here.note(("a", 0), Said("user", "hi", 1))
 
     assert here.last(("a", 0)) == Said("user", "hi", 1)
-    assert here.messages(("a", 0)) == ()
     assert pickle.loads(pickle.dumps(here)).last(("a", 0)) is None
     here.forget(("a", 0))
     assert here.last(("a", 0)) is None

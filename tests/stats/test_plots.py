@@ -8,13 +8,10 @@ import pytest
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.stats import (
-    Outcome,
     compare,
-    cost_and_score,
     difference_plot,
     pass_curves,
     summarise,
-    trial_map,
 )
 from maseval.stats.svg import spread_apart, ticks
 from tests.stats.made_up import run
@@ -24,11 +21,9 @@ RUNS = {
     "first <&> only": summarise(run([4, 3, 0, 2, 1] * 3, cost=0.02)),
     "second": summarise(run([4, 4, 1, 4, 0] * 3, cost=0.5)),
 }
-MISSING = Outcome("shop", "9", 0, None)
 FIGURES = {
     "curves": pass_curves(RUNS),
-    "map": trial_map([*run([4, 3, 0]), *run([2] * 150, group="air"), MISSING]),
-    "cost": cost_and_score(RUNS),
+    "differences": difference_plot(compare(run([4, 3, 0] * 5), run([2, 4, 1] * 5))),
 }
 
 
@@ -84,48 +79,16 @@ def test_one_trial_has_a_whisker_instead_of_a_band():
 
 def test_an_interval_of_more_than_60_points_is_words_instead_of_a_bar():
     few, more = (summarise(run([4, 0] * pairs, cost=0.5)) for pairs in (2, 8))
-    for plot in (pass_curves, cost_and_score):
-        assert "too few tasks" in plot({"x": few}) and "too few tasks" not in plot({"x": more})
-        assert "(6.8% to 93.2%)" in plot({"x": few}), "the numbers stay, for who points at them"
-    lines = [drawn(cost_and_score({"x": each})).findall(f"{SVG}line") for each in (few, more)]
-    assert len(lines[0]) == len(lines[1]) - 3
+    plots = [pass_curves({"x": each}) for each in (few, more)]
+    assert "too few tasks" in plots[0] and "too few tasks" not in plots[1]
+    assert "(6.8% to 93.2%)" in plots[0], "the numbers stay, for who points at them"
     figure = difference_plot(compare(run([4, 0]), run([0, 4])))
     assert "+0.0, too few tasks" in figure
 
 
-def test_the_map_has_a_cell_for_each_trial_told_apart_by_shape():
-    root = drawn(FIGURES["map"])
-    columns = root.findall(f"{SVG}g")
-    cells = [cell for column in columns for cell in column if cell.tag != f"{SVG}title"]
-
-    assert len(columns) == 154
-    assert len(cells) == 3 * 4 + 150 * 4 + 1
-    assert sum(cell.get("class") == "good" for cell in cells) == 7 + 300
-    assert sum(cell.get("class") == "bad line" for cell in cells) == 5 + 300
-    assert sum(cell.tag == f"{SVG}circle" for cell in cells) == 1
-    assert columns[0].find(f"{SVG}title").text == "shop/0: ✓✓✓✓"
-    described = root.find(f"{SVG}desc").text
-    assert "shop: 4 tasks, 1 always pass, 1 sometimes, 1 never, 1 missing" in described
-
-
-def test_cost_and_score_places_the_dearer_run_further_right_and_names_those_without_costs():
-    figure = cost_and_score({**RUNS, "free": summarise(run([1, 2]))})
-    description = drawn(figure).find(f"{SVG}desc").text
-
-    assert "first <&> only: $0.02 a simulation, pass^1 50.0%" in description
-    assert "Without costs: free" in figure
-    places = {text.text: float(text.get("x")) for text in drawn(figure).iter(f"{SVG}text")}
-    assert places["1"] < places["2"], "the numbers in front of the names"
-    assert {"1 first <&> only", "2 second"} <= places.keys()
-
-
-def test_runs_without_costs_or_values_cannot_be_drawn():
-    with pytest.raises(ConfigurationError, match="prices"):
-        cost_and_score({"x": summarise(run([1, 2]))})
+def test_runs_without_values_cannot_be_drawn():
     with pytest.raises(ConfigurationError, match="no run"):
         pass_curves({})
-    with pytest.raises(ConfigurationError, match="no outcome"):
-        trial_map([])
 
 
 @pytest.mark.parametrize(
@@ -165,25 +128,8 @@ def whiskers(figure):
     return [float(x) for x in found]
 
 
-def test_bars_of_runs_with_one_trial_or_the_same_cost_stand_side_by_side():
-    once = {name: summarise(run([1, 0, 1, 1, 0] * 3, trials=1, cost=0.5)) for name in "abc"}
-
-    for figure in (pass_curves(once), cost_and_score(once)):
-        places = whiskers(figure)
-        assert len(places) == 3
-        assert min(b - a for a, b in itertools.pairwise(places)) >= 10
-
-
-def test_of_many_runs_each_point_has_a_number_and_names_stand_in_a_list():
-    many = {f"a-long-name-{at}": summarise(run([4, at % 5], cost=1 + at % 3)) for at in range(20)}
-
-    texts = drawn(cost_and_score(many)).findall(f"{SVG}text")
-
-    numbers = [(float(each.get("x")), each.text) for each in texts if each.get("font-size") == "9"]
-    assert sorted(int(text) for _, text in numbers) == [*range(1, 21)]
-    places = sorted(x for x, _ in numbers)
+def test_bars_of_runs_with_one_trial_stand_side_by_side():
+    once = {name: summarise(run([1, 0, 1, 1, 0] * 3, trials=1)) for name in "abc"}
+    places = whiskers(pass_curves(once))
+    assert len(places) == 3
     assert min(b - a for a, b in itertools.pairwise(places)) >= 10
-    names = [each for each in texts if "a-long-name" in each.text]
-    assert [each.text for each in names] == [f"{at + 1} {name}" for at, name in enumerate(many)]
-    rows = [float(each.get("y")) for each in names]
-    assert min(b - a for a, b in itertools.pairwise(rows)) >= 12

@@ -6,9 +6,8 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from maseval.core.storage.redaction import Secrets
 from maseval.runs import RunFolder
-from maseval.runs.live import LIVE, TalkFiles, publish
+from maseval.runs.live import LIVE, publish
 from maseval.view import create_app
 from maseval.view.rows import live_of
 from maseval.view.serving import ViewServer
@@ -152,25 +151,6 @@ def test_events_of_a_run_that_is_not_there_are_refused(served):
     answer = httpx.get(served.address("/api/events"), params={"run": "none"})
 
     assert answer.status_code == 404
-
-
-def test_the_messages_so_far_of_a_running_simulation_can_be_read(tmp_path, running):
-    said = [{"role": "user", "content": "Where is it?"}]
-    TalkFiles(running.path, Secrets([])).write({("", "b", 1): said})
-    client = viewer(tmp_path)
-
-    def talk(**changes):
-        place = {"run": "run", "domain": "", "task": "b", "trial": "1", **changes}
-        return client.get("/api/run/talk", params=place)
-
-    found = talk().json()
-    (message,) = found["messages"]
-    assert found["steps"] == 1
-    assert (message["who"], message["text"]) == ("user", "Where is it?")
-    assert talk(trial="0").json()["messages"] == []
-    assert talk(trial="x").status_code == 400
-    running.close()
-    assert talk().json()["messages"] == []
 
 
 def test_a_run_that_grew_while_it_was_open_is_as_one_that_is_opened_anew(tmp_path, running):

@@ -30,7 +30,6 @@ from maseval.runs.config import subset_of
 from maseval.stats import (
     GroupSummary,
     Pair,
-    cost_and_score,
     difference_plot,
     effects_plot,
     pass_curves,
@@ -65,7 +64,7 @@ def document_of(
         "notes": [
             *([f"Compared: {'; '.join(found.differing)}"] if found.differing else []),
             *(map(str.strip, lines_on_two(found, two)) if two else ()),
-            *(two or found.table).notes,
+            *found.table.notes,
             *_costs(found),
         ],
         "plots": [drawing(plot) for plot in comparison_plots(found)],
@@ -79,11 +78,7 @@ def _result_cells(overall: GroupSummary) -> dict[str, object]:
         "tasks": overall.tasks,
         "simulations": overall.planned,
         "verdicts": overall.done,
-        **{
-            each.name: each.in_brief()
-            for each in overall.estimates
-            if each.measure == "pass^k" and each.k <= UP_TO
-        },
+        **{each.name: each.in_brief() for each in overall.estimates if each.k <= UP_TO},
         "mean cost": money(overall.mean_cost),
     }
 
@@ -192,7 +187,7 @@ def _costs(found: RunComparison) -> list[str]:
 
 
 def comparison_plots(found: RunComparison) -> list[str]:
-    """Draw pass^k of all, the differences of two, and cost against score where costs are known."""
+    """Draw pass^k of all, and the differences of two."""
     marks = {name: subset_of(run.config) for name, run in found.runs.items()}
     named = {
         name if marks[name] is None else f"{name}, {marks[name]}": summary
@@ -201,6 +196,4 @@ def comparison_plots(found: RunComparison) -> list[str]:
     drawn = [] if found.grid else [pass_curves(named)]
     if found.two is not None:
         drawn.append(difference_plot(found.two))
-    if any(summary.overall.mean_cost for summary in found.summaries.values()):
-        drawn.append(cost_and_score(named))
     return drawn

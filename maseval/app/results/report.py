@@ -24,7 +24,7 @@ from maseval.app.results.variants import variant_notes, variant_rows
 from maseval.core.callbacks import read_reports
 from maseval.core.engine.process import rare_garbage_collection
 from maseval.core.exceptions import NotRunError
-from maseval.core.outcome import Outcome, RecordedReport, Simulation, TaskKey
+from maseval.core.outcome import RecordedReport, Simulation, TaskKey
 from maseval.core.recorded import entries
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
@@ -33,8 +33,8 @@ from maseval.report import write_report
 from maseval.runs.config import mark_of
 from maseval.runs.recording import ReadOnce, Recording, unrecorded_trials
 from maseval.runs.verdict_check import doubt_about, doubt_in
-from maseval.stats import pass_curves, trial_map
-from maseval.stats.summary import Summary, summarise, with_gaps
+from maseval.stats import pass_curves
+from maseval.stats.summary import Summary, summarise
 
 
 def report(
@@ -129,30 +129,18 @@ def _summarise(found: RunFindings) -> tuple[dict[str, Any], list[str]]:
     notes = [*filter(None, [obstacle]), *summary["notes"]]
     summary["notes"] = [each for each in notes if not doubt or each not in doubt["reasons"]]
     summary["doubt"] = doubt
-    return summary, drawings(folder, found.lines)
+    return summary, drawings(folder, summarise(found.lines, planned=folder.planned))
 
 
-def drawings(
-    folder: Recording,
-    lines: Sequence[Outcome],
-    *,
-    marks: bool = True,
-    found: Summary | None = None,
-) -> list[str]:
-    """Draw a run: the trials of each task, and pass^k; ``found`` saves summarising it again.
-
-    Without ``marks``, what has a mark for each simulation is left out.
-    """
-    if found is None:
-        found = summarise(lines, planned=folder.planned)
-    drawn = [trial_map(with_gaps(lines, folder.planned))] if marks and lines else []
+def drawings(folder: Recording, found: Summary) -> list[str]:
+    """Draw the pass^k of a run."""
     if not found.overall.done:  # without a verdict there is no pass^k
-        return drawn
+        return []
     mark = f", {chosen}" if (chosen := mark_of(folder.config.values)) else ""
     *domains, last = found.groups
     groups = {**{each.group or "": each for each in domains}, last.group or "all": last}
     curves = {f"{name}{mark}": replace(found, groups=[each]) for name, each in groups.items()}
-    return [*drawn, pass_curves(curves)]
+    return [pass_curves(curves)]
 
 
 def page_summary(run: RunFindings, found: Summary | None = None) -> dict[str, Any]:

@@ -5,11 +5,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from maseval.app.results.variants import (
-    ConventionScore,
-    conventions_in_json,
-    conventions_in_words,
-)
 from maseval.core.outcome import (
     UNJUDGED,
     Outcome,
@@ -44,7 +39,6 @@ class RunSummary:
     lines: Sequence[Outcome]
     method: str
     is_usual: bool = True
-    conventions: Sequence[ConventionScore] = ()
     subset: ChosenSubset | None = None
     answer: str | None = None
 
@@ -80,7 +74,6 @@ class RunSummary:
         return self.overall.done == self.overall.planned
 
     def to_dict(self) -> dict[str, Any]:
-        conventions = conventions_in_json(self.conventions)
         # Answers of models are counted only in runs with a cache.
         answers = sum(line.answers for line in self.lines)
         cached = sum(line.cached_answers for line in self.lines)
@@ -92,7 +85,6 @@ class RunSummary:
             **({} if self.subset is None else {"estimate": self.subset.to_dict()}),
             "overall": self.overall.in_brief(),
             "domains": {score.name: score.in_brief() for score in self.domains},
-            **({"conventions": conventions} if conventions else {}),
             "intervals": " ".join(filter(None, (self.answer, self.method))),
         }
 
@@ -109,7 +101,7 @@ class RunSummary:
             for score in self.found.groups
         ]
         # How numbers are computed can wait for a question, unless there is more to say.
-        meaning = [self.method] * self.is_usual + conventions_in_words(self.conventions)
+        meaning = [self.method] * self.is_usual
         notes = filter(None, [self.answer, None if self.is_usual else self.method])
         return {"rows": rows, "notes": [*notes], "meaning": meaning}
 
@@ -170,7 +162,6 @@ class RunResult:
 def run_summary(
     lines: Sequence[Outcome],
     planned: Iterable[Simulation],
-    conventions: Sequence[ConventionScore] = (),
     config: RunConfig | None = None,
     found: Summary | None = None,
 ) -> RunSummary:
@@ -202,7 +193,6 @@ def run_summary(
         lines,
         method=" ".join(said),
         is_usual=said == [method],
-        conventions=conventions,
         subset=subset,
         answer=None if stopped is None else stopped.note,
     )

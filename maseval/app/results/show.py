@@ -1,14 +1,13 @@
-"""``maseval show``: a run, or one of its simulations, for a reader."""
+"""``maseval show`` and ``explain``: a run, or one of its simulations, for a reader."""
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Unpack
 
-from maseval.app.benchmarks import OnProgress
+from maseval.app.benchmarks import BenchmarkSupport, OnProgress, support_that_answers
 from maseval.app.results.examined import (
     FINDINGS,
-    LINE,
     REASONS,
     TITLE,
     VERDICT,
@@ -31,9 +30,6 @@ from maseval.report.checks import shown_verdicts, state_changes
 from maseval.report.conversation import ShownMessage, conversation
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import doubt_in
-from maseval.stats.summary import Ks, summarise
-
-_Filter = Callable[[Outcome, Sequence[Finding]], bool]
 
 
 @dataclass(frozen=True)
@@ -87,7 +83,8 @@ class SimulationView:
     and what is known of the task, and ``explanation`` why the verdict is what it is; ``title`` is
     what the task is about. ``misstatement`` says how the recorded verdict differs from the
     recomputed one, if it does, and ``doubt`` why the verdict is not to be believed: for that
-    reason, or because the task is not that of the conversation. ``team`` has the part of each of
+    reason, or because the task is not that of the conversation. ``notes`` say what is wrong with
+    the record. ``team`` has the part of each of
     several agents, and ``decider`` is the one whose message decided a failure.
     """
 
@@ -104,6 +101,7 @@ class SimulationView:
     unexplained: str | None = None
     misstatement: str | None = None
     doubt: str | None = None
+    notes: Sequence[str] = ()
     team: Sequence[AgentWork] = ()
     decider: str | None = None
 
@@ -120,7 +118,9 @@ class SimulationView:
                 "title": self.title,
                 "misstatement": self.misstatement,
                 "doubt": self.doubt,
+                "notes": list(self.notes),
                 "findings": [each.to_dict() for each in self.findings],
+                "explanation": self.explanation and asdict(self.explanation),
                 "verdicts": self.verdicts,
                 "changes": self.changes,
                 "team": [each._asdict() for each in self.team],
@@ -143,77 +143,82 @@ def show(
     trial: int | None = None,
     *,
     failed: bool = False,
-    label: str | None = None,
     explain: bool = True,
-    all_k: bool = False,
     on_progress: OnProgress | None = None,
     **scoring: Unpack[ScoringKeywords],
 ) -> RunView | SimulationView:
     """Return a run, or with ``task`` one of its simulations; by default the task's first trial.
 
     With ``explain`` findings are looked for, and failures explained, if the benchmark can do that.
-    ``failed``, ``domain`` and ``label`` (the name or source of a finding, or a part of its name)
-    choose among the simulations; of a task, the first trial that fits. Of a run's pass^k the usual
-    ones are found, or ``all_k``. ``scoring`` also says how a results file is scored: the fields of
-    ``ScoringOptions``.
+    ``failed`` and ``domain`` choose among the simulations; of a task, the first trial that fits.
+    ``scoring`` also says how a results file is scored: the fields of ``ScoringOptions``.
     """
     folder, domain = open_recording(run, ScoringOptions(**scoring)), scoring.get("domain")
-    if label is not None and not explain:
-        raise ConfigurationError(
-            f"label is {label!r}, but findings come from explaining; leave out "
-            "--no-explain (explain=False)"
-        )
-    words = (label or "").casefold()
-
-    def wanted(line: Outcome, findings: Sequence[Finding]) -> bool:
-        return (
-            (not failed or line.kind != "pass")
-            and domain in (None, line.domain)
-            and (not words or any(e.source == words or words in e.name for e in findings))
-        )
-
     domains = list(dict.fromkeys(one.domain for one in folder.planned))
     if task is None:
         if domain is not None and domain not in domains:
             listed = ", ".join(domains)
             raise ConfigurationError(f"{folder.path} has no domain {domain!r}; it has {listed}")
-        return _run_view(folder, wanted, explain, on_progress, "all" if all_k else None)
+        found = examine_run(folder, FINDINGS if explain else (), on_progress)
+        chosen = [
+            line
+            for line in found.lines
+            if domain in (None, line.domain) and not (failed and line.kind == "pass")
+        ]
+        return RunView(found, found.summarise(), chosen)
     warn_of_damage(folder)
     planned = [one for one in folder.planned if domain in (None, one.domain)]
     trials = trials_named(task, planned, folder.recorded, folder.path)
-    if trial is None:
-        chosen = _first_wanted(folder, trials, wanted, label)
-    else:
-        chosen = trial_numbered(trial, trials)
-    return _simulation_view(folder, chosen, trials, explain)
+    lines = [RecordedReport(folder.report(one)).outcome for one in trials]
+    if trial is not None:
+        return _simulation_view(folder, trial_numbered(trial, trials), lines, explain)
+    for one, line in zip(trials, lines, strict=True):
+        if not failed or line.kind != "pass":
+            return _simulation_view(folder, one, lines, explain)
+    raise ConfigurationError(f"none of the {len(trials)} trials of {trials[0].task} failed")
 
 
-def _first_wanted(
-    folder: Recording, trials: Sequence[Simulation], wanted: _Filter, label: str | None
-) -> Simulation:
-    run, parts = ExaminedRun(folder), (*LINE, *(FINDINGS if label else ()))
-    for each in trials:
-        found = run.examine(each, parts)
-        if found.line is not None and wanted(found.line, found.findings):
-            return each
-    task = trials[0].task
-    raise ConfigurationError(f"none of the {len(trials)} trials of {task} matches")
+def explain(
+    run: str | os.PathLike[str],
+    task: str,
+    trial: int | None = None,
+    **scoring: Unpack[ScoringKeywords],
+) -> SimulationView:
+    """Explain a simulation of a run or of a results file, also one that passed.
+
+    Without ``trial`` it is the task's first trial that did not pass, or the first if all did.
+    ``scoring`` are the fields of ``ScoringOptions``.
+    """
+    folder = open_recording(run, ScoringOptions(**scoring))
+    warn_of_damage(folder)
+    support = support_that_answers(folder, "findings", built_on=True)
+    trials = trials_named(task, folder.planned, folder.recorded, folder.path)
+    lines = [RecordedReport(folder.report(one)).outcome for one in trials]
+    first = min(lines, key=lambda line: _EXPLAINED_FIRST.index(line.kind)).simulation
+    chosen = first if trial is None else trial_numbered(trial, trials)
+    view = _simulation_view(folder, chosen, lines, True, support)
+    if view.explanation is None and view.line.kind == "pass" and not view.doubt:
+        report = folder.report(chosen)
+        view = replace(view, explanation=support.explanation_of_pass(report))
+    if not view.sections:
+        raise ConfigurationError(
+            f"nothing was found about {chosen}; "
+            f"`maseval show {folder.path} {chosen.task}` shows what happened"
+        )
+    return view
 
 
-def _run_view(
-    folder: Recording, wanted: _Filter, explain: bool, on_progress: OnProgress | None, ks: Ks
-) -> RunView:
-    found = examine_run(folder, FINDINGS if explain else (), on_progress)
-    folder, lines, findings = found.folder, found.lines, found.findings
-    summary = summarise(lines, planned=folder.planned, ks=ks)
-    chosen = [line for line in lines if wanted(line, findings.get(line.simulation, ()))]
-    return RunView(found, found.summarise(summary), chosen)
+_EXPLAINED_FIRST = ("fail", "unjudged", "pass", "error")
 
 
 def _simulation_view(
-    folder: Recording, chosen: Simulation, recorded: Sequence[Simulation], explain: bool
+    folder: Recording,
+    chosen: Simulation,
+    trials: Sequence[Outcome],
+    explain: bool,
+    support: BenchmarkSupport | None = None,
 ) -> SimulationView:
-    report, run = folder.report(chosen), ExaminedRun(folder)
+    report, run = folder.report(chosen), ExaminedRun(folder, support)
     parsed = RecordedReport(report)
     messages = conversation(parsed)
     unexplained = run.obstacle("explanation_obstacle") if explain else None
@@ -223,13 +228,12 @@ def _simulation_view(
     reasons = REASONS if explain and unexplained is None else ()
     # The reasons are those of the verdict as it is recorded, which the page shows as well.
     found = run.examine(chosen, (*TITLE, *reasons), report)
-    lines = [line for one in recorded if (line := run.examine(one, LINE).line) is not None]
     run.save()
     doubt = doubt_in(report) if verdict is None else verdict.doubt
     cause = cause_in(found.findings)
     return SimulationView(
         line=parsed.outcome,
-        trials=lines,
+        trials=trials,
         task=report["task"],
         messages=messages,
         verdicts=shown_verdicts(parsed, messages),
@@ -241,6 +245,7 @@ def _simulation_view(
         unexplained=unexplained,
         misstatement=None if verdict is None else verdict.text,
         doubt=None if doubt is None else doubt.text,
+        notes=notes_on(folder),
         team=parsed.work(),
         decider=None if cause is None else parsed.decider(cause.message),
     )

@@ -3,10 +3,6 @@
 The official number counts every simulation by the benchmark's own verdict. A *variant* counts the
 same simulations otherwise: by the findings about each, it turns a verdict round or leaves it out.
 All have intervals by the method of the official number.
-
-*Conventions* are the ways of a benchmark to count simulations that failed outside the conversation.
-The number that leaves such a simulation out is higher than the one in which it is a failure, so
-that neither is given without the other.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,13 +10,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
-from maseval.core.figures import percent
 from maseval.core.finding import LEFT_OUT, SOUND_FAIL, SOUND_PASS, Finding, Source
 from maseval.core.outcome import Outcome, Simulation
 from maseval.core.words import count_of
 from maseval.stats import Estimate, summarise
 from maseval.stats.summary import estimate
-from maseval.stats.trials import by_task, shown_k
+from maseval.stats.trials import by_task
 
 OFFICIAL = "official"
 
@@ -148,7 +143,7 @@ def variant_scores(
     if not outcomes:
         return []
     found = []
-    groups = summarise(outcomes, planned=planned, pass_at=False).groups
+    groups = summarise(outcomes, planned=planned).groups
     every = [each for each in outcomes if each.passed is not None]
     kept = {each.name: outcomes_by(each, every, findings) for each in variants}
     for group in groups:
@@ -186,7 +181,7 @@ def _score(
     pass_hat = official  # what is the same is estimated once
     if differing or len(kept) < len(judged):
         enough = {k: [each for each in trials if each.total >= k] for k in official}
-        pass_hat = {k: estimate(some, "pass^k", k) for k, some in enough.items() if some}
+        pass_hat = {k: estimate(some, k) for k, some in enough.items() if some}
     return VariantScore(
         domain,
         counted,
@@ -246,54 +241,3 @@ def variant_notes(scores: Sequence[VariantScore]) -> list[str]:
 
 def _variants_of_all(scores: Sequence[VariantScore]) -> list[VariantScore]:
     return [e for e in scores if not e.is_official and e.domain == scores[-1].domain]
-
-
-@dataclass(frozen=True)
-class ConventionScore:
-    """A domain's pass^k in one convention, by ``name``; ``meaning`` says what it does with errors.
-
-    ``simulations`` are those that count, of ``tasks`` different tasks; of all, ``errors`` failed
-    outside the conversation.
-    """
-
-    domain: str
-    name: str
-    meaning: str
-    errors: int
-    simulations: int
-    tasks: int
-    pass_hat: Mapping[int, float]
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "infrastructure_errors": self.errors,
-            "simulations": self.simulations,
-            "tasks": self.tasks,
-            **{f"pass^{k}": value for k, value in self.pass_hat.items()},
-        }
-
-    def __str__(self) -> str:
-        few = {k: self.pass_hat[k] for k in shown_k(max(self.pass_hat, default=0))}
-        shares = ", ".join(f"pass^{k} {percent(value)}" for k, value in few.items())
-        counted = f"{count_of(self.simulations, 'simulation')} of {count_of(self.tasks, 'task')}"
-        return f"{self.name} ({self.meaning}): {shares or 'no pass^k'}, {counted}"
-
-
-def conventions_in_words(found: Sequence[ConventionScore]) -> list[str]:
-    """Return lines on each domain that has errors; without errors the conventions agree."""
-    lines: list[str] = []
-    for domain in dict.fromkeys(each.domain for each in found if each.errors):
-        of_domain = [each for each in found if each.domain == domain]
-        errors = of_domain[0].errors
-        total = max(each.simulations for each in of_domain)
-        lines.append(f"{domain}: {errors} of {total} simulations are infrastructure errors")
-        lines += [f"  {each}" for each in of_domain]
-    return lines
-
-
-def conventions_in_json(found: Sequence[ConventionScore]) -> dict[str, dict[str, object]]:
-    """Return the scores as JSON values, by domain and convention."""
-    form: dict[str, dict[str, object]] = {}
-    for each in found:
-        form.setdefault(each.domain, {})[each.name] = each.to_dict()
-    return form

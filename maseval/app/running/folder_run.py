@@ -24,7 +24,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Literal, NamedTuple
 
-from maseval.app.benchmarks import support_by_name, support_for
+from maseval.app.benchmarks import support_by_name
 from maseval.app.results.examined import recompute_verdicts
 from maseval.app.results.recording import lines_of
 from maseval.app.results.results import INTERRUPTED, RunResult, run_summary
@@ -181,8 +181,7 @@ class RunWatch(BenchmarkCallback):
     def result(self) -> RunResult:
         """Note the score in the folder, and return all numbers."""
         lines, check = self._recorded_lines(), self._check
-        conventions = support_for(self.folder).conventions(self.folder, lines)
-        summary = run_summary(lines, self.folder.planned, conventions, self.folder.config)
+        summary = run_summary(lines, self.folder.planned, self.folder.config)
         used = self.progress.cost, self.progress.tokens
         self.folder.note_result(summary.overall.pass_1, summary.overall.verdicts, *used)
         return RunResult(

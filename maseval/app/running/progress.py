@@ -19,7 +19,7 @@ from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.core.storage.redaction import Secrets
 from maseval.core.throttle import complaints
 from maseval.core.tracing import now
-from maseval.runs.live import InFlight, LiveRun, TalkFiles, publish, withdraw
+from maseval.runs.live import InFlight, LiveRun, publish, withdraw
 from maseval.stats.summary import Estimate, estimate
 from maseval.stats.trials import count_trials
 
@@ -185,14 +185,11 @@ def publish_progress(
     def keep_up() -> None:
         if ended.wait(_EVERY):
             return
-        pause, talks = 0.0, TalkFiles(folder, secrets)
+        pause = 0.0
         try:
             while not ended.wait(pause):
                 began = time.thread_time()
                 running = progress.running
-                talks.write(
-                    {one: _ask(benchmark.messages_so_far, one) or () for one, *_ in running}
-                )
                 live: LiveRun = {
                     "pid": os.getpid(),
                     "at": now(),
@@ -207,7 +204,6 @@ def publish_progress(
                 pause = max(_EVERY, _REST * (time.thread_time() - began))
         finally:
             withdraw(folder)
-            talks.close()
 
     thread = threading.Thread(target=keep_up, daemon=True, name="maseval-live")
     thread.start()

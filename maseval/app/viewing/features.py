@@ -81,14 +81,8 @@ class BenchmarkReader(RunReader):
             known[key] = self._examine(run).examine(one, FINDINGS, key=key).findings
         return known[key]
 
-    def plots(
-        self, run: Recording, known: Sequence[Entry], found: Summary, *, marks: bool
-    ) -> Sequence[str]:
-        # A log has simulations in the order in which they ended.
-        place = {one: number for number, one in enumerate(run.planned)}
-        lines = [each.row for each in known] if marks else []
-        lines.sort(key=lambda line: place.get(line.simulation, len(place)))
-        return drawings(run, lines, marks=marks, found=found)
+    def plots(self, run: Recording, found: Summary) -> Sequence[str]:
+        return drawings(run, found)
 
     def begin_check(self, run: Recording) -> RunCheck | None:
         checking = self._examine(run).begin_check()

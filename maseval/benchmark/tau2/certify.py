@@ -7,7 +7,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from functools import cache
-from statistics import fmean
 from typing import Any
 
 from maseval.benchmark.tau2.data import title_of, version_titled
@@ -16,14 +15,13 @@ from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import AnyVersion
 from maseval.benchmark.tau2.rescoring.findings import in_words, record_findings
 from maseval.benchmark.tau2.rescoring.record import (
-    MALFORMED,
     RecordItem,
     RecordSource,
     SimulationRecord,
     open_record,
 )
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, rescore_record
-from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, RescoredSimulation
+from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
 from maseval.benchmark.tau2.scoring.judge import RememberingJudge
 from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.exceptions import MASEvalError
@@ -37,7 +35,7 @@ from maseval.stats.trials import measure_name
 __all__ = ["Certificate", "CertificateError", "certify", "verify"]
 
 _LISTED = "as listed"
-FORM = "maseval tau2 certificate 4"
+FORM = "maseval tau2 certificate 5"
 
 
 class CertificateError(MASEvalError, ValueError):
@@ -46,7 +44,7 @@ class CertificateError(MASEvalError, ValueError):
 
 _KEYS = (
     *("form", "source", "setup", "rules", "domains", "simulations_sha256"),
-    *("omitted", "numbers", "agreement", "findings"),
+    *("numbers", "agreement", "findings"),
 )
 
 
@@ -54,9 +52,9 @@ class Certificate:
     """A certificate's content, with the SHA-256 over its canonical JSON as a checksum.
 
     Its ``numbers`` are those of each domain. ``agreement`` counts the recorded rewards that were
-    ``compared`` with recomputed ones, those that are ``equal``, and rewards
-    ``without_recorded_reward``. The checksum finds damage, not forgery: whoever changes a
-    certificate can compute it anew. Only a ``signature`` says who made it.
+    ``compared`` with recomputed ones, and those that are ``equal``. The checksum finds damage, not
+    forgery: whoever changes a certificate can compute it anew. Only a ``signature`` says who made
+    it.
     """
 
     def __init__(self, content: Mapping[str, Any], signature: str | None = None) -> None:
@@ -152,8 +150,6 @@ class Certificate:
             if policy := text_or_none(options.get("reasoning_policy")):
                 lines.append(f"  reasoning sent back to the {side}'s model: {policy}")
         lines.append(f"  tasks of {content['rules']['scoring']}, {content['rules']['tasks']}")
-        for reason, count in content["omitted"].items():
-            lines.append(f"  {count} without a new verdict: {reason}")
         lines.append(f"  checksum sha256 {self.sha256}{', signed' if self.signature else ''}")
         return "\n".join(lines)
 
@@ -209,12 +205,7 @@ def certify(
         on_item=see,
     )
     wrong = record_findings(found)  # first: it refuses a plan that is too large to be listed
-    omitted = found.problems
-    del omitted[FOREIGN_TASK]  # a finding of its own
-    if whole.malformed:
-        omitted[MALFORMED] = len(whole.malformed)
-    judged = [each for each in found.simulations if each.reward is not None]
-    compared = [each for each in judged if each.recorded is not None]
+    compared = [each for each in found.simulations if None not in (each.reward, each.recorded)]
     return Certificate(
         {
             "form": FORM,
@@ -231,12 +222,10 @@ def certify(
             },
             "domains": {name: _basis(each) for name, each in sorted(found.domains.items())},
             "simulations_sha256": hashed.hexdigest(),
-            "omitted": dict(sorted(omitted.items())),
             "numbers": {name: _numbers(found, name) for name in sorted(found.domains)},
             "agreement": {
                 "compared": len(compared),
                 "equal": sum(each.misstatement is None for each in compared),
-                "without_recorded_reward": len(judged) - len(compared),
             },
             "findings": [each.to_dict() for each in wrong],
         }
@@ -273,8 +262,7 @@ def _numbers(found: RescoredRecord, domain: str) -> dict[str, Any]:
     slots = [slot for slot in found.passes if slot.domain == domain]
     counted = [slot for slot in slots if found.passes[slot] is not None]
     summary = found.summarise([each for each in found.outcomes if each.domain == domain])
-    bounds = summary.estimate("pass^k", 1).bounds
-    rewards = [min(each.reward or 0.0 for each in found.by_slot[slot]) for slot in counted]
+    bounds = summary.estimate(1).bounds
     return {
         "simulations": len(slots),
         "missing": sum(slot.domain == domain for slot in found.missing),
@@ -282,11 +270,7 @@ def _numbers(found: RescoredRecord, domain: str) -> dict[str, Any]:
         "range": None if bounds is None else list(bounds),
         "tasks": summary.tasks,
         "passed": summary.passed,
-        "mean_reward": fmean(rewards) if rewards else 0.0,
-        "pass_hat_k": {measure_name("pass^k", k): v["value"] for k, v in summary.scores.items()},
-        "not_scorable": sum(
-            each.fault is not None for each in found.simulations if each.slot.domain == domain
-        ),
+        "pass_hat_k": {measure_name(k): v["value"] for k, v in summary.scores.items()},
     }
 
 

@@ -27,13 +27,12 @@ from maseval.benchmark.tau2.formats.message import (
     user_message,
 )
 from maseval.benchmark.tau2.overrides import Overrides, overridden_hooks
-from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.benchmark.tau2.world.setting import TaskStage, beginning
 from maseval.benchmark.tau2.world.state.hashing import state_hash
 from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.benchmark.tau2.world.tasks import initial_state
 from maseval.benchmark.tau2.world.trajectory import Trajectory
-from maseval.benchmark.tau2.world.world import to_json_str
+from maseval.benchmark.tau2.world.world import ReplayError, to_json_str
 from maseval.core.clock import Clock, acting_agent
 from maseval.core.environment import Environment, EnvironmentObserver, only_one
 from maseval.core.tool import describe_as

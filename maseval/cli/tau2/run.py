@@ -14,7 +14,6 @@ from maseval.cli.command_line import FAILED, with_examples
 from maseval.cli.console import (
     count,
     here,
-    indent,
     inert,
     number_columns,
     print_json,
@@ -101,8 +100,6 @@ def lost_to_gold(context: typer.Context, result: RunResult) -> bool:
 
 
 _FEW = 5
-_BEGINNING = 300
-_WHOSE = {"agent_model": "agent", "user_simulator": "user"}
 
 
 def show_plan(plan: "RunPlan", console: Console, *, as_json: bool) -> None:
@@ -111,10 +108,6 @@ def show_plan(plan: "RunPlan", console: Console, *, as_json: bool) -> None:
         return
     _print_tasks(plan, console)
     _print_participants(plan, console)
-    for role, prompt in plan.prompts.items():
-        words = f"{count(len(prompt.system))} characters, {count_of(len(prompt.tools), 'tool')}"
-        console.print(f"[bold]System prompt of the {_WHOSE[role]}[/bold], first task ({words}):")
-        console.print(indent(inert(shorten_line(prompt.system, _BEGINNING)), 2))
     if plan.models:
         console.print(_models(plan))
         known = plan.cost is not None

@@ -1,11 +1,10 @@
 """Worker processes as the driver sees them, and the repetitions that each is given.
 
 A process that dies takes all its simulations with it, and one of them may be the reason. They are
-run again in quarantine: after one death with few others, after two alone. A repetition that kills
-its process every time is found this way and given up; the others are not harmed a third time.
+run again in quarantine, each alone: a repetition that kills its process every time is found this
+way and given up, and the others are not harmed again.
 """
 
-import math
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -36,11 +35,6 @@ class Assignment:
     """The time at which it was begun in its process; None while it waits for one."""
 
     @property
-    def quarantine_level(self) -> int:
-        """Zero for one without blame, else the quarantine it belongs to."""
-        return min(self.deaths, 2)
-
-    @property
     def is_late(self) -> bool:
         """True if its time is over in its present process; it may have been begun again."""
         limit = self.repetition.timeout
@@ -61,37 +55,27 @@ class Assignment:
 
 
 class Backlog:
-    """Assignments that wait for a process, each kind in order.
-
-    A process has ``room`` for so many, if none of them is suspected.
-    """
+    """Assignments that wait for a process; one has ``room`` for so many, or for one suspect."""
 
     def __init__(self, room: int) -> None:
         self.room = room
-        self._limits = room, max(1, math.isqrt(room)), 1
-        self._waiting = [deque[Assignment]() for _ in self._limits]
+        self._free, self._suspects = deque[Assignment](), deque[Assignment]()
 
     def add(self, assignment: Assignment) -> None:
-        self._waiting[assignment.quarantine_level].append(assignment)
+        (self._suspects if assignment.deaths else self._free).append(assignment)
 
     @property
     def is_empty(self) -> bool:
-        return not any(self._waiting)
+        return not self._free and not self._suspects
 
     @property
     def suspects(self) -> int:
-        return len(self._waiting[1]) + len(self._waiting[2])
+        return len(self._suspects)
 
     def next_for(self, present: Mapping[int, Assignment], *, quarantine: bool) -> Assignment | None:
         """Take the next assignment for a process with these; None if there is no room."""
-        levels = [0]
-        if quarantine:
-            # Those with equal blame are put together, so that the next death tells more.
-            levels = [each.quarantine_level for each in present.values()][:1] or [2, 1]
-        for level in levels:
-            if self._waiting[level] and len(present) < self._limits[level]:
-                return self._waiting[level].popleft()
-        return None
+        waiting, room = (self._suspects, 1) if quarantine else (self._free, self.room)
+        return waiting.popleft() if waiting and len(present) < room else None
 
 
 class Stage(Enum):

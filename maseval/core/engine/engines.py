@@ -4,28 +4,18 @@ The default is the calling thread, or threads of this process. Installed package
 engines by an entry point in the group ``maseval.engines``; what one must do is ``Engine``.
 """
 
-import platform
 import queue
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
-from typing import (
-    Any,
-    Generic,
-    Literal,
-    NamedTuple,
-    Protocol,
-    TypeVar,
-    runtime_checkable,
-)
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 from maseval.core.engine.process import spread_waiting_threads, switch_interval
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.lazy import find_entry_points
-from maseval.core.tracing import now
 
 RunRepetition = Callable[[Repetition], RepetitionResult]
 Finished = tuple[Repetition, RepetitionResult]
@@ -39,7 +29,6 @@ class WorkerEvent:
     node: str
     """The machine it is on."""
     text: str
-    at: str = field(default_factory=now)
 
 
 NoteEvent = Callable[[WorkerEvent], None]
@@ -122,15 +111,12 @@ class Threads:
 
     The threads are daemons: one that hangs forever blocks neither the run nor the exit of the
     process. All that are needed are started before the first works: to start one takes two turns of
-    the interpreter, which come late when hundreds want it. Where the system gives no more threads,
-    half of those that there are run repetitions: agents, tools and servers need some too. What was
-    to run in the refused one waits for another.
+    the interpreter, which come late when hundreds want it.
     """
 
-    def __init__(self, run: RunRepetition, size: int, note: NoteEvent = lambda event: None) -> None:
+    def __init__(self, run: RunRepetition, size: int) -> None:
         self.size = size
         self._run = run
-        self._note = note
         # Unlike a SimpleQueue it wakes a thread for each repetition at once. There each wakes up
         # when the last has its turn, and is then behind all others that want theirs.
         self._work: queue.Queue[Repetition | None] = queue.Queue()
@@ -140,8 +126,6 @@ class Threads:
         self._busy = 0
         self._held: deque[Repetition] = deque()
         self._beginning = threading.Lock()
-        self._waiting: set[Repetition] = set()
-        self._surplus: deque[None] = deque()
 
     @contextmanager
     def open(self) -> Iterator[None]:
@@ -166,10 +150,7 @@ class Threads:
         with self._beginning:
             while self._threads < min(self._busy, self.size):
                 self._start_thread()
-            free = self._threads - (self._busy - len(self._held))
-            for number in range(len(self._held)):
-                if number >= free:
-                    self._waiting.add(self._held[0])
+            while self._held:
                 self._work.put(self._held.popleft())
 
     def _start_thread(self) -> None:
@@ -177,39 +158,19 @@ class Threads:
             threading.Thread(target=self._serve, daemon=True, name="maseval-worker").start()
             self._threads += 1
         except RuntimeError as error:
-            self._make_do(error)
-
-    def _make_do(self, error: RuntimeError) -> None:
-        if not self._threads:
             raise WorkersUnavailableError(
-                f"no simulation can be started: {error}; allow this process more threads (on "
-                "Linux `ulimit -u`, or the limit of its container), or close other programs"
+                f"this machine gives no more threads ({error}): {self._threads} run, {self.size} "
+                f"were asked for; run {max(1, self._threads // 2)} at once, as agents and tools "
+                "need some too, or allow more (on Linux `ulimit -u`, or the container's limit)"
             ) from error
-        wanted, self.size = self.size, max(1, self._threads // 2)
-        self._surplus.extend([None] * (self._threads - self.size))
-        self._threads = self.size
-        self._note(
-            WorkerEvent(
-                "refused",
-                platform.node(),
-                f"this machine gives no more threads ({error}): {self.size} at once instead of "
-                f"{wanted}",
-            )
-        )
 
     def _serve(self) -> None:
         while (repetition := self._work.get()) is not None:
-            if repetition in self._waiting and not repetition.context.abandoned:
-                repetition.begin()  # the time that it waited is not its own
-                self._waiting.discard(repetition)
             if not repetition.context.abandoned:
                 self._finished.append((repetition, self._run(repetition)))
                 self._bell.put(None)
             if repetition.context.abandoned:
                 return  # another thread has taken this one's place
-            with suppress(IndexError):
-                self._surplus.pop()
-                return
         self._work.put(None)  # for the next thread
 
     def wait(self, timeout: float | None) -> None:
@@ -230,8 +191,7 @@ class Threads:
         return None
 
     def give_up(self, repetition: Repetition) -> RepetitionResult | None:
-        has_begun = repetition not in self._waiting and repetition not in self._held
-        if not has_begun or not repetition.context.is_expired:
+        if repetition in self._held or not repetition.context.is_expired:
             return None
         outcome = repetition.given_up()
         self._busy -= 1
@@ -286,7 +246,7 @@ class ThreadEngine:
         # A repetition that hangs can only be abandoned from another thread.
         if job.size == 1 and not job.timed:
             return CallingThread(job.run)
-        return Threads(job.run, job.size, job.note)
+        return Threads(job.run, job.size)
 
 
 class CallingThreadEngine(ThreadEngine):
@@ -351,26 +311,3 @@ def check_engine_options(
                 f"{name} is {value!r}, but engine is {engine!r}; it is for engine "
                 f"{' or '.join(map(repr, engines))}"
             )
-
-
-ValueT = TypeVar("ValueT")
-ResultT = TypeVar("ResultT")
-
-
-class MappedBatch(NamedTuple, Generic[ValueT, ResultT]):
-    """Some values, and what the function made of them; None if it raised an exception."""
-
-    values: Sequence[ValueT]
-    result: ResultT | None
-    place: str
-    """The machine on which it was applied."""
-
-
-@runtime_checkable
-class MappingEngine(Protocol):
-    """An engine that can apply a function elsewhere than in this process."""
-
-    def mapped(
-        self, function: Callable[[Sequence[Any]], ResultT], batches: Iterable[Sequence[Any]]
-    ) -> Iterator[MappedBatch[Any, ResultT]]:
-        """Yield the results in the order of ``batches``; only a few are in memory at once."""

@@ -10,7 +10,6 @@ import gc
 import itertools
 import multiprocessing
 import os
-import platform
 import signal
 import sys
 import threading
@@ -19,27 +18,29 @@ from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from multiprocessing import connection
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from maseval.core.engine.dispatch import ProcessLostError
-from maseval.core.engine.engines import Job, MappedBatch
-from maseval.core.engine.parcel import pack, unpack
+from maseval.core.engine.engines import Job
 from maseval.core.engine.remote_workers import Limits, RemoteWorkers
 from maseval.core.engine.worker import Worker
 from maseval.core.engine.worker_setup import code_hash
-from maseval.core.exceptions import ConfigurationError, WorkerDiedError
+from maseval.core.exceptions import ConfigurationError
 
 # Beside a call that waits: others that must be answered meanwhile.
 _CALLS_AT_ONCE = 8
 _THREADS = Path("/proc/self/task")
 # A new Python imports the program that started it, and must not start others by that.
 _WAY_TO_BEGIN = " before it began; let your program run it under if __name__ == '__main__':"
+
+
+BatchT = TypeVar("BatchT")
+ResultT = TypeVar("ResultT")
 
 
 def usable_cores() -> int:
@@ -204,9 +205,7 @@ def _end_in_words(code: int | None) -> str:
     return f"it ended with exit code {code}"
 
 
-Function = Callable[[Sequence[Any]], Any]
-
-# A batch or a repetition whose process died so often is to blame.
+# A repetition whose process died so often is to blame.
 _MOST_DEATHS = 3
 _START_SECONDS = 600.0
 # One is worked on, and the next one is there when it is finished.
@@ -216,88 +215,50 @@ _FOR_EACH = 2
 class _Applier:
     """Applies a function to batches, one at a time, in a process of its own."""
 
-    def __init__(self, function: Function | bytes) -> None:
+    def __init__(self, function: Callable[[Any], object]) -> None:
         self._function = function
         self._turn = threading.Lock()
 
-    def apply(self, values: bytes) -> bytes | None:
-        """Return the packed result; None if there was an exception, for the caller to decide."""
+    def apply(self, batch: Any) -> object:
+        """Return the result; None if there was an exception, for the caller to decide."""
         with self._turn, suppress(Exception):
-            function = self._function
-            if isinstance(function, bytes):
-                function = self._function = unpack(function)
-            return pack(function(unpack(values)))
+            return self._function(batch)
         return None
 
 
-@dataclass
-class _Batch:
-    values: Sequence[Any]
-    call: Call
-    deaths: int = 0
+def map_in_forks(
+    function: Callable[[BatchT], ResultT], batches: Iterable[BatchT], processes: int
+) -> Generator[tuple[BatchT, ResultT | None], None, None]:
+    """Yield each batch with its result, in order; only a few are in memory at once.
 
+    None stands for what raised an exception, or ended its process: the caller does it here. Only
+    where ``may_fork`` is True, as neither the function nor what it holds is sent.
+    """
+    children: list[ChildProcess] = []
+    under_way: deque[tuple[BatchT, Call]] = deque()
 
-class _ProcessMap:
-    def __init__(self, function: Function, processes: int) -> None:
-        self._function = function
-        self._most = processes
-        self._children: list[ChildProcess] = []
-        self._under_way: deque[_Batch] = deque()
-
-    def over(
-        self, batches: Iterable[Sequence[Any]]
-    ) -> Generator[MappedBatch[Any, Any], None, None]:
+    def finish_first() -> tuple[BatchT, ResultT | None]:
+        batch, call = under_way.popleft()
         try:
-            for values in batches:
-                self._under_way.append(_Batch(values, self._start(values)))
-                if len(self._under_way) >= _FOR_EACH * self._most:
-                    yield from self._next()
-            while self._under_way:
-                yield from self._next()
-        finally:
-            end_all(self._children)
+            return batch, call.answer()
+        except ProcessLostError:
+            with suppress(ValueError):  # another of its batches came first
+                children.remove(call.child)
+            return batch, None
 
-    def _start(self, values: Sequence[Any]) -> Call:
-        busy = Counter(batch.call.child for batch in self._under_way if not batch.call.is_over)
-        if len(self._children) < self._most and all(map(busy.get, self._children)):
-            # Packed, so that a function which a process cannot import is an error of its batches.
-            function = self._function if may_fork() else pack(self._function)
-            self._children.append(ChildProcess(partial(_Applier, function)))
-        child = min(self._children, key=lambda each: busy[each])
-        return child.call("apply", pack(values))
-
-    def _next(self) -> Iterator[MappedBatch[Any, Any]]:
-        first = self._under_way[0]
-        try:
-            result: bytes | None = first.call.answer()
-        except ProcessLostError as lost:
-            self._replace_dead(first, lost)
-            return
-        self._under_way.popleft()
-        found = None if result is None else unpack(result)
-        yield MappedBatch(first.values, found, platform.node())
-
-    def _replace_dead(self, first: _Batch, lost: ProcessLostError) -> None:
-        """Begin again what was lost; the batch that was worked on is to blame, not the others."""
-        dead = first.call.child
-        self._children.remove(dead)
-        first.deaths += 1
-        if first.deaths >= _MOST_DEATHS:
-            self._divide(first, lost)
-        for batch in self._under_way:
-            if batch.call.child is dead and batch.call.is_lost:
-                batch.call = self._start(batch.values)
-
-    def _divide(self, batch: _Batch, lost: ProcessLostError) -> None:
-        """Try the values of a batch one by one; raise if there is only one."""
-        if len(batch.values) == 1:
-            raise WorkerDiedError(
-                f"the process that worked on {batch.values[0]!s} died {_MOST_DEATHS} times "
-                f"({lost}); find out what kills it: too little memory, or a library that crashes"
-            )
-        self._under_way.popleft()
-        for value in reversed(batch.values):
-            self._under_way.appendleft(_Batch([value], self._start([value])))
+    try:
+        for batch in batches:
+            busy = Counter(call.child for _, call in under_way if not call.is_over)
+            if len(children) < processes and all(map(busy.get, children)):
+                children.append(ChildProcess(partial(_Applier, function)))
+            child = min(children, key=lambda each: busy[each])
+            under_way.append((batch, child.call("apply", batch)))
+            if len(under_way) >= _FOR_EACH * processes:
+                yield finish_first()
+        while under_way:
+            yield finish_first()
+    finally:
+        end_all(children)
 
 
 class LocalCarrier(AbstractContextManager["LocalCarrier"]):
@@ -373,9 +334,3 @@ class ProcessEngine:
     def __getstate__(self) -> dict[str, object]:
         # The options of a run hold it, and are sent to the workers with its benchmark.
         return {**vars(self), "_forked": []}
-
-    def mapped(
-        self, function: Function, batches: Iterable[Sequence[Any]]
-    ) -> Generator[MappedBatch[Any, Any], None, None]:
-        """Yield the results of a function of batches, in their order; see ``MappingEngine``."""
-        return _ProcessMap(function, self.processes).over(batches)

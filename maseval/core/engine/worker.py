@@ -31,46 +31,41 @@ from maseval.core.exceptions import MASEvalError
 from maseval.core.storage.redaction import Secrets
 from maseval.core.throttle import complaints
 
-# Nobody reads faster; and a process spends at most one part in so many on it.
-_EVERY, _REST = 1.0, 50
+# Nobody reads faster.
+_EVERY = 1.0
 # More than is shown: the driver removes its own secrets before it cuts a text.
 _LONGEST = 2_000
 
 
 class LastWords:
-    """The last message of each repetition, about once a second and only if it is new."""
+    """The last message of each repetition, about once a second."""
 
     def __init__(self, last_said: Callable[[str, int], Said | None], secrets: Secrets) -> None:
         self._last_said = last_said
         self._secrets = secrets
         self._next = 0.0
-        self._steps: dict[int, int] = {}
 
     def news(self, running: Mapping[Repetition, int]) -> dict[int, Said]:
-        """Return what is new since the last call, by the numbers of the repetitions."""
+        """Return what was said last, by the numbers of the repetitions; nothing if asked early."""
         if time.monotonic() < self._next:
             return {}
-        began = time.thread_time()
-        self._steps = {number: self._steps.get(number, 0) for number in running.values()}
-        last = {number: self._last(repetition, number) for repetition, number in running.items()}
-        self._next = time.monotonic() + max(_EVERY, _REST * (time.thread_time() - began))
+        last = {number: self._last(repetition) for repetition, number in running.items()}
+        self._next = time.monotonic() + _EVERY
         return {number: said for number, said in last.items() if said is not None}
 
-    def _last(self, repetition: Repetition, number: int) -> Said | None:
+    def _last(self, repetition: Repetition) -> Said | None:
         try:
             said = self._last_said(*repetition.key)
-            if said is None or said.messages == self._steps[number]:
+            if said is None:
                 return None
-            self._steps[number] = steps = int(said.messages)
             text = self._secrets.removed_from_text(said.text)[:_LONGEST]
-            return Said(str(said.role), text, steps)
+            return Said(str(said.role), text, int(said.messages))
         except Exception:  # a benchmark's own, read while its agents write
             return None
 
 
 # Replies may be kept in a store of the carrier, which is not large.
-_LARGEST_REPLY = 8_000_000
-_MOST_IN_FIRST_REPLY = 64
+_MOST_IN_REPLY = 32
 # A reply costs about as much as a small repetition, so that several are worth waiting for.
 _LINGER = 0.02
 
@@ -107,7 +102,6 @@ class Worker:
         self._numbers: dict[Repetition, int] = {}
         self._outbox: list[WorkResult] = []
         self._unread: dict[int, str] = {}
-        self._most_in_reply = _MOST_IN_FIRST_REPLY
         self._setting: RunSetting
         self._threads: Threads
         self._secrets: Secrets
@@ -191,20 +185,13 @@ class Worker:
         self._stopping = True
 
     def _next_reply(self) -> bytes:
-        count = min(len(self._outbox), self._most_in_reply)
         with self._lock:
             running, unread, self._unread = dict(self._numbers), self._unread, {}
             before, self._complaints = self._complaints, complaints.count
+        some = self._outbox[:_MOST_IN_REPLY]
+        del self._outbox[: len(some)]
         said = self._last_words.news(running)
-        news = WorkerReply(self._outbox[:count], unread, said, self._complaints - before)
-        reply = self._pack(news)
-        while count > 1 and len(reply) > _LARGEST_REPLY:
-            count //= 2
-            reply = self._pack(news._replace(deliveries=self._outbox[:count]))
-        if count:  # as many as should fit, if they are about as large as these
-            self._most_in_reply = max(1, count * _LARGEST_REPLY // len(reply) // 2)
-        del self._outbox[:count]
-        return reply
+        return self._pack(WorkerReply(some, unread, said, self._complaints - before))
 
     def _pack(self, reply: WorkerReply) -> bytes:
         data = pack_reply(reply)

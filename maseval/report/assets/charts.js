@@ -1,10 +1,10 @@
 // Drawings: values within their intervals, counts as bars, and the plots that come with the data. Bars
-// filter by what they count, squares open their simulation.
+// filter by what they count.
 
-import { labelling, named, OUTCOMES, tally } from "./data.js";
+import { labelling, OUTCOMES, tally } from "./data.js";
 import { h, svg } from "./dom.js";
 import { count, visible } from "./text.js";
-import { choose, go } from "./view.js";
+import { choose } from "./view.js";
 
 const BAR = { width: 132, height: 16 };
 const WIDEST = 0.6; // as in maseval.stats: a bar over more than this says nothing
@@ -75,9 +75,8 @@ export function distributions() {
   ];
 }
 
-/** A drawing, element by element; its style is the page's. Marks of simulations lead to them. */
+/** A drawing, element by element; its style is the page's. */
 export function drawn([name, attributes, inside]) {
   const children = inside.map((part) => (typeof part === "string" ? document.createTextNode(visible(part)) : drawn(part)));
-  const simulation = attributes["data-simulation"];
-  return svg(name, { ...attributes, click: simulation != null && (() => go(named.get(visible(simulation)))) }, children);
+  return svg(name, attributes, children);
 }

@@ -163,14 +163,13 @@ function keyHelp() {
 }
 
 /**
- * Shows the run of a source. `above` stands on top of the page, `below` under its title, and
- * `followTalk` shows a conversation that is running. `update` shows what has come in since, of some
- * tasks or of all.
+ * Shows the run of a source. `above` stands on top of the page, `below` under its title. `update`
+ * shows what has come in since, of some tasks or of all.
  */
-export async function start(source, { above, below, followTalk } = {}) {
+export async function start(source, { above, below } = {}) {
   watchHints();
   await load(source);
-  const tasks = drawTasks(followTalk);
+  const tasks = drawTasks();
   const top = drawOverview(themeButton(), below);
   add(overview, [above, absentNotice, top.parts, tasks.section, keyHelp()]);
   readFilters();

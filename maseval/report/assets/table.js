@@ -64,18 +64,15 @@ function findColumns() {
 
 // A trial without a record: running, still to come, or missing.
 const ABSENT = { running: "▸", waiting: "", missing: "" };
-// The trials that are running, by name, whether the run goes on, and what shows a running conversation.
+// The trials that are running, by name, and whether the run goes on.
 let runningNow = new Set();
 let goesOn = false;
-let followTalk;
 const absentCells = new Map();
 
 function absentCell(name, { domain, id }, trial) {
   const kind = runningNow.has(name) ? "running" : goesOn ? "waiting" : "missing";
   const words = `${domain} task ${id}, trial ${trial}: ${kind}`.trim();
-  const attributes = { class: `absent ${kind}`, "aria-label": words, title: words, tabindex: "-1" };
-  if (kind !== "running" || !followTalk) return h("span", { ...attributes, role: "img" }, ABSENT[kind]);
-  return h("button", { ...attributes, type: "button", click: () => followTalk(name) }, ABSENT[kind]);
+  return h("span", { class: `absent ${kind}`, "aria-label": words, title: words, tabindex: "-1", role: "img" }, ABSENT[kind]);
 }
 
 function drawAbsent(task, trial) {
@@ -248,9 +245,8 @@ function severalDomains() {
   return index.tasks.some(({ domain }) => domain !== index.tasks[0].domain);
 }
 
-/** The table with its filters; `follow` shows a running conversation by its name. `start` applies them, `update` shows what is new of some tasks. */
-export function drawTasks(follow) {
-  followTalk = follow;
+/** The table with its filters. `start` applies them, `update` shows what is new of some tasks. */
+export function drawTasks() {
   goesOn = index.live?.state === "running";
   const status = h("output", { class: "status" });
   const heads = ["Domain", "Task", "Trials", ...Object.keys(SUMS), "Passed"].map((name) => h("th", { scope: "col", class: columnClass(name) }, name));

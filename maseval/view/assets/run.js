@@ -69,7 +69,7 @@ export async function runPage(run) {
   const read = source.index;
   const end = readingFrame(run);
   source.index = () => read().finally(end);
-  const { strip, show, follow: followTalk } = liveStrip(run);
+  const { strip, show } = liveStrip();
   let page;
   let latest;
   let fresh = [];
@@ -97,7 +97,6 @@ export async function runPage(run) {
     if (first) await reloadResults();
     // Another task moves those behind it.
     page.update(index.tasks.length > before ? undefined : new Set(taken.map(({ task }) => task)));
-    if (latest) show(latest); // what was followed may lead there now
     readResults();
   }, BATCH);
   const live = (found) => {
@@ -127,7 +126,7 @@ export async function runPage(run) {
   };
   const notice = lostNotice();
   document.title = `${visible(run)} · maseval`;
-  page = await start(source, { above: [topBar(), notice], below: [strip], followTalk });
+  page = await start(source, { above: [topBar(), notice], below: [strip] });
   // What finished since the index was read comes with the first events.
   const { version: after, relabelled: told } = index.live;
   listen({ run, after, relabelled: told }, handlers, () => again().catch(() => {}), notice);

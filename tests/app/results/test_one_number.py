@@ -16,6 +16,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import between, percent
 from maseval.core.outcome import total_cost
 from maseval.runs import RunFolder
+from maseval.stats import summarise
 from tests.cli.commandline import maseval
 from tests.report.reading import index_of, rows_of
 from tests.view.builders import viewer
@@ -381,7 +382,7 @@ def in_comparison(source):
     known = [row["cost"] for row in frames.simulations(source) if row["cost"] is not None]
     paid = {} if found.dropped else {"cost": None if mean is None else mean * len(known)}
     return {
-        **{"pass_1": done.estimate("pass^k", 1).value, "passed": done.passed},
+        **{"pass_1": done.estimate(1).value, "passed": done.passed},
         **{"verdicts": done.done, **paid},
     }
 
@@ -433,8 +434,9 @@ def test_every_text_shows_the_same_number_and_interval(source):
     shown = in_show(source)
     value, ends = percent(shown["pass_1"]), (shown["low"], shown["high"])
     in_terminal, in_plot = between(*ends), "({} to {})".format(*map(percent, ends))
-    lines = show(source, explain=False).lines
-    drawn = drawings(open_recording(source), lines)[-1]
+    recording = open_recording(source)
+    found = summarise(show(source, explain=False).lines, planned=recording.planned)
+    drawn = drawings(recording, found)[-1]
 
     assert f"{value} {in_plot}" in drawn
     assert f"{value} {in_terminal}" in maseval("show", source, "--no-explain").stdout

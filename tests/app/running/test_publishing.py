@@ -1,6 +1,4 @@
 import json
-import os
-from pathlib import Path
 from types import SimpleNamespace
 
 from examples.booking import BookingBenchmark, load_tasks
@@ -10,7 +8,7 @@ from maseval.commands import run
 from maseval.core.context import Said
 from maseval.core.storage.redaction import Secrets
 from maseval.runs import Simulation
-from maseval.runs.live import LIVE, TALKS, read_talk
+from maseval.runs.live import LIVE
 from tests.waiting import wait_until
 
 ONE = Simulation("retail", "7", 0)
@@ -20,16 +18,12 @@ def nothing(task, trial):
     return None
 
 
-def talking(last=nothing, messages=lambda task, trial: ()):
-    """A benchmark whose simulations say this."""
-    return SimpleNamespace(last_said=last, messages_so_far=messages)
-
-
 def published_once(folder, last=nothing, secrets=None):
     """What is published first; waits for it."""
     progress = RunProgress(3)
     progress.start(ONE)
-    with publish_progress(folder, progress, talking(last), Secrets.of(secrets or {})):
+    benchmark = SimpleNamespace(last_said=last)
+    with publish_progress(folder, progress, benchmark, Secrets.of(secrets or {})):
         wait_until((folder / LIVE).exists)
         return json.loads((folder / LIVE).read_bytes())
 
@@ -90,44 +84,6 @@ def test_a_benchmark_of_ones_own_says_what_was_said_last(tmp_path):
     result = run(benchmark=Rooms, tasks=load_tasks, num_tasks=1, output=live.parent)
 
     assert result.complete and not live.exists()  # else the agent would wait for ever
-    assert not (live.parent / TALKS).exists()
-
-
-FOLDER = "MASEVAL_TEST_FOLDER"
-
-
-class Talking(AgentAdapter):
-    """An agent that goes on when everything that it has said was published, in order."""
-
-    def __init__(self, key):
-        super().__init__(None, "talking")
-        self.messages, self.key = MessageHistory(), key
-
-    def _run_agent(self, query):
-        said = [f"{word} {self.key[1]}" for word in ("Hm", "Yes")]
-        for known, words in enumerate(said, 1):
-            self.messages.add_message("assistant", words)
-            wait_until(lambda known=known: self.published() == said[:known], words)
-        return "Ash"
-
-    def published(self):
-        return [each["content"] for each in read_talk(Path(os.environ[FOLDER]), self.key)]
-
-
-class TalkingRooms(BookingBenchmark):
-    """Bookings with such agents."""
-
-    def setup_agents(self, agent_data, environment, task, user, seed_generator):
-        agent = Talking(("", str(task.id), 0))
-        return [agent], {agent.name: agent}
-
-
-def test_a_conversation_grows_in_the_folder(tmp_path, monkeypatch):
-    monkeypatch.setenv(FOLDER, str(tmp_path / "run"))
-    options = {"benchmark": TalkingRooms, "tasks": load_tasks, "num_tasks": 2, "concurrency": 2}
-    result = run(**options, output=tmp_path / "run")
-
-    assert result.complete and not (tmp_path / "run" / TALKS).exists()
 
 
 def test_a_benchmark_that_cannot_say_what_was_said_is_published_all_the_same(tmp_path):
@@ -135,24 +91,3 @@ def test_a_benchmark_that_cannot_say_what_was_said_is_published_all_the_same(tmp
         raise RuntimeError("changed size during iteration")
 
     assert published_once(tmp_path, fail)["in_flight"][0]["last"] is None
-
-
-def test_a_running_conversation_is_published_as_it_grows(tmp_path):
-    secret = "open-sesame-and-more"
-    said = [{"role": "user", "content": f"Hi, {secret}"}]
-    progress = RunProgress(3)
-    progress.start(ONE)
-
-    def published():
-        return [path.read_text() for path in (tmp_path / TALKS).glob("*")]
-
-    secrets = Secrets.of({"api_key": secret})
-    benchmark = talking(messages=lambda task, trial: said)
-    with publish_progress(tmp_path, progress, benchmark, secrets):
-        wait_until(lambda: "Hi" in "".join(published()))
-        said.append({"role": "assistant", "content": "Yes?"})
-        wait_until(lambda: "Yes?" in "".join(published()))
-        (text,) = published()
-
-    assert text.count("\n") == 2 and secret not in text
-    assert list(tmp_path.iterdir()) == []

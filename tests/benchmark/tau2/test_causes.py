@@ -230,14 +230,6 @@ def test_a_choice_that_the_task_leaves_open_is_the_tasks(tau2_data, domain, task
 # -- the user
 
 
-def test_a_user_that_says_nothing_failed(cause):
-    raw = wish("Have task_1 completed.", COMPLETE)
-
-    found = cause(raw, user("Hi."), agent("How can I help?"), user(" "), agent("Hello?"), BYE)
-
-    assert (found.name, found.message) == ("user: said nothing", 2)
-
-
 def test_an_id_that_the_user_made_up_is_the_users(cause):
     raw = wish("Have a Meeting put on the list.", CREATE)
     opening = user("Create a Meeting called X-4711-B.")
@@ -257,40 +249,6 @@ def test_an_id_that_no_tool_knows_is_the_agents_too(cause):
     assert (found.who, found.also, found.kind) == ("agent", "user", "invented fact")
 
 
-def test_the_users_own_choice_against_its_task_is_the_users(cause):
-    raw = wish("Have a Meeting put on the list.", CREATE)
-
-    own = cause(raw, user("Create a task called Party."), PARTY, BYE)
-    listed = agent("You can have:\n- Meeting\n- Party"), user("Take the party.")
-    chosen = cause(raw, user("Create a task."), *listed, PARTY, BYE)
-
-    assert own.name == chosen.name == "user: choice against the task"
-    assert 'title "Party", not "Meeting"' in own.text
-
-
-@pytest.mark.parametrize(
-    "spoken",
-    [
-        (agent("Shall I create Party?"), user("Yes, the party.")),
-        (user("I do not want the party."),),
-        (user("I want it only if there is a party."),),
-        (user("Party first."), agent("Are you sure?"), user("The meeting.")),
-    ],
-)
-def test_what_the_agent_proposed_or_the_user_refused_is_not_the_users_choice(cause, spoken):
-    raw = wish("Have a Meeting put on the list.", CREATE)
-
-    found = cause(raw, user("Create a task."), *spoken, PARTY, BYE)
-
-    assert found.name == "agent: wrong write, by default"
-
-
-def test_what_the_task_speaks_of_is_not_against_it(cause):
-    raw = wish("Have a Meeting put on the list, or a Party if it rains.", CREATE)
-
-    assert cause(raw, user("Create a Party."), PARTY, BYE).who == "agent"
-
-
 # -- limits, and what stays open
 
 
@@ -306,15 +264,6 @@ def test_a_limit_is_the_agents_unless_all_was_done(cause):
     assert cut_off(*begun, COMPLETE) == "unclear: cut off when all was done"
 
 
-def test_a_path_that_depends_on_the_agents_questions_is_open(cause):
-    lost = wish("Have task_1 completed.", COMPLETE)
-    asked = agent("What is your shoe size?"), user("###OUT-OF-SCOPE###")
-
-    left = cause(lost, user("Update my task."), *asked)
-
-    assert (left.name, left.grade) == ("unclear: out of scope", "undecided")
-
-
 def test_a_user_that_should_change_its_mind_and_says_yes_failed(cause):
     told = "You are user_1. Have a Meeting put in. If the agent asks for confirmation, drop it."
     raw, begun = wish(told, COMPLETE), user("Create a task.")
@@ -324,9 +273,7 @@ def test_a_user_that_should_change_its_mind_and_says_yes_failed(cause):
 
     assert (kept.name, kept.grade) == ("user: did not change its mind", "undecided")
     assert kept.message == 2
-    for turns in ((asked, user("No.")), (CREATE,)):
-        found = cause(raw, begun, *turns, BYE)
-        assert (found.name, found.grade) == ("unclear: change of mind", "undecided")
+    assert cause(raw, begun, CREATE, BYE).who == "agent"
 
 
 def test_a_cause_never_clears_the_agent_of_what_the_policy_finds():
@@ -376,7 +323,7 @@ def test_the_rest_is_the_agents_by_default_with_the_decisive_fact(cause):
         (
             cause(raw, wanted, PARTY, BYE),
             "wrong write",
-            'has title "Party", not "Meeting" (the user asked for "Meeting" in message 0)',
+            'has title "Party", not "Meeting"',
         ),
         (cause(raw, wanted, *both, BYE), "extra write", "was not wanted"),
         (cause(raw, wanted, agent("Hm."), BYE), "missing write", "was not made"),

@@ -49,11 +49,7 @@ def test_a_sound_run_is_clean_and_its_numbers_are_recomputed(todo, run):
     found = certify(run, domain=todo)
 
     assert found.is_clean
-    assert found.content["agreement"] == {
-        "compared": 3,
-        "equal": 3,
-        "without_recorded_reward": 0,
-    }
+    assert found.content["agreement"] == {"compared": 3, "equal": 3}
     numbers = found.content["numbers"]["mock"]
     assert (numbers["simulations"], numbers["tasks"], numbers["passed"]) == (3, 1, 2)
     assert numbers["pass_hat_k"] == {
@@ -102,7 +98,6 @@ def test_an_answer_that_no_tool_gives_is_found(todo, run):
     found = certify(run, domain=todo)
 
     assert kinds(found) == ["edited messages"]
-    assert found.content["numbers"]["mock"]["not_scorable"] == 1
 
 
 def test_equal_words_are_two_trials_and_one_id_is_a_caution(todo, run):

@@ -91,8 +91,8 @@ def test_a_failure_of_the_user_is_a_fault_unless_it_is_found_already():
 
     spoken = talk(OPENING, ASKED, "", "Are you there?")
 
-    (choice, _) = findings(spoken, cause=cause("choice against the task", "agent", "user"))
-    assert (choice.source, choice.name) == ("user", "user: choice against the task")
+    (choice, _) = findings(spoken, cause=cause("did not change its mind", "agent", "user"))
+    assert (choice.source, choice.name) == ("user", "user: did not change its mind")
     assert len(findings(spoken, cause=cause("said nothing"))) == 1
     assert len(findings(spoken, cause=cause("wrong write", "agent"))) == 1
 

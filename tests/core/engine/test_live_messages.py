@@ -13,7 +13,6 @@ from maseval.core.storage.redaction import Secrets
 def always(monkeypatch):
     """Let a worker pass on messages whenever it is asked for any."""
     monkeypatch.setattr(worker, "_EVERY", 0.0)
-    monkeypatch.setattr(worker, "_REST", 0.0)
 
 
 class Running:
@@ -31,17 +30,14 @@ def watch(last, secrets=()):
     return LastWords(lambda task, trial: last.get(task), Secrets(secrets))
 
 
-def test_only_what_is_new_is_passed_on_without_secrets_and_cut():
+def test_what_was_said_last_is_passed_on_without_secrets_and_cut():
     last = {"a": Said("user", "the key is sk-12345678", 1), "b": Said("user", "b" * 5_000, 4)}
     found = watch(last, secrets=["sk-12345678"])
 
     first = found.news(running("a", "b", "silent"))
-    last["b"] = Said("assistant", "so long", 5)
 
     assert first[1] == Said("user", "the key is <redacted>", 1)
     assert len(first[2].text) == 2_000 and first.keys() == {1, 2}
-    assert found.news(running("a", "b", "silent")) == {2: last["b"]}
-    assert found.news(running("a", "b", "silent")) == {}
 
 
 def test_whatever_is_in_a_message_it_harms_no_other():

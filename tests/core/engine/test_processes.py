@@ -9,55 +9,28 @@ from pathlib import Path
 
 import pytest
 
-from maseval.core.engine.processes import ProcessEngine
-from maseval.core.exceptions import ConfigurationError, WorkerDiedError
+from maseval.core.engine.processes import ProcessEngine, map_in_forks, may_fork
+from maseval.core.exceptions import ConfigurationError
 from tests.waiting import wait_until
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
 
-def square_once_dead(values):
-    """Kill the process of every second batch the first time."""
-    died = Path(values[0][0]) / f"died-{values[0][1]}"
-    if values[0][1] % 2 and not died.exists():
-        died.touch()
+def work_on(batch):
+    if batch == "poison":
         os.kill(os.getpid(), signal.SIGKILL)
-    return [number * number for _, number in values]
+    return 1 / batch
 
 
-def die_of_poison(values):
-    if "poison" in values:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return len(values)
+@pytest.mark.skipif(not may_fork(), reason="a thread of another test, or not Linux")
+def test_results_come_in_order_and_what_raises_or_dies_is_left_to_the_caller():
+    batches = [1, 2, "poison", 4, 0, 5, "poison", 8]
+    found = list(map_in_forks(work_on, batches, 2))
 
-
-def invert(values):
-    return 1 / values[0]
-
-
-@posix
-def test_a_process_that_dies_is_replaced_and_nothing_is_missing_or_out_of_order(tmp_path):
-    batches = [[(str(tmp_path), number), (str(tmp_path), number + 100)] for number in range(6)]
-    found = list(ProcessEngine(processes=2).mapped(square_once_dead, batches))
-
-    assert [each.values for each in found] == batches
-    assert [each.result for each in found] == [[a[1] ** 2, b[1] ** 2] for a, b in batches]
-    assert len(list(tmp_path.glob("died-*"))) == 3
-
-
-@posix
-def test_what_ends_its_process_every_time_is_named():
-    found = ProcessEngine(processes=1).mapped(die_of_poison, [["a"], ["poison", "d"]])
-
-    assert next(found).result == 1
-    with pytest.raises(WorkerDiedError, match="worked on poison died 3 times"):
-        list(found)
-
-
-def test_what_raises_comes_back_without_a_result():
-    found = list(ProcessEngine(processes=1).mapped(invert, [[0], [2]]))
-
-    assert [each.result for each in found] == [None, 0.5]
+    assert [batch for batch, _ in found] == batches
+    results = dict(found)
+    assert (results["poison"], results[0]) == (None, None)
+    assert [results[each] for each in (1, 2, 5)] == [1.0, 0.5, 0.2]
 
 
 def test_the_number_of_processes_is_checked():
@@ -67,14 +40,14 @@ def test_the_number_of_processes_is_checked():
 
 FORKING = """
 import json, os, signal, sys, time
-from maseval.core.engine.processes import ProcessEngine
+from maseval.core.engine.processes import map_in_forks
 
 def work(values):
     os.write(1, (json.dumps([os.getpid(), "threading" in sys.modules]) + "\\n").encode())
     time.sleep(600)
 
 try:
-    list(ProcessEngine(processes=2).mapped(work, [[1], [2]]))
+    list(map_in_forks(work, [[1], [2]], 2))
 except KeyboardInterrupt:
     sys.exit("interrupted")
 """

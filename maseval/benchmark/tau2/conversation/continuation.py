@@ -19,11 +19,9 @@ from maseval.benchmark.tau2.formats.message import (
     Tau2Message,
     Tau2ToolCall,
     ToolMessage,
-    is_tool_call,
-    is_user_stop,
     tool_calls_of,
 )
-from maseval.benchmark.tau2.world.replay import ReplayError, same_content
+from maseval.benchmark.tau2.world.world import ReplayError, same_content
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.words import excerpt
 
@@ -44,8 +42,8 @@ def beginning_until(
         end += 1
     if ended and end == len(messages):
         raise ConfigurationError(
-            f"message {at} ends the conversation, so there is nothing to continue; "
-            f"choose one from 0 to {_last_open(messages)}"
+            f"message {at} ends the conversation, so there is nothing to continue; choose an "
+            "earlier one"
         )
     past = list(messages[:end])
     if missing := _unanswered_call(past):
@@ -53,13 +51,6 @@ def beginning_until(
             f"message {missing} calls tools, and not all calls are answered; choose an earlier one"
         )
     return past
-
-
-def _last_open(messages: Sequence[Tau2Message]) -> int:
-    end = len(messages) - 1
-    while end > 0 and messages[end]["role"] == "tool":
-        end -= 1
-    return max(end - 1, 0)
 
 
 def _unanswered_call(past: Sequence[Tau2Message]) -> int | None:
@@ -80,15 +71,11 @@ def checksum(past: Sequence[Tau2Message]) -> str:
 class Continuation(Orchestrator):
     """A conversation whose first messages are those of ``past``.
 
-    A tool's answer that is not the recorded one is an error. If ``lenient``, the new answer takes
-    its place where scoring would replay the call, and elsewhere the recorded one stays.
+    A tool's answer that is not the recorded one is an error.
     """
 
-    def __init__(
-        self, *args: Any, past: Sequence[Tau2Message], lenient: bool = False, **limits: Any
-    ) -> None:
+    def __init__(self, *args: Any, past: Sequence[Tau2Message], **limits: Any) -> None:
         super().__init__(*args, **limits)
-        self.lenient = lenient
         own = len(self.trajectory.messages)
         _check_own_history(self.trajectory.messages, past)
         self._left = deque(past[own:])
@@ -148,32 +135,20 @@ class Continuation(Orchestrator):
             )
         if _is_same_answer(found, recorded):
             return recorded
-        if not self.lenient:
-            now, then = (excerpt(repr(each.get("content"))) for each in (found, recorded))
-            raise ConfigurationError(
-                f"message {place}: {call['name']} answers {now}, but {then} is recorded; --lenient "
-                "continues with the new answer"
-            )
-        if not self.environment.world.is_replayed(call):
-            return recorded
-        return cast(ToolMessage, {**recorded, **found, "timestamp": recorded.get("timestamp")})
+        now, then = (excerpt(repr(each.get("content"))) for each in (found, recorded))
+        raise ConfigurationError(
+            f"message {place}: {call['name']} answers {now}, but {then} is recorded; choose an "
+            "earlier message (--at)"
+        )
 
 
 def check_turn_of_framework(past: Sequence[Tau2Message]) -> None:
     """Raise if the agent of a framework would have to continue in the midst of its own turn."""
     last = past[-1]
     if last["role"] == "tool" and last.get("requestor", "assistant") == "assistant":
-        usable = [
-            i
-            for i, each in enumerate(past)
-            if each["role"] != "tool"
-            and not is_tool_call(each)
-            and not (each["role"] == "user" and is_user_stop(each))
-        ]
         raise ConfigurationError(
             f"message {len(past) - 1} is in the middle of the agent's turn, where only the "
-            "reference agent and scripted agents can take over; the nearest message before it is "
-            f"{usable[-1] if usable else 0}"
+            "reference agent and scripted agents can take over; choose one that somebody says"
         )
 
 

@@ -9,7 +9,7 @@ After tau2-bench v0.2.0, src/tau2/data_model/simulation.py (MIT, Sierra Research
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn, Protocol, cast, runtime_checkable
+from typing import Any, NamedTuple, NoReturn, cast
 
 from maseval.benchmark.tau2.formats.message import (
     OVERRIDE,
@@ -33,13 +33,6 @@ class SimulationFormatError(MASEvalError, ValueError):
     """A simulation is not in v0.2.0's form; the message names the field."""
 
 
-@runtime_checkable
-class HasSimulation(Protocol):
-    """Whatever can give its simulation in v0.2.0's form."""
-
-    def to_simulation(self) -> Mapping[str, object]: ...
-
-
 class RecordedConversation(NamedTuple):
     """The part of a simulation that is scored; ``silent`` if it has null instead of messages."""
 
@@ -58,15 +51,13 @@ class RecordedConversation(NamedTuple):
 
 
 def read_recording(
-    simulation: Mapping[str, object] | HasSimulation, *, messages_required: bool = True
+    simulation: Mapping[str, object], *, messages_required: bool = True
 ) -> RecordedConversation:
     """Check a simulation's form; keys that v0.2.0 gives a default may be missing.
 
     A simulation of two sides that speak at once is refused: only its messages could be read, and
     they are not what was said.
     """
-    if not isinstance(simulation, _MAPPING) and isinstance(simulation, HasSimulation):
-        simulation = simulation.to_simulation()
     if not isinstance(simulation, _MAPPING):
         _refuse("simulation", simulation, "a mapping in v0.2.0's form")
     if is_full_duplex(simulation):

@@ -400,8 +400,8 @@ def unlisted_tasks(found: RescoredRecord) -> Iterator[Finding]:
         )
 
 
-def odd_simulations(found: RescoredRecord) -> Iterator[Finding]:
-    """Yield cautions for ids or times that simulations share, and for tools of one's own."""
+def shared_marks(found: RescoredRecord) -> Iterator[Finding]:
+    """Yield cautions for ids or times that simulations share."""
     for name in ("id", "times", "response ids"):
         first: dict[str, RescoredSimulation] = {}
         marked = [each for each in found.simulations if name in each.identity.marks]
@@ -416,10 +416,6 @@ def odd_simulations(found: RescoredRecord) -> Iterator[Finding]:
                 f"{again[0].identity.where} that of {original.identity.where}); all of them count",
                 weight="remark",
             )
-    if several := [each for each in found.simulations if each.identity.overridden]:
-        words = f"(the first: {several[0].slot}: {several[0].identity.overridden})"
-        text = f"in {_share_of(several, found)} {words}"
-        yield record_finding("answers of overridden tools", text, weight="remark")
 
 
 _CHECKS: Sequence[Callable[[RescoredRecord], Iterator[Finding]]] = (
@@ -437,7 +433,7 @@ _CHECKS: Sequence[Callable[[RescoredRecord], Iterator[Finding]]] = (
     lost_simulations,
     foreign_seeds,
     judgements,
-    odd_simulations,
+    shared_marks,
     unlisted_tasks,
 )
 

@@ -233,9 +233,7 @@ def _items_of_file(
     try:
         for record in file.records(broken.append):
             yield from _malformed_items(broken, domain or known_domain(record.domain), whole)
-            item = _item(record, domain, solo, whole)
-            # A line that is a report of ours names its release.
-            yield item._replace(version=record.version) if file.layout == "lines" else item
+            yield _item(record, domain, solo, whole)
     except ResultsFormatError as error:  # of the file itself: it is cut off, or no JSON
         whole.malformed.append(str(error))
     yield from _malformed_items(broken, domain or known_domain(whole.domain_name), whole)

@@ -8,7 +8,7 @@ from typing import Any
 
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains.releases import release_named, release_of
-from maseval.benchmark.tau2.formats.message import describe_overrides, is_user_stop
+from maseval.benchmark.tau2.formats.message import is_user_stop
 from maseval.benchmark.tau2.formats.simulation import RewardInfo, TerminationReason, replay_problem
 from maseval.benchmark.tau2.rescoring.record import PrintedVerdict, RecordItem
 from maseval.benchmark.tau2.review.explain.evidence import ReplayFault, replay_fault
@@ -30,15 +30,13 @@ class SimulationIdentity:
     look. No verdict changes by it.
 
     ``stopped`` if the user's stop is its last message. ``marks`` are its id, its times and the ids
-    of its provider's responses, by these names and as far as they are recorded. ``overridden``
-    names tools that answered in the place of the original's.
+    of its provider's responses, by these names and as far as they are recorded.
     """
 
     where: str
     seed: int | None = None
     stopped: bool = False
     marks: Mapping[str, str] = field(default_factory=dict)
-    overridden: str | None = None
 
 
 def identity_of(
@@ -52,7 +50,6 @@ def identity_of(
         whole_number(simulation.get("seed")),
         bool(messages) and messages[-1]["role"] == "user" and is_user_stop(messages[-1]),
         {} if alone else dict(_marks(simulation, messages)),
-        None if alone else describe_overrides(messages),
     )
 
 

@@ -303,7 +303,7 @@ NOT_SUPPORTED = "a full-duplex (voice) simulation is not supported and is not sc
 Layout = Literal["results", "lines", "directory"]
 _RESULTS_KEYS = frozenset({"simulations", "tasks", "info"})
 _SIMULATION_KEYS = frozenset({"simulations", "simulation_index"})
-_LINE_KEYS = frozenset({"simulation", "traces", "repeat_idx", "messages"})
+_LINE_KEYS = frozenset({"simulation", "messages"})
 
 
 def simulation_files(path: Path, index: object) -> list[Path]:

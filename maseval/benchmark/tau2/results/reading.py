@@ -1,12 +1,11 @@
 """Results files: what tau2-bench wrote, and what we wrote, one simulation at a time.
 
-Four forms are recognised by their content, packed with gzip or not:
+Three forms are recognised by their content, packed with gzip or not:
 
 * a results file of tau2-bench v0.2.0 or v1.0.x: one object with ``info``, ``tasks`` and
   ``simulations``, in any order;
 * a folder of v1.0.x: the same object in ``results.json``, each simulation in a file of its own;
-* one object a line that holds a ``simulation``, and may hold its ``domain`` and verdict;
-* one report of ours a line, as ``FileResultLogger`` writes them.
+* one object a line that holds a ``simulation``, and may hold its ``domain`` and verdict.
 """
 
 import logging
@@ -15,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from maseval.benchmark.tau2.conversation.recording import is_full_duplex
 from maseval.benchmark.tau2.data import VARIANT_MARK
@@ -42,15 +41,8 @@ from maseval.benchmark.tau2.results.layout import (
     open_json,
     simulation_files,
 )
-from maseval.benchmark.tau2.results.reports import (
-    Omitted,
-    environment_of,
-    release_of_report,
-    simulation_of,
-)
 from maseval.core.outcome import MOST_SIMULATIONS
 from maseval.core.recorded import mapping
-from maseval.core.report import Report
 from maseval.core.storage.redaction import redact
 from maseval.core.storage.strict_json import MAX_DEPTH, is_shallow
 from maseval.core.words import count_of
@@ -85,15 +77,13 @@ def recorded_domain(info: Mapping[str, object]) -> str | None:
 class RecordedSimulation:
     """A simulation of a file, with what the file says about it elsewhere.
 
-    ``verdict`` is the simulation's own ``reward_info``, or the one beside it. ``version`` is the
-    release it was run by, as far as the file says or its form shows.
+    ``verdict`` is the simulation's own ``reward_info``, or the one beside it.
     """
 
     simulation: SimulationForm
     domain: str | None
     solo: bool = False
     verdict: RewardInfo | None = None
-    version: str | None = None
 
 
 class ResultsFile:
@@ -111,7 +101,7 @@ class ResultsFile:
         if layout is None:
             raise ResultsFormatError(
                 f"{self.path}: neither a results file (an object with 'simulations') nor lines "
-                "that hold a simulation or a report"
+                "that hold a simulation"
             )
         self.layout: Layout = layout
 
@@ -167,8 +157,7 @@ class ResultsFile:
                     raise
                 on_malformed(error)
             else:
-                if recorded is not None:
-                    yield recorded
+                yield recorded
 
     def _member(self, wanted: str) -> Any:
         """Return one part of a results file, read no further than needed."""
@@ -218,7 +207,7 @@ class ResultsFile:
         domain, solo, voice = self._setting
         if voice:
             raise ResultsFormatError(f"{self.path}, simulation {index}: {NOT_SUPPORTED}")
-        return self._make_record(index, value, domain=domain, solo=solo, version=self.form)
+        return self._make_record(index, value, domain=domain, solo=solo)
 
     @cached_property
     def _setting(self) -> tuple[str | None, bool, bool]:
@@ -250,7 +239,7 @@ class ResultsFile:
             return "0.2.0"
         return "1.0.1" if later else "0.2.0"
 
-    def _from_line(self, index: int, value: Any) -> RecordedSimulation | None:
+    def _from_line(self, index: int, value: Any) -> RecordedSimulation:
         match value:
             case {"simulation": simulation}:
                 return self._make_record(
@@ -262,32 +251,10 @@ class ResultsFile:
                 )
             case {"messages": _}:
                 return self._make_record(index, value)
-            case {"task_id": str(), "repeat_idx": int()}:
-                return self._from_report(index, cast("Report", value))
             case _:
                 raise ResultsFormatError(
-                    f"{self.path}, line {index}: holds neither a simulation nor a report, "
-                    f"but {abbreviate(value)}"
+                    f"{self.path}, line {index}: holds no simulation, but {abbreviate(value)}"
                 )
-
-    def _from_report(self, index: int, report: Report) -> RecordedSimulation | None:
-        try:
-            simulation = simulation_of(report)
-            domain = environment_of(report).get("domain")
-            solo = bool(((report.get("config") or {}).get("environment") or {}).get("solo"))
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ResultsFormatError(
-                f"{self.path}, line {index}: not a report as FileResultLogger writes it ({error!r})"
-            ) from error
-        if isinstance(simulation, Omitted):
-            logger.warning(
-                "%s, line %d: task %s, repetition %d (%s) is left out: %s",
-                *(self.path, index, simulation.task_id, simulation.trial),
-                *(simulation.status, simulation.reason),
-            )
-            return None
-        release = release_of_report(report).name
-        return self._make_record(index, simulation, domain=domain, solo=solo, version=release)
 
     def _make_record(
         self,
@@ -297,7 +264,6 @@ class ResultsFile:
         domain: str | None = None,
         solo: bool = False,
         verdict: object = None,
-        version: str | None = None,
     ) -> RecordedSimulation:
         named = f" (id {value['id']!r})" if isinstance(value, dict) and "id" in value else ""
         where = f"{self.path}, simulation {index}{named}"
@@ -317,7 +283,7 @@ class ResultsFile:
         recorded = simulation.get("reward_info")
         if verdict is not None:
             recorded = check_form(REWARD_INFO, verdict, f"{where}, reward_info")
-        return RecordedSimulation(simulation, domain, solo, recorded, version)
+        return RecordedSimulation(simulation, domain, solo, recorded)
 
 
 def read_results(path: str | os.PathLike[str]) -> ResultsFile:

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.domain import ABSENT
 from maseval.benchmark.tau2.domains.releases import AnyVersion
@@ -29,10 +28,9 @@ from maseval.benchmark.tau2.review.explain.snapshot import (
 )
 from maseval.benchmark.tau2.scoring.case import AnyTask, Case, open_case
 from maseval.benchmark.tau2.world.reference import gold_state
-from maseval.benchmark.tau2.world.replay import ReplayError, calls_with_answers, repeat_call
 from maseval.benchmark.tau2.world.setting import Retracing, retrace
 from maseval.benchmark.tau2.world.tasks import RewardType
-from maseval.benchmark.tau2.world.world import World
+from maseval.benchmark.tau2.world.world import ReplayError, World, calls_with_answers, repeat_call
 from maseval.core.exceptions import ConfigurationError
 from maseval.data.folder import AnyPath
 
@@ -126,7 +124,7 @@ class Timeline:
 
 
 def timeline(
-    simulation: Mapping[str, object] | HasSimulation,
+    simulation: Mapping[str, object],
     domain: str | Domain,
     task: AnyTask | None = None,
     *,

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.conversation.recording import (
-    HasSimulation,
     RecordedConversation,
     SimulationFormatError,
     read_recording,
@@ -29,10 +28,9 @@ from maseval.benchmark.tau2.formats.message import Tau2Message
 from maseval.benchmark.tau2.texts.original import Wording
 from maseval.benchmark.tau2.versions import RuleSet
 from maseval.benchmark.tau2.wording import OURS
-from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.benchmark.tau2.world.setting import Setting, TaskStage
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType, TaskSpec
-from maseval.benchmark.tau2.world.world import World
+from maseval.benchmark.tau2.world.world import ReplayError, World
 from maseval.core.task import Task
 from maseval.data.folder import AnyPath
 
@@ -115,7 +113,7 @@ class Case(NamedTuple):
         return kind in self.criteria.reward_basis
 
     def replay(self) -> World:
-        """Return the world in which the conversation ended; see ``world.replay``."""
+        """Return the world in which the conversation ended; see ``replay``."""
         return self.stage.world_after(self.messages)
 
 
@@ -149,7 +147,7 @@ def release_of_task(
 
 
 def open_case(
-    simulation: Mapping[str, object] | HasSimulation,
+    simulation: Mapping[str, object],
     domain: str | Domain,
     task: AnyTask | None = None,
     *,

@@ -10,7 +10,6 @@ from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import AnyVersion
 from maseval.benchmark.tau2.environment import tool_types
@@ -33,10 +32,9 @@ from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, NoJudgeError, 
 from maseval.benchmark.tau2.versions import RuleSet
 from maseval.benchmark.tau2.wording import AnyTexts, wording_of
 from maseval.benchmark.tau2.world.reference import gold_state
-from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.benchmark.tau2.world.setting import look_at_end
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType
-from maseval.benchmark.tau2.world.world import StateMatch, World
+from maseval.benchmark.tau2.world.world import ReplayError, StateMatch, World
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import ModelAdapter
 from maseval.data.folder import AnyPath
@@ -195,7 +193,7 @@ class Verdict(NamedTuple):
 
 
 def score_simulation(
-    simulation: Mapping[str, object] | HasSimulation,
+    simulation: Mapping[str, object],
     *,
     domain: str | Domain,
     task: AnyTask | None = None,
@@ -211,7 +209,7 @@ def score_simulation(
     """Score one recorded simulation exactly as tau2-bench does, v0.2.0 unless another is named.
 
     Args:
-        simulation: A simulation in v0.2.0's form, or something with ``to_simulation()``.
+        simulation: A simulation in v0.2.0's form.
         domain: The domain's name, or a domain object of your own.
         task: The task, in v0.2.0's form or from ``load_tasks``; without it, the one that the
             simulation names is looked up in the domain's data.

@@ -24,10 +24,9 @@ from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.base import ToolKitBase, ToolType
 from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall, ToolAnswer
 from maseval.benchmark.tau2.versions import RULES_0_2_0, ReplayRules, RuleSet
-from maseval.benchmark.tau2.world.replay import refuse_user_messages, replay
 from maseval.benchmark.tau2.world.state.copying import once
 from maseval.benchmark.tau2.world.tasks import InitialState, TaskSpec
-from maseval.benchmark.tau2.world.world import World, WorldState
+from maseval.benchmark.tau2.world.world import World, WorldState, refuse_user_messages, replay
 from maseval.data.folder import content_hash
 
 T = TypeVar("T")

@@ -127,7 +127,7 @@ def test_no_arguments_make_a_rule_raise(tasks: list[dict[str, Any]]) -> None:
         found = found_in(task, [*steps, Say("assistant", "Bye.")])
         assert (found.unreadable, found.failed_rules) == (None, ()), tool
         broken |= names(found)
-    assert len(broken) > 15
+    assert len(broken) > 10
 
 
 def test_no_statement_is_copied_from_policy_or_documents(banking_data: Path) -> None:

@@ -14,7 +14,7 @@ from maseval.benchmark.tau2.formats.message import (
     messages_seen_by,
     to_history,
 )
-from maseval.benchmark.tau2.world.replay import calls_with_answers
+from maseval.benchmark.tau2.world.world import calls_with_answers
 
 GREETING = {"role": "assistant", "content": "Hi!"}
 

@@ -3,7 +3,6 @@
 import copy
 import itertools
 import json
-import logging
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,7 +14,6 @@ from maseval.benchmark.tau2.conversation.recording import SimulationFormatError
 from maseval.benchmark.tau2.rescoring.record import open_record
 from maseval.benchmark.tau2.results import ResultsFormatError, read_results
 from maseval.benchmark.tau2.scoring.score import score_simulation
-from maseval.benchmark.tau2.texts.original import trial_seed
 from maseval.core.exceptions import MASEvalError
 from tests.benchmark.tau2.results.builders import lines, results, simulation, task, written
 
@@ -67,33 +65,6 @@ def test_lines_may_be_bare_simulations(tmp_path):
     path = lines(tmp_path / "c.jsonl", simulation("a"), simulation("b"))
 
     assert [each["id"] for each in read_results(path)] == ["a", "b"]
-
-
-def reported(recorded: dict[str, Any] | None, **more: Any) -> dict[str, Any]:
-    return {
-        "task_id": "0",
-        "repeat_idx": 3,
-        "status": "success",
-        "traces": {"environment": {"domain": "telecom", "simulation": recorded}},
-        "config": {"environment": {"solo": True}},
-        "eval": [{"reward": 1.0, "reward_info": {"reward": 1.0}}],
-        "seed": 7,
-        **more,
-    }
-
-
-def test_our_own_reports_are_read_as_simulations(tmp_path, caplog):
-    late = reported(simulation(termination_reason=None), status="task_timeout", eval=None)
-    path = lines(tmp_path / "ours.jsonl", reported(simulation(task_id=None)), late)
-
-    with caplog.at_level(logging.WARNING):
-        (recorded,) = read_results(path).records()
-
-    assert (recorded.domain, recorded.solo) == ("telecom", True)
-    assert recorded.verdict == {"reward": 1.0}
-    found = recorded.simulation
-    assert (found["task_id"], found["trial"], found["seed"]) == ("0", 3, trial_seed(7, 3))
-    assert "line 1: task 0, repetition 3 (task_timeout) is left out" in caplog.text
 
 
 Damage = Callable[[dict[str, Any]], object]
@@ -180,11 +151,7 @@ def test_a_file_that_is_cut_off_gives_what_is_whole(tmp_path, simulations_first)
         ('{"simulations": []} x', "extra data at byte 20"),
         ('{"simulations": [,]}', "after 0 whole simulations: Expecting value at byte 17"),
         ('{"messages": []}\n[1]', r"simulation 0, id: missing"),
-        ('{"repeat_idx": 0, "task_id": 3}', "line 0: holds neither a simulation nor a report"),
-        (
-            '{"repeat_idx": 0, "task_id": "1", "traces": 3}',
-            "line 0: not a report as FileResultLogger writes it",
-        ),
+        ('{"messages": []}\n[1]', r"simulation 0, id: missing"),
     ],
 )
 def test_what_is_no_results_file_is_told_with_its_name(tmp_path, content, told):

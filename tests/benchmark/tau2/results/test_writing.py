@@ -203,17 +203,6 @@ def test_without_a_domain_there_is_nothing_to_export(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_log_of_reports_is_read_like_its_export(tau2_data, tmp_path):
-    logger = FileResultLogger(tmp_path, filename_pattern="log.jsonl")
-    reports = run("telecom", "user", logger)
-
-    logged = list(read_results(tmp_path / "log.jsonl").records())
-
-    assert [each.simulation for each in logged] == [simulation_of(report) for report in reports]
-    assert {(each.domain, each.solo) for each in logged} == {("telecom", False)}
-    assert [each.verdict for each in logged] == [r["eval"][0]["reward_info"] for r in reports]
-
-
 @pytest.mark.parametrize("variant", ["no_knowledge", "golden_retrieval"])
 def test_how_banking_searches_is_written_as_the_original_writes_it(
     banking_data, shared_data, monkeypatch, tmp_path, variant

@@ -2,7 +2,7 @@
 
 import pytest
 
-from maseval.benchmark.tau2.world.replay import (
+from maseval.benchmark.tau2.world.world import (
     ReplayError,
     calls_with_answers,
     refuse_user_messages,

@@ -10,11 +10,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from maseval.app.results.questions import Files
-from maseval.app.results.variants import ConventionScore, conventions_in_json
-from maseval.benchmark.tau2.app.results.conventions import count_conventions
 from maseval.benchmark.tau2.app.results.sources import judge_for, open_source, simulations_in
-from maseval.benchmark.tau2.domains.releases import release_named
-from maseval.benchmark.tau2.metrics import LEFT_OUT
 from maseval.benchmark.tau2.rescoring.findings import record_findings
 from maseval.benchmark.tau2.rescoring.releases import ScoredUnder, score_under
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, rescore_record
@@ -91,24 +87,6 @@ class FileScore:
         return self.found.pass_hat
 
     @property
-    def conventions(self) -> list[ConventionScore]:
-        """pass^k without and with infrastructure errors, which 0.2.0 does not know.
-
-        None where a judge must decide.
-        """
-        found = self.found
-        knows_errors = any(
-            each.ending == LEFT_OUT or release_named(each.version).rules.detailed_metrics
-            for each in found.simulations
-        )
-        if self.open or not knows_errors:
-            return []
-        return count_conventions(
-            (each.slot.domain, each.slot.task_id, each.ending, found.passes[each.slot] is True)
-            for each in found.simulations
-        )
-
-    @property
     def agrees(self) -> bool:
         """True if something was compared, and the record has no fault; a caution is none."""
         return bool(self.compared) and all(each.weight == "remark" for each in self.findings)
@@ -135,7 +113,6 @@ class FileScore:
             "disagreements": self.disagreements,
             **{f"pass^{k}": estimate.in_brief() for k, estimate in self.pass_hat.items()},
             "over_split": self.over_split,
-            "conventions": conventions_in_json(self.conventions),
             **({} if self.under is None else {"under": self._under_in_json(self.under)}),
         }
 

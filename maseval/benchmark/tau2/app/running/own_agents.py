@@ -6,10 +6,7 @@ unless its provider failed. In a rehearsal a scripted model stands in for the ag
 notes say which calls of the reference solution did not arrive.
 """
 
-import ast
-import importlib.util
 import inspect
-import sys
 import threading
 import traceback
 from collections.abc import Iterator, Mapping
@@ -76,54 +73,6 @@ def check_signature(make: MakeAgent) -> None:
         ) from None
 
 
-def check_imports(make: MakeAgent) -> None:
-    """Raise if the function imports a module that is not installed."""
-    for module in _late_imports(_reachable_code(make)):
-        if module not in sys.modules and importlib.util.find_spec(module) is None:
-            missing = ModuleNotFoundError(f"No module named {module!r}", name=module)
-            raise ConfigurationError(
-                f"{qualified_name(make)} needs {module!r}, which is not installed{way_out(missing)}"
-            )
-
-
-def uses_chat_model(make: MakeAgent) -> bool:
-    """Return True if the function asks its brief for the ``chat_model``."""
-    nodes = (node for part in _reachable_code(make) for node in ast.walk(part))
-    return any(isinstance(node, ast.Attribute) and node.attr == "chat_model" for node in nodes)
-
-
-def _reachable_code(make: MakeAgent) -> list[ast.AST]:
-    """Return the function, and the functions and classes of its file that it names."""
-    file = source_of(make)
-    try:
-        body = ast.parse(file.read_text(encoding="utf-8") if file else "").body
-    except (OSError, ValueError, SyntaxError):  # no Python source, however it was loaded
-        return []
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    parts = {node.name: node for node in body if isinstance(node, kinds)}
-    pending, reached = [str(getattr(make, "__qualname__", ""))], dict[str, ast.AST]()
-    while pending:
-        name = pending.pop()
-        if name in parts and name not in reached:
-            reached[name] = parts[name]
-            nodes = ast.walk(parts[name])
-            pending += [node.id for node in nodes if isinstance(node, ast.Name)]
-    return list(reached.values())
-
-
-def _late_imports(parts: list[ast.AST]) -> Iterator[str]:
-    """Yield the modules that are imported outside of ``try`` and ``if``."""
-    pending = list(parts)
-    while pending:
-        node = pending.pop()
-        if isinstance(node, ast.Import):
-            yield from (name.name.partition(".")[0] for name in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module.partition(".")[0]
-        elif not isinstance(node, ast.Try | ast.If):
-            pending.extend(ast.iter_child_nodes(node))
-
-
 @contextmanager
 def attribute_errors(make: MakeAgent, *, only_its_file: bool = False) -> Iterator[None]:
     """Turn an exception of an agent's code into the error of whoever is at fault.
@@ -165,7 +114,7 @@ def _provider_failure(error: Exception) -> ProviderError | None:
 
 
 def _crash(error: Exception, frame: FrameSummary) -> AgentCrashedError:
-    words = traceback.format_exception_only(error)[-1].strip()
+    words = f"{traceback.format_exception_only(error)[-1].strip()}{way_out(error)}"
     code = (frame.line or "").strip()[:_LONGEST_CODE]
     quoted = f", `{code}`" if code else ""
     return AgentCrashedError(

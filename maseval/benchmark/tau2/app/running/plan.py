@@ -1,7 +1,8 @@
-"""``maseval tau2 run --dry-run``: the plan of a run, its prompts, and its estimated cost.
+"""``maseval tau2 run --dry-run``: the plan of a run, and its estimated cost.
 
-The prompts are those of real first requests: the first task of each domain is run for a few steps
-with scripted models that remember their requests. No model is asked, and nothing is written.
+The length of the prompts is that of real first requests: the first task of each domain is run for a
+few steps with scripted models that remember their requests. No model is asked, and nothing is
+written.
 """
 
 import json
@@ -57,15 +58,6 @@ BASIS = (
 
 
 @dataclass(frozen=True)
-class Prompt:
-    """The system prompt and the tools that a model is sent with every request."""
-
-    system: str
-    tools: Sequence[str]
-    characters: int
-
-
-@dataclass(frozen=True)
 class ModelPlan:
     """The requests to one model; ``cost`` is None if its price is not known."""
 
@@ -81,9 +73,8 @@ class ModelPlan:
 class RunPlan:
     """A run that was not started.
 
-    ``prompts`` are those of the first task, by the role of the model. ``problems`` say why the run
-    would be refused, ``warnings`` what its readers must know, ``left`` how many simulations are
-    still to be run.
+    ``problems`` say why the run would be refused, ``warnings`` what its readers must know, ``left``
+    how many simulations are still to be run.
     """
 
     folder: Path
@@ -92,7 +83,6 @@ class RunPlan:
     trials: int
     left: int
     models: Sequence[ModelPlan]
-    prompts: Mapping[str, Prompt]
     problems: Sequence[str]
     warnings: Sequence[str] = ()
     basis: str = BASIS
@@ -117,13 +107,10 @@ def plan(options: RunOptions) -> RunPlan:
 def plan_run(prepared: PreparedRun) -> RunPlan:
     """Plan a run that is prepared."""
     # The code of an own agent may do anything, so that another agent stands in for it.
-    run, is_own = prepared, isinstance(prepared.agent, OwnAgent)
-    if is_own:
+    run = prepared
+    if isinstance(prepared.agent, OwnAgent):
         run = replace(run, agent=run.own_model or OwnAgent(lambda brief: lambda query: _WORDS))
     requests = {domain: first_requests(run, tasks[0]) for domain, tasks in run.tasks.items()}
-    prompts = dict(next(iter(requests.values()), {}))
-    if is_own:
-        prompts.pop("agent_model", None)  # it writes its own
     left = Counter(one.domain for one in prepared.missing())
     secrets = Secrets.of(prepared.config)
     return RunPlan(
@@ -139,7 +126,7 @@ def plan_run(prepared: PreparedRun) -> RunPlan:
                 prepared,
                 who,
                 spec,
-                [(left[d], d, found.get(role)) for d, found in requests.items()],
+                [(left[d], d, found.get(role, 0)) for d, found in requests.items()],
             )
             for who, role, spec in (
                 ("agent", "agent_model", run.agent),
@@ -147,7 +134,6 @@ def plan_run(prepared: PreparedRun) -> RunPlan:
             )
             if isinstance(spec, ModelSpec)
         ],
-        prompts=prompts,
         problems=[secrets.removed_from_text(str(problem)) for problem in prepared.problems()],
         warnings=list(prepared.warnings()),
     )
@@ -157,7 +143,7 @@ def _plan_model(
     prepared: PreparedRun,
     who: str,
     spec: ModelSpec,
-    parts: Sequence[tuple[int, str, Prompt | None]],
+    parts: Sequence[tuple[int, str, int]],
 ) -> ModelPlan:
     sums = [
         (number * each for each in _typical_use(who, domain, prompt))
@@ -174,7 +160,7 @@ def _plan_model(
     return ModelPlan(who, spec.model_id, calls, asked, answered, cost)
 
 
-def _typical_use(who: str, domain: str, prompt: Prompt | None) -> tuple[float, float, float]:
+def _typical_use(who: str, domain: str, prompt: int) -> tuple[float, float, float]:
     """Return the calls, input tokens and output tokens of a side in one typical conversation."""
     usual = TYPICAL.get(domain, TYPICAL["retail"])
     if who == "user":
@@ -188,7 +174,7 @@ def _typical_use(who: str, domain: str, prompt: Prompt | None) -> tuple[float, f
             + usual.results * usual.result_length
         )
     # On average half of the conversation is sent with a request.
-    characters = calls * ((prompt.characters if prompt else 0) + seen / 2)
+    characters = calls * (prompt + seen / 2)
     return calls, characters / _CHARACTERS_PER_TOKEN, calls * length / _CHARACTERS_PER_TOKEN
 
 
@@ -206,8 +192,8 @@ class _RequestRecorder(RunBenchmark):
         return model
 
 
-def first_requests(run: PreparedRun, task: Task) -> dict[str, Prompt]:
-    """Return the prompts of a task by the role of the model: agent_model, user_simulator."""
+def first_requests(run: PreparedRun, task: Task) -> dict[str, int]:
+    """Return the characters of system prompt and tools, by the role of the model."""
     benchmark = _RequestRecorder(run)
     benchmark.run([task], benchmark.agent_data)
     prompts = {}
@@ -215,8 +201,6 @@ def first_requests(run: PreparedRun, task: Task) -> dict[str, Prompt]:
         if model.requests:
             request = model.requests[0]
             said = (text_of(each) for each in request["messages"] if each["role"] == "system")
-            system, tools = "\n".join(said), list(request["tools"] or ())
-            names = [str(tool["function"]["name"]) for tool in tools]
-            length = len(system) + (len(json.dumps(tools)) if tools else 0)
-            prompts[role] = Prompt(system, names, length)
+            tools = list(request["tools"] or ())
+            prompts[role] = sum(map(len, said)) + (len(json.dumps(tools)) if tools else 0)
     return prompts

@@ -16,18 +16,12 @@ from maseval.app.running.folder_run import FolderRun, path_of
 from maseval.app.running.options import ExtraArguments
 from maseval.app.running.own_code import qualified_name
 from maseval.app.running.prices import ModelPrice, noted_prices
-from maseval.benchmark.tau2.agent_brief import AgentBrief, AgentModel, MakeAgent
+from maseval.benchmark.tau2.agent_brief import AgentModel, MakeAgent
 from maseval.benchmark.tau2.app.results.support import SUPPORT
 from maseval.benchmark.tau2.app.running.options import RunOptions
-from maseval.benchmark.tau2.app.running.own_agents import (
-    check_imports,
-    check_signature,
-    load_agent,
-    uses_chat_model,
-)
+from maseval.benchmark.tau2.app.running.own_agents import check_signature, load_agent
 from maseval.benchmark.tau2.app.running.tasks import (
     TasksByDomain,
-    broken_golds,
     code_of_domains,
     domain_name,
     own_domain_origins,
@@ -55,7 +49,7 @@ from maseval.runs.config import CODE
 # Arguments of the connection to a model; any other is one of generation, such as temperature.
 _CONNECTION = frozenset(
     {
-        *("api_key", "base_url", "timeout", "max_answer_mb", "device", "threads", "context_size"),
+        *("api_key", "base_url", "timeout", "max_answer_mb"),
         *("replies", "delay_seconds", "loop", "usage", "reasoning_policy"),
     }
 )
@@ -302,12 +296,10 @@ class RecordedStart:
     """The recorded messages with which every conversation of a run begins.
 
     Repetition 0 has the seeds of ``first_trial``, and each further one those of the next.
-    ``lenient`` accepts tools that answer otherwise than recorded.
     """
 
     past: Sequence[Tau2Message]
     first_trial: int
-    lenient: bool
 
 
 @dataclass(frozen=True)
@@ -458,26 +450,13 @@ class PreparedRun(FolderRun):
                 )
 
     def check_models(self) -> None:
-        """Raise if a model is unknown or lacks its key, or an own agent cannot be made."""
+        """Raise if a model is unknown or lacks its key."""
         for model in self.models.values():
             resolve_model(model.model_id, **model.options)
-        agent = self.agent
-        if not isinstance(agent, OwnAgent):
-            return
-        check_imports(agent.make)
-        asks = uses_chat_model(agent.make)
-        if agent.client.reasoning_policy is not None and not asks:
-            raise ConfigurationError(
-                f"reasoning is {agent.client.reasoning_policy!r}, but {agent.name} asks its model "
-                "through a library of its own; leave it out, and set it there"
-            )
-        if asks and agent.client.id is not None:
-            AgentBrief({}, "", "", agent.client).chat_model()  # raises if its library is missing
 
     def warnings(self) -> Iterator[str]:
         """Yield what must be known before the run is paid for."""
         yield from SUPPORT.warnings(self.config)
-        yield from broken_golds(self.tasks)
 
 
 def _title(agent: Agent, user: User) -> str:

@@ -8,12 +8,12 @@ over. The replies of the judge are kept in the run folder. ``play``, ``branch``,
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self
 from weakref import WeakSet
 
 from maseval.app.results.results import RunResult
@@ -35,7 +35,6 @@ from maseval.benchmark.tau2.app.running.prepared import (
     Player,
     PreparedRun,
 )
-from maseval.benchmark.tau2.app.running.probe import probe
 from maseval.benchmark.tau2.app.running.tasks import (
     own_domain_origins,
 )
@@ -46,7 +45,6 @@ from maseval.benchmark.tau2.domains.releases import Release
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.evaluator import Tau2Evaluator
 from maseval.benchmark.tau2.formats.message import tool_calls_of
-from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.players.human import Person
 from maseval.benchmark.tau2.players.scripted import make_agent, make_user
 from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge
@@ -59,7 +57,6 @@ from maseval.core.engine.engines import DEFAULT, PROCESSES
 from maseval.core.evaluator import Evaluator
 from maseval.core.exceptions import AgentError, HookResultError
 from maseval.core.model import ModelAdapter, resolve_model
-from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
 from maseval.core.seeding import SeedGenerator
 from maseval.core.task import Task
@@ -109,10 +106,9 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         self.rehearsal = Rehearsal(options.rehearse, rehearsals) if options.rehearse else None
         self.start = start
         if start is not None:
-            self.orchestrator = partial(Continuation, past=start.past, lenient=start.lenient)
+            self.orchestrator = partial(Continuation, past=start.past)
         self.add_callback(_ForgetFinished())
         self._judge_memory: JudgeMemory | None = None
-        self._timeouts = 0
         self._environments: dict[RepetitionKey, Tau2Environment] = {}
         self._seen = _SeenAgents()
 
@@ -148,17 +144,6 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
             elif isinstance(side, OwnAgent) and hasattr(side.make, "leave"):
                 side.make.leave()
 
-    def notes(self) -> list[str]:
-        """Return the notes on the finished run: on its rehearsal, and on its time limit."""
-        notes = self.rehearsal.notes() if self.rehearsal else []
-        if self._timeouts:
-            number = count_of(self._timeouts, "simulation")
-            notes.append(
-                f"the limit of {self.timeout:g} s ended {number} without a verdict; --timeout 0 "
-                "sets no limit, as tau2-bench does"
-            )
-        return notes
-
     def wording(self, release: Release) -> Wording:
         return self.prepared.wording
 
@@ -167,15 +152,8 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         known = None if environment is None else _last_message(environment)
         return known or super().last_said(task_id, repeat_idx)
 
-    def messages_so_far(self, task_id: str, repeat_idx: int) -> Sequence[Mapping[str, object]]:
-        environment = self._environments.get((task_id, repeat_idx))
-        if environment is None:
-            return super().messages_so_far(task_id, repeat_idx)
-        return [cast(Mapping[str, object], each) for each in list(environment.trajectory.messages)]
-
     def forget(self, report: Report) -> None:
-        """Let go of a finished simulation; only its rehearsal and a timeout are counted."""
-        self._timeouts += RecordedReport(report).termination == TerminationReason.TIMEOUT
+        """Let go of a finished simulation; only its rehearsal is counted."""
         requests = self._release(report)
         if self.rehearsal and requests is not None:
             self.rehearsal.add(report, requests)
@@ -451,8 +429,6 @@ class Tau2Run(PreparedRun):
         for words in self.warnings():
             logger.warning(words)
         options = self.options
-        if options.probe and self.models_asked and self.missing():
-            probe(self)
         with ModelServer() if options.rehearse else nullcontext() as server:
             benchmark = RunBenchmark(self, server)
             if options.runs_elsewhere:
@@ -466,7 +442,7 @@ class Tau2Run(PreparedRun):
                 benchmark.agent_data,
                 on_open=benchmark.keep_judgements_in,
             )
-        notes = benchmark.notes()
+        notes = benchmark.rehearsal.notes() if benchmark.rehearsal else []
         if waiting := result.summary.unjudged:
             notes.append(
                 f"still to be judged: {count_of(waiting, 'simulation')}; `maseval score "

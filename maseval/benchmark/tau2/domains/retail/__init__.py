@@ -4,6 +4,7 @@ After tau2-bench v0.2.0, src/tau2/domains/retail/ (MIT, Sierra Research).
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 
 from maseval.benchmark.tau2.domains.base import ToolType, is_tool
@@ -18,7 +19,7 @@ from maseval.benchmark.tau2.domains.domain import (
     payment_choice,
 )
 from maseval.benchmark.tau2.domains.retail.models import *  # noqa: F403  # the records, as in MASEval
-from maseval.benchmark.tau2.domains.retail.models import RetailDB, Variant
+from maseval.benchmark.tau2.domains.retail.models import Product, RetailDB, Variant
 from maseval.benchmark.tau2.domains.retail.tools import RetailTools
 
 
@@ -32,24 +33,20 @@ class ItemRetailTools(RetailTools, called="RetailTools", predictable=True):
         Args:
             item_id: The item's id, for example "1008292230". This is not a product id.
         """
-        for product_id in self.db.products:
-            variants = self.db.products.view(product_id).variants
-            if item_id in variants:
-                return variants[item_id]
+        for product in self._searched_products():
+            if item_id in product.variants:
+                return product.variants[item_id]
         raise ValueError("Item not found")
 
+    def _searched_products(self) -> Iterable[Product]:
+        return self.db.products.values()
 
-class FaultyItemRetailTools(RetailTools, called="RetailTools", predictable=True):
+
+class FaultyItemRetailTools(ItemRetailTools, called="RetailTools", predictable=True):
     """The shop's tools of tau2-bench-verified, whose lookup of items has a fault: it finds none."""
 
-    @is_tool(ToolType.READ, after="get_product_details")
-    def get_item_details(self, item_id: str) -> Variant:
-        """Get one variant of a product: its options, its price and whether it is available.
-
-        Args:
-            item_id: The item's id, for example "1008292230". This is not a product id.
-        """
-        raise ValueError("Item not found")
+    def _searched_products(self) -> Iterable[Product]:
+        return ()
 
 
 class _Lenient(RetailTools):

@@ -3,15 +3,14 @@
 A failed one is read once: what was written, what is missing, and who said which word. The steps of
 ``causes.steps`` ask this reading and nothing else. What is missing comes from the
 smallest set of calls that would have made it pass, or after a cut-off from the whole reference
-solution. A wrong write is paired with the missing one that it stands for, and where the two differ
-the words for the made and for the wanted thing are looked for in what both sides said.
+solution. A wrong write is paired with the missing one that it stands for.
 """
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from maseval.benchmark.tau2.formats.message import (
     OUT_OF_SCOPE,
@@ -191,34 +190,18 @@ def _has(text: str, value: str) -> bool:
 
 
 _FOLLOWS = re.compile(r"amount|price|nonfree")
-# How people call the ways to pay, by their ids without the number.
-_WAYS_TO_PAY = {
-    "gift_card": {r"\bgift", r"\bgc\b"},
-    "credit_card": {r"\bcredit", r"\bcc\b", r"\bvisa\b", r"\bmaster ?card\b", r"\bamex\b"},
-    "certificate": {r"\bcertificate", r"\bvoucher"},
-    "paypal": {r"\bpaypal\b"},
-}
-_CONDITION = re.compile(r"\b(?:if|unless|otherwise|as long as|in case|whether)\b", re.IGNORECASE)
-_REFUSED = re.compile(
-    r"\b(?:not|never|instead of|rather than|other than|except|no longer)\b[^.!?;\n]*"
-    r"|n't\b[^.!?;\n]*"
-)
 
 
 class Difference(NamedTuple):
-    """An argument in which a write is not the wanted one: both values, and patterns for them.
-
-    A value that people do not name in words, such as an id, has None.
-    """
+    """An argument in which a write is not the wanted one."""
 
     argument: str
-    made: str
-    wanted: str
-    made_words: re.Pattern[str] | None
-    wanted_words: re.Pattern[str] | None
+    made: object
+    wanted: object
 
     def __str__(self) -> str:
-        return f"{self.argument} {self.made}, not {self.wanted}"
+        made, wanted = (format_value(each, 60) for each in (self.made, self.wanted))
+        return f"{self.argument} {made}, not {wanted}"
 
 
 class Pair(NamedTuple):
@@ -280,7 +263,8 @@ class Failure(Conversation):
         found: list[Pair] = []
         for made, wanted in sorted(alike, key=lambda e: -_in_common(e[0].call, e[1])):
             if not any(each.made is made or each.wanted is wanted for each in found):
-                found.append(Pair(made, wanted, tuple(self._differences(made.call, wanted))))
+                differing = _differing("", made.call["arguments"], wanted["arguments"])
+                found.append(Pair(made, wanted, tuple(differing)))
         return sorted(found, key=lambda each: each.made.message_index)
 
     def _stands_for(self, made: CallMade, wanted: Tau2ToolCall) -> bool:
@@ -337,98 +321,13 @@ class Failure(Conversation):
                 return said
         return None
 
-    def yes_to(self, made: CallMade) -> Utterance | None:
-        """Return the user's last text before a write if it says yes to a question about it."""
-        replies = self.talk.user_before(made.message_index)
-        asked = self.talk.agent_before(replies[-1].message_index) if replies else []
-        if not asked or not agrees_to(replies[-1].text, made.call):
-            return None
-        is_meant = offers(asked[-1].text, replies[-1].text, made.call, alone=True)
-        return replies[-1] if is_meant else None
-
-    def is_first_said_by_user(self, pattern: re.Pattern[str], before: int) -> bool:
-        """Return True if the agent had not said something before a message of the user."""
-        agent = self.talk.agent_before(before)
-        return not any(pattern.search(_without_refusals(said.text)) for said in agent)
-
-    def last_wish(self, difference: Difference, before: int) -> tuple[int, bool] | None:
-        """Return the message with the user's last wish on a difference, True if for what was made.
-
-        Questions and conditions are no wish.
-        """
-        made, wanted = difference.made_words, difference.wanted_words
-        for said in reversed(self.talk.user_before(before)):
-            for sentence in reversed(words.sentences(_without_refusals(said.text))):
-                if sentence.endswith("?") or _CONDITION.search(sentence):
-                    continue
-                has_made = bool(made and made.search(sentence))
-                has_wanted = bool(wanted and wanted.search(sentence))
-                if has_made != has_wanted:
-                    return said.message_index, has_made
-        return None
-
-    def _differences(self, made: Tau2ToolCall, wanted: Tau2ToolCall) -> Iterator[Difference]:
-        for argument, one, other in _differing("", made["arguments"], wanted["arguments"]):
-            mine, its = self._names(argument, one), self._names(argument, other)
-            texts = self._text(one), self._text(other)
-            yield Difference(argument, *texts, _pattern(mine - its), _pattern(its - mine))
-
-    def _text(self, value: object) -> str:
-        """Return a value as it is shown, an item with its options."""
-        options = self._options_by_item.get(value, {}) if isinstance(value, str) else {}
-        shown = ", ".join(map(str, options.values()))
-        return f"{format_value(value, 60)} ({shown})" if shown else format_value(value, 60)
-
-    def _names(self, argument: str, value: object) -> set[str]:
-        """Return patterns for what people call a value."""
-        match value:
-            case bool():
-                return set()
-            case int():
-                noun = words.said_as(argument.rsplit("_", 1)[-1])
-                return {rf"\b{value}\b[^.?!\n]{{0,40}}\b(?:{noun})"}
-            case str() if "payment" in argument:
-                return _WAYS_TO_PAY.get(re.sub(r"_\d+$", "", value), set())
-            case str() if len(value) > 2:
-                # Ids and codes are chosen from lists by a comparison, which is the agent's.
-                code = bool(words.id_like(value)) or value.isupper()
-                shown = words.telling_values(self._options_by_item.get(value, {}))
-                names = shown if code else [value.replace("_", " ")]
-                return {rf"\b{re.escape(each.lower())}\b" for each in names}
-            case list() | dict():
-                inner = value.values() if isinstance(value, dict) else value
-                return {name for each in inner for name in self._names(argument, each)}
-            case _:
-                return set()
-
-    @cached_property
-    def _options_by_item(self) -> Mapping[str, Mapping[str, Any]]:
-        found: dict[str, Mapping[str, Any]] = {}
-        for each in self.talk.calls:
-            if '"options"' in each.answer:
-                try:
-                    found |= _items_with_options(json.loads(each.answer))
-                except ValueError:
-                    continue
-        return found
-
-
-def _without_refusals(text: str) -> str:
-    """Return a text without what it says is not wanted: "I do not want the red one"."""
-    return _REFUSED.sub("", text.lower())
-
-
-def _pattern(names: Iterable[str]) -> re.Pattern[str] | None:
-    found = sorted(names)
-    return re.compile("|".join(found), re.IGNORECASE) if found else None
-
 
 def _in_common(one: Tau2ToolCall, other: Tau2ToolCall) -> int:
     values = list(words.telling_values(other["arguments"]))
     return sum(each in values for each in words.telling_values(one["arguments"]))
 
 
-def _differing(name: str, made: object, wanted: object) -> Iterator[tuple[str, object, object]]:
+def _differing(name: str, made: object, wanted: object) -> Iterator[Difference]:
     """Yield the single values in which two calls differ, under the names of their arguments."""
     if isinstance(made, dict) and isinstance(wanted, dict):
         for key in {**made, **wanted}:
@@ -437,17 +336,4 @@ def _differing(name: str, made: object, wanted: object) -> Iterator[tuple[str, o
         for one, other in zip(made, wanted, strict=True):
             yield from _differing(name, one, other)
     elif made != wanted:
-        yield name, made, wanted
-
-
-def _items_with_options(value: object) -> dict[str, Mapping[str, Any]]:
-    """Return the options of all items in an answer, by their ids."""
-    found: dict[str, Mapping[str, Any]] = {}
-    match value:
-        case {"item_id": str() as name, "options": dict() as options}:
-            found[name] = options
-        case dict():
-            value = list(value.values())
-    for each in value if isinstance(value, list) else ():
-        found |= _items_with_options(each)
-    return found
+        yield Difference(name, made, wanted)

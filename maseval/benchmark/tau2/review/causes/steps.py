@@ -3,9 +3,8 @@
 Each step is one fact that decides, from what is recomputed to what is left over. A step that named
 the reader's party in at least 95 of 100 readings is *likely*; for the others, and for the agent
 that is blamed by default because nothing else was found, the grade is *undecided*, and the party
-named is the one that it most often is. ``unclear`` is said where the path of the task depends on
-what the agent asks. Where the task is wrong and the corrected one passes, the task stands first.
-docs/how-we-know.md has the rate of each step.
+named is the one that it most often is. Where the task is wrong and the corrected one passes, the
+task stands first. docs/how-we-know.md has the rate of each step.
 
 Several facts are not steps because they were wrong as often as right: that the user said no (to
 insurance, to bags, to a new ticket), that the agent refused or never looked something up, and the
@@ -19,12 +18,11 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Unpack
 
-from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.formats.message import OUT_OF_SCOPE, Tau2ToolCall, render_call
+from maseval.benchmark.tau2.formats.message import Tau2ToolCall, render_call
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.review import words
-from maseval.benchmark.tau2.review.causes.failure import Difference, Failure, Pair, is_id
+from maseval.benchmark.tau2.review.causes.failure import Failure, is_id
 from maseval.benchmark.tau2.review.explain.explanation import Explanation, explain_subject
 from maseval.benchmark.tau2.review.explain.scored_case import (
     CaseKeywords,
@@ -41,7 +39,7 @@ from maseval.core.words import excerpt
 
 
 def find_cause(
-    simulation: Mapping[str, object] | HasSimulation,
+    simulation: Mapping[str, object],
     *,
     domain: str | Domain,
     **keywords: Unpack[CaseKeywords],
@@ -95,7 +93,7 @@ def beside_policy(cause: Finding, policy: Sequence[Finding]) -> Finding:
 CauseStep = Callable[[Failure], Finding | None]
 
 BY_DEFAULT = (
-    "by default: no other fact was found; 69 of 82 such failures that people read are the agent's"
+    "by default: no other fact was found; 70 of 85 such failures that people read are the agent's"
 )
 """The last evidence of a cause that no step decides; tests hold it against the readings."""
 
@@ -247,14 +245,6 @@ def choice_left_open(failure: Failure) -> Finding | None:
 # -- the user ----------------------------------------------------------------
 
 
-def user_said_nothing(failure: Failure) -> Finding | None:
-    """The user neither spoke nor acted when it was its turn."""
-    for index in failure.silent_turns():
-        text = "the user neither speaks nor acts"
-        return _blame("user", "said nothing", text, message=index, grade="undecided")
-    return None
-
-
 def value_invented_by_the_user(failure: Failure) -> Finding | None:
     """The user gave an id or address that task, tools and agent do not have.
 
@@ -273,39 +263,6 @@ def value_invented_by_the_user(failure: Failure) -> Finding | None:
             kind = "invented fact"
             return _blame("agent", kind, text, message=at, also="user", grade="undecided")
     return None
-
-
-def chosen_by_the_user(failure: Failure) -> Finding | None:
-    """The user's last word on a difference is the made thing, which its task does not have.
-
-    It was the user's own idea, or taken from a list with the right one: a yes that repeats the
-    agent's offer is the agent's proposal.
-    """
-    for pair in failure.pairs:
-        for each in pair.choices:
-            wish, named = failure.last_wish(each, pair.made.message_index), each.made_words
-            if wish is None or named is None or named.search(failure.scenario):
-                continue
-            at, for_made = wish
-            if not for_made:
-                continue
-            if failure.is_first_said_by_user(named, at) or _was_listed(failure, each, at):
-                text = f"the user asks for it: {each}"
-                kind = "choice against the task"
-                return _blame("user", kind, text, message=at, grade="undecided")
-    return None
-
-
-def _was_listed(failure: Failure, difference: Difference, before: int) -> bool:
-    """Return True if a text of the agent had a line with the made thing and one with the wanted."""
-    made, wanted = difference.made_words, difference.wanted_words
-    if made is None or wanted is None:
-        return False
-    texts = [each.text.splitlines() for each in failure.talk.agent_before(before)]
-    return any(
-        any(made.search(line) for line in lines) and any(wanted.search(line) for line in lines)
-        for lines in texts
-    )
 
 
 # -- limits and what stays open ----------------------------------------------
@@ -342,26 +299,15 @@ _CHANGE_OF_MIND = re.compile(
 
 
 def changes_its_mind(failure: Failure) -> Finding | None:
-    """The task wants the user to change its mind when it is asked to confirm."""
-    if not _CHANGE_OF_MIND.search(failure.scenario):
+    """The task wants the user to change its mind when it is asked to confirm, and it was asked."""
+    asked = any(each.asks for each in failure.talk.agent)
+    if not asked or not _CHANGE_OF_MIND.search(failure.scenario):
         return None
-    for made in failure.wrong:
-        said = failure.yes_to(made)
-        if said is not None:
-            text = f"asked to confirm {made.call['name']}, the user says yes, against its task"
-            at = said.message_index
-            return _blame("user", "did not change its mind", text, message=at, grade="undecided")
     text = "the task wants the user to change its mind when it is asked to confirm"
-    return _blame("unclear", "change of mind", text, grade="undecided")
-
-
-def out_of_scope(failure: Failure) -> Finding | None:
-    """The user ended it because its task does not say how to go on."""
-    if OUT_OF_SCOPE not in failure.last_words or failure.transferred_at is not None:
-        return None
-    text = "the user ends the conversation as out of scope"
-    at = len(failure.messages) - 1
-    return _blame("unclear", "out of scope", text, grade="undecided", message=at)
+    wrong = failure.wrong[0].message_index if failure.wrong else len(failure.messages)
+    said = failure.talk.user_before(wrong)
+    at = said[-1].message_index if said else None
+    return _blame("user", "did not change its mind", text, message=at, grade="undecided")
 
 
 # -- the agent, by default ---------------------------------------------------
@@ -389,7 +335,8 @@ def transferred_with_work_left(failure: Failure) -> Finding | None:
 def wrong_write(failure: Failure) -> Finding | None:
     """Something else was done than what is wanted."""
     for pair in failure.pairs:
-        text = f"{_short(pair.made.call)} has {'; '.join(_pair_text(failure, pair))}"
+        differing = "; ".join(map(str, pair.choices or pair.differences))
+        text = f"{_short(pair.made.call)} has {differing}"
         return _default(failure, "wrong write", text, pair.made.message_index)
     for made in failure.wrong:
         text = f"{_short(made.call)} was not wanted"
@@ -447,18 +394,6 @@ def _short(call: Tau2ToolCall) -> str:
     return excerpt(render_call({**call, "arguments": given}), 60)
 
 
-def _pair_text(failure: Failure, pair: Pair) -> Iterator[str]:
-    """Yield the differences of a pair, with the user's last word on each."""
-    for each in pair.choices or pair.differences:
-        wish = failure.last_wish(each, pair.made.message_index)
-        if wish is None:
-            yield str(each)
-        else:
-            at, for_made = wish
-            named = each.made if for_made else each.wanted
-            yield f"{each} (the user asked for {named} in message {at})"
-
-
 def _facts(failure: Failure) -> Iterator[str]:
     """Yield what was made wrong and what is missing."""
     for pair in failure.pairs:
@@ -482,12 +417,9 @@ STEPS: tuple[CauseStep, ...] = (
     another_right_end,
     unsound_task,
     choice_left_open,
-    user_said_nothing,
     value_invented_by_the_user,
-    chosen_by_the_user,
     used_up_the_limit,
     changes_its_mind,
-    out_of_scope,
     transferred_with_work_left,
     wrong_write,
     missing_write,

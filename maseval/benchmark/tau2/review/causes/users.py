@@ -18,7 +18,7 @@ from maseval.core.finding import NOT_READ, Finding
 
 LOOKED_FOR = (
     "Looked for: empty turns, speaking as the agent, leaving in the same message as a yes, ids and "
-    "addresses that nobody gave the user, and in failures choices against the task. "
+    "addresses that nobody gave the user, and in failures a mind that was not changed. "
     "These were 12 of the 125 faults that readers noted in 180 conversations."
 )
 """A sentence to stand above every number of faults."""

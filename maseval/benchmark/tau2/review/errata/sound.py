@@ -37,11 +37,11 @@ from maseval.benchmark.tau2.world.reference import (
     gold_state,
     shortfall,
 )
-from maseval.benchmark.tau2.world.replay import calls_with_answers
 from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.state.copying import once
 from maseval.benchmark.tau2.world.state.records import Table
 from maseval.benchmark.tau2.world.tasks import Action, RewardType
+from maseval.benchmark.tau2.world.world import calls_with_answers
 from maseval.core.finding import LEFT_OUT, SOUND_FAIL, SOUND_PASS, Finding
 from maseval.core.outcome import is_successful
 from maseval.core.recorded import mapping

@@ -8,7 +8,6 @@ from typing import Any, Unpack
 
 from pydantic import BaseModel
 
-from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.domain import ABSENT, Absent
 from maseval.benchmark.tau2.formats.message import render_call as render_call
@@ -265,7 +264,7 @@ def _members(value: Any) -> dict[str, object]:
 
 
 def explain(
-    simulation: Mapping[str, Any] | HasSimulation,
+    simulation: Mapping[str, Any],
     *,
     domain: str | Domain,
     most_trials: int = MOST_TRIALS,

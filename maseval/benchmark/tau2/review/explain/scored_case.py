@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import NamedTuple, TypedDict
 
-from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import AnyVersion
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
@@ -36,7 +35,7 @@ class ScoredCase(NamedTuple):
 
 
 def score_case(
-    simulation: Mapping[str, object] | HasSimulation,
+    simulation: Mapping[str, object],
     domain: str | Domain,
     *,
     task: AnyTask | None = None,

@@ -34,11 +34,10 @@ from maseval.benchmark.tau2.world.reference import (
     gold_key,
     gold_state,
 )
-from maseval.benchmark.tau2.world.replay import calls_with_answers
 from maseval.benchmark.tau2.world.setting import TASKS, Retracing, Setting, replay_along, retrace
 from maseval.benchmark.tau2.world.state.copying import once
 from maseval.benchmark.tau2.world.tasks import Action
-from maseval.benchmark.tau2.world.world import World, WorldState
+from maseval.benchmark.tau2.world.world import World, WorldState, calls_with_answers
 
 
 class CallAt(NamedTuple):

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.domains.releases import AnyVersion
 from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall, render_call
@@ -19,9 +18,9 @@ from maseval.benchmark.tau2.review.talk import CallMoment, Talk
 from maseval.benchmark.tau2.review.words import OWNERS, record
 from maseval.benchmark.tau2.scoring.case import AnyTask, Case, open_case
 from maseval.benchmark.tau2.world.reference import GoldKey, gold_key
-from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.state.copying import once
+from maseval.benchmark.tau2.world.world import ReplayError
 from maseval.core.finding import Finding, Grade, Weight
 from maseval.core.words import excerpt
 from maseval.data.folder import AnyPath
@@ -197,7 +196,7 @@ def check_case(case: Case, *, scripted: bool = False) -> PolicyResult:
 
 
 def check_simulation(
-    simulation: Mapping[str, Any] | HasSimulation,
+    simulation: Mapping[str, Any],
     *,
     domain: str | Domain,
     task: AnyTask | None = None,

@@ -5,21 +5,16 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from maseval.benchmark.tau2.domains.banking_knowledge.desk import (
-    NOW,
     TODAY,
-    dispute_id,
     last_4_digits,
 )
 from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
-from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.banking_knowledge.account_rules import (
     CLOSE_CARD,
-    FREEZE,
     tier_of,
 )
 from maseval.benchmark.tau2.review.policy.banking_knowledge.records import (
     BankCall,
-    balance_of,
     bank,
     bookings_of,
     days_since,
@@ -28,13 +23,11 @@ from maseval.benchmark.tau2.review.policy.banking_knowledge.records import (
     inner_call,
     is_same,
     money,
-    other_kind,
     other_status,
     read_date,
     recent,
     rows_with,
     too_young,
-    wrong_amount,
 )
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
 
@@ -92,31 +85,10 @@ _MOST_CREDITED = {"entry": 2500, "mid": 5000, "premium": 10000, "elite": 15000, 
 _ON_RECORD = {"full_name": "name", "phone": "phone_number", "email": "email", "address": "address"}
 _MOST_OPEN = {"entry": 2, "mid": 3, "premium": 4, "elite": 5}
 _OPEN = ("OPEN", "PENDING_DOCUMENTATION", "UNDER_REVIEW", "PROVISIONAL_CREDIT_ISSUED")
-_ACTION: Mapping[str, str] = {
-    "card_present_fraud": "close_and_reissue",
-    "card_not_present_fraud": "close_and_reissue",
-    "unauthorized_transaction": "freeze_pending_investigation",
-    **dict.fromkeys(
-        (
-            *("atm_cash_discrepancy", "atm_deposit_not_credited", "duplicate_charge"),
-            *("incorrect_amount", _NOT_RECEIVED, "recurring_charge_after_cancellation"),
-        ),
-        "keep_active",
-    ),
-}
 _CARRIED_OUT_BY = {
     "close_and_reissue": (CLOSE_CARD,),
-    "freeze_pending_investigation": (FREEZE, CLOSE_CARD),
+    "freeze_pending_investigation": ("freeze_debit_card_3892", CLOSE_CARD),
 }
-_TYPES: Mapping[str, tuple[str, ...]] = {
-    "atm_cash_discrepancy": ("atm_withdrawal",),
-    "atm_deposit_not_credited": ("atm_deposit",),
-    "card_present_fraud": ("pin_purchase", "signature_purchase", "atm_withdrawal", "atm_deposit"),
-    "card_not_present_fraud": ("online_purchase", "recurring_payment", "person_to_person"),
-    "recurring_charge_after_cancellation": ("recurring_payment",),
-}
-_FRAUDS = ("unauthorized_transaction", "card_present_fraud", "card_not_present_fraud")
-_REQUIRED = (*_FRAUDS, "atm_cash_discrepancy", "duplicate_charge")
 
 
 def _tier(card: Row) -> str:
@@ -203,39 +175,6 @@ def check_retention(call: BankCall) -> Iterator[Answer]:
         yield Broken(f"the offer for this card is ${due}, and ${amount:g} are credited")
 
 
-@bank.state("waiver.terms", f"{RETENTION}: step 4", FLAG)
-def check_waiver(call: BankCall) -> Iterator[Answer]:
-    """An annual fee is waived for one year, to who has been a customer for two."""
-    card, given = call.credit_card, call.arguments.get("expiration_date")
-    if call.text("flag_type") != "annual_fee_waived" or not card:
-        return
-    ends = read_date(given)
-    if ends is None or ends.date() != NOW.date().replace(year=NOW.year + 1):
-        yield Broken(f"the waiver ends on {given}, not after a year")
-    if call.text("reason") != "loyalty_benefit":
-        yield Broken("the waiver is not marked as a loyalty benefit")
-    held = [
-        *rows_with(call.db, "credit_card_accounts", "user_id", card.get("user_id")),
-        *rows_with(call.db, "accounts", "user_id", card.get("user_id")),
-    ]
-    ages = [days_since(e.get("date_of_account_open") or e.get("date_opened")) for e in held]
-    oldest = max((age for age in ages if not math.isnan(age)), default=math.nan)
-    if oldest < 2 * _YEAR:
-        yield Broken(f"the customer has been with the bank for only {oldest} days")
-
-
-@bank.state("cc_pay.amount", "Paying a card from checking", "pay_credit_card_from_checking_9182")
-def check_payment(call: BankCall) -> Iterator[Answer]:
-    """A payment exceeds neither what the checking account holds nor what the card owes."""
-    account, card = call.row("accounts", "checking_account_id"), call.credit_card
-    amount = call.number("amount")
-    if not math.isnan(amount):
-        yield from other_kind(account, "checking")
-    held = balance_of(account) if account else math.nan
-    owed = _debt_of(card) if card else math.nan
-    yield from wrong_amount(amount, "paid", (held, "held"), (owed, "owed"))
-
-
 def _obstacles(call: BankCall, card: Row, terms: _LimitTerms) -> dict[str, str]:
     """Return what keeps a limit from being raised, by the reason that a denial would give."""
     found, age = {}, days_since(card.get("date_of_account_open"))
@@ -309,18 +248,6 @@ def check_replacement(call: BankCall) -> Iterator[Answer]:
     made = len(recent(_of_card(call, "credit_card_orders"), 60, "order_date"))
     if made >= _REPLACEMENTS.get(broad_tier(call.credit_card), math.inf):
         yield Broken(f"the card was replaced {made} times in 60 days")
-
-
-@bank.state("rewards.allowed", "Resolved cash back disputes", "update_transaction_rewards_3847")
-def check_rewards(call: BankCall) -> Iterator[Answer]:
-    """Rewards are corrected after a dispute about them was resolved, by whole points."""
-    booking, given = _card_transaction(call), call.text("new_rewards_earned")
-    key = dispute_id(str(booking.get("user_id")), call.text("transaction_id"))
-    status = find_row(call.db, "cash_back_disputes", key).get("status")
-    if booking and status != "RESOLVED":
-        yield Broken(f"the dispute is {status}" if status else "there is no dispute about it")
-    if not phrases.POINTS.fullmatch(given):
-        yield Broken(f"{given!r} is no whole number of points")
 
 
 def _card_transaction(call: BankCall) -> Row:
@@ -401,16 +328,6 @@ def _against_credit(call: BankCall, paid: Row, card: Row) -> Iterator[str]:
         yield "the merchant was not contacted"
 
 
-@bank.state("dispute.noticed", f"{_CREDIT}: 11; {_DEBIT}: 7", CREDIT_DISPUTE, DEBIT_DISPUTE)
-def check_noticed(call: BankCall) -> Iterator[Answer]:
-    """An issue is noticed after the transaction, and not in the future."""
-    credit = call.name == CREDIT_DISPUTE
-    bought = read_date(call.arguments.get("purchase_date" if credit else "transaction_date"))
-    noticed = read_date(call.arguments.get("issue_noticed_date" if credit else "discovery_date"))
-    if noticed and bought and (noticed.date() < bought.date() or noticed > NOW):
-        yield Broken(f"noticed on {noticed:%m/%d/%Y}, paid on {bought:%m/%d/%Y}")
-
-
 @bank.state("debit_dispute.facts", f"{_DEBIT}: pre-filing and 1 to 8", DEBIT_DISPUTE)
 def check_debit_transaction(call: BankCall) -> Iterator[Answer]:
     """A booking of the open account is disputed within 60 days, for a dollar up to its amount."""
@@ -453,35 +370,6 @@ def _booking_faults(call: BankCall, booking: Row, amount: float) -> Iterator[Ans
         alike = all(other.get(key) == booking.get(key) for key in ("description", "amount"))
         if alike and 0 < days_since(other.get("date")) - days <= 7:
             yield Broken(f"transaction {other.get('transaction_id')} is the first of them")
-
-
-@bank.state("debit_dispute.category", f"{_DEBIT}: 5, 9 and card action", DEBIT_DISPUTE)
-def check_category(call: BankCall) -> Iterator[Answer]:
-    """The category of a dispute fits the transaction, and decides what happens to the card."""
-    category, action = call.text("dispute_category"), call.text("card_action")
-    due, kind = _ACTION.get(category, action), call.text("transaction_type")
-    if action != due:
-        yield Broken(f"{category} calls for {due}, not {action}")
-    if kind not in _TYPES.get(category, (kind,)):
-        yield Broken(f"{category} does not fit a transaction of type {kind}")
-
-
-@bank.state("debit_dispute.provisional", f"Debit {_PROVISIONAL}", DEBIT_DISPUTE)
-def check_debit_provisional(call: BankCall) -> Iterator[Answer]:
-    """Provisional credit is given where it is required, and not without a written statement."""
-    category, account = call.text("dispute_category"), call.account
-    given = call.arguments.get("provisional_credit_eligible")
-    written = call.arguments.get("written_statement_provided")
-    if given is True and written is False:
-        yield Broken("provisional credit is given without a written statement")
-    young = days_since(account.get("date_opened")) < 30 and category == "card_not_present_fraud"
-    excused = young or call.text("pin_compromised") == "yes_shared"
-    merchant = category in _FRAUDS or call.arguments.get("contacted_merchant") is True
-    due = category in _REQUIRED and written is True and merchant and not excused
-    booking = call.row("bank_account_transaction_history", "transaction_id")
-    stands = days_since(booking.get("date")) <= 60 and account.get("status") == "OPEN"
-    if given is False and due and stands:
-        yield Broken(f"provisional credit is required for {category}")
 
 
 @bank.state("debit_dispute.action", f"{_DEBIT}: card action", DEBIT_DISPUTE)

@@ -147,15 +147,6 @@ def too_young(date: object, least: int) -> Iterator[Answer]:
         yield Broken(f"the account is {age} days old")
 
 
-def wrong_amount(amount: float, done: str, *limits: tuple[float, str]) -> Iterator[Answer]:
-    """Yield a breach if an amount is above what there is, or not positive."""
-    for most, there in limits:
-        if amount > most:
-            yield Broken(f"${amount:.2f} are {done}, and ${most:.2f} are {there}")
-    if amount <= 0:
-        yield Broken(f"the amount {amount:g} is not positive")
-
-
 def pending_bookings(db: BankingDB, account_id: object) -> Iterator[Answer]:
     """Yield a breach for each transaction on an account that is pending."""
     for booking in bookings_of(db, account_id):

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
+from maseval.benchmark.tau2.domains.banking_knowledge.debit_card_use import ACTIVATED_BY
 from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.banking_knowledge import account_rules, card_rules
@@ -38,7 +39,16 @@ from maseval.benchmark.tau2.review.words import MONTHS
 _IDENTITY = "Additional Instructions: Authenticating Users"
 GUIDELINES = "Guidelines"
 _RULES = rules_in(vars(account_rules), vars(card_rules))
-BANK_WRITES = frozenset({"change_user_email", *(tool for rule in _RULES for tool in rule.tools)})
+BANK_WRITES = frozenset(
+    {
+        *(tool for rule in _RULES for tool in rule.tools),
+        *("change_user_email", "transfer_funds_between_bank_accounts_7291"),
+        *("freeze_debit_card_3892", "unfreeze_debit_card_3893", *ACTIVATED_BY),
+        *("reset_debit_card_pin_6284", "change_debit_card_pin_6285"),
+        *("clear_debit_card_fraud_alert_4892", "pay_credit_card_from_checking_9182"),
+        *("request_temporary_debit_card_limit_increase_8374", "update_transaction_rewards_3847"),
+    }
+)
 _READS = frozenset(
     {
         *("get_referrals_by_user", "get_credit_card_transactions_by_user"),
@@ -231,13 +241,6 @@ def check_transfer_steps(call: BankCall) -> Iterator[Answer]:
         yield Broken(f"{_BUSY} is still to be called")
     elif busy and not early and busy < 3:
         yield Broken(f"{_BUSY} was called {busy} times of three")
-
-
-@bank.protocol("incident.unverified", _INCIDENT, _EARLY, words=False)
-def check_incident(call: BankCall) -> Iterator[Answer]:
-    """Nobody is verified under the protocol of the payment incident."""
-    if any(name == LOG for name, _, _ in call.earlier):
-        yield Broken("the customer was verified, against this protocol")
 
 
 @bank.state("referral.window", "Credit card referral offers: weekly limit", _GIVE)
