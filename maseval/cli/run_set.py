@@ -40,7 +40,7 @@ from maseval.cli.console import (
     stderr,
     stdout,
 )
-from maseval.cli.display import announce_models, prepare_run
+from maseval.cli.display import prepare_run
 from maseval.cli.results import consumption, estimate, finish
 from maseval.cli.run_file import BENCHMARK, FileRun, command_words
 from maseval.cli.tau2.run import about_money, lost_to_gold, show_plan
@@ -268,7 +268,6 @@ class RunSet:
                 part.code, part.error = INCOMPLETE, reason
                 return True
         head = self._head(part, cost)
-        announce_models(part.context)
         part.prepared = None
         with self._ending(part):
             prepared = self._prepared(part, head=head, **more)
