@@ -44,7 +44,7 @@ def _prepare(context: typer.Context, given: dict[str, Any]) -> "PreparedBenchmar
         "maseval run shopping.py:make --set shelves=3 --output runs/mine --json",
         "a function that makes the benchmark; the same command again resumes the run",
     ),
-    ("maseval run models.toml", "all runs of a file, each with the options it has there"),
+    ("maseval run grid.toml", "all runs of a file, each with the options it has there"),
     ("maseval run grid.toml --dry-run", "what all of them would run, and their estimated cost"),
     ("maseval new benchmark shopping", "a benchmark to start from"),
 )
