@@ -19,7 +19,6 @@ from maseval.app.results.finding import (
 )
 from maseval.benchmark.tau2.app.results.support import TAU2, RecordedSetup, memory_path
 from maseval.benchmark.tau2.rescoring.record import (
-    RecordItem,
     SimulationRecord,
     item_of_report,
     open_record,
@@ -35,7 +34,7 @@ from maseval.benchmark.tau2.scoring.case import Case, open_case
 from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge
 from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.model import resolve_model
-from maseval.core.outcome import Simulation, parse_report
+from maseval.core.outcome import parse_report
 from maseval.core.recorded import whole_number
 from maseval.core.report import Report
 from maseval.runs import RunFolder
@@ -74,12 +73,6 @@ def simulations_in(
         "config_sha256": hashlib.sha256(canonical_json(values).encode()).hexdigest(),
     }
     return found
-
-
-def simulation_id(item: RecordItem) -> Simulation:
-    """Return the domain, task and trial of a simulation in a file."""
-    simulation = item.simulation
-    return Simulation(item.domain.name, str(simulation["task_id"]), simulation.get("trial") or 0)
 
 
 @dataclass(frozen=True)
