@@ -7,7 +7,6 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from datetime import datetime
 from pathlib import Path
 from types import FrameType, MappingProxyType
 from typing import IO, TYPE_CHECKING, Any, NoReturn, Protocol
@@ -73,6 +72,12 @@ def natural_width(table: Table) -> int:
     return Console(width=10_000).measure(table).maximum
 
 
+def _fits(table: Table, width: int) -> bool:
+    """Return True if nothing is cut; a table with texts that may be folded always fits."""
+    foldable = any(column.overflow == "fold" for column in table.columns)
+    return foldable or natural_width(table) <= width
+
+
 def _lines_of(table: Table, width: int) -> "Parts":
     """Yield the name of each row of a table, and its cells below; no cell is broken."""
     yield from filter(None, [table.title])
@@ -107,7 +112,7 @@ Parts = Iterable[RenderableType]
 def print_parts(parts: Parts, console: Console) -> None:
     """Print lines, tables and indented texts one after the other; too wide a table in lines."""
     for part in parts:
-        if isinstance(part, Table) and natural_width(part) > console.width:
+        if isinstance(part, Table) and not _fits(part, console.width):
             print_parts(_lines_of(part, console.width), console)
         else:
             console.print(part, soft_wrap=isinstance(part, str))
@@ -248,18 +253,6 @@ def shorten_line(text: str, length: int) -> str:
     """Return the text as one line of at most ``length`` characters."""
     line = " ".join(text.split())
     return line if len(line) <= length else f"{line[: length - 1]}…"
-
-
-def age(moment: str, now: datetime | None = None) -> str:
-    """Format the age of a moment: ``just now``, ``5 min ago``, ``3 h ago``, ``12 d ago``."""
-    if not moment:
-        return ""
-    then = datetime.fromisoformat(moment)
-    seconds = ((now or datetime.now(then.tzinfo)) - then).total_seconds()
-    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{int(seconds // size)} {unit} ago"
-    return "just now"
 
 
 def count(number: int) -> str:
