@@ -46,7 +46,6 @@ MADE_WHILE_RUNNING = {
     "benchmark/tau2/review/policy/told.py": "names of tools, which the package has",
     "benchmark/tau2/review/policy/telecom/refuel_rules.py": "words of the package",
     "benchmark/tau2/review/policy/telecom/service_rules.py": "two digits of a date",
-    "benchmark/tau2/review/causes/failure.py": "escaped values, with gaps of 40 characters",
     "benchmark/tau2/review/words.py": "words of the package and escaped values",
     "core/user.py": "an escaped word",
     "interface/inference/http.py": "words of the package",
