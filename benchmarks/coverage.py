@@ -107,11 +107,11 @@ def coverage_of(
 
 
 def _spans(first: list[Trials], second: list[Trials], k: int) -> _Spans:
-    value = mean_over_tasks(first, "pass^k", k)
+    value = mean_over_tasks(first, k)
     return (
-        mean_interval(task_scores(first, "pass^k", k)),
+        mean_interval(task_scores(first, k)),
         mean_interval(Pairs(first, second, k).differences, bounds=(-1.0, 1.0)),
-        rerun_interval(first, "pass^k", k, value, 0.95),
+        rerun_interval(first, k, value, 0.95),
     )
 
 

@@ -8,6 +8,7 @@ runs are exported as a site, and again. The browser's side is measured by ``benc
 
 import json
 import os
+import resource
 import tempfile
 import time
 from collections.abc import Iterator
@@ -29,7 +30,7 @@ from benchmarks.view_page import (
     write_run,
 )
 from maseval.app.viewing.features import BenchmarkReader
-from maseval.commands import tau2
+from maseval.commands import export_site, tau2
 from maseval.core.report import Report
 from maseval.runs import RunFolder
 from maseval.runs.log import kept_place
@@ -39,6 +40,7 @@ from maseval.view.library import Library
 LARGE = f"{TASKS * TRIALS:,} simulations"
 INDEX = "/api/run/index?run=run"
 SMALL = 10, 50
+SITE_RUNS, SITE_TRIALS = 4, 8
 # So many simulations finish while a run is watched.
 WATCHED = 100
 
@@ -71,6 +73,34 @@ def main() -> None:
                 write_run(folder, reports, 12, 2, scored=kind == "ended")
             lists.append(_many(root / kind, kind, goal))
         show(f"{RUNS} runs", ("", "list in s", "again", "server MB"), lists)
+        columns = ("export", "simulations", "CPU ms each", "bytes each", "files")
+        with _own_cache(root / "other cache"):
+            show(f"A site of {SITE_RUNS} runs", columns, _site(root / "site"))
+
+
+def _site(root: Path) -> list[tuple[object, ...]]:
+    """Export some runs, and again when everything is known about them."""
+    for number in range(SITE_RUNS):
+        options = {"agent": "noisy", "agent_args": {"error_rate": 0.3}, "seed": number}
+        tau2.run(domain="library", trials=SITE_TRIALS, output=root / f"run-{number}", **options)
+    rows = []
+    for start in ("first", "again"):
+        before = _processor()
+        site = export_site(root.parent / "pages", root)
+        taken = 1000 * (_processor() - before) / site.simulations
+        files = [each for each in (site.folder / "data").rglob("*") if each.is_file()]
+        size = sum(each.stat().st_size for each in files) / site.simulations
+        rows.append((start, f"{site.simulations:,}", f"{taken:.1f}", f"{size:,.0f}", len(files)))
+        note(f"site, {start}: CPU ms a simulation", taken)
+    # Two thirds of what it was when each task had a file of its own: 957.
+    note("site: bytes a simulation", size, at_most=640)
+    return rows
+
+
+def _processor() -> float:
+    """Return the processor's time of this process and of those that it waited for."""
+    used = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def _grow(path: Path, played: list[Report], tasks: int, trials: int) -> tuple[int, float, ...]:

@@ -49,6 +49,7 @@ MADE_WHILE_RUNNING = {
     "benchmark/tau2/review/words.py": "words of the package and escaped values",
     "core/user.py": "an escaped word",
     "interface/inference/http.py": "words of the package",
+    "view/site.py": "escaped paths",
 }
 SAMPLES = {
     kinds.CATEGORY_DIGIT: "0",

@@ -17,12 +17,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
-from maseval.app.results.explained import Explained, VerdictExplanation
+from maseval.app.results.explained import VerdictExplanation
 from maseval.app.results.variants import Variant
 from maseval.core.exceptions import ConfigurationError, MASEvalError, ResultFileError
 from maseval.core.finding import Finding
 from maseval.core.lazy import find_entry_points
-from maseval.core.outcome import Outcome, Simulation, TaskKey
+from maseval.core.outcome import Outcome, TaskKey
 from maseval.core.recorded import mapping
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
@@ -100,20 +100,13 @@ class BenchmarkSupport:
         """Return what explains the verdict on a failure; None if it passed, or nobody can tell."""
         return None
 
+    def explanation_of_pass(self, report: Report) -> VerdictExplanation | None:
+        """Return what explains the verdict on a pass, for ``explain`` alone."""
+        return None
+
     def made(self, folder: Recording) -> bool:
         """Return True for a run of a benchmark that is built on this one."""
         return False
-
-    def explain(self, folder: Recording, chosen: Simulation, options: ScoringOptions) -> Explained:
-        """Explain a verdict, on a pass too where a benchmark can."""
-        report = folder.report(chosen)
-        found, why = self.findings(report), self.explanation(report)
-        if not found and why is None:
-            raise ConfigurationError(
-                f"nothing was found about {chosen}; "
-                f"`maseval show {folder.path} {chosen.task}` shows what happened"
-            )
-        return Explained(folder.path, chosen, found, why)
 
     def findings_version(self, folder: Recording) -> object:
         """Return all that decides findings, explanations and obstacles beside the record, as JSON.

@@ -38,9 +38,9 @@ RARE_OPTIONS = frozenset(
     (
         *("ray_address", "processes", "force", "max_wait"),
         *("retry_failed", "prices", "fork", "resume_changed", "track"),
-        *("otel_content", "reasoning", "split", "mode", "texts", "max_errors", "probe"),
+        *("otel_content", "reasoning", "split", "mode", "texts", "max_errors"),
         *("user_args", "tool_model", "embedded_tasks"),
-        *("as_recorded", "lenient", "strict", "contact_name", "github", "date", "notes", "user"),
+        *("as_recorded", "strict", "contact_name", "github", "date", "notes", "user"),
         *("key_env", "host", "timeout", "overwrite", "engine", "cache", "max_steps", "seed"),
     )
 )

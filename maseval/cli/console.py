@@ -73,6 +73,12 @@ def natural_width(table: Table) -> int:
     return Console(width=10_000).measure(table).maximum
 
 
+def _fits(table: Table, width: int) -> bool:
+    """Return True if nothing is cut; a table with texts that may be folded always fits."""
+    foldable = any(column.overflow == "fold" for column in table.columns)
+    return foldable or natural_width(table) <= width
+
+
 def _lines_of(table: Table, width: int) -> "Parts":
     """Yield the name of each row of a table, and its cells below; no cell is broken."""
     yield from filter(None, [table.title])
@@ -107,7 +113,7 @@ Parts = Iterable[RenderableType]
 def print_parts(parts: Parts, console: Console) -> None:
     """Print lines, tables and indented texts one after the other; too wide a table in lines."""
     for part in parts:
-        if isinstance(part, Table) and natural_width(part) > console.width:
+        if isinstance(part, Table) and not _fits(part, console.width):
             print_parts(_lines_of(part, console.width), console)
         else:
             console.print(part, soft_wrap=isinstance(part, str))

@@ -126,8 +126,7 @@ def frame(now: RunProgress) -> RenderableType:
     parts += [f"[yellow]{inert(_pause(each))}[/yellow]" for each in pauses()]
     for incident in now.incidents[-_LATEST:]:
         parts.append(f"[yellow]{inert(incident)}[/yellow]")
-    if running := now.running:
-        parts.append(_slowest(running))
+    parts += [f"  {_running(each)}" for each in now.running[:_SLOWEST]]
     return Group(*parts)
 
 
@@ -158,20 +157,6 @@ def _pause(pause: Pause) -> str:
         f"{pause.model}: {calls} after {pause.error}; next attempt in {duration(pause.seconds)}, "
         f"at {due}"
     )
-
-
-def _slowest(running: list[RunningSimulation]) -> Table:
-    table = Table.grid(padding=(0, 2))
-    for one in running[:_SLOWEST]:
-        domain, task_id, trial = one.simulation
-        table.add_row(
-            f"  {inert(shorten_line(task_id, 60))}",
-            f"[dim]{f'{inert(domain)}, ' if domain else ''}trial {trial}[/dim]",
-            duration(one.seconds),
-        )
-    if len(running) > _SLOWEST:
-        table.add_row(f"  [dim]and {len(running) - _SLOWEST} more[/dim]")
-    return table
 
 
 def _running(one: RunningSimulation) -> str:

@@ -218,7 +218,8 @@ def explain(
 ) -> None:
     """Explain a verdict: what decided it, who failed, and what would have changed it."""
     found = commands.explain(run, task, trial, **scoring)
-    parts = [styled(found.simulation, "bold"), *section_parts(found.sections())]
+    title = styled(found.line.simulation, "bold")
+    parts = [title, *map(note, found.notes), *section_parts(found.sections)]
     print_result(found, parts, as_json)
 
 

@@ -9,7 +9,7 @@ import typer
 
 from maseval import commands
 from maseval.cli.command_line import FAILED, with_examples
-from maseval.cli.console import ended_by_signals, inert, stdout
+from maseval.cli.console import ended_by_signals, inert, print_unreadable, stdout, telling
 from maseval.cli.options import argument, flag, option
 from maseval.core.words import count_of
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # help must not load what makes these
     ("maseval view theirs.json", "a results file of tau2-bench, its rewards recomputed"),
     ("maseval view /data/runs", "another folder"),
     ("maseval view --host 0.0.0.0 --no-browser", "for other machines, which need the token"),
+    ("maseval view --export site", "all runs as a folder of pages that needs no server"),
 )
 def view(
     folder: Path | None = argument(
@@ -31,6 +32,9 @@ def view(
     port: int = option(8766, "Port to listen on; 0 picks a free one.", "--port", "-p"),
     host: str = option("127.0.0.1", "Where to listen; other machines need the token it prints."),
     browser: bool = option(True, "Open the page in the browser.", "--browser/--no-browser"),
+    export: Path | None = option(
+        None, "Write a folder of pages that need no server, and serve nothing."
+    ),
 ) -> None:
     """Browse all runs of a folder in the browser; running ones are live.
 
@@ -38,6 +42,8 @@ def view(
 
     Ctrl-C ends it.
     """
+    if export is not None:
+        return _write_site(export, folder)
     server, address, root = commands.view(folder, host=host, port=port)
     with ended_by_signals(), suppress(KeyboardInterrupt), server:
         _say(f"Viewing {inert(str(root))} at [bold]{inert(address)}[/]; Ctrl-C ends it.")
@@ -46,6 +52,17 @@ def view(
 
             webbrowser.open(address)
         server.wait()
+
+
+def _write_site(target: Path, folder: Path | None) -> None:
+    """Write a site, and say what is in it and where it begins."""
+    with ended_by_signals(), telling() as show:
+        site = commands.export_site(target, folder, on_progress=show)
+    print_unreadable(f"{name}: {why}" for name, why in site.unreadable.items())
+    _say(
+        f"Wrote {count_of(site.runs, 'run')} with {count_of(site.simulations, 'simulation')} "
+        f"({site.bytes / 1e6:.1f} MB); open [bold]{inert(str(site.folder / 'index.html'))}[/]"
+    )
 
 
 _COLOURS = {"played": "dim", "recorded": "green", "missed": "red", "refused": "yellow"}

@@ -6,7 +6,6 @@ from maseval.app.comparing.gate import gate as gate
 from maseval.app.comparing.plan import plan as plan
 from maseval.app.results.explained import VerdictExplanation as VerdictExplanation
 from maseval.app.results.questions import comply as comply
-from maseval.app.results.questions import explain as explain
 from maseval.app.results.questions import export as export
 from maseval.app.results.questions import export_formats as export_formats
 from maseval.app.results.questions import score as score
@@ -14,6 +13,7 @@ from maseval.app.results.questions import users as users
 from maseval.app.results.report import report as report
 from maseval.app.results.runs import runs as runs
 from maseval.app.results.runs import tag as tag
+from maseval.app.results.show import explain as explain
 from maseval.app.results.show import show as show
 from maseval.app.results.variants import Variant as Variant
 from maseval.app.running.new import new as new
@@ -21,6 +21,7 @@ from maseval.app.running.run import run as run
 from maseval.app.sharing.bundle import bundle as bundle
 from maseval.app.sharing.bundle import unbundle as unbundle
 from maseval.app.sharing.sync import sync as sync
+from maseval.app.viewing.view import export_site as export_site
 from maseval.app.viewing.view import view as view
 from maseval.commands import macs as macs
 from maseval.commands import tau2 as tau2

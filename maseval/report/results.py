@@ -33,7 +33,7 @@ def success_rates(
             "tasks": group.tasks,
             "simulations": group.planned,
             "verdicts": group.done,
-            "success": group.estimate("pass^k", 1).in_brief() if group.done else {"value": None},
+            "success": group.estimate(1).in_brief() if group.done else {"value": None},
         }
         for name, group in [*((each.group, each) for each in domains), ("all", found.overall)]
     ]

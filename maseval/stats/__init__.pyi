@@ -1,7 +1,5 @@
 from maseval.core.outcome import Outcome as Outcome
 from maseval.stats.comparison import Comparison as Comparison
-from maseval.stats.comparison import ComparisonTable as ComparisonTable
-from maseval.stats.comparison import ComparisonTable as Table  # noqa: F401 - its earlier name
 from maseval.stats.comparison import Difference as Difference
 from maseval.stats.comparison import Flip as Flip
 from maseval.stats.comparison import Pair as Pair

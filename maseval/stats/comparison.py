@@ -1,7 +1,7 @@
 """Comparison of runs, paired by task: two runs in detail, or several in one table."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, combinations
 from statistics import fmean
 from typing import Any
@@ -16,13 +16,12 @@ from maseval.stats.settings import check_compatible
 from maseval.stats.sign_flip import FlipTest, sign_flip_test
 from maseval.stats.summary import Summary, summarise
 from maseval.stats.trials import (
-    MEASURES,
-    Measure,
     Trials,
     by_task,
     fewest_trials,
     mean_cost,
     measure_name,
+    pass_hat_k,
 )
 
 UP_TO = 4
@@ -32,14 +31,13 @@ SURE = 0.05
 
 @dataclass(frozen=True)
 class Difference:
-    """One measure of one group in both runs; ``difference`` is second - first.
+    """One pass^k of one group in both runs; ``difference`` is second - first.
 
     ``detectable`` is the smallest true difference that this design finds with 80% power.
     """
 
     group: str | None
     tasks: int
-    measure: Measure
     k: int
     first: float
     second: float
@@ -50,7 +48,21 @@ class Difference:
 
     @property
     def name(self) -> str:
-        return measure_name(self.measure, self.k)
+        return measure_name(self.k)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two of the runs; ``adjusted`` is the p-value after Holm's correction."""
+
+    names: tuple[str, str]
+    main: Difference
+    adjusted: float
+
+    @property
+    def sure(self) -> bool:
+        """True if the difference is not taken for chance, among as many as there are."""
+        return self.adjusted <= SURE
 
 
 @dataclass(frozen=True)
@@ -75,22 +87,36 @@ class Flip:
 
 @dataclass(frozen=True)
 class Comparison(Result):
-    """The differences between two runs, with their intervals and tests.
+    """Runs on the tasks that all of them share, and the main difference of every two of them.
 
-    ``main`` is the comparison asked for; the p-values of all others are exploratory. ``dropped``
-    lists what only one run has, both have on different data, or has no verdict in one of them.
-    ``comparable`` tasks are in both runs, on the same data, with or without a verdict.
+    Of two runs alone there is more: the ``differences`` of every k and group, whose p-values are
+    exploratory, the tasks that ``flipped``, and a ``plan`` of what would decide it. ``comparable``
+    tasks are in all runs, on the same data, with or without a verdict. ``dropped`` lists what not
+    every run has, or has on different data or without a verdict.
     """
 
-    names: tuple[str, str]
-    main: Difference
-    differences: list[Difference]
-    flipped: list[Flip]
-    plan: SamplePlan
+    runs: dict[str, Summary]
+    pairs: list[Pair]
     comparable: int
+    differences: list[Difference] = field(default_factory=list)
+    flipped: list[Flip] = field(default_factory=list)
+    plan: SamplePlan | None = None
     dropped: list[str] = field(default_factory=list)
     cautions: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.runs)
+
+    @property
+    def main(self) -> Difference:
+        """The difference of the first two runs in the pass^k that was asked for."""
+        return self.pairs[0].main
+
+    def to_dict(self) -> dict[str, Any]:
+        found = super().to_dict()
+        return {"names": [*self.names], "main": found["pairs"][0]["main"], **found}
 
 
 def compare(
@@ -100,60 +126,111 @@ def compare(
     names: tuple[str, str] = ("A", "B"),
     configs: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None,
     k: int = 1,
-    up_to: int = UP_TO,
     level: float = LEVEL,
     margin: float = 0.0,
     anyway: bool = False,
 ) -> Comparison:
-    """Compare two runs, paired by task; differences are second - first.
+    """Compare two runs, paired by task, as ``compare_all`` does; differences are second - first."""
+    if names[0] == names[1]:
+        raise ConfigurationError(f"both runs are called {names[0]!r}; give each its own name")
+    return compare_all(
+        dict(zip(names, (first, second), strict=True)),
+        configs=None if configs is None else dict(zip(names, configs, strict=True)),
+        k=k,
+        level=level,
+        margin=margin,
+        anyway=anyway,
+    )
+
+
+def compare_all(
+    runs: Mapping[str, Iterable[Outcome]],
+    *,
+    configs: Mapping[str, Mapping[str, Any]] | None = None,
+    k: int = 1,
+    level: float = LEVEL,
+    margin: float = 0.0,
+    anyway: bool = False,
+    apart: bool = False,
+) -> Comparison:
+    """Compare every run with every other on the tasks that all of them have.
 
     Args:
-        first: The outcomes of one run.
-        second: Those of another.
-        names: What to call the two.
+        runs: The outcomes of each run, by its name.
         configs: Their configurations. Runs under different rules, or with other code of the
             evaluators, are refused; domains with different data are left out.
         k: The pass^k that the main comparison is about.
-        up_to: The largest k of the other comparisons, as far as there are trials.
         level: That of the intervals.
         margin: The difference that matters to nobody: what is beyond it is to be decided.
         anyway: Do not refuse, but name what differs as a caution.
+        apart: Whether runs that have no task in common, as cells of different domains, stand side
+            by side: all is about the runs with the same tasks.
     """
-    if names[0] == names[1]:
-        raise ConfigurationError(f"both runs are called {names[0]!r}; give each its own name")
-    by_name = dict(zip(names, (list(first), list(second)), strict=True))
-    settings = None if configs is None else dict(zip(names, configs, strict=True))
-    dropped, cautions = _drop_other_data(by_name, settings, anyway)
-    trials, one_sided = _shared_tasks(by_name)
-    a, b = (trials[name] for name in names)
-    most = fewest_trials([*a.values(), *b.values()])
-    check_k(k, most)
-    differences = [
-        _difference(group, keys, a, b, measure, each, level)
-        for group, keys in _groups(a)
-        for measure in MEASURES
-        for each in sorted({k, *range(1, min(most, up_to) + 1)})
+    if len(runs) < 2:
+        raise ConfigurationError(f"{len(runs)} run cannot be compared; give two or more")
+    kept = {name: list(outcomes) for name, outcomes in runs.items()}
+    dropped, cautions, comparable = list[str](), dict[str, None](), 0
+    trials: dict[str, dict[TaskKey, Trials]] = {}
+    mains: dict[tuple[str, str], Difference] = {}
+    for names in runs_by_tasks(kept) if apart else [list(kept)]:
+        alike = {name: kept[name] for name in names}
+        other_data, others = _drop_other_data(alike, configs, anyway)
+        shared, one_sided = _shared_tasks(alike)
+        dropped += other_data + one_sided
+        cautions |= dict.fromkeys(others)
+        comparable += len(_keys_in_all({n: [e.key for e in run] for n, run in alike.items()}))
+        trials |= shared
+        check_k(k, fewest_trials([one for each in shared.values() for one in each.values()]))
+        group, keys = _groups(shared[names[0]])[-1]
+        for a, b in combinations(names, 2):
+            mains[a, b] = _difference(group, keys, shared[a], shared[b], k, level)
+    kept = {name: [each for each in run if each.key in trials[name]] for name, run in kept.items()}
+    adjusted = holm([main.test.p_value for main in mains.values()])
+    found = Comparison(
+        runs={name: summarise(run) for name, run in kept.items()},
+        pairs=[Pair(n, main, p) for (n, main), p in zip(mains.items(), adjusted, strict=True)],
+        comparable=comparable,
+        dropped=dropped,
+        cautions=list(cautions),
+    )
+    if len(runs) == 2:
+        costs = mean_cost(kept[found.names[0]]), mean_cost(kept[found.names[1]])
+        return _with_details(found, trials, k, level, margin, costs)
+    notes = [
+        f"all runs on the {len({*chain(*trials.values())})} tasks they share; every task "
+        "counts once",
+        f"p-values of pass^{k}, {len(mains)} comparisons, Holm-corrected",
     ]
-    overall = [each for each in differences if each.group == differences[-1].group]
-    main = next(each for each in overall if (each.measure, each.k) == ("pass^k", k))
-    flips = (Flip(*key, a[key], b[key]) for key in a)
+    return replace(found, notes=notes)
+
+
+def _with_details(
+    found: Comparison,
+    trials: Mapping[str, Mapping[TaskKey, Trials]],
+    k: int,
+    level: float,
+    margin: float,
+    costs: tuple[float | None, float | None],
+) -> Comparison:
+    """Add what is said of two runs alone; ``costs`` are those of one simulation in each."""
+    first, second = found.names
+    a, b = trials[first], trials[second]
     if any(a[key].total != b[key].total for key in a):
-        unequal = f"{names[0]} and {names[1]} have different numbers of trials for some tasks"
-        cautions.append(f"{unequal}; for k > 1 the test is approximate")
+        unequal = f"{first} and {second} have different numbers of trials for some tasks"
+        found.cautions.append(f"{unequal}; for k > 1 the test is approximate")
+    flips = (Flip(*key, a[key], b[key]) for key in a)
+    most = min(UP_TO, fewest_trials([*a.values(), *b.values()]))
     pairs = Pairs([*a.values()], [*b.values()], k)
-    costs = mean_cost(by_name[names[0]]), mean_cost(by_name[names[1]])
-    return Comparison(
-        names=names,
-        main=main,
-        differences=differences,
+    return replace(
+        found,
+        differences=[
+            _difference(group, keys, a, b, each, level)
+            for group, keys in _groups(a)
+            for each in sorted({k, *range(1, most + 1)})
+        ],
         flipped=sorted((e for e in flips if e.change), key=lambda each: -abs(each.change)),
-        plan=plan(pairs, main.test.p_value, level, costs, margin),
-        comparable=len(
-            _keys_in_all({name: [each.key for each in run] for name, run in by_name.items()})
-        ),
-        dropped=dropped + one_sided,
-        cautions=cautions,
-        notes=_notes(names),
+        plan=plan(pairs, found.main.test.p_value, level, costs, margin),
+        notes=_notes(first, second),
     )
 
 
@@ -178,18 +255,15 @@ def _difference(
     keys: Sequence[TaskKey],
     a: Mapping[TaskKey, Trials],
     b: Mapping[TaskKey, Trials],
-    measure: Measure,
     k: int,
     level: float,
 ) -> Difference:
-    score = MEASURES[measure]
-    first, second = [score(*a[key], k) for key in keys], [score(*b[key], k) for key in keys]
+    first, second = ([pass_hat_k(*run[key], k) for key in keys] for run in (a, b))
     exact = [after - before for before, after in zip(first, second, strict=True)]
     differences = [float(each) for each in exact]
     return Difference(
         group=group,
         tasks=len(keys),
-        measure=measure,
         k=k,
         first=fmean(first),
         second=fmean(second),
@@ -200,86 +274,15 @@ def _difference(
     )
 
 
-def _notes(names: tuple[str, str]) -> list[str]:
+def _notes(first: str, second: str) -> list[str]:
     return [
-        f"differences are {names[1]} \u2212 {names[0]}, paired by task; every task counts once",
+        f"differences are {second} \u2212 {first}, paired by task; every task counts once",
         "the test is that of the main comparison; p-values of other k and groups are exploratory "
         "and not corrected for multiple testing",
         "the test decides if there is a difference; the interval says how large it may be on tasks "
         "like these, and is wider than the test",
         "detectable: the true difference found with 80% power, given the observed variance",
     ]
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two of the runs; ``adjusted`` is the p-value after Holm's correction."""
-
-    names: tuple[str, str]
-    main: Difference
-    adjusted: float
-
-    @property
-    def sure(self) -> bool:
-        """True if the difference is not taken for chance, among as many as there are."""
-        return self.adjusted <= SURE
-
-
-@dataclass(frozen=True)
-class ComparisonTable(Result):
-    """Every run on the tasks that all of them share, and every pair of runs."""
-
-    runs: dict[str, Summary]
-    pairs: list[Pair]
-    dropped: list[str]
-    cautions: list[str]
-    notes: list[str]
-
-
-def compare_all(
-    runs: Mapping[str, Iterable[Outcome]],
-    *,
-    configs: Mapping[str, Mapping[str, Any]] | None = None,
-    k: int = 1,
-    anyway: bool = False,
-    apart: bool = False,
-) -> ComparisonTable:
-    """Compare every run with every other on the tasks that all of them have.
-
-    ``anyway`` is that of ``compare``. With ``apart``, runs that have no task in common, as cells of
-    different domains, stand side by side: all is about the runs with the same tasks.
-    """
-    if len(runs) < 2:
-        raise ConfigurationError(f"{len(runs)} run cannot be compared; give two or more")
-    kept = {name: list(outcomes) for name, outcomes in runs.items()}
-    dropped, cautions = list[str](), dict[str, None]()
-    trials: dict[str, dict[TaskKey, Trials]] = {}
-    mains: dict[tuple[str, str], Difference] = {}
-    for names in runs_by_tasks(kept) if apart else [list(kept)]:
-        alike = {name: kept[name] for name in names}
-        other_data, others = _drop_other_data(alike, configs, anyway)
-        shared, one_sided = _shared_tasks(alike)
-        dropped += other_data + one_sided
-        cautions |= dict.fromkeys(others)
-        trials |= shared
-        check_k(k, fewest_trials([one for each in shared.values() for one in each.values()]))
-        # The same as the main difference of ``compare``, which has much more to say about two runs.
-        group, keys = _groups(shared[names[0]])[-1]
-        for a, b in combinations(names, 2):
-            mains[a, b] = _difference(group, keys, shared[a], shared[b], "pass^k", k, LEVEL)
-    kept = {name: [each for each in run if each.key in trials[name]] for name, run in kept.items()}
-    adjusted = holm([main.test.p_value for main in mains.values()])
-    return ComparisonTable(
-        runs={name: summarise(run) for name, run in kept.items()},
-        pairs=[Pair(n, main, p) for (n, main), p in zip(mains.items(), adjusted, strict=True)],
-        dropped=dropped,
-        cautions=list(cautions),
-        notes=[
-            f"all runs on the {len({*chain(*trials.values())})} tasks they share; every task "
-            "counts once",
-            f"p-values of pass^{k}, {len(mains)} comparisons, Holm-corrected",
-        ],
-    )
 
 
 def runs_by_tasks(runs: Mapping[str, Iterable[Outcome]]) -> list[list[str]]:

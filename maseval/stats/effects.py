@@ -199,7 +199,7 @@ def find_effects(
     spread = 0.0 if missing else max(grid.spread(), math.fsum(parts.values()))
     factors = [_factor(grid, at, known[at], parts[at] / spread if spread else None) for at in ats]
     return Effects(
-        measure=measure_name("pass^k", k),
+        measure=measure_name(k),
         factors=sorted(factors, key=lambda each: -(each.size or 0.0)),
         contrasts=contrasts,
         interactions=[_contrast(grid, each) for each in crossed if each.p_value <= SURE],

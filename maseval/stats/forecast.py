@@ -250,7 +250,7 @@ def observed_tasks(pilot: Sequence[Trials]) -> TaskSet:
     counted = [each for each in pilot if each.total]
     if not counted:
         raise ConfigurationError("no task of the pilot has a verdict; give a run that has some")
-    rate, noise = mean_over_tasks(counted, "pass^k", 1), trial_noise(counted, 1)
+    rate, noise = mean_over_tasks(counted, 1), trial_noise(counted, 1)
     trials = fewest_trials(counted)
     whole = rate * (1 - rate)
     if noise is None or len(counted) < 2:

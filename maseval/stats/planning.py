@@ -251,7 +251,7 @@ def requirement(tasks: Sequence[Trials], at_least: float, alpha: float = ALPHA) 
     if not counted:
         raise ConfigurationError("no task has a trial that counts, so there is no pass rate")
     level = 1 - 2 * alpha
-    value = mean_over_tasks(counted, "pass^k", 1)
+    value = mean_over_tasks(counted, 1)
     interval = mean_interval(_units(counted), level)
     if at_least == 1:  # not a question of chance: a single failure refutes it, and nothing else
         return Requirement(at_least, alpha, value, interval, "met" if value == 1 else "missed")

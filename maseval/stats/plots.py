@@ -55,8 +55,7 @@ def pass_curves(runs: Mapping[str, Summary]) -> str:
 
 
 def _points(run: Summary) -> list[Estimate]:
-    known = [each for each in run.overall.estimates if each.value is not None]
-    return [each for each in known if each.measure == "pass^k"]
+    return [*run.overall.pass_hat.values()]
 
 
 def _scales_of_runs(curves: Mapping[str, list[Estimate]], across: Scale) -> list[Scale]:
@@ -163,11 +162,9 @@ class _Row(NamedTuple):
 
 def difference_plot(comparison: Comparison) -> str:
     """Draw a row for each pass^k of each group: the difference and its interval, beside 0."""
-    shown = [each for each in comparison.differences if each.measure == "pass^k"]
-    names = [f"{each.group or 'all'} {each.name}" for each in shown]
     rows = [
-        _Row(name, each.difference, each.interval, each == comparison.main)
-        for name, each in zip(names, shown, strict=True)
+        _Row(f"{e.group or 'all'} {e.name}", e.difference, e.interval, e == comparison.main)
+        for e in comparison.differences
     ]
     first, second = (svg.shorten(name, 40) for name in comparison.names)
     return _draw_rows("Difference in pass^k", f"{second} minus {first}", rows)

@@ -1,4 +1,4 @@
-"""The summary of a run: pass^k and pass@k with intervals, and the counts behind them.
+"""The summary of a run: pass^k with intervals, and the counts behind them.
 
 ``estimate`` is the one way from trials to a number with its interval. Everything that shows a score
 (a table, a report, a comparison, a live display) takes it from here.
@@ -28,8 +28,6 @@ from maseval.stats.intervals import (
 from maseval.stats.result import Result
 from maseval.stats.trial_noise import rerun_interval
 from maseval.stats.trials import (
-    MEASURES,
-    Measure,
     Trials,
     by_task,
     fewest_trials,
@@ -43,7 +41,7 @@ from maseval.stats.trials import (
 
 @dataclass(frozen=True)
 class Estimate(Result):
-    """One measure of one group of tasks.
+    """One pass^k of one group of tasks.
 
     ``value`` and ``interval`` are None where some task has fewer than k trials. ``interval`` is
     about tasks like these, or about the trials of a single one, ``rerun`` about these very tasks.
@@ -51,7 +49,6 @@ class Estimate(Result):
     if nothing is missing.
     """
 
-    measure: Measure
     k: int
     value: float | None
     interval: Interval | None = None
@@ -60,8 +57,7 @@ class Estimate(Result):
 
     @property
     def name(self) -> str:
-        """The measure with its k, such as ``pass^1``."""
-        return measure_name(self.measure, self.k)
+        return measure_name(self.k)
 
     @property
     def low(self) -> float:
@@ -80,59 +76,55 @@ class Estimate(Result):
 
 def estimate(
     tasks: Sequence[Trials],
-    measure: Measure = "pass^k",
     k: int = 1,
     *,
     planned: Sequence[int] | None = None,
     level: float = LEVEL,
 ) -> Estimate:
-    """Estimate the mean of a measure over ``tasks``, with an interval clustered by task.
+    """Estimate pass^k of ``tasks``, with an interval clustered by task.
 
     Args:
         tasks: The trials of each task. A task without a trial that counts is left out of the
             value.
         planned: How many trials each of them was to have; None if none is missing.
     """
-    bounds = None if planned is None else _bounds(tasks, planned, measure, k)
+    bounds = None if planned is None else _bounds(tasks, planned, k)
     counted = tuple(each for each in tasks if each.total)
     if not counted or k > fewest_trials(counted):
-        return Estimate(measure, k, None, bounds=bounds)
-    found = _of_counted(counted, measure, k, level)
+        return Estimate(k, None, bounds=bounds)
+    found = _of_counted(counted, k, level)
     return found if bounds is None else replace(found, bounds=bounds)
 
 
 # One page shows the same trials in several tables.
 @lru_cache(maxsize=256)
-def _of_counted(tasks: tuple[Trials, ...], measure: Measure, k: int, level: float) -> Estimate:
-    value = mean_over_tasks(tasks, measure, k)
+def _of_counted(tasks: tuple[Trials, ...], k: int, level: float) -> Estimate:
+    value = mean_over_tasks(tasks, k)
     if len(tasks) > 1:
-        interval = mean_interval(task_scores(tasks, measure, k), level)
+        interval = mean_interval(task_scores(tasks, k), level)
     else:
-        interval = _interval_of_one(tasks[0], measure, k, level)
-    return Estimate(measure, k, value, interval, rerun_interval(tasks, measure, k, value, level))
+        interval = _interval_of_one(tasks[0], k, level)
+    return Estimate(k, value, interval, rerun_interval(tasks, k, value, level))
 
 
-def _interval_of_one(task: Trials, measure: Measure, k: int, level: float) -> Interval:
+def _interval_of_one(task: Trials, k: int, level: float) -> Interval:
     """Return the interval of one task: that of its chance to pass, of which k are taken.
 
     It says nothing of other tasks. The value of some k lies outside, as it is estimated without
     bias; the interval is then extended to it.
     """
     span = weighted_interval({1.0: task.passed, 0.0: task.total - task.passed}, level)
-    value = mean_over_tasks([task], measure, k)
-    low, high = (p**k if measure == "pass^k" else 1 - (1 - p) ** k for p in (span.low, span.high))
-    return Interval(min(low, value), max(high, value), level, OF_ONE_TASK)
+    value = mean_over_tasks([task], k)
+    return Interval(min(span.low**k, value), max(span.high**k, value), level, OF_ONE_TASK)
 
 
-def _bounds(
-    tasks: Sequence[Trials], planned: Sequence[int], measure: Measure, k: int
-) -> tuple[float, float] | None:
+def _bounds(tasks: Sequence[Trials], planned: Sequence[int], k: int) -> tuple[float, float] | None:
     pairs = list(zip(tasks, planned, strict=True))
     if all(each.total == wanted for each, wanted in pairs):
         return None
     worst = [Trials(wanted, each.passed) for each, wanted in pairs]
     best = [Trials(wanted, each.passed + wanted - each.total) for each, wanted in pairs]
-    return mean_over_tasks(worst, measure, k), mean_over_tasks(best, measure, k)
+    return mean_over_tasks(worst, k), mean_over_tasks(best, k)
 
 
 Planned = int | Collection[tuple[str, str, int]]
@@ -179,8 +171,7 @@ class GroupSummary:
     @property
     def pass_hat(self) -> dict[int, Estimate]:
         """Each pass^k that has a value: for every k up to the fewest trials of any task."""
-        found = (each for each in self.estimates if each.measure == "pass^k")
-        return {each.k: each for each in found if each.value is not None}
+        return {each.k: each for each in self.estimates if each.value is not None}
 
     @property
     def scores(self) -> dict[int, Score]:
@@ -219,27 +210,27 @@ class GroupSummary:
                 "score."
             )
         counted = f"{self.done} of {self.planned} simulations have a verdict ({reasons})"
-        worst, best = map(percent, self.estimate("pass^k", 1).bounds or ())
+        worst, best = map(percent, self.estimate(1).bounds or ())
         return f"{counted}: pass^1 is {worst} if all others fail, {best} if all pass."
 
     @property
     def without_value(self) -> str | None:
         """The sentence that names each pass^k without a value, because a task has too few."""
-        lost = [e.name for e in self.estimates if e.measure == "pass^k" and e.value is None]
+        lost = [each.name for each in self.estimates if each.value is None]
         if not lost or not self.done:
             return None
         most = max((e.k for e in self.estimates if e.value is not None), default=0)
         trials = count_of(most, "trial")
         return f"{', '.join(lost)}: no value, as some task has only {trials} with a verdict."
 
-    def estimate(self, measure: Measure, k: int) -> Estimate:
-        """Return one estimate; raise ConfigurationError if there is none."""
+    def estimate(self, k: int) -> Estimate:
+        """Return one pass^k; raise ConfigurationError if there is none."""
         for each in self.estimates:
-            if (each.measure, each.k) == (measure, k):
+            if each.k == k:
                 return each
         known = ", ".join(each.name for each in self.estimates)
         raise ConfigurationError(
-            f"no {measure_name(measure, k)} here; choose one of: {known}; others are found when "
+            f"no {measure_name(k)} here; choose one of: {known}; others are found when "
             f'asked for: summarise(..., ks=[{k}]), or all of them: ks="all"'
         )
 
@@ -276,16 +267,14 @@ def summarise(
     planned: Planned | None = None,
     level: float = LEVEL,
     ks: Ks = None,
-    pass_at: bool = True,
 ) -> Summary:
-    """Estimate pass^k and pass@k by group and overall, for k from 1 to 4, 8, 16, 32, ...
+    """Estimate pass^k by group and overall, for k from 1 to 4, 8, 16, 32, ...
 
     Args:
         outcomes: Those of one run.
         planned: The number of trials of each task, or every (group, task, trial) that was to be
             run; None if the run is complete.
         ks: The k to estimate, or ``all`` of them; None means 1 to 4 and the powers of two.
-        pass_at: Whether pass@k is wanted beside pass^k.
     """
     run = with_gaps(outcomes, planned)
     if not run:
@@ -295,8 +284,7 @@ def summarise(
         by_name.setdefault(outcome.domain, []).append(outcome)
     if len(by_name) > 1:
         by_name[None] = run
-    measures: Sequence[Measure] = tuple(MEASURES) if pass_at else ("pass^k",)
-    groups = [_group(name, mine, level, ks, measures) for name, mine in by_name.items()]
+    groups = [_group(name, mine, level, ks) for name, mine in by_name.items()]
     return Summary(groups, level, _notes(groups))
 
 
@@ -318,18 +306,14 @@ def with_gaps(outcomes: Iterable[Outcome], planned: Planned | None) -> list[Outc
     return outcomes + gaps
 
 
-def _group(
-    group: str | None, mine: list[Outcome], level: float, ks: Ks, measures: Sequence[Measure]
-) -> GroupSummary:
+def _group(group: str | None, mine: list[Outcome], level: float, ks: Ks) -> GroupSummary:
     tasks = by_task(mine)
     missing = Counter(outcome.reason or "excluded" for outcome in mine if outcome.passed is None)
     wanted = Counter((outcome.domain, outcome.task_id) for outcome in mine)
     trials, numbers = [*tasks.values()], [wanted[key] for key in tasks]
     planned = numbers if missing else None
     estimates = [
-        estimate(trials, measure, k, planned=planned, level=level)
-        for measure in measures
-        for k in _wanted_k(ks, min(numbers))
+        estimate(trials, k, planned=planned, level=level) for k in _wanted_k(ks, min(numbers))
     ]
     return GroupSummary(
         group=group,

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 
 from maseval.stats.intervals import Interval, two_sided_t
-from maseval.stats.trials import Measure, Trials
+from maseval.stats.trials import Trials
 
 RERUN = "same tasks, new trials; variance from the trials' moments"
 
@@ -114,7 +114,7 @@ def _own_skew(task: Trials, k: int) -> float:
 
 
 def rerun_interval(
-    tasks: Collection[Trials], measure: Measure, k: int, value: float, level: float
+    tasks: Collection[Trials], k: int, value: float, level: float
 ) -> Interval | None:
     """Return the interval for the score of these very tasks, if only the trials are repeated.
 
@@ -122,8 +122,6 @@ def rerun_interval(
     task's own trials suggest: where all pass or fail together there may still be luck.
     """
     counted = list(tasks)
-    if measure == "pass@k":  # it varies as pass^k does if failures are passes
-        counted = [Trials(each.total, each.total - each.passed) for each in tasks]
     noise = trial_noise(counted, k)
     if noise is None:
         return None
@@ -142,5 +140,5 @@ def rerun_interval(
         root = z * z * variance * shrink + (z**4 / 12 + z * z / 6) * skew * skew
         return ((2 * z * z + 1) / 6 * skew + math.sqrt(root)) / shrink
 
-    up, down = map(arm, (1, -1) if measure == "pass^k" else (-1, 1))
+    up, down = map(arm, (1, -1))
     return Interval(max(0.0, value - down), min(1.0, value + up), level, RERUN)

@@ -1,4 +1,4 @@
-"""Trials of tasks, and pass^k and pass@k: the two measures over them.
+"""Trials of tasks, and the measures over them: pass^k, and pass@k where it is asked for.
 
 A trial counts if it has a verdict; one that broke, was excluded or was never run does not. Every
 task enters a mean once, however many trials it has.
@@ -6,16 +6,15 @@ task enters a mean once, however many trials it has.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from fractions import Fraction
 from statistics import fmean
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, TaskKey, parse_report, total_cost
 
 KeyT = TypeVar("KeyT", bound=Hashable)
-Measure = Literal["pass^k", "pass@k"]
 
 # Every k up to this one is shown, and then only those that double.
 _EACH_K = 4
@@ -101,28 +100,19 @@ def pass_at_k(trials: int, passed: int, k: int) -> Fraction:
     return 1 - pass_hat_k(trials, trials - passed, k)
 
 
-MEASURES: dict[Measure, Callable[[int, int, int], Fraction]] = {
-    "pass^k": pass_hat_k,
-    "pass@k": pass_at_k,
-}
-
-
-def task_scores(tasks: Iterable[Trials], measure: Measure, k: int) -> list[float]:
-    """Return each task's score: the number next to the exact one, as of MEASURES."""
+def task_scores(tasks: Iterable[Trials], k: int) -> list[float]:
+    """Return each task's pass^k: the number next to the exact one."""
     listed = list(tasks)
-    scores = {each: _score(each, measure, k) for each in dict.fromkeys(listed)}
+    scores = {each: _score(each, k) for each in dict.fromkeys(listed)}
     return [scores[each] for each in listed]
 
 
-def _score(task: Trials, measure: Measure, k: int) -> float:
+def _score(task: Trials, k: int) -> float:
     # Python divides whole numbers of any size exactly and rounds once; fractions would need
     # the greatest common divisor of numbers of thousands of digits.
     trials, passed = task
     _check_counts(trials, passed, k)
-    ways = math.comb(trials, k)
-    if measure == "pass^k":
-        return math.comb(passed, k) / ways
-    return (ways - math.comb(trials - passed, k)) / ways
+    return math.comb(passed, k) / math.comb(trials, k)
 
 
 def shown_k(most: int) -> list[int]:
@@ -131,32 +121,29 @@ def shown_k(most: int) -> list[int]:
     return [k for k in (*range(1, _EACH_K), *doubled) if k <= most]
 
 
-def means_up_to(tasks: Iterable[Trials], measure: Measure, most: int) -> dict[int, float]:
+def means_up_to(tasks: Iterable[Trials], most: int) -> dict[int, float]:
     """Return the mean over tasks for every k from 1 to ``most``, each as ``mean_over_tasks`` does.
 
     The ways to choose k follow from those to choose one less, so each k takes a step of each task.
     """
-    kinds = Counter(tasks)
     by_k: list[list[float]] = [[] for _ in range(most)]
-    for (trials, passed), number in kinds.items():
+    for (trials, passed), number in Counter(tasks).items():
         _check_counts(trials, passed, most)
         ways, chosen = 1, 1
-        wanted = passed if measure == "pass^k" else trials - passed
         for k in range(1, most + 1):
             ways = ways * (trials - k + 1) // k
-            chosen = chosen * (wanted - k + 1) // k
-            score = chosen / ways if measure == "pass^k" else (ways - chosen) / ways
-            by_k[k - 1] += [score] * number
+            chosen = chosen * (passed - k + 1) // k
+            by_k[k - 1] += [chosen / ways] * number
     return {k: fmean(scores) for k, scores in enumerate(by_k, start=1) if scores}
 
 
-def mean_over_tasks(tasks: Iterable[Trials], measure: Measure, k: int) -> float:
-    return fmean(task_scores(tasks, measure, k))
+def mean_over_tasks(tasks: Iterable[Trials], k: int) -> float:
+    """Return pass^k: the mean of what each task scores."""
+    return fmean(task_scores(tasks, k))
 
 
-def measure_name(measure: Measure, k: int) -> str:
-    """Return the measure with its number, such as ``pass^4``."""
-    return measure.replace("k", str(k))
+def measure_name(k: int) -> str:
+    return f"pass^{k}"
 
 
 def _check_counts(trials: int, passed: int, k: int) -> None:

@@ -13,6 +13,7 @@ import re
 from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
+from string import Template
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -177,13 +178,16 @@ def _error_response(request: Request, error: Exception) -> Response:
 def _http_error_response(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 404 and "text/html" in request.headers.get("accept", ""):
-        return Response(_page(), 404, media_type="text/html")
+        return Response(page_html(_HEAD), 404, media_type="text/html")
     return Json({"error": error.detail}, status_code=error.status_code, headers=error.headers)
 
 
 _NAME = re.compile(r"(view/)?[a-z_]+\.(js|css)")
 _TYPES = {"js": "text/javascript", "css": "text/css"}
 _SHELLS = ("/", "/run/{name:path}", "/compare", "/search")
+_HEAD = """<link rel="stylesheet" href="/assets/page.css">
+<link rel="stylesheet" href="/assets/view/view.css">
+<script type="module" src="/assets/view/view.js"></script>"""
 
 
 def page_routes() -> list[BaseRoute]:
@@ -195,13 +199,17 @@ def page_routes() -> list[BaseRoute]:
     ]
 
 
-def _page() -> str:
-    """Return the one page that all addresses show; its script looks at the address."""
-    return asset_text("view/view.html")
+def page_html(head: str, site: bool = False) -> str:
+    """Return the one page that all addresses show; its script looks at the address.
+
+    A page of a ``site`` reads files instead of asking the server.
+    """
+    page = Template(asset_text("view/view.html"))
+    return page.substitute(head=head, site=" data-site" if site else "")
 
 
 def _shell(request: Request) -> Response:
-    return Response(_page(), media_type="text/html")
+    return Response(page_html(_HEAD), media_type="text/html")
 
 
 def _asset(request: Request) -> Response:

@@ -2,7 +2,7 @@
 
 Runs and results files come and go, so they are found anew each time. The name of a run in an
 address is its path below the folder that is viewed. Nothing outside of that folder can be named,
-neither by ``..`` nor by a link.
+neither by ``..`` nor by a link, unless the library ``follows_links``, which no server does.
 
 In the background, the recorded verdicts of every run in the list are recomputed, and those that do
 not hold are marked. A run can be filtered by labels before any failure was opened. Both take at
@@ -87,12 +87,13 @@ def options_in(name: str) -> ScoringOptions:
 class Library:
     """The runs below a folder; may be asked from several threads."""
 
-    def __init__(self, root: Path, reader: RunReader) -> None:
+    def __init__(self, root: Path, reader: RunReader, *, follows_links: bool = False) -> None:
         self.root = Path(os.path.abspath(root))
+        self._follows_links = follows_links
         self.reader = reader
         self._lock, self._listing = threading.Lock(), threading.Lock()
         self._open: dict[str, _Opened] = {}
-        self._finder = Finder(self.root, reader.is_results)
+        self._finder = Finder(self.root, reader.is_results, follows_links)
         self._judge = ResultsFileJudge(lambda path: self._view_run(path))
         self._examiner = RunExaminer(lambda path: self._view_run(path))
         self._rows: dict[Path, tuple[_Files, RunRow]] = {}
@@ -115,7 +116,7 @@ class Library:
         """
         for each in (name, name.partition("?")[0]):
             with suppress(NothingThereError):
-                path = place_of(self.root, each)
+                path = place_of(self.root, each, self._follows_links)
                 if is_run_folder(path) or (path.is_file() and self.reader.is_results(path)):
                     return path
         raise NothingThereError(f"no run is called {name!r}")
@@ -223,7 +224,7 @@ def name_of(root: Path, path: Path) -> str:
     return path.relative_to(root).as_posix()
 
 
-def place_of(root: Path, name: str) -> Path:
+def place_of(root: Path, name: str, follows_links: bool = False) -> Path:
     """Return the path that a name stands for; raises if it is not below ``root``."""
     parts = PurePosixPath(name).parts
     odd = "\0" in name or not name or name.startswith("/") or ".." in parts
@@ -235,7 +236,7 @@ def place_of(root: Path, name: str) -> Path:
     ):
         raise NothingThereError(f"no run is called {name!r}")
     path = root / name
-    if not _is_inside(root, path):
+    if not (_is_inside(root, path) or (follows_links and is_run_folder(path))):
         raise NothingThereError(f"no run is called {name!r}")
     return path
 
@@ -257,8 +258,10 @@ _PARTS = "simulations"
 class Finder:
     """Looks through a folder; which files are results files is asked once for each."""
 
-    def __init__(self, root: Path, is_results: Callable[[Path], bool]) -> None:
-        self._root, self._is_results = root, is_results
+    def __init__(
+        self, root: Path, is_results: Callable[[Path], bool], follows_links: bool = False
+    ) -> None:
+        self._root, self._is_results, self._follows_links = root, is_results, follows_links
         self._known: dict[Path, tuple[FileState, bool]] = {}
 
     def find(self) -> list[Path]:
@@ -282,7 +285,7 @@ class Finder:
                 continue
             path = Path(entry.path)
             if os.path.isdir(path) and is_run_folder(path):
-                if not entry.is_symlink() or _is_inside(self._root, path):
+                if self._follows_links or not entry.is_symlink() or _is_inside(self._root, path):
                     yield path
             elif entry.name.startswith("."):
                 continue

@@ -104,6 +104,9 @@ class RunReader:
         """
         return report
 
+    def examine(self, run: Recording) -> None:
+        """Find out and keep all that can be kept about a run, with all cores."""
+
     def keep_findings(self, run: Recording) -> None:
         """Keep what was found out about reports of a run, for the next start."""
 

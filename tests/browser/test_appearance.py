@@ -3,56 +3,40 @@
 ``make pictures`` takes the references anew.
 """
 
-import json
 import os
-from urllib.request import urlopen
 
 import pytest
 from playwright.sync_api import expect
 
-from maseval.commands import view
+from maseval.commands import export_site
 from tests.browser.appearance import find_changes, keep, write_changes
-from tests.waiting import wait_until
 
 RENEW = bool(os.environ.get("MASEVAL_RENEW_PICTURES"))
 
 WIDE = {"viewport": {"width": 1440, "height": 900}}
 PHONE = {"viewport": {"width": 390, "height": 820}}
-SIMULATION = ("/run/hurried#library/second_waiver/0", "#panel[data-ready]")
+SIMULATION = ("run.html?run=hurried#library/second_waiver/0", "#panel[data-ready]")
 PAGES = {
-    "runs": ("/", "table.runs tr[data-run]", WIDE),
-    "run": ("/run/hurried", "table.tasks .cell", WIDE),
+    "runs": ("index.html", "table.runs tr[data-run]", WIDE),
+    "run": ("run.html?run=hurried", "table.tasks .cell", WIDE),
     "simulation": (*SIMULATION, WIDE),
-    "comparison": ("/compare?run=careful&run=hurried", "table.compared .cell", WIDE),
+    "comparison": ("compare.html?run=careful&run=hurried", "table.compared .cell", WIDE),
     "simulation-dark": (*SIMULATION, {**WIDE, "color_scheme": "dark"}),
-    "runs-phone": ("/", "table.runs tr[data-run]", PHONE),
+    "runs-phone": ("index.html", "table.runs tr[data-run]", PHONE),
 }
 
 
 @pytest.fixture(scope="module")
-def address(compared):
-    """The viewer of two runs, once nothing is still found out that could change a picture."""
-    with view(compared, port=0).server as server:
-        url = server.address("").rstrip("/")
-        for run in ("careful", "hurried"):
-            _wait_for_labels(url, run)
-        yield url
-
-
-def _wait_for_labels(url, run):
-    def answer(part):
-        with urlopen(f"{url}/api/run/{part}?run={run}") as found:
-            return json.load(found)
-
-    rows = answer("index")["simulations"]["length"]
-    wait_until(lambda: answer("live")["labelled"] == rows)
+def site(compared, tmp_path_factory):
+    """The viewer of two runs as files: nothing is still found out while a picture is taken."""
+    return export_site(tmp_path_factory.mktemp("site") / "pages", compared).folder
 
 
 @pytest.fixture
-def show(visit, address):
+def show(visit, site):
     def opened(name):
         link, ready, look = PAGES[name]
-        page = visit(address, **look).open(link)
+        page = visit(site, **look).open(link)
         expect(page.locator(ready).first).to_be_visible()
         # The name of a temporary folder says nothing, and each machine takes its own time.
         page.locator("header .totals").evaluate_all("(all) => all.forEach((each) => each.remove())")

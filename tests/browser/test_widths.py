@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from maseval.commands import report, tag
+from maseval.commands import export_site, report, tag
 from maseval.report import write_report
 from maseval.runs import RunFolder
 from tests.browser.runs import planned
@@ -89,6 +89,9 @@ def test_no_file_is_wider_than_the_window(visit, folder, tmp_path, look):
         visited.open(link)
         visited.wait_for_simulation()
         expect_to_fit(page)
+    page = visit(export_site(tmp_path / "site", folder).folder, **look).open("index.html")
+    expect(page.locator("table.runs tr[data-run]").first).to_be_visible()
+    expect_to_fit(page)
 
 
 def test_a_run_takes_few_lines_of_the_list(visit, serve, compared, folder, look):

@@ -28,7 +28,7 @@ def server(tmp_path, monkeypatch):
 
 def run(server, name, *more):
     return maseval(
-        *("tau2", "run", "--domain", "library", "-n", "2", "--max-steps", "6", "--no-probe"),
+        *("tau2", "run", "--domain", "library", "-n", "2", "--max-steps", "6"),
         *("--user", "scripted", "--agent-model", "mine", "--base-url", f"{server.url}/v1"),
         *("--texts", "ours", "--output", name, *more),
     )

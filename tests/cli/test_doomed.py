@@ -6,7 +6,6 @@ import pytest
 
 from maseval import ScriptedModelAdapter, register_model
 from maseval.runs import RunFolder
-from maseval.server import ModelServer
 from maseval.testing.provider_server import OpenAIProtocol, Reply, serving
 from tests.cli.commandline import last_json, maseval, require_data
 
@@ -31,96 +30,16 @@ def said(result):
     return " ".join(result.stderr.split())
 
 
-def test_an_address_at_which_nobody_answers_is_named_and_nothing_is_started(dead_address, tmp_path):
+def test_an_address_at_which_nobody_answers_ends_the_run_with_its_cause(dead_address):
     pytest.importorskip("openai")
 
-    refused = maseval(*LIBRARY, *SCRIPTED, "--base-url", dead_address, "--agent-model", "mine")
-
-    assert refused.exit_code == 1
-    assert f"the model 'mine' at {dead_address} cannot be used, so nothing was started" in said(
-        refused
+    ended = maseval(
+        *(*LIBRARY, *SCRIPTED, "--agent-model", "mine", "--base-url", dead_address),
+        *("--output", "r", "--max-wait", "0", "--concurrency", 1, "--json"),
     )
-    assert "--no-probe" in said(refused) and "Traceback" not in refused.stderr
-    assert not (tmp_path / "runs").exists()
 
-
-def test_the_model_of_an_agent_of_ones_own_is_asked_too(dead_address, tmp_path):
-    pytest.importorskip("openai")
-    (tmp_path / "own.py").write_text("def agent(brief):\n    return lambda query: 'Yes.'\n")
-    own = ("--agent", "own.py:agent", "--agent-model", "mine", "--base-url", dead_address)
-
-    refused = maseval(*LIBRARY, *SCRIPTED, *own)
-
-    assert refused.exit_code == 1 and dead_address in said(refused)
-
-
-@pytest.mark.parametrize(
-    ("reply", "words"),
-    [
-        (Reply(OpenAIProtocol.error("no such key"), status=401), "refused the credentials"),
-        (Reply(OpenAIProtocol.error("unknown", code="model_not_found"), 404), "does not have"),
-        (Reply(OpenAIProtocol.error("no tool parser is set"), 400), "no tool parser is set"),
-        (Reply("<html>Welcome to nginx</html>"), "Welcome to nginx"),
-    ],
-)
-def test_a_server_that_refuses_the_first_call_gets_no_second_simulation(reply, words, tmp_path):
-    pytest.importorskip("openai")
-    with serving() as server:
-        server.will(*[reply] * 4)
-        refused = maseval(
-            *(*LIBRARY, *SCRIPTED, "--agent-model", "mine", "--base-url", f"{server.url}/v1")
-        )
-
-        assert refused.exit_code == 1 and words in said(refused) and server.url in said(refused)
-        assert len(server.requests) <= 3  # what cannot be read may be whole the next time
-        assert server.requests[0].body["tools"] and server.requests[0].body["temperature"] == 0
-    assert not (tmp_path / "runs").exists()
-
-
-def test_two_answers_that_cannot_be_read_do_not_end_a_run_before_it_begins(tmp_path):
-    pytest.importorskip("openai")
-    with serving() as server:
-        fine = [Reply(OpenAIProtocol.text("Yes."))] * 9
-        server.will(Reply('{"choices": []}'), Reply("<html>busy</html>"), *fine)
-        ran = maseval(
-            *(*LIBRARY, *SCRIPTED, "-n", "1", "--max-steps", "4", "--output", "r"),
-            *("--agent-model", "mine", "--base-url", f"{server.url}/v1"),
-        )
-
-    assert "cannot be used" not in said(ran) and (tmp_path / "r").exists()
-
-
-def test_each_model_is_asked_once_before_the_first_simulation_unless_that_is_not_wanted():
-    pytest.importorskip("openai")
-    model = ScriptedModelAdapter(lambda messages, tools: "Good-bye. ###STOP###", model_id="both")
-    run = [*LIBRARY, "-n", 1, "--agent-model", "both", "--user-model", "both", "--max-steps", 4]
-
-    with ModelServer(model) as server:
-        asked = maseval(*run, "--base-url", server.url, "--output", "asked", "--json")
-        probes = [r for r in model.requests if r["messages"][-1]["content"].startswith("Reply wi")]
-        model.requests.clear()
-        maseval(*run, "--base-url", server.url, "--output", "asked", "--json")
-        again = len(model.requests)
-        maseval(*run, "--base-url", server.url, "--output", "unasked", "--json", "--no-probe")
-
-    assert asked.exit_code == 0, asked.stderr
-    # The agent's has tools, the user's has none.
-    assert [bool(probe["tools"]) for probe in probes] == [True, False]
-    assert again == 0, "a finished run asks nobody"
-    assert not any("Reply with" in str(r["messages"][-1]["content"]) for r in model.requests)
-
-
-def test_a_busy_server_does_not_keep_a_run_from_starting():
-    pytest.importorskip("openai")
-    busy = Reply(OpenAIProtocol.error("slow down"), 429, {"Retry-After": "0"})
-    with serving() as server:
-        server.will(busy, busy, *[OpenAIProtocol.text("Good-bye.")] * 30)
-        ran = maseval(
-            *(*LIBRARY, *SCRIPTED, "-n", 1, "--agent-model", "m", "--json", "--max-steps", 6),
-            *("--base-url", f"{server.url}/v1"),
-        )
-
-    assert ran.exit_code == 0, ran.stderr
+    assert ended.exit_code == 3 and last_json(ended.stdout)["ran"] == 1
+    assert "cannot be connected to (model 'mine')" in said(ended)
 
 
 @pytest.mark.parametrize(("domain", "agent"), [("retail", "gold"), ("library", "llm")])
@@ -185,7 +104,7 @@ def test_a_run_waits_for_a_provider_as_long_as_it_is_told_to():
             server.will(busy, *fine)
             return maseval(
                 *(*LIBRARY, *SCRIPTED, "-n", "1", "--max-steps", "4", "--output", name),
-                *("--no-probe", "--agent-model", "mine", "--base-url", f"{server.url}/v1", *more),
+                *("--agent-model", "mine", "--base-url", f"{server.url}/v1", *more),
             )
 
     ended, waited = run("short", "--max-wait", "0.1"), run("long", "--max-wait", "900")

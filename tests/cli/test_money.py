@@ -43,10 +43,8 @@ def test_an_address_in_the_environment_is_a_server_of_ones_own_too(monkeypatch):
     own = ("--agent-model", "openai/gpt-4.1", "--user", "scripted")
 
     refused = maseval(*LIBRARY, *own, "--budget", "20usd")
-    unreachable = maseval(*LIBRARY, *own)
 
     assert "the price of 'openai/gpt-4.1' is not known" in " ".join(refused.stderr.split())
-    assert "at http://127.0.0.1:9/v1 cannot be used" in " ".join(unreachable.stderr.split())
 
 
 def test_the_cost_is_in_the_run_the_list_and_the_report_and_the_prices_in_the_run(

@@ -15,13 +15,13 @@ from maseval.core.figures import in_percent, percent
 from maseval.core.finding import LEFT_OUT, Finding
 from maseval.core.outcome import Outcome
 from maseval.runs import Simulation
-from maseval.stats import Difference, Estimate, FlipTest, GroupSummary, Interval
+from maseval.stats import Difference, Estimate, FlipTest, GroupSummary, Interval, Pair
 from maseval.stats.summary import Summary
 
 
 def summary(*names, failed=0, trials=4):
     measured = [
-        Estimate("pass^k", k, 0.8 / k, Interval(0.5 / k, 0.9 / k, 0.95, "made up"))
+        Estimate(k, 0.8 / k, Interval(0.5 / k, 0.9 / k, 0.95, "made up"))
         for k in range(1, trials + 1)
     ]
     missing = {"provider_error": failed}
@@ -110,8 +110,8 @@ def test_numbers_beside_the_official_one_come_after_it_with_intervals():
 def test_a_comparison_begins_with_a_sentence(difference, span, p, words):
     interval = Interval(*span, 0.95, "over tasks")
     found = Difference(
-        *(None, 12, "pass^k", 1, 0.5, 0.5 + difference, difference, interval),
+        *(None, 12, 1, 0.5, 0.5 + difference, difference, interval),
         *(FlipTest(p, "exact", 3), None),
     )
 
-    assert headline(found, "a", "b", found.name) == words
+    assert headline(Pair(("a", "b"), found, p), found.name) == words

@@ -32,10 +32,10 @@ def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_a_file_says_is_the_same_run() -> None:
     typed = ["--domain", "library", "--agent", "noisy", "--agent-args", "error_rate=0.5"]
-    typed += ["--task-id", "1-2", "--num-trials", "2", "--no-probe"]
+    typed += ["--task-id", "1-2", "--num-trials", "2"]
 
     Path("mine.toml").write_text(
-        'benchmark = "tau2"\ndomain = ["library"]\nagent = "noisy"\nprobe = false\n'
+        'benchmark = "tau2"\ndomain = ["library"]\nagent = "noisy"\n'
         'agent_args = {error_rate = 0.5}\ntask-id = ["1-2"]\ntrials = 2\n',
         "utf-8",
     )

@@ -83,7 +83,7 @@ def test_words_replaced_in_a_conversation_are_reported_once(tmp_path, monkeypatc
     monkeypatch.setenv("SOME_API_KEY", CANARIES["environment"])
     register_model("talkative", talkative)
 
-    maseval(*LIBRARY, "--agent-model", "talkative/speaks", "--output", "r", "--no-probe")
+    maseval(*LIBRARY, "--agent-model", "talkative/speaks", "--output", "r")
 
     assert (
         caplog.text.count("the value of the environment variable SOME_API_KEY occurs in task") == 1
@@ -114,6 +114,6 @@ def test_what_a_model_writes_stays_in_the_conversation(tmp_path, monkeypatch):
     said = "see https://shop.example/orders?sig=CANARY-said-22aa11#st=1"
     register_model("telling", lambda name, **options: ScriptedModelAdapter([said], loop=True))
 
-    maseval(*LIBRARY, "--agent-model", "telling/x", "--output", "r", "--no-probe")
+    maseval(*LIBRARY, "--agent-model", "telling/x", "--output", "r")
 
     assert said in (tmp_path / "r" / "log.jsonl").read_text()

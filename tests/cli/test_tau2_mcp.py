@@ -13,7 +13,6 @@ import pytest
 
 from maseval.benchmark.tau2 import load_tasks
 from maseval.benchmark.tau2.app.running import mcp
-from maseval.benchmark.tau2.app.running.probe import ModelProbeError
 from maseval.benchmark.tau2.players.scripted import GOODBYE, request_for
 from maseval.commands import tau2
 from maseval.interface import extras
@@ -322,17 +321,6 @@ def test_a_folder_with_another_run_is_refused_in_words():
         played(read_only)
 
     assert len(RunFolder.read("run").recorded) == 12
-
-
-@with_mcp
-def test_a_model_that_does_not_answer_is_refused_with_an_option_that_mcp_has():
-    unreachable = {"user": "llm", "user_model": "openai/x", "user_args": {"api_key": "k"}}
-
-    with pytest.raises(ModelProbeError, match="--no-probe"):
-        played(read_only, **unreachable, base_url="http://127.0.0.1:9/v1")
-
-    assert "--no-probe" in maseval("tau2", "mcp", "--help-all").stdout
-    assert "--no-probe" in maseval("tau2", "play", "--help-all").stdout
 
 
 @with_mcp

@@ -63,7 +63,7 @@ def test_a_verdict_is_explained_for_a_run_and_for_its_file(failed):
     assert "agent: " in ours.stdout and "(rule: " in ours.stdout
     assert "DB             FAILED    scored" in ours.stdout
     assert "What would have made it pass" in ours.stdout
-    assert theirs.stdout == ours.stdout
+    assert theirs.stdout.endswith(ours.stdout.partition("\n")[2])
 
 
 def test_without_a_trial_the_first_that_failed_is_explained(failed):
@@ -72,7 +72,7 @@ def test_without_a_trial_the_first_that_failed_is_explained(failed):
 
     assert (run["trial"], run["domain"]) == (failed.trial, "library")
     assert file["explanation"] == run["explanation"] and file["findings"] == run["findings"]
-    assert not run["explanation"]["passed"]
+    assert "reward 0: failed at " in run["explanation"]["summary"]
 
 
 def test_a_verdict_that_passed_is_explained_too():
@@ -82,7 +82,7 @@ def test_a_verdict_that_passed_is_explained_too():
     assert "(rule: " not in result.stdout
 
 
-def test_a_simulation_that_broke_has_nothing_to_explain(folder):
+def test_a_simulation_that_broke_is_explained_by_its_status(folder):
     (folder / "short.json").write_text('["Hello."]')
     tau2.run(
         domain="library",
@@ -93,15 +93,9 @@ def test_a_simulation_that_broke_has_nothing_to_explain(folder):
     )
     task = show(folder / "broken").lines[0].task_id
 
-    one = maseval("explain", "broken", task, 0)
-    any_of_them = maseval("explain", "broken", task)
-    shown = maseval("show", "broken", task, 0)
-    run = maseval("show", "broken")
-
-    assert one.exit_code == any_of_them.exit_code == 2
-    assert "maseval show" in one.stderr and "maseval show" in any_of_them.stderr
-    assert "(rule: status of the run)" in shown.stdout
-    assert "Who failed in 1 simulation," in run.stdout
+    assert "(rule: status of the run)" in maseval("explain", "broken", task).stdout
+    assert "(rule: status of the run)" in maseval("show", "broken", task, 0).stdout
+    assert "Who failed in 1 simulation," in maseval("show", "broken").stdout
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from tests.interface.libraries import needing
 
 AREA = "A run with such a provider"
 RUN = ("tau2", "run", "--domain", "library", "--user", "scripted", "--agent-model", "served")
-QUICK = ("--no-probe", "--max-steps", "12", "-j", "2", "--output", "run", "--json")
+QUICK = ("--max-steps", "12", "-j", "2", "--output", "run", "--json")
 
 pytestmark = needing("openai")
 

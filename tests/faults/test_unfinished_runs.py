@@ -9,9 +9,11 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from maseval import frames
+from maseval import commands, frames
 from maseval.app.viewing.features import BenchmarkReader
 from maseval.commands import report, show, tau2
+from maseval.core.exceptions import NotRunError
+from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.runs import RunFolder
 from maseval.view.library import Library
 from maseval.view.rows import live_of
@@ -82,6 +84,32 @@ def test_a_run_without_a_verdict_says_what_happened_whose_fault_it_was_and_how_t
         {**each, "labels": []} for each in rows_of(page)
     ]
     assert words in in_viewer["results"]["notes"] or not recorded
+
+
+def test_a_run_without_a_verdict_is_exported_with_the_others(runs, tmp_path):
+    make(runs, "outage", ["provider_error"] * 24)
+    make(runs, "killed", [])
+    make(runs, "every way", sorted(NO_VERDICT_STATUSES))
+
+    site = commands.export_site(tmp_path / "site", runs)
+
+    assert (site.runs, site.unreadable) == (4, {})
+
+
+def test_an_answer_that_fails_for_one_run_leaves_the_rest_of_the_site(runs, tmp_path, monkeypatch):
+    make(runs, "outage", ["provider_error"] * 24)
+
+    def refuse(self, run, *args, **options):
+        if run.path.name == "outage":
+            raise NotRunError("nothing to see")
+        return original(self, run, *args, **options)
+
+    original = BenchmarkReader.overview
+    monkeypatch.setattr(BenchmarkReader, "overview", refuse)
+
+    site = commands.export_site(tmp_path / "site", runs)
+
+    assert site.unreadable == {"outage": "nothing to see"}
 
 
 def test_a_log_with_changed_rewards_has_one_state_and_one_number_everywhere(runs, tmp_path):

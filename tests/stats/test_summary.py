@@ -6,7 +6,7 @@ from statistics import fmean
 
 import pytest
 
-from maseval.benchmark.tau2.metrics import compute_pass_at_k, compute_pass_hat_k
+from maseval.benchmark.tau2.metrics import compute_pass_hat_k
 from maseval.core.exceptions import ConfigurationError
 from maseval.stats import Outcome, outcomes_of, summarise
 from maseval.stats.trials import by_task, pass_hat_k
@@ -15,19 +15,15 @@ from tests.stats.made_up import rng, run
 TWO_DOMAINS = run([4, 3, 0], group="air", cost=0.5) + run([2], group="shop", cost=1.5)
 
 
-def test_every_k_up_to_the_trials_has_both_measures_with_intervals():
+def test_every_k_up_to_the_trials_has_intervals():
     group = summarise(run([4, 3, 0, 2])).overall
 
-    assert [each.name for each in group.estimates] == [
-        *("pass^1", "pass^2", "pass^3", "pass^4"),
-        *("pass@1", "pass@2", "pass@3", "pass@4"),
-    ]
+    assert [each.name for each in group.estimates] == ["pass^1", "pass^2", "pass^3", "pass^4"]
     assert all(each.value in each.interval for each in group.estimates)
     assert all(each.value in each.rerun for each in group.estimates if each.k <= 2)
     assert all(each.bounds is None for each in group.estimates)
-    assert group.estimate("pass^k", 1).value == fmean([1, 0.75, 0, 0.5])
-    assert group.estimate("pass^k", 4).value == 0.25
-    assert group.estimate("pass@k", 4).value == 0.75
+    assert group.estimate(1).value == fmean([1, 0.75, 0, 0.5])
+    assert group.estimate(4).value == 0.25
 
 
 def test_the_values_are_those_of_the_metrics():
@@ -44,7 +40,7 @@ def test_the_values_are_those_of_the_metrics():
         for task in range(9)
         for trial in range(4)
     ]
-    expected = compute_pass_hat_k(reports) | compute_pass_at_k(reports)
+    expected = compute_pass_hat_k(reports)
     estimates = summarise(outcomes_of(reports)).overall.estimates
 
     assert {each.name: each.value for each in estimates} == pytest.approx(expected)
@@ -56,13 +52,13 @@ def test_groups_come_first_and_all_tasks_last():
     assert [group.group for group in summary.groups] == ["air", "shop", None]
     assert [group.tasks for group in summary.groups] == [3, 1, 4]
     assert [group.mean_cost for group in summary.groups] == [0.5, 1.5, 0.75]
-    assert summary.overall.estimate("pass^k", 1).value == fmean([1, 0.75, 0, 0.5])
+    assert summary.overall.estimate(1).value == fmean([1, 0.75, 0, 0.5])
     assert [group.group for group in summarise(run([1, 2])).groups] == ["shop"]
 
 
 @pytest.mark.parametrize(("trials", "k"), [(1, 1), (3, 2), (4, 3), (4, 4)])
 def test_less_than_twice_k_trials_have_no_interval_for_a_rerun(trials, k):
-    found = summarise(run([1, 0, 1], trials=trials)).overall.estimate("pass^k", k)
+    found = summarise(run([1, 0, 1], trials=trials)).overall.estimate(k)
 
     assert found.rerun is None
     assert found.interval is not None
@@ -88,16 +84,16 @@ def test_bounds_are_the_extremes_over_everything_the_missing_trials_may_become()
                 for each in partial
             ]
             possible.append(fmean(float(pass_hat_k(*each, k)) for each in by_task(whole).values()))
-        assert found.estimate("pass^k", k).bounds == pytest.approx((min(possible), max(possible)))
+        assert found.estimate(k).bounds == pytest.approx((min(possible), max(possible)))
 
 
 def test_a_task_with_too_few_trials_leaves_only_bounds_and_a_note():
     outcomes = [each for each in run([4, 4]) if (each.task_id, each.trial) != ("1", 3)]
     summary = summarise(outcomes, planned=4)
-    fourth = summary.overall.estimate("pass^k", 4)
+    fourth = summary.overall.estimate(4)
 
     assert (fourth.value, fourth.interval, fourth.bounds) == (None, None, (0.5, 1.0))
-    assert summary.overall.estimate("pass^k", 3).value == 1.0
+    assert summary.overall.estimate(3).value == 1.0
     assert any("pass^4" in note and "only 3 trials" in note for note in summary.notes)
 
 
@@ -108,7 +104,7 @@ def test_a_plan_may_name_every_simulation():
     assert (summary.overall.tasks, summary.overall.untried) == (3, 1)
     assert (summary.overall.planned, summary.overall.done) == (6, 4)
     assert summary.overall.missing == {"missing": 2}
-    assert summary.overall.estimate("pass^k", 1).bounds == pytest.approx((1 / 3, 2 / 3))
+    assert summary.overall.estimate(1).bounds == pytest.approx((1 / 3, 2 / 3))
     assert summary.overall.shortfall == (
         "4 of 6 simulations have a verdict (2 missing): pass^1 is 33.3% if all others fail, "
         "66.7% if all pass."
@@ -138,21 +134,21 @@ def test_nothing_and_nonsense_are_refused():
     with pytest.raises(ConfigurationError, match="no outcome"):
         summarise([])
     with pytest.raises(ConfigurationError, match=r"no pass\^9 here.*ks=\[9\]"):
-        summarise(run([1])).overall.estimate("pass^k", 9)
+        summarise(run([1])).overall.estimate(9)
 
 
 def test_of_many_trials_some_k_are_shown_and_any_can_be_asked_for():
     outcomes = run([100, 50, 0], trials=100)
-    shown = [each.k for each in summarise(outcomes).overall.estimates if each.measure == "pass^k"]
+    shown = [each.k for each in summarise(outcomes).overall.estimates]
     asked = summarise(outcomes, ks=[57, 3]).overall
 
     every = summarise(outcomes, ks="all").overall
 
     assert shown == [1, 2, 3, 4, 8, 16, 32, 64]
-    assert [each.k for each in every.estimates] == [*range(1, 101)] * 2
-    assert every.estimate("pass^k", 57) == asked.estimate("pass^k", 57)
-    assert [each.name for each in asked.estimates] == ["pass^3", "pass^57", "pass@3", "pass@57"]
-    assert asked.estimate("pass^k", 57).value == pytest.approx(1 / 3)
+    assert [each.k for each in every.estimates] == [*range(1, 101)]
+    assert every.estimate(57) == asked.estimate(57)
+    assert [each.name for each in asked.estimates] == ["pass^3", "pass^57"]
+    assert asked.estimate(57).value == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize("shares", [(1, 2), (1, 2, 3, 5, 7, 11)], ids=["even", "uneven"])

@@ -89,6 +89,7 @@ def _of_two(about: RunComparison, two: Comparison) -> list[Block]:
 
 def lines_on_two(about: RunComparison, two: Comparison) -> list[str]:
     """Return the difference, the test, what runs like these find, and what would decide it."""
+    assert two.plan is not None  # two runs are compared
     main, (first, second) = two.main, two.names
     cost = f", for {money(two.plan.cost)}" if two.plan.cost else ""
     lines = [
@@ -106,7 +107,7 @@ def lines_on_two(about: RunComparison, two: Comparison) -> list[str]:
 
 def differences_table(about: RunComparison, two: Comparison) -> TableBlock:
     """Return every pass^k of two runs, by domain."""
-    shown = [each for each in two.differences if each.measure == "pass^k"]
+    shown = two.differences
     rows = [
         [
             f"{each.group or 'all'} {about.label(each.name)}",
@@ -296,7 +297,7 @@ def _scores(about: RunComparison) -> TableBlock:
 
 
 def _is_shown(estimate: Estimate) -> bool:
-    return estimate.measure == "pass^k" and estimate.k <= 4 and estimate.value is not None
+    return estimate.k <= 4 and estimate.value is not None
 
 
 def _estimate(found: Estimate | None) -> str:

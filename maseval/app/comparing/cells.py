@@ -96,7 +96,7 @@ def compare_cells(
             GridCell(
                 name,
                 levels[name],
-                overall.estimate("pass^k", k),
+                overall.estimate(k),
                 overall.tasks,
                 f"{overall.passed}/{overall.done}",
                 overall.mean_cost,

@@ -35,14 +35,12 @@ from maseval.core.scoring_options import ScoringOptions
 from maseval.runs.config import cell_of
 from maseval.stats import (
     Comparison,
-    ComparisonTable,
-    Difference,
+    Pair,
     Summary,
     compare_all,
     summarise,
 )
-from maseval.stats import compare as compare_two
-from maseval.stats.comparison import SURE, UP_TO, runs_by_tasks
+from maseval.stats.comparison import SURE, runs_by_tasks
 from maseval.stats.intervals import LEVEL
 from maseval.stats.settings import ANYWAY
 from maseval.stats.summary import with_gaps
@@ -50,7 +48,7 @@ from maseval.stats.summary import with_gaps
 
 @dataclass(frozen=True)
 class RunComparison:
-    """Runs compared: ``two`` in detail if there are two, and ``table`` for any number.
+    """Runs compared; ``table`` has the numbers.
 
     ``differing`` has the settings and the code that differ, which is what is compared. ``notes``
     say what is wrong with the records. ``texts`` says, if so, that models read different texts,
@@ -64,8 +62,7 @@ class RunComparison:
     """
 
     runs: Mapping[str, RecordedOutcomes]
-    table: ComparisonTable
-    two: Comparison | None
+    table: Comparison
     cautions: Sequence[str]
     texts: str | None = None
     differing: Sequence[str] = ()
@@ -78,6 +75,11 @@ class RunComparison:
     official: "RunComparison | None" = None
     missing: str | None = None
     grid: ComparedGrid | None = None
+
+    @property
+    def two(self) -> Comparison | None:
+        """The numbers, if two runs are compared, of which they have more."""
+        return self.table if len(self.runs) == 2 else None
 
     @property
     def measure(self) -> str:
@@ -96,7 +98,7 @@ class RunComparison:
         elif self.two is None:
             words = headline_of_many(self.table, measure)
         else:
-            words = headline(self.two.main, *self.two.names, measure)
+            words = headline(self.two.pairs[0], measure)
         if self.two is not None and any(FIXED_SIZE in note for note in self.notes):
             words += ", by a test for runs of a fixed size; see the note"
         if any(ANYWAY in caution for caution in self.cautions):
@@ -141,7 +143,7 @@ class RunComparison:
         return {
             "metric": self.metric,
             **({} if self.texts is None else {"texts": self.texts}),
-            **(self.two or self.table).to_dict(),
+            **self.table.to_dict(),
             "paths": {name: str(run.recording.path) for name, run in self.runs.items()},
             "runs": {name: summary.to_dict() for name, summary in self.summaries.items()},
             **({} if self.official is None else {"official": self.headlines[0]}),
@@ -152,7 +154,7 @@ class RunComparison:
             "why": {name: each._asdict() for name, each in self.why.items()},
             "cautions": list(self.cautions),
             "dropped": list(self.dropped),
-            "notes": [*self.notes, *(self.two or self.table).notes],
+            "notes": [*self.notes, *self.table.notes],
         }
 
 
@@ -213,33 +215,26 @@ def compare_outcomes(
         loaded, other_tasks = keep_equal_tasks(whole)
         outcomes = {name: run.outcomes for name, run in loaded.items()}
         configs = {name: run.config for name, run in loaded.items()}
-        apart = all(cell_of(config) for config in configs.values())
-        table = compare_all(outcomes, configs=configs, k=k, anyway=anyway, apart=apart)
-        two = None
-        if len(loaded) == 2:
-            a, b = loaded
-            two = compare_two(
-                outcomes[a],
-                outcomes[b],
-                names=(a, b),
-                configs=(configs[a], configs[b]),
-                k=k,
-                up_to=UP_TO,
-                level=level,
-                margin=margin,
-                anyway=anyway,
-            )
+        apart = len(loaded) > 2 and all(cell_of(config) for config in configs.values())
+        table = compare_all(
+            outcomes,
+            configs=configs,
+            k=k,
+            level=level,
+            margin=margin,
+            anyway=anyway,
+            apart=apart,
+        )
         alike = len(runs_by_tasks(outcomes)) == 1
         missing = _missing_tasks(loaded, table, k) if alike else None
         return RunComparison(
             loaded,
             table,
-            two,
-            [*notes_on_runs(loaded), *(two or table).cautions],
+            [*notes_on_runs(loaded), *table.cautions],
             texts=_different_texts(loaded),
             differing=differing_settings(loaded),
             notes=[f"{name}: {note}" for name, run in loaded.items() for note in run.notes],
-            dropped=[*other_tasks, *(two or table).dropped],
+            dropped=[*other_tasks, *table.dropped],
             incomplete=_missing_verdicts(loaded, None if missing else k),
             tasks=len({each.key for run in whole.values() for each in run.outcomes}),
             missing=missing,
@@ -275,14 +270,15 @@ def look_into(found: RunComparison) -> RunComparison:
     return replace(found, why=why)
 
 
-def headline(main: Difference, first: str, second: str, measure: str, level: float = SURE) -> str:
+def headline(pair: Pair, measure: str) -> str:
     """Say in words which run is better, by how much, and whether that may be chance."""
+    main, (first, second) = pair.main, pair.names
     size, span = in_percent(abs(main.difference), 0), main.interval
     if not main.difference:
         words = f"no difference seen between {second} and {first} ({measure} {percent(main.first)})"
         return f"{words}; it could be {in_percent(max(-span.low, span.high), 0)} points either way"
     which = "better" if main.difference > 0 else "worse"
-    words, sure = f"{second} is {size} points {which} than {first}", main.test.p_value <= level
+    words, sure = f"{second} is {size} points {which} than {first}", main.test.p_value <= SURE
     if span.low * span.high > 0:
         near, far = sorted((abs(span.low), abs(span.high)))
         reach = f"{in_percent(near, 0)} to {in_percent(far, 0)}"
@@ -293,7 +289,7 @@ def headline(main: Difference, first: str, second: str, measure: str, level: flo
     return f"{words} ({reach}): {'sure' if sure else 'this may be chance'}"
 
 
-def scores_in(table: ComparisonTable) -> dict[str, float]:
+def scores_in(table: Comparison) -> dict[str, float]:
     """Return what is compared of each run, on the tasks that all share."""
     return {
         name: score
@@ -302,7 +298,7 @@ def scores_in(table: ComparisonTable) -> dict[str, float]:
     }
 
 
-def headline_of_many(table: ComparisonTable, measure: str) -> str:
+def headline_of_many(table: Comparison, measure: str) -> str:
     """Say in words which of several runs leads, and against which others that is sure."""
     scores = scores_in(table)
     top = max(scores.values())
@@ -323,9 +319,7 @@ def headline_of_many(table: ComparisonTable, measure: str) -> str:
     return f"{words}: {'; '.join(parts)}" if parts else f"{words}; no difference seen between them"
 
 
-def _missing_tasks(
-    runs: Mapping[str, RecordedOutcomes], table: ComparisonTable, k: int
-) -> str | None:
+def _missing_tasks(runs: Mapping[str, RecordedOutcomes], table: Comparison, k: int) -> str | None:
     """Say what the tasks that some run lacks leave open: another has them, or its file's split."""
     domains = {each.group for summary in table.runs.values() for each in summary.groups}
     own = {name: {each.key for each in run.outcomes} for name, run in runs.items()}
@@ -345,7 +339,7 @@ def _ranges(
     needed, found = [Simulation(*key, trial) for key in tasks for trial in range(k)], {}
     for name, run in runs.items():
         whole = with_gaps([each for each in run.outcomes if each.key in tasks], needed)
-        estimate = summarise(whole, ks=sorted({1, k})).overall.estimate("pass^k", k)
+        estimate = summarise(whole, ks=sorted({1, k})).overall.estimate(k)
         value = estimate.value or 0.0
         found[name] = estimate.bounds or (value, value)
     return found

@@ -17,7 +17,7 @@ from maseval.core.words import count_of, words_on_code
 from maseval.runs import RunFolder
 from maseval.runs.config import CELL, cell_of, subset_of
 from maseval.runs.recording import Recording
-from maseval.stats import ComparisonTable, Outcome, compatibility
+from maseval.stats import Comparison, Outcome, compatibility
 from maseval.stats.comparison import runs_by_tasks
 from maseval.stats.summary import with_gaps
 
@@ -125,9 +125,7 @@ def keep_equal_tasks(
     return kept, [f"task {str(key)!r}: its content differs between the runs" for key in other]
 
 
-def compared_keys(
-    runs: Mapping[str, Sequence[Outcome]], table: ComparisonTable
-) -> dict[TaskKey, None]:
+def compared_keys(runs: Mapping[str, Sequence[Outcome]], table: Comparison) -> dict[TaskKey, None]:
     """Return the tasks that a table of runs counts: in each, with a verdict, on the same data.
 
     Runs that have no task in common, as cells of different domains, count their own.

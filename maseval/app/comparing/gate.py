@@ -29,7 +29,7 @@ from maseval.core.figures import p_is, percent
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import count_of
-from maseval.stats import Comparison, Difference, Flip
+from maseval.stats import Comparison, Difference, Flip, SamplePlan
 from maseval.stats.planning import ALPHA, check_alpha, too_few_tasks
 from maseval.stats.trials import by_task
 
@@ -66,6 +66,11 @@ class Gate:
         return self.two.main
 
     @property
+    def plan(self) -> SamplePlan:
+        assert self.two.plan is not None  # two runs are compared
+        return self.two.plan
+
+    @property
     def measure(self) -> str:
         """The name of what is compared: pass^1, or pass^1 over sound tasks."""
         return self.comparison.label(self.main.name)
@@ -73,7 +78,7 @@ class Gate:
     @property
     def verdict(self) -> GateVerdict:
         """Return ``worse`` if a loss is decided, as what would decide it is asked of the plan."""
-        loss, decision = self.main.difference < -self.margin, self.two.plan.decision
+        loss, decision = self.main.difference < -self.margin, self.plan.decision
         if loss and decision == "decided":
             return "worse"
         too_few = too_few_tasks(self.main.tasks, 1 - 2 * self.alpha, self.margin)
@@ -84,7 +89,7 @@ class Gate:
         """The way to decide whether a loss is one; None if none is seen, or it is decided."""
         lost = self.main.difference < -self.margin
         is_open = self.verdict == "undecidable" or (lost and self.verdict != "worse")
-        return self.two.plan.advice if is_open else None
+        return self.plan.advice if is_open else None
 
     @property
     def run(self) -> RecordedOutcomes:

@@ -64,7 +64,7 @@ def document_of(
         "notes": [
             *([f"Compared: {'; '.join(found.differing)}"] if found.differing else []),
             *(map(str.strip, lines_on_two(found, two)) if two else ()),
-            *(two or found.table).notes,
+            *found.table.notes,
             *_costs(found),
         ],
         "plots": [drawing(plot) for plot in comparison_plots(found)],
@@ -78,11 +78,7 @@ def _result_cells(overall: GroupSummary) -> dict[str, object]:
         "tasks": overall.tasks,
         "simulations": overall.planned,
         "verdicts": overall.done,
-        **{
-            each.name: each.in_brief()
-            for each in overall.estimates
-            if each.measure == "pass^k" and each.k <= UP_TO
-        },
+        **{each.name: each.in_brief() for each in overall.estimates if each.k <= UP_TO},
         "mean cost": money(overall.mean_cost),
     }
 

@@ -16,7 +16,7 @@ from functools import cached_property
 from itertools import repeat
 from typing import Any, Literal, NamedTuple, cast
 
-from maseval.app.benchmarks import OnProgress, support_for
+from maseval.app.benchmarks import BenchmarkSupport, OnProgress, support_for
 from maseval.app.results.explained import VerdictExplanation, cause_in, misfit
 from maseval.app.results.results import RunSummary, run_summary
 from maseval.app.results.users import UserScore, user_findings, user_score
@@ -49,6 +49,7 @@ TITLE: tuple[FindingPart, ...] = ("title",)
 CALLS: tuple[FindingPart, ...] = ("calls",)
 # Found together with the rest, because that needs the same worlds; too long to be kept.
 TIMELINE: tuple[FindingPart, ...] = ("timeline",)
+_NOT_KEPT = ("timeline", "obstacle")
 FILE = "findings.jsonl"
 # In bytes, from where on it is worth the start of other processes; and batches for each of them.
 _WORTH_SHARING, _BATCHES_FOR_EACH = 4 << 20, 4
@@ -73,10 +74,13 @@ class SimulationFindings(NamedTuple):
 
 
 class ExaminedRun:
-    """The findings about each simulation of a run or results file; for any number of threads."""
+    """The findings about each simulation of a run or results file; for any number of threads.
 
-    def __init__(self, folder: Recording) -> None:
-        self.folder, self.support = folder, support_for(folder)
+    ``support`` is that of the benchmark which the run's own is built on, if it is to answer.
+    """
+
+    def __init__(self, folder: Recording, support: BenchmarkSupport | None = None) -> None:
+        self.folder, self.support = folder, support or support_for(folder)
         log = folder.path / LOG
         file = log if log.is_file() else folder.path
         self._kept = KeptValues(place_for(file, FILE), self.support.findings_version(folder))
@@ -111,26 +115,50 @@ class ExaminedRun:
         parts: Sequence[FindingPart],
         report: Report | None = None,
         key: str | None = None,
+        found: "_Plain | None" = None,
     ) -> SimulationFindings:
-        """Return these parts of the findings; ``report`` and its ``key`` if they are at hand."""
-        return self._take(self._look_up(one, parts, key), one, parts, report, None)
+        """Return these parts of the findings; ``report`` and its ``key`` if they are at hand.
+
+        ``found`` is what another process found of it.
+        """
+        if self._kept.is_open and key is None:
+            key = self.folder.content_key(one)
+        known = self._known(key)
+        if not _is_complete(known, parts):
+            new = found or self._find(one, parts, known, report)
+            known = known | new
+            kept = {part: each for part, each in known.items() if part not in _NOT_KEPT}
+            if key is not None and kept:
+                self._kept.put(key, kept)
+        read = {
+            part: _READERS[part](known[part]) if part in _READERS else known[part]
+            for part in (*parts, "obstacle")
+            if part in known
+        }
+        return SimulationFindings(**read)
+
+    def _known(self, key: str | None) -> "_Plain":
+        return {} if key is None else self._kept.get(key) or {}
 
     def examine_all(
         self, simulations: Sequence[Simulation], parts: Sequence[FindingPart]
     ) -> Iterator[SimulationFindings]:
         """Yield the findings on simulations, in order; all cores find what a large log lacks."""
-        known = {one: self._look_up(one, parts) for one in simulations}
-        lacking = [one for one, each in known.items() if not each.is_complete]
-        with closing(self._find_elsewhere(lacking, parts)) as elsewhere:
-            new: dict[Simulation, _New | None] = {}
+        keys = {
+            one: self.folder.content_key(one) if self._kept.is_open else None for one in simulations
+        }
+        lacking = {one for one in simulations if not _is_complete(self._known(keys[one]), parts)}
+        ordered = [one for one in simulations if one in lacking]
+        with closing(self._find_elsewhere(ordered, parts)) as elsewhere:
+            new: dict[Simulation, _Plain | None] = {}
             for one in simulations:
-                if one not in new and not known[one].is_complete:
+                if one in lacking and one not in new:
                     new |= next(elsewhere, {})
-                yield self._take(known.pop(one), one, parts, None, new.pop(one, None))
+                yield self.examine(one, parts, key=keys[one], found=new.pop(one, None))
 
     def _find_elsewhere(
         self, lacking: Sequence[Simulation], parts: Sequence[FindingPart]
-    ) -> Generator[Mapping[Simulation, "_New | None"], None, None]:
+    ) -> Generator[Mapping[Simulation, "_Plain | None"], None, None]:
         """Yield what other processes find, some simulations at a time; nothing for small logs.
 
         They are forks: a record that is open, and what its benchmark needs, cannot be sent. The
@@ -152,8 +180,8 @@ class ExaminedRun:
             return
         step = max(1, len(lacking) // (_BATCHES_FOR_EACH * cores))
 
-        def find(some: Sequence[Simulation]) -> list[_New]:
-            return [self._find(self._look_up(one, parts), one, parts) for one in some]
+        def find(some: Sequence[Simulation]) -> list[_Plain]:
+            return [self._find(one, parts, {}) for one in some]
 
         here = [*{one.domain: one for one in reversed(lacking)}.values()]
         yield dict(zip(here, find(here), strict=True))
@@ -163,48 +191,17 @@ class ExaminedRun:
             for batch, found in mapped:
                 yield dict(zip(batch, found or repeat(None), strict=False))
 
-    def _look_up(
-        self, one: Simulation, parts: Sequence[FindingPart], key: str | None = None
-    ) -> "_Known":
-        if not self._kept.is_open:
-            key = None
-        elif key is None:
-            key = self.folder.content_key(one)
-        known = {} if key is None else self._kept.get(key) or {}
-        try:
-            found = _read(known, parts)
-        except (KeyError, TypeError, ValueError, IndexError):  # whole, but of other fields
-            found = known = {}
-        return _Known(key, known, found, bool(found.get("verdict")) or len(found) == len(parts))
-
-    def _take(
-        self,
-        known: "_Known",
-        one: Simulation,
-        parts: Sequence[FindingPart],
-        report: Report | None,
-        ready: "_New | None",
-    ) -> SimulationFindings:
-        if known.is_complete:
-            return SimulationFindings(**known.found)
-        new, obstacle = ready or self._find(known, one, parts, report)
-        kept = {part: each for part, each in new.items() if part not in TIMELINE}
-        if known.key is not None and kept:
-            self._kept.put(known.key, {**known.values, **kept})
-        return SimulationFindings(**known.found | _read(new, parts), obstacle=obstacle)
-
     def _find(
         self,
-        known: "_Known",
         one: Simulation,
         parts: Sequence[FindingPart],
+        known: "_Plain",
         report: Report | None = None,
-    ) -> "_New":
-        """Return the parts that are not known, in plain form, and why there is no verdict."""
-        lacking = {part for part in parts if part not in known.values}
+    ) -> "_Plain":
+        """Return the parts that are not known, and why a verdict could not be recomputed."""
+        lacking = {part for part in parts if part not in known}
         report, support = report or self.folder.report(one), self.support
-        new: dict[str, Any] = {}
-        obstacle = explanation = None
+        new: _Plain = {}
         if "line" in lacking:
             new["line"] = RecordedReport(report).outcome
         if "calls" in lacking:
@@ -215,38 +212,35 @@ class ExaminedRun:
             try:
                 new["verdict"] = self._checker(report)
             except MASEvalError as error:
-                obstacle = str(error)
+                new["obstacle"] = str(error)
             if new.get("verdict") is not None:
-                return new, None
+                return new
         if "timeline" in lacking:
             new["timeline"] = support.timeline_form(report)
-        findings: Sequence[Finding] = ()
-        if (doubt := doubt_in(report)) is not None and doubt.is_misfit:
-            findings = [misfit(doubt.text, passed=RecordedReport(report).kind == "pass")]
-        else:
-            findings = support.findings(report) if "findings" in lacking else ()
-            explanation = support.explanation(report) if "explanation" in lacking else None
+        doubt = doubt_in(report)
+        fits = doubt is None or not doubt.is_misfit
         if "findings" in lacking:
+            findings = support.findings(report) if fits else ()
+            if doubt is not None and not fits:
+                findings = [misfit(doubt.text, passed=RecordedReport(report).kind == "pass")]
             new["findings"] = [each.to_dict() for each in findings]
         if "explanation" in lacking:
+            explanation = support.explanation(report) if fits else None
             new["explanation"] = None if explanation is None else asdict(explanation)
-        return new, obstacle
+        return new
 
     def save(self) -> None:
         """Keep what was found, where that is possible."""
         self._kept.save()
 
 
-class _Known(NamedTuple):
-    """The kept part of a simulation: in plain form, with the pieces that are asked for."""
-
-    key: str | None
-    values: Mapping[str, Any]
-    found: dict[str, Any]
-    is_complete: bool
+_Plain = dict[str, Any]
+"""The parts of a simulation's findings in plain form, as they are kept."""
 
 
-_New = tuple[dict[str, Any], str | None]
+def _is_complete(known: _Plain, parts: Sequence[FindingPart]) -> bool:
+    """Return True if nothing more is to be found; a verdict that does not hold has no reasons."""
+    return bool("verdict" in parts and known.get("verdict")) or all(each in known for each in parts)
 
 
 def _count_calls(report: Report) -> dict[str, list[int]]:
@@ -268,15 +262,6 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "findings": read_findings,
     "explanation": lambda form: None if form is None else VerdictExplanation.read(form),
 }
-
-
-def _read(values: Mapping[str, Any], parts: Sequence[FindingPart]) -> dict[str, Any]:
-    """Return those of the parts that there are, read from their plain form."""
-    return {
-        part: _READERS[part](values[part]) if part in _READERS else values[part]
-        for part in parts
-        if part in values
-    }
 
 
 class RecomputedRun(ReadOnce):

@@ -1,12 +1,10 @@
 """Findings in words: as sections for the terminal and for pages, and as names to filter by."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 from maseval.core.finding import Finding, Section, Source, Weight
-from maseval.core.outcome import Simulation
 from maseval.core.report import Report
 
 
@@ -97,39 +95,6 @@ def sections_of(
 def _fact_and_evidence(cause: Finding) -> list[str]:
     where = "" if cause.message is None else f"message {cause.message}: "
     return [f"{where}{cause.text}", *cause.evidence]
-
-
-@dataclass(frozen=True)
-class Explained:
-    """A simulation, and the reasons for its verdict.
-
-    ``before`` says what to know of its record first. ``details`` are the explanation for scripts,
-    where a benchmark has more than words.
-    """
-
-    path: Path
-    simulation: Simulation
-    findings: Sequence[Finding]
-    explanation: VerdictExplanation | None = None
-    before: Sequence[Section] = ()
-    details: Mapping[str, object] | None = None
-
-    @property
-    def cause(self) -> Finding | None:
-        """The finding on who failed; None if it passed."""
-        return cause_in(self.findings)
-
-    def sections(self) -> list[Section]:
-        return [*self.before, *sections_of(self.findings, self.explanation)]
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "path": str(self.path),
-            **self.simulation._asdict(),
-            "notes": [line for each in self.before for line in each.lines or [each.title]],
-            "findings": [each.to_dict() for each in self.findings],
-            "explanation": self.details or (self.explanation and asdict(self.explanation)),
-        }
 
 
 def complete_report(

@@ -1,6 +1,6 @@
 """The questions that commands ask of any recording, and its benchmark answers.
 
-``maseval explain``, ``comply``, ``users``, ``score``, and ``export`` in the original form.
+``maseval comply``, ``users``, ``score``, and ``export`` in the original form.
 """
 
 import os
@@ -18,52 +18,21 @@ from maseval.app.benchmarks import (
     support_that_answers,
 )
 from maseval.app.results.examined import FINDINGS, examine_run
-from maseval.app.results.explained import Explained
 from maseval.app.results.finding import (
     open_recording,
     open_run_or_file,
-    trial_numbered,
-    trials_named,
-    warn_of_damage,
 )
 from maseval.app.results.recording import notes_on
 from maseval.app.results.users import UserScore
 from maseval.app.results.variants import SOUND, VariantScore
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding
-from maseval.core.outcome import RecordedReport, Simulation
+from maseval.core.outcome import Simulation
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.runs import RunFolder
 from maseval.runs.recording import Recording
 
 Files = Sequence[str | os.PathLike[str]]
-
-
-def explain(
-    run: str | os.PathLike[str],
-    task: str,
-    trial: int | None = None,
-    **scoring: Unpack[ScoringKeywords],
-) -> Explained:
-    """Explain a simulation of a run or of a results file.
-
-    Without ``trial`` it is the task's first trial that did not pass, or the first if all did.
-    ``scoring`` are the fields of ``ScoringOptions``.
-    """
-    options = ScoringOptions(**scoring)
-    recording = open_recording(run, options)
-    warn_of_damage(recording)
-    support = support_that_answers(recording, "findings", built_on=True)
-    trials = trials_named(task, recording.planned, recording.recorded, recording.path)
-    if trial is None:
-        kinds = {one: RecordedReport(recording.report(one)).kind for one in trials}
-        chosen = min(trials, key=lambda one: _EXPLAINED_FIRST.index(kinds[one]))
-    else:
-        chosen = trial_numbered(trial, trials)
-    return support.explain(recording, chosen, options)
-
-
-_EXPLAINED_FIRST = ("fail", "unjudged", "pass", "error")
 
 
 class RuleCount(NamedTuple):

@@ -1,11 +1,11 @@
-"""``maseval show``: a run, or one of its simulations, for a reader."""
+"""``maseval show`` and ``explain``: a run, or one of its simulations, for a reader."""
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Unpack
 
-from maseval.app.benchmarks import OnProgress
+from maseval.app.benchmarks import BenchmarkSupport, OnProgress, support_that_answers
 from maseval.app.results.examined import (
     FINDINGS,
     REASONS,
@@ -83,7 +83,8 @@ class SimulationView:
     and what is known of the task, and ``explanation`` why the verdict is what it is; ``title`` is
     what the task is about. ``misstatement`` says how the recorded verdict differs from the
     recomputed one, if it does, and ``doubt`` why the verdict is not to be believed: for that
-    reason, or because the task is not that of the conversation. ``team`` has the part of each of
+    reason, or because the task is not that of the conversation. ``notes`` say what is wrong with
+    the record. ``team`` has the part of each of
     several agents, and ``decider`` is the one whose message decided a failure.
     """
 
@@ -100,6 +101,7 @@ class SimulationView:
     unexplained: str | None = None
     misstatement: str | None = None
     doubt: str | None = None
+    notes: Sequence[str] = ()
     team: Sequence[AgentWork] = ()
     decider: str | None = None
 
@@ -116,7 +118,9 @@ class SimulationView:
                 "title": self.title,
                 "misstatement": self.misstatement,
                 "doubt": self.doubt,
+                "notes": list(self.notes),
                 "findings": [each.to_dict() for each in self.findings],
+                "explanation": self.explanation and asdict(self.explanation),
                 "verdicts": self.verdicts,
                 "changes": self.changes,
                 "team": [each._asdict() for each in self.team],
@@ -174,10 +178,47 @@ def show(
     raise ConfigurationError(f"none of the {len(trials)} trials of {trials[0].task} failed")
 
 
-def _simulation_view(
-    folder: Recording, chosen: Simulation, trials: Sequence[Outcome], explain: bool
+def explain(
+    run: str | os.PathLike[str],
+    task: str,
+    trial: int | None = None,
+    **scoring: Unpack[ScoringKeywords],
 ) -> SimulationView:
-    report, run = folder.report(chosen), ExaminedRun(folder)
+    """Explain a simulation of a run or of a results file, also one that passed.
+
+    Without ``trial`` it is the task's first trial that did not pass, or the first if all did.
+    ``scoring`` are the fields of ``ScoringOptions``.
+    """
+    folder = open_recording(run, ScoringOptions(**scoring))
+    warn_of_damage(folder)
+    support = support_that_answers(folder, "findings", built_on=True)
+    trials = trials_named(task, folder.planned, folder.recorded, folder.path)
+    lines = [RecordedReport(folder.report(one)).outcome for one in trials]
+    first = min(lines, key=lambda line: _EXPLAINED_FIRST.index(line.kind)).simulation
+    chosen = first if trial is None else trial_numbered(trial, trials)
+    view = _simulation_view(folder, chosen, lines, True, support)
+    if view.explanation is None and view.line.kind == "pass" and not view.doubt:
+        report = folder.report(chosen)
+        view = replace(view, explanation=support.explanation_of_pass(report))
+    if not view.sections:
+        raise ConfigurationError(
+            f"nothing was found about {chosen}; "
+            f"`maseval show {folder.path} {chosen.task}` shows what happened"
+        )
+    return view
+
+
+_EXPLAINED_FIRST = ("fail", "unjudged", "pass", "error")
+
+
+def _simulation_view(
+    folder: Recording,
+    chosen: Simulation,
+    trials: Sequence[Outcome],
+    explain: bool,
+    support: BenchmarkSupport | None = None,
+) -> SimulationView:
+    report, run = folder.report(chosen), ExaminedRun(folder, support)
     parsed = RecordedReport(report)
     messages = conversation(parsed)
     unexplained = run.obstacle("explanation_obstacle") if explain else None
@@ -204,6 +245,7 @@ def _simulation_view(
         unexplained=unexplained,
         misstatement=None if verdict is None else verdict.text,
         doubt=None if doubt is None else doubt.text,
+        notes=notes_on(folder),
         team=parsed.work(),
         decider=None if cause is None else parsed.decider(cause.message),
     )

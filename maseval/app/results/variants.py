@@ -143,7 +143,7 @@ def variant_scores(
     if not outcomes:
         return []
     found = []
-    groups = summarise(outcomes, planned=planned, pass_at=False).groups
+    groups = summarise(outcomes, planned=planned).groups
     every = [each for each in outcomes if each.passed is not None]
     kept = {each.name: outcomes_by(each, every, findings) for each in variants}
     for group in groups:
@@ -181,7 +181,7 @@ def _score(
     pass_hat = official  # what is the same is estimated once
     if differing or len(kept) < len(judged):
         enough = {k: [each for each in trials if each.total >= k] for k in official}
-        pass_hat = {k: estimate(some, "pass^k", k) for k, some in enough.items() if some}
+        pass_hat = {k: estimate(some, k) for k, some in enough.items() if some}
     return VariantScore(
         domain,
         counted,

@@ -73,11 +73,8 @@ class Prices:
         """Read the prices in ``file``, which take precedence over the installed list."""
         path = Path(file)
         content = _content(path)
-        dated = content.pop("date", None)
-        return cls(
-            {model: _rates(path, model, given) for model, given in content.items()},
-            f"{path.name} of {dated}" if dated else path.name,
-        )
+        own = {model: _rates(path, model, given) for model, given in content.items()}
+        return cls(own, path.name)
 
     @classmethod
     def from_config(cls, config: Mapping[str, object]) -> "Prices":
@@ -126,9 +123,8 @@ def without_list() -> str:
     """Return a note if no price list is installed, else an empty text."""
     from maseval.interface import extras
 
-    if any(map(extras.is_installed, ("genai_prices", "litellm"))):
-        return ""
-    return " (no price list is installed: pip install genai-prices)"
+    known = extras.is_installed("genai_prices")
+    return "" if known else " (no price list is installed: pip install genai-prices)"
 
 
 def _names(model_id: str) -> list[str]:
@@ -139,25 +135,16 @@ def _names(model_id: str) -> list[str]:
 
 @cache
 def _list_price(model_id: str, base_url: str | None) -> ModelPrice | None:
-    if model_id.startswith("scripted/"):
-        return None
     from maseval.interface import extras  # only a run with models needs a list
 
-    price = None
-    if extras.is_installed("genai_prices"):
-        from maseval.interface.usage import GenAIPricesCalculator
+    if model_id.startswith("scripted/") or not extras.is_installed("genai_prices"):
+        return None
+    from maseval.interface.usage import GenAIPricesCalculator
 
-        listed = GenAIPricesCalculator(base_url)
-        whole = model_id if "/" in model_id else f"openai/{model_id}"
-        price = ModelPrice(listed.source, listed, whole)
-    elif extras.is_installed("litellm") and base_url is None:
-        from importlib.metadata import version
-
-        from maseval.interface.usage import LiteLLMCostCalculator
-
-        source = f"litellm {version('litellm')}"
-        price = ModelPrice(source, LiteLLMCostCalculator(), model_id.removeprefix("litellm/"))
-    known = price and price.calculate_cost(TokenUsage(input_tokens=1000), model_id) is not None
+    listed = GenAIPricesCalculator(base_url)
+    whole = model_id if "/" in model_id else f"openai/{model_id}"
+    price = ModelPrice(listed.source, listed, whole)
+    known = price.calculate_cost(TokenUsage(input_tokens=1000), model_id) is not None
     return price if known else None
 
 
@@ -183,14 +170,10 @@ def _rates(path: Path, model: str, given: object) -> dict[str, float]:
         named = sorted(given) if isinstance(given, dict) else given
         raise ConfigurationError(f"{path} has {named!r} for model {model!r}; {_FORM}")
     for kind, rate in given.items():
-        if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate < 1e6:
+        is_number = isinstance(rate, int | float) and not isinstance(rate, bool)
+        if not is_number or (rate and not _LEAST <= rate < 1e6):
             raise ConfigurationError(
                 f"{path} has {rate!r} as the {kind} price of {model!r}; {_FORM}"
-            )
-        if 0 < rate < _LEAST:
-            raise ConfigurationError(
-                f"{path} has {rate!r} as the {kind} price of {model!r}, which looks like the price "
-                f"of a single token; {_FORM}"
             )
     return given
 

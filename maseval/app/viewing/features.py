@@ -16,11 +16,13 @@ from maseval.app.comparing.compare import RunComparison, compare_outcomes, look_
 from maseval.app.comparing.compared_runs import load_run
 from maseval.app.comparing.page import document_of, looked_into
 from maseval.app.results.examined import (
+    CALLS,
     FINDINGS,
     REASONS,
     VERDICT,
     ExaminedRun,
     RunFindings,
+    examine_run,
 )
 from maseval.app.results.explained import complete_report
 from maseval.app.results.finding import open_recording
@@ -118,6 +120,10 @@ class BenchmarkReader(RunReader):
         if run not in self._examined:
             self._examined[run] = ExaminedRun(run)
         return self._examined[run]
+
+    def examine(self, run: Recording) -> None:
+        if (run.path / LOG).is_file() and support_for(run).findings_version(run) is not None:
+            examine_run(run, (*REASONS, *CALLS))
 
     def keep_findings(self, run: Recording) -> None:
         if run in self._examined:

@@ -3,10 +3,10 @@
 import ipaddress
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from maseval.app.benchmarks import all_support
 from maseval.app.results.finding import UnknownRunError, run_path
@@ -59,6 +59,35 @@ def view(
     )
     server = ViewServer(app, host=host, port=port, token=token)
     return Viewer(server, server.address(first), root)
+
+
+def export_site(
+    target: str | os.PathLike[str],
+    folder: str | os.PathLike[str] | None = None,
+    *,
+    on_progress: Callable[[str], object] = lambda words: None,
+) -> Any:
+    """Write the viewer of a folder as a site of files, which needs no server and no network.
+
+    Return a ``maseval.view.site.Site``, which says where it is and how large.
+
+    Args:
+        target: The folder to write: a new one, an empty one, or such a site, which is renewed.
+        folder: A folder of runs, or one run or results file; by default ``runs``.
+        on_progress: Called with how far it is, in words.
+    """
+    _check_libraries()
+    from maseval.app.viewing.features import BenchmarkReader
+    from maseval.view.api import own_answers
+    from maseval.view.library import Library
+    from maseval.view.site import write_site
+
+    root, first = _begin(folder)
+    offered = [own_answers([]), *features()]
+    asked = {path: answer for each in offered for path, answer in each.asked.items()}
+    names = None if first == "/" else [unquote(first.removeprefix("/run/"))]
+    library = Library(root, BenchmarkReader(), follows_links=True)
+    return write_site(target, library, asked, names, on_progress)
 
 
 def features() -> Sequence[Any]:

@@ -262,7 +262,7 @@ def _numbers(found: RescoredRecord, domain: str) -> dict[str, Any]:
     slots = [slot for slot in found.passes if slot.domain == domain]
     counted = [slot for slot in slots if found.passes[slot] is not None]
     summary = found.summarise([each for each in found.outcomes if each.domain == domain])
-    bounds = summary.estimate("pass^k", 1).bounds
+    bounds = summary.estimate(1).bounds
     return {
         "simulations": len(slots),
         "missing": sum(slot.domain == domain for slot in found.missing),
@@ -270,7 +270,7 @@ def _numbers(found: RescoredRecord, domain: str) -> dict[str, Any]:
         "range": None if bounds is None else list(bounds),
         "tasks": summary.tasks,
         "passed": summary.passed,
-        "pass_hat_k": {measure_name("pass^k", k): v["value"] for k, v in summary.scores.items()},
+        "pass_hat_k": {measure_name(k): v["value"] for k, v in summary.scores.items()},
     }
 
 

@@ -15,7 +15,8 @@ After tau2-bench v0.2.0 and v1.0.1, src/tau2/metrics/agent_metrics.py (MIT, Sier
 import logging
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from fractions import Fraction
 from statistics import fmean
 from typing import Any, Literal
 
@@ -24,13 +25,12 @@ from maseval.core.outcome import RecordedReport, TaskKey, is_successful, parse_r
 from maseval.core.report import Report
 from maseval.core.words import count_of
 from maseval.stats.trials import (
-    Measure,
     Trials,
     count_trials,
     fewest_trials,
-    mean_over_tasks,
     means_up_to,
     measure_name,
+    pass_at_k,
 )
 from maseval.stats.trials import pass_hat_k as _pass_hat_k
 
@@ -72,7 +72,7 @@ def compute_run_metrics(
     failed = len(every) - len(left)
     return {
         "avg_reward": _mean([reward for reward in rewards if reward is not None], counted),
-        "pass_hat_ks": means_up_to(tasks.values(), "pass^k", most),
+        "pass_hat_ks": means_up_to(tasks.values(), most),
         "avg_agent_cost": _mean(
             [each["agent_cost"] for each in left if each.get("agent_cost") is not None], left
         ),
@@ -164,9 +164,9 @@ def compute_pass_hat_k(
     """
     trials = _trials_by_task(results)
     if k_values is not None:
-        return _means("pass^k", trials, k_values)
-    found = means_up_to(trials.values(), "pass^k", fewest_trials(trials.values()))
-    return {measure_name("pass^k", k): value for k, value in found.items()}
+        return _means("pass^", _pass_hat_k, trials, k_values)
+    found = means_up_to(trials.values(), fewest_trials(trials.values()))
+    return {measure_name(k): value for k, value in found.items()}
 
 
 def compute_pass_at_k(
@@ -176,7 +176,7 @@ def compute_pass_at_k(
 
     A k larger than the number of trials of some task is left out and a warning says so.
     """
-    return _means("pass@k", _trials_by_task(results), k_values)
+    return _means("pass@", pass_at_k, _trials_by_task(results), k_values)
 
 
 def compute_benchmark_metrics(results: Iterable[Report]) -> dict[str, Any]:
@@ -216,16 +216,19 @@ def _trials_by_task(results: Iterable[Report]) -> dict[TaskKey, Trials]:
 
 
 def _means(
-    measure: Measure, trials: Mapping[TaskKey, Trials], k_values: Iterable[int]
+    name: str,
+    measure: Callable[[int, int, int], Fraction],
+    trials: Mapping[TaskKey, Trials],
+    k_values: Iterable[int],
 ) -> dict[str, float]:
     if not trials:
         return {}
     wanted, most = list(k_values), fewest_trials(trials.values())
-    too_large = [measure_name(measure, k) for k in wanted if k > most]
+    too_large = [f"{name}{k}" for k in wanted if k > most]
     if too_large:
         _warn_of_left_out(too_large, trials)
     return {
-        measure_name(measure, k): mean_over_tasks(trials.values(), measure, k)
+        f"{name}{k}": fmean(float(measure(*each, k)) for each in trials.values())
         for k in wanted
         if k <= most
     }

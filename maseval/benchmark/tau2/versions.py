@@ -96,11 +96,7 @@ class ParticipantRules(NamedTuple):
 
 
 class RuleSet(NamedTuple):
-    """All rules of one release.
-
-    Its summary of a run, if ``detailed_metrics``, leaves infrastructure errors out, counts actions,
-    database matches and endings as well, and takes a run without any simulation.
-    """
+    """All rules of one release."""
 
     version: str
     replay: ReplayRules
@@ -108,7 +104,6 @@ class RuleSet(NamedTuple):
     loop: LoopRules
     participants: ParticipantRules
     files: FileForm
-    detailed_metrics: bool = False
 
     def leniently(self, lenient: bool = True) -> "RuleSet":
         """Return the same rules with a replay that accepts different answers, or that does not."""
@@ -169,7 +164,6 @@ RULES_1_0_1 = RuleSet(
     ),
     participants=ParticipantRules(skips_blank_messages=True, refuses_blank_requests=True),
     files=FORM_1_0_1,
-    detailed_metrics=True,
 )
 
 # Its code is that of tau2-bench between v0.2.0 and v1.0.0.

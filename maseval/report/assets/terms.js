@@ -6,7 +6,6 @@ import { h } from "./dom.js";
 const MEANINGS = [
   [/^pass\^1$/, "pass^1: the chance that one trial of a task passes, averaged over tasks."],
   [/^pass\^\d+$/, "pass^k: the chance that k trials of a task all pass, averaged over tasks. It falls with k unless an agent is reliable."],
-  [/^pass@\d+$/, "pass@k: the chance that at least one of k trials of a task passes, averaged over tasks."],
   [/^passed$/, "Every check that is scored is met: the reward is 1."],
   [/^failed$/, "At least one check that is scored is not met: the reward is below 1."],
   [/^error$/, "It did not run to its end, so the agent was not judged, unless the agent itself broke off."],

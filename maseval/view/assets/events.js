@@ -2,6 +2,7 @@
 // server was restarted; then everything is asked for anew, as nobody knows what was missed.
 
 import { h } from "../dom.js";
+import { STORED } from "./files.js";
 
 const PAUSE_BEFORE_RETRY = 1000;
 
@@ -39,5 +40,5 @@ export function listen(query, handlers, again, notice) {
     addEventListener("pageshow", ({ persisted }) => persisted && location.reload(), { once: true });
   }
 
-  connect();
+  if (!STORED) connect(); // files bring no news
 }

@@ -1,6 +1,7 @@
-// What every page of the viewer has in common: the way to the others, and the search.
+// What every page of the viewer has in common: the way to the others, and the search, which a site has not.
 
 import { h } from "../dom.js";
+import { STORED } from "./files.js";
 import { openedPage, pageAddress } from "./server.js";
 
 /** The bar on top; `more` are further links. */
@@ -16,7 +17,7 @@ export function topBar(...more) {
     { class: "top-bar", "aria-label": "Viewer" },
     h("a", { href: pageAddress(), "aria-current": openedPage().page ? undefined : "page" }, "All runs"),
     more,
-    h("form", { role: "search", submit: find }, field, h("button", { type: "submit" }, "Search")),
+    !STORED && h("form", { role: "search", submit: find }, field, h("button", { type: "submit" }, "Search")),
   );
 }
 

@@ -1,7 +1,9 @@
 // What the server is asked, and the addresses of its pages. Its errors are sentences, which are
-// shown to the reader.
+// shown to the reader. In a site, which has no server, files answer, and the pages are files too.
 
 import { hashOf, simulationName } from "../data.js";
+import { STORED } from "./files.js";
+import { storedAnswer } from "./stored.js";
 
 async function answerOf(response) {
   const answer = await response.json().catch(() => ({}));
@@ -14,24 +16,26 @@ function lost() {
 }
 
 export async function ask(path, query = {}) {
+  if (STORED) return storedAnswer(path, query);
   return answerOf(await fetch(`${path}?${new URLSearchParams(query)}`).catch(lost));
 }
 
 /** The address of a page: "compare" or "search"; without a name, of the list of all runs. */
 export function pageAddress(page = "", query = {}) {
   const asked = new URLSearchParams(query);
-  return `/${page}${asked.size ? `?${asked}` : ""}`;
+  return `${STORED ? `${page || "index"}.html` : `/${page}`}${asked.size ? `?${asked}` : ""}`;
 }
 
 export function pathTo(run) {
-  return `/run/${encodeURIComponent(run).replaceAll("%2F", "/")}`;
+  return STORED ? pageAddress("run", { run }) : `/run/${encodeURIComponent(run).replaceAll("%2F", "/")}`;
 }
 
 /** The page of this address, and the run if it is of one. */
 export function openedPage() {
-  const path = location.pathname.slice(1);
+  const path = STORED ? location.pathname.split("/").at(-1).replace(/\.html$/, "") : location.pathname.slice(1);
+  if (STORED && path === "run") return { page: "run", run: new URLSearchParams(location.search).get("run") ?? "" };
   if (path.startsWith("run/")) return { page: "run", run: decodeURIComponent(path.slice("run/".length)) };
-  return { page: path };
+  return { page: path === "index" ? "" : path };
 }
 
 /** The address of the page that compares these runs. */
@@ -65,7 +69,8 @@ export function comparedRuns(asked) {
     },
     link: (run, { domain, id }, trial, message) => pathTo(names[run]) + hashOf(simulationName(domain, id, trial), message),
     page: (run) => pathTo(names[run]),
-    compare: (chosen) => pathToComparison(chosen.map((run) => names[run])),
+    // A site has the comparisons of two.
+    compare: (chosen) => (!STORED || chosen.length === 2) && pathToComparison(chosen.map((run) => names[run])),
   };
 }
 
@@ -73,13 +78,14 @@ export function comparedRuns(asked) {
 export function served(run) {
   return {
     run,
-    byTrial: true,
+    byTrial: !STORED, // a file has all trials of a task
     index: () => ask("/api/run/index", { run }),
     results: () => ask("/api/run/results", { run }),
     packet: (_, { domain, id }, trial) => ask("/api/run/packet", { run, domain, task: id, ...(trial && { trial }) }),
-    search: async (words, say) => {
+    // A site has no index of words: its conversations are read one by one.
+    search: !STORED && (async (words, say) => {
       const { hits } = await askPatiently("/api/search", { q: words.includes('"') ? words : `"${words}"`, run, per: "simulation" }, say);
       return hits.map(({ domain, task, trial }) => simulationName(domain, task, String(trial)));
-    },
+    }),
   };
 }

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from maseval.app.results import examined
-from maseval.app.results.examined import FILE, ExaminedRun
+from maseval.app.results.examined import FILE
 from maseval.benchmark.tau2.app.results.support import Tau2Support
 from maseval.commands import compare, report, show, tau2
 from maseval.core.engine import processes
@@ -200,17 +200,6 @@ def test_whatever_the_file_holds_the_answer_is_the_same(run):
     kept_file(run).unlink()
     kept_file(run).mkdir()
     assert show(run).to_dict() == first
-
-
-def test_a_form_of_other_fields_is_found_again(run):
-    folder = RunFolder.read(run)
-    one = next(iter(folder.recorded))
-    right = ExaminedRun(folder).examine(one, examined.REASONS)
-    kept = ExaminedRun(folder)
-    kept._kept.put(folder.content_key(one), {"findings": [{"surprise": 1}], "explanation": 7})
-    kept.save()
-
-    assert ExaminedRun(folder).examine(one, examined.REASONS) == right
 
 
 def test_compared_runs_are_explained_once(run, made, asked, tmp_path):

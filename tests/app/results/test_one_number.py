@@ -382,7 +382,7 @@ def in_comparison(source):
     known = [row["cost"] for row in frames.simulations(source) if row["cost"] is not None]
     paid = {} if found.dropped else {"cost": None if mean is None else mean * len(known)}
     return {
-        **{"pass_1": done.estimate("pass^k", 1).value, "passed": done.passed},
+        **{"pass_1": done.estimate(1).value, "passed": done.passed},
         **{"verdicts": done.done, **paid},
     }
 

@@ -48,13 +48,6 @@ def test_the_model_is_offered_the_tools_and_the_parameters():
     assert request["generation_params"] == {"temperature": 0.0}
 
 
-def test_without_tools_none_are_mentioned():
-    one = agent(["Hello"], tool_definitions=[])
-    one.run("Hi")
-
-    assert (one.model.requests[0]["tools"], one.model.requests[0]["tool_choice"]) == (None, None)
-
-
 def test_a_tool_that_does_not_exist_is_an_answer():
     one = agent([{"name": "burn", "arguments": {}}, "Sorry."])
 
@@ -94,22 +87,6 @@ def test_reset_forgets_the_conversation():
     assert [message["content"] for message in one.get_messages()] == ["2", "b"]
 
 
-def test_begin_takes_up_a_conversation():
-    one = agent(["b"])
-    one.begin([user_message("1")])
-
-    one.reply([user_message("2")])
-
-    contents = [message["content"] for message in one.model.requests[0]["messages"][1:]]
-    assert contents == ["1", "2"]
-
-
-def test_the_reference_agent_never_ends_a_conversation():
-    one = agent(["###STOP###"])
-
-    assert not one.is_stop(one.reply([user_message("1")]))
-
-
 def test_alone_a_call_of_done_ends_it_whatever_else_is_called():
     one = agent([[PAINT, tool_call("done", {})]], SoloAgent, tool_definitions=[DONE])
 
@@ -118,12 +95,6 @@ def test_alone_a_call_of_done_ends_it_whatever_else_is_called():
     assert (message["content"], message["tool_calls"]) == ("###STOP###", None)
     assert one.is_stop(message)
     assert one.model.requests[0]["tool_choice"] == "required"
-
-
-def test_alone_a_call_of_anything_else_does_not():
-    one = agent([PAINT], SoloAgent)
-
-    assert not one.is_stop(one.reply([]))
 
 
 @pytest.mark.parametrize("words", ["I give up", "###STOP###", "", None])

@@ -337,19 +337,6 @@ def test_without_a_user_the_agent_answers_the_tasks_query_once(room):
     assert (verdict["reward"], verdict["termination_reason"]) == (1.0, "agent_stop")
 
 
-def test_claude_is_told_not_to_think_unless_it_is_asked_to(room):
-    task = room_task(room, RED)
-    task.user_data["model_id"] = "claude-3"
-    benchmark = Live([PAINT_RED, "Red"], ["Red, please", "###STOP###"])
-    thinking = {"type": "enabled", "budget_tokens": 1024}
-
-    benchmark.run([task], {"model_id": "claude-3", "llm_args": {"thinking": thinking}})
-
-    user, agent = (benchmark.requests(name)[0] for name in ("user_simulator", "agent_model"))
-    assert user["generation_params"] == {"temperature": 0.0, "thinking": {"type": "disabled"}}
-    assert agent["generation_params"]["thinking"] == thinking
-
-
 # What reports carry.
 
 

@@ -142,17 +142,6 @@ def test_a_response_has_the_originals_keys_and_is_not_recorded(room):
     assert one.trajectory.messages == []
 
 
-def test_a_response_can_be_asked_for_by_keyword(room):
-    one = environment(room)
-
-    painted = one.get_response("paint", requestor="assistant", tool_call_id="8", colour="red")
-    assert (painted["id"], painted["content"]) == ("8", "The wall is red.")
-    pressed = one.get_response(tool_name="press_switch", requestor="user")
-    assert (pressed["content"], pressed["requestor"]) == ("The light is on.", "user")
-    assert one.make_tool_call(tool_name="press_switch", requestor="user") == "The light is off."
-    assert one.make_user_tool_call(tool_name="press_switch") == "The light is on."
-
-
 @pytest.mark.parametrize("name", ["self", "tool_name", "requestor"])
 def test_a_model_may_name_its_arguments_as_it_likes(room, name):
     call = {"name": "paint", "arguments": {"colour": "red", name: "x"}}

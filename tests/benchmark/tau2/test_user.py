@@ -4,7 +4,7 @@ import pytest
 
 from maseval import ScriptedModelAdapter, UserError, UserExhaustedError
 from maseval.benchmark.tau2 import Tau2User
-from maseval.benchmark.tau2.formats.message import assistant_message, user_message
+from maseval.benchmark.tau2.formats.message import assistant_message
 from maseval.benchmark.tau2.user import flip_roles
 
 
@@ -130,16 +130,6 @@ def test_what_the_user_is_not_meant_to_see_is_refused():
         flip_roles([{"role": "tool", "id": "", "content": "", "requestor": "assistant"}])
     with pytest.raises(ValueError, match="Unknown message role: system"):
         flip_roles([{"role": "system", "content": ""}])
-
-
-def test_begin_takes_up_a_conversation():
-    one = user(["No."])
-    one.begin([assistant_message("Hi"), user_message("It is dark.")])
-
-    one.reply([assistant_message("Better?")])
-
-    roles = [message["role"] for message in one.model.requests[0]["messages"]]
-    assert roles == ["system", "user", "assistant", "user"]
 
 
 @pytest.mark.data

@@ -3,12 +3,10 @@ import logging
 import pytest
 
 from maseval.benchmark.tau2.texts.loading import load_texts
-from maseval.benchmark.tau2.texts.original import format_texts_config
 from maseval.benchmark.tau2.texts.texts import TextsError
 from maseval.benchmark.tau2.wording import OURS, TextsUnavailableError, wording_of
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import MessageForm
-from maseval.core.seeding import DefaultSeedGenerator
 from tests.benchmark.tau2.rooms import Live, room_domain, room_task
 from tests.cli.commandline import maseval
 
@@ -107,13 +105,6 @@ def test_a_run_with_the_originals_texts_records_them_and_sends_its_form(here, tm
     assert heard[2] == {"role": "assistant", "content": "Hi", "tool_calls": None}
 
 
-def test_our_texts_have_a_name_and_a_hash():
-    config = OURS.to_config()
-    assert config == {"name": "ours", "sha256": OURS.sha256}
-    assert len(OURS.sha256) == 64
-    assert format_texts_config(config) == f"ours ({OURS.sha256[:12]})"
-
-
 def test_our_form_has_no_nulls_and_no_second_name():
     call = {"id": "c", "name": "look", "arguments": {"at": "é"}, "requestor": "assistant"}
     spoken = {"role": "assistant", "content": "Hi", "tool_calls": None}
@@ -136,8 +127,3 @@ def test_what_is_asked_for_is_added_to_our_parameters(given):
     assert OURS.params("gpt-4.1", given) == {"temperature": 0.0, **(given or {})}
     assert OURS.params("claude-x", given)["thinking"] == {"type": "disabled"}
     assert OURS.judge_params("claude-x") == {"temperature": 0.0}
-
-
-def test_each_of_our_models_has_its_own_seed():
-    seeds = DefaultSeedGenerator(300).for_task("t").for_repetition(0)
-    assert len({OURS.seed(role, seeds) for role in ("agent", "user", "judge")}) == 3

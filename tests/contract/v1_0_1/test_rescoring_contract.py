@@ -32,9 +32,9 @@ def test_a_simulation_is_explained_by_the_release_that_is_named(vectors, data, t
     own = tau2.explain(path, "2")
     other = tau2.explain(path, "2", data_version="0.2.0")
 
-    assert own.details["passed"] and own.before == []
-    assert not other.details["passed"]
-    assert ["other data version" in str(each) for each in other.before] == [True]
+    assert own.line.passed and not other.line.passed
+    assert not any("other data version" in each for each in own.notes)
+    assert any("other data version" in each for each in other.notes)
 
 
 def test_a_file_of_1_0_1_is_shown_by_its_own_release_with_the_numbers_of_its_score(

@@ -71,15 +71,11 @@ def checksum(past: Sequence[Tau2Message]) -> str:
 class Continuation(Orchestrator):
     """A conversation whose first messages are those of ``past``.
 
-    A tool's answer that is not the recorded one is an error. If ``lenient``, the new answer takes
-    its place where scoring would replay the call, and elsewhere the recorded one stays.
+    A tool's answer that is not the recorded one is an error.
     """
 
-    def __init__(
-        self, *args: Any, past: Sequence[Tau2Message], lenient: bool = False, **limits: Any
-    ) -> None:
+    def __init__(self, *args: Any, past: Sequence[Tau2Message], **limits: Any) -> None:
         super().__init__(*args, **limits)
-        self.lenient = lenient
         own = len(self.trajectory.messages)
         _check_own_history(self.trajectory.messages, past)
         self._left = deque(past[own:])
@@ -139,15 +135,11 @@ class Continuation(Orchestrator):
             )
         if _is_same_answer(found, recorded):
             return recorded
-        if not self.lenient:
-            now, then = (excerpt(repr(each.get("content"))) for each in (found, recorded))
-            raise ConfigurationError(
-                f"message {place}: {call['name']} answers {now}, but {then} is recorded; --lenient "
-                "continues with the new answer"
-            )
-        if not self.environment.world.is_replayed(call):
-            return recorded
-        return cast(ToolMessage, {**recorded, **found, "timestamp": recorded.get("timestamp")})
+        now, then = (excerpt(repr(each.get("content"))) for each in (found, recorded))
+        raise ConfigurationError(
+            f"message {place}: {call['name']} answers {now}, but {then} is recorded; choose an "
+            "earlier message (--at)"
+        )
 
 
 def check_turn_of_framework(past: Sequence[Tau2Message]) -> None:

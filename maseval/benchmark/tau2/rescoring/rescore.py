@@ -185,7 +185,7 @@ class RescoredRecord:
             for each in absent
             if name in domains
         ]
-        found = self.summarise(with_gaps(outcomes, gone)).estimate("pass^k", 1)
+        found = self.summarise(with_gaps(outcomes, gone)).estimate(1)
         return found.bounds or (0.0, 1.0)
 
     @cached_property

@@ -202,22 +202,25 @@ _FIRM = re.compile(
     r"\b(?:y[eau]\w{1,2}|go ahead|proceed|confirm\w*|do (?:it|so|that)|agree|accept)\b"
 )
 _MOST_WORDS = 25
-# A sentence that mostly agrees, with whatever words, and those that do not.
-_FORM_OF_YES = re.compile(
-    r"(?:that|it|this|which|everything) (?:is|would be|will be|sounds?|seems?|looks?|works?|does)\b"
-    r"|i (?:would|so|do|hereby|will|am|shall|really|much) \w+(?: \w+)?(?: (?:it|that|you|this"
-    r"|so))?$"
-    r"|if you (?:would|could|please|will)\b|[a-z]+ (?:it|them|away|ahead|in|up|on)$"
-)
 _DISLIKES = re.compile(
-    r"\b(?:not|no|never|none|nothing|neither|too|lot|expensive|pricey|steep|high|much|more|less"
-    r"|maybe"
-    r"|perhaps|might|h?u?m+|uh|eh|meh|ugh|oof|yikes|ouch|whoa|skip|pass|stop|wait|later|tomorrow"
-    r"|first"
-    r"|un\w{4,}|torn|busy|before|until|refrain|keep|leave|hold|only|still|wrong|instead|tempting"
-    r"|what|why|huh|how|easy)\b"
+    r"\b(?:not|no|never|none|nothing|neither|too(?! (?:right|easy|kind)\b)|lot|expensive|pricey"
+    r"|steep|high|(?:so|that|how) much|more|less|maybe|perhaps|might|hu?m+|um+|uh|eh+|meh|ugh|oof"
+    r"|yikes|ouch|whoa|skip|pass|stop|wait|later|tomorrow|first|un\w{4,}|torn|busy|before|until"
+    r"|refrain|keep|leave|hold|only|still|wrong|instead|tempting|what(?! i\b)|why|huh|how|easy"
+    r"|tough|bad|joking|kidding|doubts?|robbery|ridiculous|question|rescind|withdraw|withhold"
+    r"|await|pending|again|dead|afraid|regret|objection|object|bother|expected|was just"
+    r"|must|requires?|desist|fence|thought)\b"
 )
-_ECHO = re.compile(r"(?:(?:i|we|please|do) )*([a-z]{3,})(?: (?:it|that|so|this))?$")
+# A negation that agrees.
+_NO_DISLIKE = re.compile(
+    r"\b(?:no|not have (?:a|any)) (?:problems?|complaints?|issues?|worries|qualms|concerns)\b"
+    r"|\bany other way|\bwhy not\b|\bnot be (?:happier|better)|\bnothing to add\b"
+)
+_OWN_STEP = re.compile(
+    r"\b(?:(?:let|allow|ask|tell) me|give (?:me|it)|(?:i|we) (?:will|shall|need|ought)|^have to"
+    r"|(?:i|we) (?:would )?(?:sooner|like to|want to|prefer|need|have to)|prior to|two minds"
+    r"|reservations about|my (?:wife|husband|partner|boss|other half|accountant|mom|mum|dad))\b"
+)
 # Verbs that may stand for any action.
 _ANY_VERB = {"do", "make", "process", "charge", "finalize", "finalise"}
 
@@ -335,22 +338,16 @@ def is_short(text: str) -> bool:
     return len(text.split()) <= _MOST_WORDS
 
 
-def evades(question: str, reply: str) -> bool:
-    """Return True if an unclear answer is short, names no value, and has not the form of a yes.
+def evades(reply: str) -> bool:
+    """Return True if an unclear answer is short, names no value, and shows that it is no yes.
 
-    "I concur" agrees to "Do you concur?", whatever the word is.
+    It does so by a word of dislike or doubt, or if the next step is the user's own: a yes leaves it
+    to the agent. In other words that are not understood it may be either.
     """
     plain = _write_out(_SENTENCE.split(reply.lower())[0])
-    if not is_short(reply) or any(map(str.isdigit, reply)):
+    if not is_short(reply) or any(map(str.isdigit, reply)) or _NO_DISLIKE.search(plain):
         return False
-    if _DISLIKES.search(plain):
-        return True
-    echo = _ECHO.match(plain)
-    return not (
-        len(plain.split()) < 3
-        or _FORM_OF_YES.match(plain)
-        or (echo and echo[1] in question.lower())
-    )
+    return bool(_DISLIKES.search(plain) or _OWN_STEP.search(plain))
 
 
 def asks_back(reply: str) -> bool:

@@ -42,7 +42,11 @@ _HAS_GROUPS = (
     re.compile(r"\.(?<=\d[ ']\d{3}\.)\d\d(?!\d)"),
     re.compile(r",(?<=\d\.\d{3},)\d\d(?!\d)"),
 )
-_CENTS = re.compile(r",(?<=\d,)(?=\d\d(?: ?(?:\$|USD|EUR|dollars))(?!\w))")
+_CENTS = re.compile(
+    r",(?:(?<=\d,)(?=\d\d(?: ?(?:\$|USD|EUR|dollars))(?!\w))"
+    r"|(?<=(?:USD|EUR) \d{4},)(?=\d\d(?!\d))|(?<=(?:USD|EUR) \d{3},)(?=\d\d(?!\d))"
+    r"|(?<=(?:USD|EUR) \d\d,)(?=\d\d(?!\d)))"
+)
 _SIGN_BEHIND = re.compile(r"\$(?!\d)")
 _OTHER_SIGNS = ("USD", "usd", "ollar", "bucks", "US$", "US $", "EUR", "GBP")
 _SIGNED = re.compile(
@@ -92,7 +96,7 @@ _ENGLISH_WORDS = (
     " be yes are thank thanks me we was what want which need will at from there any order flight"
     " no ok y k go hi hey pls cancel book change refund return exchange card bag bags user id"
     " email reservation item items bye thx done all now here in back good everything but has by"
-    " if one just economy business booked insurance help phone data line bill"
+    " if one just economy business booked insurance help phone data line bill wanna gotta gimme ask"
 )
 _ENGLISH = frozenset(_ENGLISH_WORDS.split())
 # Leaves the same words of a text in ASCII as the pattern finds, in a fifth of its time.

@@ -48,7 +48,7 @@ def test_a_pass_without_a_yes_does_not_count_without_breaches(file):
 def test_explain_show_report_and_frames_tell_of_the_breach_of_a_pass(file, tmp_path):
     explained = tau2.explain(file, TASK, 1, domain="library")
     assert BROKE in {each.kind for each in explained.findings}
-    assert explained.sections()[-1].title.startswith(f"The policy: {BROKE}")
+    assert explained.sections[-1].title.startswith(f"The policy: {BROKE}")
     view = show(file, domain="library")
     assert [each.differing for each in view.found.scores][1] == 1
     page = report(file, tmp_path / "page.html", domain="library").read_text()

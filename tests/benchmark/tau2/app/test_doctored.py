@@ -274,8 +274,7 @@ def test_an_explanation_leads_with_what_is_wrong_with_the_record(changed, honest
     found = maseval("explain", path, task, 0)
     emptied = maseval("explain", changed(emptied_criteria), failures(honest)[0]["task_id"])
 
-    assert found.stdout.splitlines()[1] == "What is wrong with the record"
-    assert "task ids shuffled" in found.stdout
+    assert found.stdout.splitlines()[1].startswith("Note: task ids shuffled")
     assert "criteria removed" in emptied.stdout and "reward 0" in emptied.stdout
 
 

@@ -13,7 +13,6 @@ from maseval.core.model import register_model
 from maseval.core.provider_errors import AuthenticationError, OverloadedError
 from maseval.core.scoring_options import ScoringOptions
 from maseval.runs import RunFolder
-from tests.cli.commandline import maseval
 
 
 @pytest.fixture(scope="module")
@@ -220,17 +219,16 @@ def test_a_run_keeps_what_its_judge_said_and_is_scored_again_for_nothing(
     assert [*view.found.causes] == ([] if met else ["unclear: assertion not met"])
 
 
-def test_a_verdict_that_a_judge_decides_cannot_be_explained_and_says_so(theirs):
+def test_a_verdict_that_a_judge_decides_says_so_where_it_is_explained(theirs):
     (found,) = tau2.score([theirs], embedded_tasks=True)
     waiting = next(each for each in found.found.simulations if each.open)
     failing = next(each for each in found.found.simulations if each.asks_judge and not each.open)
 
-    explained = tau2.explain(theirs, failing.named, embedded_tasks=True)
-    refused = maseval("explain", theirs, waiting.named, "--embedded-tasks")
+    explained = tau2.explain(theirs, failing.slot.task_id, embedded_tasks=True)
+    undecided = tau2.explain(theirs, waiting.slot.task_id, embedded_tasks=True)
 
-    assert explained.details["reward"] == 0.0
-    assert refused.exit_code != 0
-    assert "the verdict depends on a judge" in " ".join(refused.stderr.split())
+    assert explained.line.reward == 0.0
+    assert [each.kind for each in undecided.findings if each.source == "cause"] == ["needs a judge"]
 
 
 @pytest.fixture
@@ -255,7 +253,7 @@ def yes_to_all():
 def test_a_judge_that_was_down_is_asked_again_about_the_recorded_conversation(court, tmp_path):
     def run():
         ids = {**RETAIL, "task_id": ["0", "16"]}
-        return tau2.run(**ids, judge_model="court/a", probe=False, output=tmp_path / "r")
+        return tau2.run(**ids, judge_model="court/a", output=tmp_path / "r")
 
     court[:] = [OverloadedError("try later", provider="acme", status=503)]
     down = run()
@@ -284,7 +282,7 @@ def test_a_judge_that_is_locked_out_stops_the_run_at_once(court, tmp_path):
     court[:] = [AuthenticationError("bad key", provider="acme", model_id="b", status=401)]
     several = {**RETAIL, "trials": 3, "concurrency": 1}
 
-    run = tau2.run(**several, judge_model="court/b", probe=False, output=tmp_path / "r")
+    run = tau2.run(**several, judge_model="court/b", output=tmp_path / "r")
 
     assert "every other task would have failed in the same way" in run.stopped
     assert (run.ran, run.resumable) == (1, 3)
@@ -295,6 +293,6 @@ def test_a_judge_that_is_down_costs_no_verdict_that_it_cannot_change(court, tmp_
     court[:] = [OverloadedError("try later", provider="acme", status=503)]
     failing = {**RETAIL, "agent": "noop"}
 
-    run = tau2.run(**failing, judge_model="court/c", probe=False, output=tmp_path / "r")
+    run = tau2.run(**failing, judge_model="court/c", output=tmp_path / "r")
 
     assert run.complete and run.summary.overall.passed == 0

@@ -122,7 +122,6 @@ def test_a_file_is_loaded_with_its_neighbours_and_told_what_it_may_know(tmp_path
         agent="greeter.py:make",
         agent_model="openai/some-model",
         agent_args={"temperature": 0.5, "base_url": "http://here/v1"},
-        probe=False,
         user="scripted",
         max_steps=10,
         output=tmp_path / "r",

@@ -48,7 +48,6 @@ def run(server, folder, **options):
         agent_model="openai/clerk",
         user_model="openai/customer",
         base_url=server.url,
-        probe=False,
         output=folder,
         **options,
     )
@@ -113,7 +112,7 @@ def test_thoughts_come_back_when_a_recorded_conversation_goes_on(server, tmp_pat
     result = run(server, tmp_path / "r", reasoning="auto")
     before = len(server.requests)
 
-    tau2.branch(run=result.folder, task="renew_own", at=2, output=tmp_path / "b", probe=False)
+    tau2.branch(run=result.folder, task="renew_own", at=2, output=tmp_path / "b")
 
     first = server.requests[before].body["messages"][-2]
     assert first["reasoning_content"] == "clerk-thought-0"
@@ -177,7 +176,7 @@ def test_a_policy_stands_in_a_run_file(server, tmp_path):
     file.write_text(
         'benchmark = "tau2"\ndomain = "library"\nnum_tasks = 1\n'
         'agent_model = "openai/clerk"\nreasoning = "keep"\n'
-        f'user_model = "openai/customer"\nbase_url = "{server.url}"\nprobe = false\n'
+        f'user_model = "openai/customer"\nbase_url = "{server.url}"\n'
         f'output = "{tmp_path / "r"}"\n'
     )
 

@@ -30,7 +30,7 @@ DETAILS = {
 def run_of_echoes(folder, **options):
     settings = {"domain": "airline", "data_version": "1.0.1", "max_steps": 4, "texts": "ours"}
     models = {"agent_model": "scripted/echo", "user_model": "scripted/echo"}
-    return tau2.run(output=folder, probe=False, **{**settings, **models, **options}).folder
+    return tau2.run(output=folder, **{**settings, **models, **options}).folder
 
 
 @pytest.fixture(scope="module")

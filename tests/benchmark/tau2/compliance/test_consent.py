@@ -32,7 +32,7 @@ def test_a_reply_to_a_proposal_means_what_its_reader_says(line):
     meaning, _, text = line.partition(" ")
     for each in (text, text.upper()):
         read = read_reply(each, CANCEL["name"])
-        evading = read is Meaning.UNCLEAR and evades(PROPOSAL, each)
+        evading = read is Meaning.UNCLEAR and evades(each)
         assert ("EVADES" if evading and meaning != "UNCLEAR" else read.name) == meaning
 
 

@@ -65,12 +65,6 @@ def copied(source, target, names):
     return target
 
 
-def test_the_cache_lies_where_the_environment_says(cache, monkeypatch):
-    assert default_data_dir() == cache
-    monkeypatch.delenv("MASEVAL_CACHE_DIR")
-    assert default_data_dir().parts[-3:] == ("maseval", "tau2", "v0.2.0")
-
-
 @pytest.mark.parametrize("call", [ensure_data_exists, download_domain_data])
 def test_domain_and_folder_may_be_given_in_either_order(cache, tmp_path, monkeypatch, call):
     monkeypatch.chdir(tmp_path)
@@ -84,13 +78,6 @@ def test_domain_and_folder_may_be_given_in_either_order(cache, tmp_path, monkeyp
 def test_without_a_domain_everything_is_fetched(cache):
     ensure_data_exists(verbose=0)
     assert data_files_in(cache) == set(MANIFEST.files)
-
-
-def test_both_telecom_domains_share_their_files(cache):
-    ensure_data_exists(domain="telecom-workflow", verbose=0)
-    assert data_files_in(cache) == {file.name for file in MANIFEST.below("domains/telecom")} | (
-        GUIDELINES
-    )
 
 
 def test_data_that_is_there_is_used_without_network_or_archive(cache, tau2_data, no_way_out):
@@ -225,11 +212,6 @@ def names_below(*folders):
     return {file.name for file in NEWER.below(*folders)}
 
 
-def test_each_version_has_a_cache_of_its_own(newer_cache):
-    assert default_data_dir("1.0.1") == default_data_dir("v1.0.1") == newer_cache
-    assert default_data_dir() == newer_cache.parent / "v0.2.0"
-
-
 def test_all_of_the_newer_version_is_fetched_from_the_tag(
     newer_cache, newer_data, file_server, monkeypatch
 ):
@@ -245,45 +227,6 @@ def test_all_of_the_newer_version_is_fetched_from_the_tag(
     assert len(file_server.asked) == len(NEWER.files)
     monkeypatch.setattr(socket, "socket", None)
     assert ensure_data_exists(version="1.0.1") == newer_cache
-
-
-def test_equal_files_of_two_versions_are_stored_once(newer_cache, tau2_data, monkeypatch):
-    older = copied(tau2_data, newer_cache.parent / "v0.2.0", MANIFEST.files)
-    ensure_data_exists(domain="telecom", version="1.0.1", verbose=0)
-    files = NEWER.below("domains/telecom", "user_simulator")
-    shared = {file.name for file in files if file.sha256 in EQUAL}
-    linked = {each.name for each in files if (newer_cache / each.name).stat().st_nlink == 2}
-    assert linked == shared != set()
-    assert (newer_cache / "domains/telecom/tasks.json").samefile(
-        older / "domains/telecom/tasks_full.json"
-    )
-
-
-def test_a_shared_file_that_one_version_fetches_anew_stays_in_the_other(newer_cache, tau2_data):
-    older = copied(tau2_data, newer_cache.parent / "v0.2.0", MANIFEST.files)
-    ensure_data_exists(domain="retail", version="1.0.1", verbose=0)
-    before = (older / "domains/retail/db.json").stat().st_ino
-    download_domain_data(domain="retail", version="1.0.1", verbose=0)
-    assert (older / "domains/retail/db.json").stat().st_ino == before
-    assert (newer_cache / "domains/retail/db.json").stat().st_ino != before
-
-
-def test_a_damaged_file_is_not_lent_to_another_version(newer_cache, tau2_data):
-    older = copied(tau2_data, newer_cache.parent / "v0.2.0", MANIFEST.files)
-    (older / "domains/retail/db.json").write_text("{}")
-    ensure_data_exists(domain="retail", version="1.0.1", verbose=0)
-    lent = (newer_cache / "domains/retail/db.json").read_bytes()
-    NEWER.files["domains/retail/db.json"].verify(lent)
-
-
-def test_where_links_cannot_be_made_files_are_fetched(newer_cache, tau2_data, monkeypatch):
-    def refused(*paths):
-        raise PermissionError("no links here")
-
-    copied(tau2_data, newer_cache.parent / "v0.2.0", MANIFEST.files)
-    monkeypatch.setattr("os.link", refused)
-    ensure_data_exists(domain="airline", version="1.0.1", verbose=0)
-    assert (newer_cache / "domains/airline/db.json").stat().st_nlink == 1
 
 
 def test_a_folder_of_one_version_is_refused_as_another(newer_cache, newer_data):

@@ -166,44 +166,6 @@ def test_what_the_member_drops_reaches_the_desk_and_leaves_it_when_registered():
 # The data
 
 
-def test_copies_are_where_loans_and_holds_say_that_they_are(desk):
-    db = desk.db
-    lent = [loan.barcode for loan in db.loans.values() if not loan.returned]
-    kept = [hold.barcode for hold in db.holds.values() if hold.status == "ready"]
-    by_status = {
-        status: sorted(copy.barcode for copy in db.copies.values() if copy.status == status)
-        for status in ("on loan", "kept for a hold")
-    }
-
-    assert by_status == {"on loan": sorted(lent), "kept for a hold": sorted(kept)}
-
-
-def test_every_record_refers_to_records_that_exist(desk):
-    db = desk.db
-    tables = (db.titles, db.copies, db.members, db.loans, db.holds, db.fines)
-    keys = ("title_id", "barcode", "member_id", "loan_id", "hold_id", "fine_id")
-    for table, own in zip(tables, keys, strict=True):
-        assert all(getattr(record, own) == key for key, record in table.items())
-        for record in table.values():
-            for field, target in (("member_id", db.members), ("title_id", db.titles)):
-                assert getattr(record, field, None) in {None, *target}
-            assert getattr(record, "barcode", None) in {None, *db.copies}
-
-
-@each_task
-def test_what_a_member_carries_is_what_the_desk_has_lent_to_that_member(raw):
-    world = world_of(raw)
-    card, bag = world.user_tools.db.card, world.user_tools.db.bag
-    if card is None:
-        return
-    member = world.tools.get_member(card.card_number)
-
-    assert (member.name, member.card_expires) == (card.name, card.expires)
-    assert raw["user_scenario"]["instructions"]["known_info"].startswith(f"You are {member.name}")
-    lent = {loan.barcode for loan in world.tools.get_account(member.member_id)["loans"]}
-    assert bag.keys() <= lent
-
-
 # The tasks
 
 
@@ -264,7 +226,3 @@ def test_doing_more_than_the_policy_allows_costs_the_reward(task_id, forbidden):
 
     assert not simulation["messages"][-2]["error"], "the tool itself allows it"
     assert score_simulation(simulation, domain="library")["reward"] == 0.0
-
-
-def test_a_customer_of_the_library_has_guidelines_of_our_own():
-    assert all("You play a customer" in LIBRARY.guidelines(tools) for tools in (False, True))

@@ -14,7 +14,6 @@ from maseval.benchmark.tau2.formats.message import (
 )
 from maseval.benchmark.tau2.players import PlayerTau2Benchmark
 from maseval.benchmark.tau2.players.scripted import (
-    GOODBYE,
     ScriptedUser,
     make_agent,
     request_for,
@@ -64,25 +63,6 @@ def test_what_the_user_quotes_from_a_tool_does_not_end_the_conversation(room):
     said = [m["content"] for m in conversation(report) if m["role"] == "user" and m["content"]]
     assert [is_user_stop(user_message(text)) for text in said] == [False, False, False, True]
     assert "The light is on." in said[2]
-
-
-def test_gold_without_anything_to_do_says_goodbye_at_once(room):
-    (report,) = played([room_task(room)])
-
-    said = [(m["role"], m["content"]) for m in conversation(report)]
-    assert said[1] == ("user", "Hello, this is why I am calling: You sit in the dark.")
-    assert said[2] == ("assistant", GOODBYE)
-    assert said[3][1].endswith("###STOP###")
-
-
-def test_players_tell_how_they_were_set_up(room):
-    (report,) = played([room_task(room, PRESS)], "noisy", error_rate=0.25)
-
-    config = report["config"]["agents"]["player"]
-    seeds = report["config"]["seeding"]["seed_generator"]["seeds"]
-    assert config["player"] == "noisy"
-    assert config["error_rate"] == 0.25
-    assert config["seed"] == seeds["agents/player"]
 
 
 # Noop and unknown players.

@@ -40,21 +40,6 @@ def test_a_value_is_read_whole_wherever_it_is_cut(document, chunk, layout):
     assert stream.offset == len(text.encode())
 
 
-@given(document=st.dictionaries(texts, documents, max_size=5), chunk=chunks, layout=layouts)
-def test_the_members_of_an_object_come_one_by_one(document, chunk, layout):
-    stream = stream_of(json.dumps(document, **layout), chunk)
-
-    assert {key: stream.value() for key in stream.members()} == document
-    stream.finish()
-
-
-@given(text=st.text(st.characters(), max_size=8), chunk=chunks)
-def test_escaped_halves_of_pairs_are_read_as_json_loads_does(text, chunk):
-    escaped = json.dumps([text, "\ud83d", "\ude00\ud83d"])
-
-    assert stream_of(escaped, chunk).value() == json.loads(escaped)
-
-
 @given(document=st.dictionaries(texts, documents, max_size=5), chunk=chunks)
 def test_what_is_skipped_is_passed_over_exactly(document, chunk):
     stream = stream_of(json.dumps([document, "after"]), chunk)

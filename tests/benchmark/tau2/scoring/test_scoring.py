@@ -13,7 +13,6 @@ from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.scoring.score import score_simulation
 from maseval.benchmark.tau2.world.tasks import Action
-from maseval.benchmark.tau2.world.trajectory import Trajectory
 from maseval.core.exceptions import ConfigurationError, TaskFormatError
 from maseval.core.scripted import ScriptedModelAdapter
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, do, said, task, todo_list
@@ -287,14 +286,6 @@ def test_what_a_task_sets_up_and_tells_first_is_part_of_both_worlds(domain):
 
     assert score_simulation(finish, domain=domain, task=graded)["reward"] == 1.0
     assert score_simulation(said(domain, CREATE), domain=domain, task=graded)["reward"] == 0.0
-
-
-def test_a_live_trajectory_can_be_scored(domain):
-    trajectory = Trajectory(said(domain, CREATE)["messages"])
-    trajectory.end("agent_stop")
-
-    verdict = score_simulation(trajectory, domain=domain, task=task(CREATE))
-    assert verdict["reward"] == 1.0
 
 
 def test_a_task_must_be_named_or_given(domain):

@@ -51,11 +51,6 @@ def test_what_is_asked_for_replaces_the_default(original):
     assert original.params("m", {"max_tokens": 9}) == {"max_tokens": 9}
 
 
-def test_only_the_first_version_disables_the_thinking_of_claude(original):
-    off = {"thinking": {"type": "disabled"}} if original.texts.version == "0.2.0" else {}
-    assert original.params("claude-x", None) == {"temperature": 0.0, **off}
-
-
 def test_a_domain_that_the_original_does_not_have_describes_its_own_tools(original):
     mine = {"type": "function", "function": {"name": "mine", "description": "Mine."}}
     assert original.tools([mine], "allotment") == [mine]

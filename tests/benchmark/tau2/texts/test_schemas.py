@@ -74,14 +74,6 @@ def test_a_bare_object_is_written_as_in_its_version_whatever_is_installed(
     }
 
 
-@pytest.mark.parametrize("version", ["0.2.0", "1.0.1"])
-@pytest.mark.parametrize("rule", [False, {"type": "string"}])
-def test_an_object_that_says_what_it_holds_stays_as_it_is(version, rule):
-    closed = {"additionalProperties": rule, "type": "object"}
-    found = parameters_of(definition(properties={"a": closed}), tool(a=None), texts(version))
-    assert found == {"properties": {"a": closed}}
-
-
 def test_classes_get_their_own_words():
     inner = {"properties": {"x": {"type": "string", "description": "ours"}}, "description": "ours"}
     ours = definition(**{"$defs": {"B": inner, "A": inner}, "properties": {}})

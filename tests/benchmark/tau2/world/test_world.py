@@ -54,16 +54,6 @@ def test_a_world_keeps_nothing_of_the_record_of_a_call(room):
     assert world.tools.db.wall == ["red"] and world.tools.db.wall is not colours
 
 
-def test_worlds_have_the_same_state_if_both_sides_have(room):
-    one, other = World(room, room.data_dir), World(room, room.data_dir)
-    assert one.same_state(other)
-
-    answer(one, "press_switch", "user")
-    assert not one.same_state(other)
-    assert one.get_db_hash() == other.get_db_hash()
-    assert one.get_user_db_hash() != other.get_user_db_hash()
-
-
 def test_both_sides_need_distinct_tool_names_in_solo_mode(room):
     twice = replace(room, user_toolkit=room.toolkit, user_db=room.db)
 

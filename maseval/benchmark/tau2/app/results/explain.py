@@ -9,13 +9,11 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
-from maseval.app.results.explained import Explained, VerdictExplanation, misfit
-from maseval.benchmark.tau2.app.results.results_file_run import ResultsFileRun
+from maseval.app.results.explained import VerdictExplanation
 from maseval.benchmark.tau2.app.results.sources import ReadReport, read_report
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.formats.message import render_call
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
-from maseval.benchmark.tau2.rescoring.findings import in_words
 from maseval.benchmark.tau2.results import Omitted
 from maseval.benchmark.tau2.results.reports import Tau2Report
 from maseval.benchmark.tau2.review.causes import (
@@ -28,64 +26,20 @@ from maseval.benchmark.tau2.review.causes.users import LOOKED_FOR
 from maseval.benchmark.tau2.review.errata import Erratum, errata_for, sound_finding
 from maseval.benchmark.tau2.review.explain import WrongField
 from maseval.benchmark.tau2.review.explain.explanation import format_value
-from maseval.benchmark.tau2.review.explain.scored_case import score_case, score_opened
+from maseval.benchmark.tau2.review.explain.scored_case import score_opened
 from maseval.benchmark.tau2.review.policy import check_case, not_checked
 from maseval.benchmark.tau2.review.timeline import Timeline, timeline
 from maseval.benchmark.tau2.scoring.case import open_case
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.world.world import ReplayError
-from maseval.core.exceptions import ConfigurationError, MASEvalError
-from maseval.core.finding import LEFT_OUT, SOUND_FAIL, Finding, Section, Who
-from maseval.core.outcome import RecordedReport, Simulation, verdict_for
+from maseval.core.exceptions import MASEvalError
+from maseval.core.finding import LEFT_OUT, SOUND_FAIL, Finding, Who
+from maseval.core.outcome import RecordedReport, verdict_for
 from maseval.core.recorded import entries, mapping, number
 from maseval.core.report import AGENT_FAILURES, Report, TaskExecutionStatus
-from maseval.core.scoring_options import ScoringOptions
 from maseval.runs.recording import Recording
-from maseval.runs.verdict_check import doubt_in
 
 _SCRIPTED = "a script, which does not talk, played the agent: only rules about the state were asked"
-
-
-def explain_trial(recording: Recording, chosen: Simulation, options: ScoringOptions) -> Explained:
-    """Explain a simulation of a run, or of a results file of tau2-bench."""
-    report = recording.report(chosen)
-    found, line = read_report(report), RecordedReport(report).outcome
-    if isinstance(found, Omitted):
-        ended = f"ended with {line.status}: {line.error}" if line.error else line.status
-        raise ConfigurationError(
-            f"{chosen} {ended}, so there is no verdict to explain; "
-            f"`maseval show {recording.path} {chosen.task} {chosen.trial}` shows what happened"
-        )
-    try:
-        subject = score_case(
-            found.simulation,
-            found.parsed.world,
-            task=found.parsed.judged_by,
-            solo=found.parsed.solo,
-            version=found.parsed.release.name,
-        )
-    except NoJudgeError as error:
-        raise ConfigurationError(
-            f"{chosen}: every check passes, and the verdict depends on a judge model; "
-            "`maseval score` with --judge-model asks one"
-        ) from error
-    explanation, cause = explain_with_cause(subject)
-    policy, doubt = check_policy(found), doubt_in(report)
-    if doubt is not None and doubt.is_misfit:
-        cause, policy = cause and misfit(doubt.text), ()
-    before = []
-    if isinstance(recording, ResultsFileRun):
-        faults = list(map(in_words, recording.faults))
-        before = [Section("What is wrong with the record", faults)] if faults else []
-        before += map(Section, options.marks)
-    return Explained(
-        recording.path,
-        chosen,
-        [*([] if cause is None else [beside_policy(cause, policy)]), *policy],
-        VerdictExplanation(explanation.summary, explanation.sections()),
-        before,
-        explanation.to_dict(),
-    )
 
 
 def _field(field: WrongField) -> dict[str, object]:
@@ -120,6 +74,18 @@ def diagnose(report: Report) -> Diagnosis | None:
     if last is None or last[0] is not report:
         _last = last = report, _diagnose(report)
     return last[1]
+
+
+def explanation_of_pass(report: Report) -> VerdictExplanation | None:
+    """Return what explains the verdict on a pass; None if only a judge could tell."""
+    found = read_report(report)
+    if isinstance(found, Omitted):
+        return None
+    try:
+        explanation, _ = explain_with_cause(score_opened(found.case, errata_of_report(found)))
+    except (UnknownTaskError, NoJudgeError):
+        return None
+    return VerdictExplanation(explanation.summary, explanation.sections())
 
 
 def explanation_of(report: Report) -> VerdictExplanation | None:

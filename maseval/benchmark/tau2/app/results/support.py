@@ -186,7 +186,7 @@ class Tau2Support(BenchmarkSupport):
 
     findings = _function("app.results.explain", "find_all")
     explanation = _function("app.results.explain", "explanation_of")
-    explain = _function("app.results.explain", "explain_trial")
+    explanation_of_pass = _function("app.results.explain", "explanation_of_pass")
     conduct_notes = _function("app.results.explain", "conduct_notes")
     user_faults = _function("app.results.explain", "user_faults")
     task_findings = _function("app.results.explain", "task_findings")

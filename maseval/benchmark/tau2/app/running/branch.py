@@ -193,7 +193,7 @@ def branch(options: BranchOptions) -> BranchResult:
     origin = _find_origin(options)
     prepared = _prepare(options, origin)
     prepared.check()
-    environment = replay_beginning(prepared, origin.past, lenient=options.lenient)
+    environment = replay_beginning(prepared, origin.past)
     if isinstance(prepared.agent, OwnAgent):
         _check_agent(prepared.agent, environment, origin.past)
     result = prepared.execute()
@@ -206,9 +206,8 @@ def _prepare(options: BranchOptions, origin: Origin) -> Tau2Run:
     path = prepared.path
     if options.output is None:
         path = path.with_name(f"{path.name}-from-m{origin.at}")
-    lenient = {"lenient": True} if options.lenient else {}
-    start = RecordedStart(origin.past, origin.simulation.trial, options.lenient)
-    return replace(prepared, path=path, start=start, origin={**origin.to_config(), **lenient})
+    start = RecordedStart(origin.past, origin.simulation.trial)
+    return replace(prepared, path=path, start=start, origin=origin.to_config())
 
 
 def _run_options(options: BranchOptions, origin: Origin) -> RunOptions:
@@ -293,15 +292,13 @@ def _split_of(origin: Origin) -> str:
     )
 
 
-def replay_beginning(
-    prepared: Tau2Run, past: Sequence[Tau2Message], *, lenient: bool
-) -> Tau2Environment:
+def replay_beginning(prepared: Tau2Run, past: Sequence[Tau2Message]) -> Tau2Environment:
     """Return the environment after the recorded beginning; raises if it comes out otherwise."""
     (task,) = (task for tasks in prepared.tasks.values() for task in tasks)
     solo = prepared.mode is Mode.SOLO
     environment = Tau2Environment({**task.environment_data, "solo": solo})
     user = None if solo else Seat("user")
-    Continuation(environment, Seat("assistant"), user, past=past, lenient=lenient).next_turn()
+    Continuation(environment, Seat("assistant"), user, past=past).next_turn()
     return environment
 
 

@@ -90,7 +90,6 @@ class ConversationOptions(OutputOptions):
         EXECUTION,
         recorded=True,
     )
-    probe: bool = option(True, "Ask each model once before the first simulation", EXECUTION)
 
     def __post_init__(self) -> None:
         check_timeout(self.timeout)
@@ -265,9 +264,6 @@ class BranchOptions(RunOptions):
         REQUIRED, "Continue after this message, as the report and the viewer number them", BRANCH
     )
     repeats: int = option(1, "Simulations from that point on", BRANCH, short="-k")
-    lenient: bool = option(
-        False, "If a tool's answer differs from the recorded one, use the new answer", BRANCH
-    )
     of_domain: str | None = None
     agent: str | MakeAgent = option(
         SAME,

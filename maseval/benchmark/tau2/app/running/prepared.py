@@ -296,12 +296,10 @@ class RecordedStart:
     """The recorded messages with which every conversation of a run begins.
 
     Repetition 0 has the seeds of ``first_trial``, and each further one those of the next.
-    ``lenient`` accepts tools that answer otherwise than recorded.
     """
 
     past: Sequence[Tau2Message]
     first_trial: int
-    lenient: bool
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,6 @@ from maseval.benchmark.tau2.app.running.prepared import (
     Player,
     PreparedRun,
 )
-from maseval.benchmark.tau2.app.running.probe import probe
 from maseval.benchmark.tau2.app.running.tasks import (
     own_domain_origins,
 )
@@ -107,7 +106,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         self.rehearsal = Rehearsal(options.rehearse, rehearsals) if options.rehearse else None
         self.start = start
         if start is not None:
-            self.orchestrator = partial(Continuation, past=start.past, lenient=start.lenient)
+            self.orchestrator = partial(Continuation, past=start.past)
         self.add_callback(_ForgetFinished())
         self._judge_memory: JudgeMemory | None = None
         self._environments: dict[RepetitionKey, Tau2Environment] = {}
@@ -430,8 +429,6 @@ class Tau2Run(PreparedRun):
         for words in self.warnings():
             logger.warning(words)
         options = self.options
-        if options.probe and self.models_asked and self.missing():
-            probe(self)
         with ModelServer() if options.rehearse else nullcontext() as server:
             benchmark = RunBenchmark(self, server)
             if options.runs_elsewhere:

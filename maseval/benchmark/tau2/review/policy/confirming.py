@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall, spoken_text
 from maseval.benchmark.tau2.review.policy import phrases
+from maseval.benchmark.tau2.review.policy.absence import missing, spoken
 from maseval.benchmark.tau2.review.policy.rules import (
     Answer,
     Broken,
@@ -215,15 +216,18 @@ def _objection(consent: Consent, moment: CallMoment) -> Answer:
         return Broken("the user's last reply before the call was no", values)
     if consent.topic is Topic.OTHER:
         return Broken("the user's last words before the call are about something else", values)
+    name = record(moment.call)
     if not consent.described:
-        return Broken("the agent did not tell the user about the action before it", values)
+        said = consent.question.text
+        named = name and mentions(said, name) and not _names_another(said, name, moment)
+        text = "the agent did not tell the user about the action before it"
+        return missing(text, said if named else "", values)
     if meaning is Meaning.CONDITION:
         return CannotTell("the user agreed on a condition")
     if meaning is Meaning.QUESTION:
         return Broken("the user answered with a question", values)
     if meaning is Meaning.YES:
         return CannotTell("the user said yes to a message that did not ask for it")
-    name = record(moment.call)
     if meaning is Meaning.UNCLEAR and consent.asked and consent.topic is Topic.THIS:
         if declines(consent.question, consent.reply, moment):
             return Broken("the user was asked and did not agree", values)
@@ -278,18 +282,19 @@ def details_listed(
         if consent is None:
             return
         said = words_before(moment, consent.reply.message_index)
-        missing = [
+        absent = [
             part
             for find in details[moment.tool]
             for part in find(moment.seen_as(kind))
             if not any(names(said, spelling) for spelling in part.spellings)
         ]
-        unsaid = [p for p in missing if not (p.paraphrase and p.paraphrase.search(said))]
+        unsaid = [p for p in absent if not (p.paraphrase and p.paraphrase.search(said))]
         if unsaid:
             values = {part.name: part.value for part in unsaid}
-            yield Broken(f"the user was not told {', '.join(values)} before the yes", values)
-        elif missing:
-            named = ", ".join(dict.fromkeys(part.name for part in missing))
+            text = f"the user was not told {', '.join(values)} before the yes"
+            yield missing(text, spoken(consent.question.lower), values)
+        elif absent:
+            named = ", ".join(dict.fromkeys(part.name for part in absent))
             yield CannotTell(f"{named} may have been said in other words")
 
     return require_details
@@ -340,7 +345,7 @@ def spell_payment(method: object, payment_id: str) -> list[str]:
     digits = payment_id.rpartition("_")[2]
     forms = [payment_id, digits, digits[-4:]] if digits.isdigit() else [payment_id]
     last_four = getattr(method, "last_four", None)
-    return [*forms, last_four] if isinstance(last_four, str) else forms
+    return [*forms, last_four, f"x{last_four}"] if isinstance(last_four, str) else forms
 
 
 def one_call_at_a_time(domain: str, place: str) -> Rule:
@@ -413,7 +418,7 @@ def nothing_after_a_transfer(domain: str, place: str, tools: Collection[str]) ->
 def declines(question: Utterance, reply: Utterance, moment: CallMoment) -> bool:
     """Return True if a reply to a question about a call is a no, or puts the answer off."""
     if is_unclear(question, reply, moment):
-        return evades(question.text, reply.text)
+        return evades(reply.text)
     meaning = read_reply(reply.text, moment.call["name"])
     return meaning is Meaning.NO or (meaning is Meaning.QUESTION and asks_back(reply.text))
 

@@ -73,7 +73,11 @@ WANTED = re.compile(
     r"|some(?:thing| kind of)[^.!?]*(?:for (?:the|this|my)|in return)|owe|gesture"
     r"|what (?:can|will|are) you (?:do|going to do|offer))"
 )
-MAYBE_WANTED = re.compile(r"\b(?:refund|money back|certificate|voucher)")
+MAYBE_WANTED = re.compile(
+    r"\b(?:refund|money back|certificate|voucher|due\b(?! to (?!me|us))|deserv|entitl|expect"
+    r"|mak\w+ .{0,20}right|what (?:do|can|will|would|could|are|is) (?:i|you|we|there|going)\b"
+    r"|trouble)"
+)
 OFFERS = re.compile(
     r"\b(?:offer|provide you|issue|send|give|eligible for|entitled to|qualif|arrange)[^.!?\n]*"
     r"\b(?:compensation|(?:travel |\$ ?\d+ )?(?:certificate|voucher)s?)\b"
@@ -90,7 +94,13 @@ COVERED = re.compile(
     r"|flood|tornado|typhoon|under the weather|(?:not|n't|not been) feel(?:ing)? (?:\w+ )?"
     r"(?:well|good|great|up to))"
 )
-MAYBE_COVERED = re.compile(r"\b(?:emergency|died|death|passed away|funeral|accident|feeling)")
+# What a user tells beside the reasons that insurance covers.
+NOT_COVERED = re.compile(
+    r"\b(?:(?:chang\w+|new|other|different) (?:\w+ )?plans?|plans? (?:\w+ )?chang"
+    r"|chang\w+ (?:of|my|our) (?:plan|mind)|cheaper|too expensive|driv(?:e|ing)|work\b|boss|meeting"
+    r"|(?:by|the|a) (?:train|bus|car)\b|wedding|mistake|instead|schedul|no longer (?:need|want)"
+    r"|(?:not|n't) (?:need|want)|better (?:fare|price|deal|flight)|give up (?:my|your) seat)"
+)
 OTHER_REQUEST = re.compile(
     r"\b(?:book(?! (?:on|at|by|more|in))(?!ed)|bags?|luggage|upgrad|downgrad|passengers?|compensat"
     r"|chang(?:e|ing) (?:the |my |their |his |her )?(?:flight|cabin|date|name)|certificate)"
@@ -110,14 +120,6 @@ REASON_TO_CANCEL = re.compile(
     r"\b(?:since|schedul|meeting|too (?:long|expensive|late|early)|delay|better|instead"
     r"|so (?:that )?i|save|cheaper|won't|can't)"
 )
-CLAUSE_END = re.compile(r"[.,;:!?\n]| and | so | but | since | as ")
-# A clause that names the matter, asks, greets or thanks is no reason.
-REQUEST = re.compile(
-    r"\bcancel|\brefund|\d|_|@|\bpleas|\bhelp|\bthank|\bhi\b|\bhello|\b(?:can|could) (?:you|i)\b"
-    r"|\b(?:reservation|booking|user|id|flight|trip|ticket|card|payment)\b"
-    r"|\b(?:want|like|need|wish) to\b"
-)
-TELLS = re.compile(r"\b(?:i|i'm|we|we're|my|our|he|she|they|something|somebody)\b")
 CANCEL = re.compile(r"\bcancel|\brefund")
 ASKS_REASON = re.compile(r"\b(?:reasons?|why)\b")
 # The reports of actions, by words in the names of the tools that take them.
@@ -156,6 +158,7 @@ NO_BAGS = re.compile(
     r"|\bonly (?:\w+ )?(?:hand luggage|carry[- ]on)"
 )
 INSURANCE = re.compile(r"\bins(?:ur|\b)")
+COVER = re.compile(r"\b(?:cover|protect|polic(?:y|ies)\b)\w*|\$30\b")
 BAG = re.compile(r"\b(?:bag|luggage|suitcase)")
 # In a proposal: "Travel insurance: No".
 LISTED_INSURANCE = re.compile(r"insurance[*_\s]*:[*_\s]*(yes|no)\b")
@@ -188,6 +191,8 @@ MOVED = re.compile(
 GIFT_CARD = re.compile(r"\bgift[- ]?card")
 CARD = re.compile(r"\b(?:credit|debit|my|the|your|that|this|same|original|visa|master) ?cards?\b")
 CREDIT_CARD = re.compile(r"\b(?:credit|debit) ?cards?\b")
+# A payment method may be meant that is not understood.
+OF_PAYMENT = re.compile(r"\b(?:card|paid|pay(?:s|ing|ment)?|wallet)\b")
 ENDING = re.compile(r"\bcard (?:\w+ ){0,3}ending (?:in|with) (\d{4})\b")
 ORIGINAL = re.compile(
     r"\b(?:original|same|initial)(?:ly)? (?:\w+ )?(?:payment|method|card|account|form|way|visa"
@@ -220,12 +225,13 @@ STREET = re.compile(
     r"\b\d+ (?:\w+ ){1,3}(?:st|street|ave|avenue|dr|drive|ln|lane|rd|road|ct|court|blvd|boulevard"
     r"|way|place|square|terrace|circle|parkway)\b"
 )
+_NUMBER_WORDS = "a|two|three|four|five|six|seven|eight|nine|ten|twelve|fourteen|twenty-four"
 # Letters and digits in ASCII; all else parts words.
 PLAIN = "".join(chr(n) if chr(n).isalnum() else " " for n in range(128))
 SEPARATORS = re.compile(r"[\W_]+")
 SPAN = re.compile(
-    r"\b(\d+)(?: ?(?:-|to|\u2013|\u2014|or|and) ?(\d+))? (?:business |working )?"
-    r"(?:days?|hours?|weeks?)\b"
+    rf"\b(\d+|{_NUMBER_WORDS})(?: ?(?:-|to|\u2013|\u2014|or|and) ?(\d+|{_NUMBER_WORDS}))? "
+    r"(?:business |working )?(?:days?|hours?|hrs?|weeks?|fortnight)\b"
 )
 PRODUCT_TIME = re.compile(r"\bbattery|\blife\b|\bcharg|\bplay")
 DELIVERY = re.compile(r"\b(?:arriv|deliver|ship)")

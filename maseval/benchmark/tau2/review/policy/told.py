@@ -60,7 +60,8 @@ class _Shown:
         """Yield each offer that a sentence speaks of, in each of the groups that it may mean."""
         groups = [each for at, each in self._all if at < said.message_index]
         ids = {one.id for each in groups for one in each.offers if one.id.lower() in sentence}
-        if len(ids) == 1 or phrases.ALL_OF_THEM.search(sentence):
+        joined = rf"\w+(?:,? (?:and|n|&) \w+){{{len(ids) - 1}}} are\b"
+        if len(ids) == 1 or phrases.ALL_OF_THEM.search(sentence) or re.search(joined, sentence):
             for name in sorted(ids):
                 yield self._named(name, groups, said, sentence)
 

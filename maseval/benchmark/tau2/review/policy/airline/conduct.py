@@ -5,6 +5,12 @@ from collections.abc import Iterator
 from maseval.benchmark.tau2.domains.airline.models import User
 from maseval.benchmark.tau2.domains.airline.tools import BAGGAGE_PRICE
 from maseval.benchmark.tau2.review.policy import phrases
+from maseval.benchmark.tau2.review.policy.absence import (
+    found_in,
+    missing,
+    spoken,
+    telling_clause,
+)
 from maseval.benchmark.tau2.review.policy.airline.journeys import (
     BOOK,
     CANCEL,
@@ -39,7 +45,7 @@ def user_gives_id(call: AirlineCall) -> Iterator[Answer]:
     if any(owner.user_id in each.text for each in offered):
         yield CannotTell("the agent named the user id, and the user did not")
     else:
-        yield Broken("the user has not given a user id")
+        yield missing("the user has not given a user id", spoken(told))
 
 
 @airline.flow("identity.own_record", "Modify flight and Cancel flight, 1st paragraph", *WRITES)
@@ -172,7 +178,9 @@ def passengers_known(call: AirlineCall) -> Iterator[Answer]:
                 break
         born = text_of(passenger.get("dob"))
         if born and born not in known and not _tells_date(known, born):
-            yield Broken(f"nobody has said that {' '.join(name)} was born on {born}")
+            yield missing(
+                f"nobody has said that {' '.join(name)} was born on {born}", spoken(known)
+            )
 
 
 def _tells_date(known: str, date: str) -> bool:
@@ -194,12 +202,10 @@ def covered_reason(call: AirlineCall) -> Iterator[Answer]:
     for found in phrases.COVERED.finditer(told):
         if not phrases.AIRLINE_NEGATED.search(told[max(0, found.start() - 40) : found.start()]):
             return
-    if phrases.MAYBE_COVERED.search(told):
-        yield CannotTell("the user's reason may be one of health")
-        return
-    yield Broken(
+    yield missing(
         f"reservation {reservation.reservation_id} may be cancelled only for reasons of health or "
-        "weather, and the user gave none"
+        "weather, and the user gave none",
+        "" if phrases.NOT_COVERED.search(told) else telling_clause(call, "cancel"),
     )
 
 
@@ -214,16 +220,8 @@ def reason_obtained(call: AirlineCall) -> Iterator[Answer]:
             return
     if any(phrases.ASKS_REASON.search(said.lower) for said in call.agent_texts):
         return
-    if any(_says_more(said.lower) for said in call.user_texts if "cancel" in said.lower):
-        yield CannotTell("the user says more than that something is to be cancelled")
-    else:
-        yield Broken("the user was not asked for a reason to cancel, and gave none")
-
-
-def _says_more(text: str) -> bool:
-    """Return True if a clause beside a request tells of something, which may be the reason."""
-    clauses = (each for each in phrases.CLAUSE_END.split(text) if not phrases.REQUEST.search(each))
-    return any(len(each.split()) > 3 and phrases.TELLS.search(each) for each in clauses)
+    text = "the user was not asked for a reason to cancel, and gave none"
+    yield missing(text, telling_clause(call, "cancel"))
 
 
 @airline.protocol("book.insurance_asked", "Book flight, Travel insurance, 1st bullet", BOOK)
@@ -231,4 +229,5 @@ def insurance_asked(call: AirlineCall) -> Iterator[Answer]:
     """The agent asks whether the user wants insurance before it books."""
     said = (*call.agent_texts, *call.user_texts)
     if not any(phrases.INSURANCE.search(each.lower) for each in said):
-        yield Broken("travel insurance was not mentioned before the booking")
+        text = "travel insurance was not mentioned before the booking"
+        yield missing(text, found_in(phrases.COVER, "\n".join(each.lower for each in said)))

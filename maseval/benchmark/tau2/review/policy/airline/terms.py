@@ -16,6 +16,7 @@ from maseval.benchmark.tau2.domains.airline.models import (
 )
 from maseval.benchmark.tau2.domains.airline.tools import BAGGAGE_PRICE, INSURANCE_PRICE
 from maseval.benchmark.tau2.review.policy import phrases
+from maseval.benchmark.tau2.review.policy.absence import found_in, missing
 from maseval.benchmark.tau2.review.policy.airline.journeys import (
     BAGGAGES,
     BOOK,
@@ -182,11 +183,9 @@ def compensation_asked_for(talk: Talk) -> Iterator[Answer]:
         told = "\n".join(each.lower for each in talk.user_before(said.message_index))
         if phrases.WANTED.search(told):
             return
-        if phrases.MAYBE_WANTED.search(told):
-            yield CannotTell("the user mentioned money, perhaps compensation")
-        else:
-            text = "compensation is offered to a user who did not ask for it"
-            yield Broken(text, {"offered": said.quote(sentence)}, said.message_index)
+        text = "compensation is offered to a user who did not ask for it"
+        at, values = said.message_index, {"offered": said.quote(sentence)}
+        yield missing(text, found_in(phrases.MAYBE_WANTED, told), values, at)
         return
 
 
@@ -442,7 +441,7 @@ def _refusal_of(call: AirlineCall, subject: re.Pattern[str], no: re.Pattern[str]
 
 CABINS = {
     "basic_economy": re.compile(r"basic[ _-]economy"),
-    "economy": re.compile(r"(?<!basic )(?<!basic_)(?<!basic-)economy"),
+    "economy": re.compile(r"(?<!basic )(?<!basic_)(?<!basic-)(?:econ(?:omy)?\b|coach\b)"),
     "business": re.compile(r"business|\bbiz\b"),
 }
 

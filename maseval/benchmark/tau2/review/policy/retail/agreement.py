@@ -18,6 +18,7 @@ from maseval.benchmark.tau2.domains.retail import (
 )
 from maseval.benchmark.tau2.domains.retail.models import CreditCard, GiftCard, Order, User
 from maseval.benchmark.tau2.review.policy import phrases
+from maseval.benchmark.tau2.review.policy.absence import found_in, missing
 from maseval.benchmark.tau2.review.policy.retail.eligibility import RetailCall, retail
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
 from maseval.benchmark.tau2.review.talk import Utterance
@@ -289,4 +290,6 @@ def customer_chose_the_payment(call: RetailCall) -> Iterator[Answer]:
     for said in call.texts_backwards:
         if method.id in _methods_named(_about(order, said.lower), user, original):
             return
-    yield Broken(f"nobody named {method.id}, one of {len(user.payment_methods)} payment methods")
+    question, _ = call.question_and_reply
+    breach = f"nobody named {method.id}, one of {len(user.payment_methods)} payment methods"
+    yield missing(breach, found_in(phrases.OF_PAYMENT, question.lower) if question else "")

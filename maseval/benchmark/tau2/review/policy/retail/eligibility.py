@@ -33,6 +33,7 @@ from maseval.benchmark.tau2.domains.retail.models import (
     Variant,
 )
 from maseval.benchmark.tau2.review.policy import phrases
+from maseval.benchmark.tau2.review.policy.absence import missing, spoken
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, Rule, policy_of
 from maseval.benchmark.tau2.review.talk import CallMoment, Utterance, once_per_call
 
@@ -360,7 +361,8 @@ def customer_said_who(call: RetailCall) -> Iterator[Answer]:
     said = _bare(call.user_words)
     for name, value in call.arguments.items():
         if isinstance(value, str) and value and _bare(value) not in said:
-            yield Broken(f"the customer never said the {name} {value!r}")
+            text = f"the customer never said the {name} {value!r}"
+            yield missing(text, spoken(call.user_words))
 
 
 @retail.flow("identity.one_user", "Introduction: 4th paragraph", _READ_USER, *WRITES)
@@ -436,10 +438,10 @@ def address_is_known(call: RetailCall) -> Iterator[Answer]:
             words = _words(value).split()
             if name in ("address1", "address2", "city") and all(f" {w} " in known for w in words):
                 yield CannotTell(f"the words of {value!r} were said, but not together")
-            elif name in ("address1", "address2") and _number(value) in known:
+            elif name in ("address1", "address2") and f" {_number(value)} " in known:
                 yield CannotTell(f"{value!r} may have been said in other words")
             else:
-                yield Broken(f"{value!r} was neither said nor read")
+                yield missing(f"{value!r} was neither said nor read", spoken(call.user_words))
 
 
 def _ways_to_say(name: str, value: str) -> list[str]:
@@ -451,7 +453,7 @@ def _ways_to_say(name: str, value: str) -> list[str]:
 
 def _number(value: str) -> str:
     found = re.search(r"\d+", value)
-    return f" {found[0]} " if found else " never said "
+    return found[0] if found else ""
 
 
 def _texts_before(call: RetailCall) -> str:

@@ -19,6 +19,7 @@ from maseval.benchmark.tau2.domains.retail import (
 )
 from maseval.benchmark.tau2.domains.retail.models import OrderItem, UserAddress, Variant
 from maseval.benchmark.tau2.review.policy import phrases
+from maseval.benchmark.tau2.review.policy.absence import missing, spoken, telling_clause
 from maseval.benchmark.tau2.review.policy.confirming import (
     explicit_yes,
     find_consent,
@@ -43,9 +44,10 @@ from maseval.benchmark.tau2.review.words import mentions, refusal
 
 _REASON_WORDS = {
     "no longer needed": re.compile(
-        r"\b(?:no longer|any ?more|any longer|(?:do|does|did|is|are|was)(?:n't| not)|not|never"
-        r"|no|without) (?:\w+ ){0,3}(?:need|want|require|use|interest)|changed (?:my|their) mind"
-        r"|(?:need|want) (?:it|them|this|that|those|these) any|unneeded|unnecessary"
+        r"\b(?:no longer|any ?more|any longer|(?:do|does|did|is|are|was)(?:n?'?t| not)|not|never"
+        r"|no|without) (?:\w+ ){0,3}(?:need|want(?!ed to )|require|use|interest)"
+        r"|changed (?:my|their) mind|(?:need|want) (?:it|them|this|that|those|these) any"
+        r"|unneeded|unnecessary"
     ),
     "ordered by mistake": re.compile(
         r"\b(?:mistake|accident|wrong|in error|by error|didn't mean|did not mean|unintention"
@@ -72,7 +74,9 @@ def reason_is_the_customers(call: RetailCall) -> Iterator[Answer]:
     if _REASON_WORDS[other].search(call.user_words):
         yield Broken(f"the customer said {other!r}, and {reason!r} is booked")
     else:
-        yield Broken(f"the customer never gave the reason {reason!r}")
+        told = phrases.OTHER_REASON.search(call.user_words)
+        unread = "" if told else telling_clause(call, "cancel")
+        yield missing(f"the customer never gave the reason {reason!r}", unread)
 
 
 @retail.form(
@@ -109,7 +113,8 @@ def order_was_named(call: RetailCall) -> Iterator[Answer]:
         return
     bare = order.order_id.lstrip("#").lower()
     if not any(bare in said.lower for said in call.texts_backwards):
-        yield Broken(f"order {order.order_id} was never named")
+        texts = "\n".join(said.lower for said in call.texts_backwards)
+        yield missing(f"order {order.order_id} was never named", spoken(texts))
 
 
 @retail.protocol(
@@ -126,7 +131,8 @@ def items_were_named(call: RetailCall) -> Iterator[Answer]:
             if phrases.EVERYTHING.search(text) and len(listed) > 1:
                 yield CannotTell(f"{item.name} may be meant by 'all'")
             else:
-                yield Broken(f"{item.name} was not mentioned before the customer agreed")
+                breach = f"{item.name} was not mentioned before the customer agreed"
+                yield missing(breach, spoken(_last_question(call)))
 
 
 def _before_the_reply(call: RetailCall) -> str:
@@ -134,6 +140,11 @@ def _before_the_reply(call: RetailCall) -> str:
     _, reply = call.question_and_reply
     at = reply.message_index if reply else call.message_index
     return "\n".join(said.lower for said in call.texts_backwards if said.message_index < at)
+
+
+def _last_question(call: RetailCall) -> str:
+    question, _ = call.question_and_reply
+    return question.lower if question else ""
 
 
 def _names_item(text: str, item: OrderItem) -> bool:
@@ -155,10 +166,11 @@ def new_items_were_described(call: RetailCall) -> Iterator[Answer]:
         ]
         told = [each for each in changed if _says_option(text, each)]
         if changed and not told:
-            yield Broken(f"the new {item.name} was never described")
+            unread = spoken(_last_question(call))
+            yield missing(f"the new {item.name} was never described", unread)
         elif len(told) < len(changed):
-            missing = ", ".join(each for each in changed if each not in told)
-            yield CannotTell(f"the new {item.name} was described without {missing}")
+            untold = ", ".join(each for each in changed if each not in told)
+            yield CannotTell(f"the new {item.name} was described without {untold}")
 
 
 def _says_option(text: str, value: str) -> bool:
@@ -214,18 +226,23 @@ def _other_variant(text: str, call: RetailCall, item: OrderItem, variant: Varian
 
 def _unexpected_items(call: RetailCall, text: str) -> Iterator[Answer]:
     """Yield the items that a question about items of the same order leaves out."""
-    listed = call.items
+    listed, order = call.items, call.order
     named = [item for item in listed if _names_item(text, item)]
-    if not named or len(named) == len(listed) or phrases.WHOLE.search(text):
+    if len(named) == len(listed) or phrases.WHOLE.search(text):
+        return
+    if not named and order is not None:  # the question may be about other items
+        named = [item for item in order.items if item.name.lower() in text]
+    if not named:
         return
     earlier = "\n".join(said.lower for said in call.agent_texts if said.asks)
     tried = {each for made in call.earlier_calls for each in _listed_before(made, call)}
     for item in listed:
         if item.item_id not in tried and not _names_item(earlier, item):
-            yield Broken(
+            breach = (
                 f"{item.name} {item.item_id} is changed, and the question was about "
                 f"{', '.join(each.name for each in named)}"
             )
+            yield missing(breach, spoken(text))
 
 
 def _listed_before(made: CallMade, call: RetailCall) -> list[str]:
@@ -246,7 +263,7 @@ def address_was_named(call: RetailCall) -> Iterator[Answer]:
     street, suite, zip_code, city = (
         call.arguments.get(each) for each in ("address1", "address2", "zip", "city")
     )
-    missing = {
+    unnamed = {
         name: value
         for name, value in (("address1", street), ("address2", suite), ("zip", zip_code))
         if isinstance(value, str)
@@ -255,13 +272,13 @@ def address_was_named(call: RetailCall) -> Iterator[Answer]:
         and value != getattr(_address_now(call), name, None)
     }
     is_default = call.owner is not None and call.owner.address.address1 == street
-    if not missing or (is_default and phrases.DEFAULT.search(texts)):
+    if not unnamed or (is_default and phrases.DEFAULT.search(texts)):
         return
     named = isinstance(city, str) and city != "" and city.lower() in texts
-    if named and ("address1" not in missing or _hints_at(texts, street)):
+    if named and ("address1" not in unnamed or _hints_at(texts, street)):
         yield CannotTell(f"the address in {city} may have been named in other words")
         return
-    yield Broken(f"{', '.join(missing.values())} was never named", missing)
+    yield missing(f"{', '.join(unnamed.values())} was never named", spoken(texts), unnamed)
 
 
 def _hints_at(texts: str, street: object) -> bool:
@@ -298,8 +315,8 @@ def _address_now(call: RetailCall) -> UserAddress | None:
     return record.address if record else None
 
 
-_UNITS = (" day", " hour", " week")
-_KNOWN_SPAN = ("5", "7")
+_UNITS = (" day", " hour", " hr", " week", " fortnight")
+_KNOWN_SPANS = (("5", "7"), ("five", "seven"))
 
 
 @retail.talk("told.time", "Introduction: 6th paragraph")
@@ -308,7 +325,7 @@ def times_told_are_known(talk: Talk) -> Iterator[Answer]:
     for said, sentence in talk.agent_sentences(*_UNITS):
         for found in phrases.SPAN.finditer(sentence):
             goods = phrases.DELIVERY.search(sentence) and not phrases.MONEY.search(sentence)
-            right = found.groups() == _KNOWN_SPAN and not goods
+            right = found.groups() in _KNOWN_SPANS and not goods
             if not right and not _is_known(sentence, found, said, talk):
                 text = f"neither the policy nor a record gives the time {found[0]!r}"
                 yield Broken(text, message_index=said.message_index)
