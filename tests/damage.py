@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from maseval.core.report import normalise
-from maseval.core.storage.records import Rescue, seal_record
+from maseval.core.storage import strict_json
+from maseval.core.storage.records import Rescue, seal_json
 from maseval.runs import RunFolder
 from maseval.runs.config_file import is_run_folder
 
@@ -49,7 +50,7 @@ def edit_line(line: bytes, **parts: object) -> bytes:
     """Change the values of these keys in a line, and make its checksum right again."""
     record: dict[str, Any] = {**json.loads(line), **parts}
     record.pop("crc", None)
-    return seal_record(record) + b"\n"
+    return seal_json(strict_json.dumps(record)) + b"\n"
 
 
 def rewrite_log(folder: Path, change: Callable[[list[bytes], int], object]) -> None:

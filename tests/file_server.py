@@ -32,11 +32,6 @@ def status(code: int, *, retry_after: int | None = None) -> Answer:
     return answer
 
 
-def in_turn(*answers: Answer) -> Answer:
-    waiting = list(answers)
-    return lambda request: waiting.pop(0)(request)
-
-
 def dripping(data: bytes, *, pause: float) -> Answer:
     """Send ``data`` byte by byte."""
 

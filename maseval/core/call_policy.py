@@ -6,7 +6,6 @@ repeats a request because of a :class:`ProviderError`.
 
 import logging
 import random
-import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,8 +14,6 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from maseval.core.clock import Clock
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.provider_errors import (
-    MalformedResponseError,
-    PersistentlyMalformedError,
     ProviderError,
     WaitTooLongError,
 )
@@ -30,11 +27,6 @@ logger = logging.getLogger(__name__)
 _PATIENCE_WHEN_STOPPING = 5.0
 
 _FREE_SLOT = "a free slot"
-
-# What cannot be read may be whole the next time, but hardly after it came this often.
-_SAME_IN_A_ROW = 3
-# What differs between two equal answers: numbers, times, ids.
-_VARYING = re.compile(r"(?<![0-9a-f-])(?=[a-f-]*\d)[0-9a-f-]+", re.IGNORECASE)
 
 # Separate, so that seeded random numbers do not depend on how often a provider failed.
 _chance = random.Random()
@@ -144,7 +136,6 @@ class _Call(Generic[T]):
         self._throttle = throttle
         self._clock = Clock.here() or Clock()
         self._attempts = 0
-        self._unreadable: list[str] = []
         self._waited = 0.0
         self._rested = 0
         self._idle_since = self._since = time.monotonic()
@@ -201,27 +192,12 @@ class _Call(Generic[T]):
         self._waits_for(_FREE_SLOT)
 
     def _or_lasting(self, error: ProviderError) -> ProviderError:
-        """Return the error, or a lasting one if it will not pass.
-
-        That is so if the provider asks for more than any call waits, and if the same unreadable
-        answer came several times.
-        """
-        kind: type[ProviderError] | None = None
-        longest, why = self._policy.max_total_wait, ""
-        if error.transient and (error.retry_after or 0.0) > longest:
-            kind, why = WaitTooLongError, f"max_total_wait={longest:g}"
-        if not isinstance(error, MalformedResponseError):
-            self._unreadable.clear()
-        else:
-            self._unreadable.append(_VARYING.sub("", error.text))
-            last = self._unreadable[-_SAME_IN_A_ROW:]
-            if len(last) == _SAME_IN_A_ROW and len(set(last)) == 1:
-                kind = PersistentlyMalformedError
-                why = f"the same unreadable answer {_SAME_IN_A_ROW} times in a row"
-        if kind is None:
+        """Return the error, or a lasting one if the provider asks for more than any call waits."""
+        longest = self._policy.max_total_wait
+        if not error.transient or (error.retry_after or 0.0) <= longest:
             return error
-        lasting = error.as_kind(kind)()
-        lasting.details["gave_up"] = why
+        lasting = error.as_kind(WaitTooLongError)()
+        lasting.details["gave_up"] = f"max_total_wait={longest:g}"
         return lasting
 
     def _sleep(self, delay: float, error: ProviderError) -> None:

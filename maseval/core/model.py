@@ -156,8 +156,6 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
                 entry |= _success(response)
                 if kept is not None:
                     entry["from_cache"] = True
-                if cache is not None and key is not None:
-                    entry["answer_sha256"] = cache.hash_of(key, response)
             return response
 
         if kept is not None:

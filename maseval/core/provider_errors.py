@@ -12,7 +12,6 @@ Adapters turn the errors of each provider's library into these few, so that one 
     │   └── MalformedResponseError      the answer cannot be read; the next one may be whole
     └── lasting: the same request fails again
         ├── WaitTooLongError            fatal_for_run: a RateLimitError that no call waits out
-        ├── PersistentlyMalformedError  fatal_for_run: the same unreadable answer three times
         ├── RedirectRefusedError        fatal_for_run
         ├── AnswerTooLargeError
         ├── AuthenticationError         fatal_for_run: no other task would fare better
@@ -183,15 +182,6 @@ class MalformedResponseError(ProviderError):
     transient = True
     fault = "sent an answer that cannot be read"
     way_out = "Try again; if it stays so, check that base_url is the provider's API"
-
-
-class PersistentlyMalformedError(MalformedResponseError):
-    """The same invalid response came several times in a row, so that it will come again."""
-
-    transient = False
-    fatal_for_run = True
-    fault = "keeps sending the same answer that cannot be read"
-    way_out = "Check that base_url is the provider's API, and that the server has this model"
 
 
 class RedirectRefusedError(ProviderError):

@@ -5,7 +5,6 @@ nothing, and it records the requests it receives.
 """
 
 import copy
-import difflib
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -150,7 +149,7 @@ def from_id(name: str, **options: Any) -> ScriptedModelAdapter:
     if name.endswith(".json"):
         return ScriptedModelAdapter(_read_script(Path(name)), **options)
     raise UnknownModelError(
-        f"unknown scripted model {name!r};{_nearest(name)} use scripted/echo, scripted/<file>.json "
+        f"unknown scripted model {name!r}; use scripted/echo, scripted/<file>.json "
         "with a list of replies, or give the option replies=[…]"
     )
 
@@ -163,19 +162,10 @@ def _read_script(path: Path) -> list[Reply]:
     try:
         script = strict_json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        hint = "" if path.exists() else _nearest(str(path))
-        raise UnknownModelError(
-            f"cannot read the replies in {str(path)!r}: {error}{hint}"
-        ) from error
+        raise UnknownModelError(f"cannot read the replies in {str(path)!r}: {error}") from error
     if not isinstance(script, list):
         raise UnknownModelError(f"{str(path)!r} must hold a JSON list of replies")
     return script
-
-
-def _nearest(name: str) -> str:
-    known = ["echo", *map(str, Path(name).parent.glob("*.json"))]
-    alike = difflib.get_close_matches(name, [other for other in known if other != name], n=1)
-    return f" did you mean 'scripted/{alike[0]}'?" if alike else ""
 
 
 def to_response(reply: FixedReply, turn: int) -> ChatResponse:

@@ -1,17 +1,15 @@
 """Download bytes over HTTP, or a wheel with pip, and say so on standard error.
 
-Every download is limited in time, in size and in silence. A connection that cannot be made is not
-tried twice; a busy server is, briefly. pip is used for wheels because it knows the indexes, proxies
-and certificates in use here.
+Every download is limited in size and in silence, and tried once: there are other sources. pip is
+used for wheels because it knows the indexes, proxies and certificates in use here.
 """
 
 import importlib.util
 import json
 import sys
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,8 +34,6 @@ class FetchProgress:
         self.note(text, 2)
 
 
-_BUSY = (429, 500, 502, 503, 504)
-_PAUSES = (0.1, 0.2)  # before asking a busy server again, as parts of our patience
 _SLOWEST = 1024  # bytes per second: less than this is no download but a hanging one
 _CHUNK = 64 * 1024
 
@@ -47,7 +43,7 @@ def download_bytes(url: str, size: int, patience: float) -> bytes:
     if not url.startswith(("https://", "http://")):
         raise SourceError("not an HTTP address")
     name = url.rpartition("/")[2]
-    with _translate_errors(name, patience), _answer(url, patience) as response:
+    with _translate_errors(name, patience), _open_url(url, patience) as response:
         return _body(response, name, size, patience)
 
 
@@ -55,7 +51,7 @@ def download_text(url: str, patience: float) -> str:
     """Return the text behind ``url``; nothing in it is checked."""
     name = url.rpartition("/")[2]
     try:
-        with _translate_errors(name, patience), _answer(url, patience) as response:
+        with _translate_errors(name, patience), _open_url(url, patience) as response:
             return response.read(MEMBER_LIMIT).decode("utf-8")
     except (SourceError, ValueError) as error:
         raise SourceError(f"Failed to download from {url}: {error}") from error
@@ -89,48 +85,13 @@ def _translate_errors(name: str, patience: float) -> Iterator[None]:
         raise SourceError(f"{name} broke off: {error!r}") from error
 
 
-def _answer(url: str, patience: float) -> "HTTPResponse":
-    from urllib.error import HTTPError
-
-    deadline = time.monotonic() + 2 * patience
-    for part in _PAUSES:
-        try:
-            return _open_url(url, patience)
-        except HTTPError as error:
-            asked = error.headers.get("Retry-After", "")
-            pause = max(part * patience, float(asked) if asked.isdigit() else 0.0)
-            if error.code not in _BUSY or time.monotonic() + pause > deadline:
-                raise
-            error.close()
-        time.sleep(pause)
-    return _open_url(url, patience)
-
-
 def _open_url(url: str, patience: float) -> "HTTPResponse":
-    """Open ``url`` in a thread: looking up a host name has no time limit of its own."""
-    from concurrent.futures import Future, InvalidStateError
     from urllib.request import Request, urlopen
 
-    request = Request(url, headers={"User-Agent": "maseval"})
-    answer: Future[HTTPResponse] = Future()
-
-    def ask() -> None:
-        try:
-            response = urlopen(request, timeout=patience)
-        except Exception as error:  # whatever it is, it belongs to the thread that waits
-            with suppress(InvalidStateError):
-                answer.set_exception(error)
-            return
-        try:
-            answer.set_result(response)
-        except InvalidStateError:  # nobody waits any more
-            response.close()
-
-    threading.Thread(target=ask, daemon=True).start()
-    try:
-        return answer.result(timeout=patience)
-    finally:
-        answer.cancel()
+    response: HTTPResponse = urlopen(
+        Request(url, headers={"User-Agent": "maseval"}), timeout=patience
+    )
+    return response
 
 
 def _body(response: "HTTPResponse", name: str, size: int, patience: float) -> bytes:

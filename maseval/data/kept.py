@@ -27,7 +27,6 @@ _PACKAGE = Path(__file__).parents[1]
 _CODE = (".py", ".json", ".txt", ".md")
 _STARTED = time.time_ns()
 _CHECKSUM = 32
-_ROOM = 1 << 16
 
 
 class KeptValues:
@@ -74,12 +73,9 @@ class KeptValues:
 
     def _add(self, new: Iterable[bytes]) -> None:
         # Each line begins with its line break: one that was cut off spoils no other.
-        every = self._lines.values()
-        content, whole = (b"".join(b"\n" + line for line in each) for each in (new, every))
+        content = b"".join(b"\n" + line for line in new)
         if _first_line(self._place) != self._version:
             write_bytes(self._place, self._version + content)
-        elif self._place.stat().st_size > 2 * len(whole) + _ROOM:  # mostly replaced values
-            write_bytes(self._place, self._version + whole)
         else:
             with self._place.open("ab", buffering=0) as file:
                 file.write(content)

@@ -20,7 +20,6 @@ from typing import Any
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import MOST_SIMULATIONS, Simulation, TaskKey
 from maseval.core.recorded import mapping
-from maseval.core.storage.redaction import redact_by_name
 from maseval.core.task import ChosenSubset, Task
 from maseval.core.task.queues import SUBSET
 
@@ -106,7 +105,7 @@ class RunConfig:
     def of(
         cls,
         config: Mapping[str, object],
-        clean: Callable[[Mapping[str, object]], Mapping[str, object]] = redact_by_name,
+        clean: Callable[[Mapping[str, object]], Mapping[str, object]] = dict,
     ) -> "RunConfig":
         """Return the configuration as it will be stored; names of tasks and domains stay.
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from maseval.core.outcome import Score
-from maseval.core.recorded import mapping
 from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.core.storage.files import SUFFIX
 from maseval.runs.annotations import Annotations, annotations_or_problem
@@ -120,13 +119,6 @@ def _counts(log: Path, config: RunConfig) -> tuple[dict[str, Any], Sequence[Dama
     untouched = seal is None or seal.fits(log)
     heads = None if untouched and counts else contents_of(log)
     if counts and (heads is None or not heads.damaged):
-        # Versions that wrote no number of verdicts counted what had none as failed.
-        if counts["verdicts"] is None and counts["done"] != counts["planned"]:
-            counts["pass_1"] = None
-        # Earlier versions wrote zero where the price was not known.
-        free = mapping(config.values, "prices").get("unknown") == []
-        if not counts["cost"] and not free and counts["tokens"]:
-            counts["cost"] = None
         return {**counts, "config": counts["config"] or config.values}, ()
     heads = heads or contents_of(log)
     config = heads.config or config

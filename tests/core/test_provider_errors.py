@@ -16,7 +16,6 @@ FATAL = {
     errors.AuthenticationError,
     errors.QuotaExhaustedError,
     errors.ModelNotFoundError,
-    errors.PersistentlyMalformedError,
     errors.RedirectRefusedError,
 }
 LASTING = FATAL | {

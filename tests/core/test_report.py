@@ -35,7 +35,7 @@ from maseval.core.simulator import ToolSimulatorError, UserSimulatorError
         (errors.ContentFilterError("no", provider="acme"), "content_filtered"),
         (errors.QuotaExhaustedError("no", provider="acme"), "quota_exhausted"),
         (errors.RateLimitError("no", provider="acme"), "provider_error"),
-        (errors.PersistentlyMalformedError("<h1>", provider="acme"), "provider_error"),
+        (errors.MalformedResponseError("<h1>", provider="acme"), "provider_error"),
         (UserExhaustedError("done"), "unknown_execution_error"),
         (OSError("Python's own"), "unknown_execution_error"),
         (SystemExit(1), "unknown_execution_error"),

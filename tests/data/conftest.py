@@ -1,10 +1,9 @@
-"""Files of a shop, and sources that are patient and ask a busy server again at once."""
+"""Files of a shop."""
 
 import hashlib
 
 import pytest
 
-from maseval.data import download
 from maseval.data.files import DataFile
 
 DB = b'{"orders": {}}'
@@ -17,11 +16,6 @@ def data_file(name, data):
 
 FILES = [data_file("domains/shop/db.json", DB), data_file("domains/shop/policy.md", POLICY)]
 EVERYTHING = {"domains/shop/db.json": DB, "domains/shop/policy.md": POLICY}
-
-
-@pytest.fixture(autouse=True)
-def short_pauses(monkeypatch):
-    monkeypatch.setattr(download, "_PAUSES", (0.0, 0.0))
 
 
 @pytest.fixture(autouse=True)

@@ -39,18 +39,6 @@ def test_what_is_added_stands_behind_and_the_last_value_counts(file):
     assert KeptValues(file, "rules 1").get("b") == [2]
 
 
-def test_values_that_are_replaced_again_and_again_do_not_fill_the_disk(file, monkeypatch):
-    monkeypatch.setattr(kept, "_ROOM", 100)
-    for number in range(50):
-        values = KeptValues(file, "rules 1")
-        values.put("b", [number])
-        values.save()
-
-    found = KeptValues(file, "rules 1")
-    assert (found.get("a"), found.get("b")) == ({"text": "naïve\n"}, [49])
-    assert file.stat().st_size < 1000
-
-
 def test_another_version_replaces_the_file(file):
     values = KeptValues(file, "rules 2")
     values.put("a", 2)

@@ -3,7 +3,6 @@ import io
 import itertools
 import socket
 import tarfile
-import threading
 import zipfile
 from types import SimpleNamespace
 
@@ -19,7 +18,7 @@ from maseval.data.sources import (
     default_sources,
 )
 from tests.data.conftest import DB, EVERYTHING, FILES, POLICY, data_file
-from tests.file_server import content, dripping, in_turn, silence, status
+from tests.file_server import content, dripping, silence, status
 
 SILENT = FetchProgress(0)
 DB_PATH = "/v1/data/shop/domains/shop/db.json"
@@ -59,20 +58,6 @@ def test_a_wrong_answer_ends_the_attempt_at_once_and_is_told(file_server, answer
     with pytest.raises(SourceError, match=complaint):
         fetched(repository(file_server.url))
     assert file_server.asked == [DB_PATH]
-
-
-@pytest.mark.parametrize("code", [429, 500, 503])
-def test_a_busy_server_is_asked_again(file_server, code):
-    file_server.answers = {DB_PATH: in_turn(status(code), status(code), content(DB))}
-    source = repository(file_server.url, patience=30)
-    assert fetched(source, FILES[:1]) == {"domains/shop/db.json": DB}
-
-
-def test_a_server_that_stays_busy_is_given_up_after_three_answers(file_server):
-    file_server.answers = {DB_PATH: status(500)}
-    with pytest.raises(SourceError, match="answered 500"):
-        fetched(repository(file_server.url, patience=30))
-    assert len(file_server.asked) == 3
 
 
 @pytest.mark.parametrize(
@@ -124,19 +109,6 @@ def test_a_server_that_is_not_there_is_unreachable():
         port = unused.getsockname()[1]
     with pytest.raises(SourceError, match=r"unreachable: .*refused"):
         fetched(repository(f"http://127.0.0.1:{port}"))
-
-
-def test_a_host_name_that_is_never_resolved_is_given_up(monkeypatch):
-    gone = threading.Event()
-
-    def never(*args, **kwargs):
-        gone.wait(60)
-        raise socket.gaierror("no such host")
-
-    monkeypatch.setattr(socket, "getaddrinfo", never)
-    with pytest.raises(SourceError, match=r"not answered within 0.2 s"):
-        fetched(repository("http://mirror.invalid", patience=0.2))
-    gone.set()
 
 
 def test_odd_characters_of_a_name_are_escaped_in_its_address(file_server):

@@ -10,7 +10,8 @@ from itertools import chain
 import pytest
 
 from maseval.app.benchmarks import warn_once
-from maseval.core.storage.records import seal_record
+from maseval.core.storage import strict_json
+from maseval.core.storage.records import seal_json
 from maseval.runs import RunFolder, RunFolderError, list_runs, run_into
 from tests.cli.commandline import maseval
 from tests.damage import DAMAGES, edit_line, log_lines, results_in, rewrite_log
@@ -238,7 +239,7 @@ def test_a_log_of_an_earlier_release_is_read_resumed_and_linked_from_there(run):
 
 def edited_without_link(line):
     record = {key: part for key, part in json.loads(line).items() if key not in ("crc", "after")}
-    return seal_record(record) + b"\n"
+    return seal_json(strict_json.dumps(record)) + b"\n"
 
 
 def test_a_line_without_a_link_among_others_is_reported(run):

@@ -58,8 +58,8 @@ ERRORS = {
     **expect(
         "malformed html empty list no-choices bytes no-name message number no-content no-calls "
         "list-arguments deep-answer 304 not-gzip brotli digits",
-        errors.PersistentlyMalformedError,
-        3,
+        errors.MalformedResponseError,
+        6,
     ),
     **expect("huge bomb many-choices many-calls calls", errors.AnswerTooLargeError),
     **expect("redirect", errors.RedirectRefusedError),
@@ -129,14 +129,13 @@ def test_a_number_that_is_none_is_reported_once(server, caplog):
 
 
 def test_what_was_received_is_quoted_and_does_nothing_where_it_is_shown(server):
-    server.will(*[Reply("\x1b[2J<h1>Sign in</h1>" + "x" * 10_000)] * 3)
+    server.will(*[Reply("\x1b[2J<h1>Sign in</h1>" + "x" * 10_000)] * 6)
 
-    with pytest.raises(errors.PersistentlyMalformedError) as caught:
+    with pytest.raises(errors.MalformedResponseError) as caught:
         model_of(server).generate("hi")
 
     assert "\\u{1B}[2J<h1>Sign in</h1>xxx" in str(caught.value)
     assert "\x1b" not in str(caught.value) and "x" * 200 not in str(caught.value)
-    assert "3 times in a row" in caught.value.details["gave_up"]
 
 
 def test_answers_that_cannot_be_read_in_different_ways_are_asked_for_again(server):

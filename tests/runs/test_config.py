@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Simulation
+from maseval.core.storage.redaction import redact
 from maseval.runs.config import RunConfig, task_ids
 from tests.runs.worlds import config, report, tasks
 
@@ -80,7 +81,9 @@ def test_long_values_are_cut_in_the_list_of_differences():
 
 
 def test_secrets_are_gone_before_the_hash_is_made():
-    one, two = (run_config("a", args={"api_key": key}) for key in ("key-one", "key-two"))
+    one, two = (
+        RunConfig.of(config("a", args={"api_key": key}), redact) for key in ("key-one", "key-two")
+    )
 
     assert one.values["args"] == {"api_key": "<redacted>"}
     assert one.sha256 == two.sha256

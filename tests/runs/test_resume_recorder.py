@@ -250,17 +250,16 @@ class WatchedDisk:
             self.waits, self.kept = self.waits + 1, self.log.read_bytes()
             self._note()
 
-    def tell(self, hook, **facts):
-        if hook == "on_task_repeat_end":
-            self.told.append(Simulation.of(facts["report"]))
-            self._note()
+    def on_task_repeat_end(self, benchmark, report):
+        self.told.append(Simulation.of(report))
+        self._note()
 
 
 def test_one_wait_for_the_disk_serves_all_that_finished_meanwhile(tmp_path, monkeypatch):
     with RunFolder.open(tmp_path / "run", config("a", trials=9)) as folder:
         disk = WatchedDisk(folder.log, monkeypatch)
         benchmark = desk()
-        benchmark.callback_handler.register(disk.tell)
+        benchmark.add_callback(disk)
         run_into(folder, benchmark, tasks("a"), engine=TogetherEngine())
 
     # What the reports share, three times three reports, and the end of the session.
@@ -273,7 +272,7 @@ def test_at_every_moment_the_log_has_what_was_reported_as_finished(tmp_path, mon
     with RunFolder.open(tmp_path / "run", plan) as folder:
         disk = WatchedDisk(folder.log, monkeypatch)
         benchmark = desk()
-        benchmark.callback_handler.register(disk.tell)
+        benchmark.add_callback(disk)
         run_into(folder, benchmark, tasks("a", "b"), engine=TogetherEngine())
     monkeypatch.undo()
     whole = list(RunFolder.read(tmp_path / "run").reports())

@@ -343,7 +343,7 @@ class PreparedBenchmarkRun(FolderRun):
         benchmark, options = self.own.benchmark, self.options
         benchmark.num_workers = options.concurrency
         benchmark.use_prices(self.prices)
-        wanted = bool(benchmark.callbacks or benchmark.callback_handler.callbacks)
+        wanted = bool(benchmark.callbacks)
         return self.run(benchmark, by_domain(self.tasks), self.agent_data, keep_reports=wanted)
 
     @property

@@ -267,7 +267,7 @@ def _print_result(result: RunResult, how: str) -> None:
     ),
     (
         "maseval tau2 branch last retail/12 0 --at 14 --agent my_agent.py:agent",
-        "your own agent takes over, of any framework",
+        "your own agent takes over",
     ),
     (
         "maseval tau2 branch last retail/12 0 --at 14 --agent gold --user scripted",

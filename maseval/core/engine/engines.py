@@ -9,14 +9,13 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 from maseval.core.engine.process import spread_waiting_threads, switch_interval
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.lazy import find_entry_points
-from maseval.core.tracing import now
 
 RunRepetition = Callable[[Repetition], RepetitionResult]
 Finished = tuple[Repetition, RepetitionResult]
@@ -30,7 +29,6 @@ class WorkerEvent:
     node: str
     """The machine it is on."""
     text: str
-    at: str = field(default_factory=now)
 
 
 NoteEvent = Callable[[WorkerEvent], None]

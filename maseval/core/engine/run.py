@@ -292,10 +292,8 @@ class Announcer:
 
     A callback that fails is logged and never stops a run. One exception: before anything has run,
     it may refuse the run because of its configuration, for example because its output file exists.
-    A queue that learns from reports is called as a callback too.
-
-    A callback's ``on_event``, and each function of the benchmark's ``callback_handler``, receives
-    the hook's name and its arguments by keyword. ``store_reports`` is no event yet.
+    A queue that learns from reports is called as a callback too. After an event's own hook comes
+    ``on_event``, with the hook's name and its arguments by keyword; ``store_reports`` is no event.
     """
 
     def __init__(self, owner: "Benchmark") -> None:
@@ -323,6 +321,3 @@ class Announcer:
                 yield f"{name}.{hook}", partial(method, self._owner, *facts.values())
             if is_event and (on_event := getattr(callback, "on_event", None)):
                 yield f"{name}.on_event", partial(on_event, hook, **facts)
-        for function in tuple(self._owner.callback_handler.callbacks) if is_event else ():
-            name = getattr(function, "__qualname__", repr(function))
-            yield name, partial(function, hook, **facts)

@@ -171,13 +171,8 @@ def _warn_of(path: str | os.PathLike[str], torn: bytes) -> None:
 _SEAL = re.compile(rb'\{"crc": (\d+), ')
 
 
-def seal_record(record: Mapping[str, object]) -> bytes:
-    """Return the line of a record, which must not be empty; its end is not part of it."""
-    return seal_json(strict_json.dumps(record))
-
-
 def seal_json(text: str) -> bytes:
-    """``seal_record`` for a record that is JSON already, as ``strict_json`` writes it."""
+    """Return the line of a record as ``strict_json`` writes it; its end is not part of it."""
     plain = text.encode("ascii")
     return b'{"crc": %d, %b' % (zlib.crc32(plain), plain[1:])
 

@@ -52,20 +52,12 @@ def redact(options: Mapping[str, Any]) -> dict[str, Any]:
     texts as in :func:`redact_text`. Counts such as ``max_tokens`` stay. What is nested too deeply
     is cut.
     """
-    return _redact(options, strict_json.MAX_DEPTH, redact_value)
+    return _redact(options, strict_json.MAX_DEPTH)
 
 
-def redact_by_name(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what earlier versions stored of ``options``, with more of their addresses.
-
-    What is read from a record is hashed, so that it must not be cut anew.
-    """
-    return _redact(options, strict_json.MAX_DEPTH, cut_known_secrets)
-
-
-def _redact(options: Mapping[str, Any], depth: int, change: Callable[[str], str]) -> dict[str, Any]:
+def _redact(options: Mapping[str, Any], depth: int) -> dict[str, Any]:
     return {
-        str(key): REDACTED if is_secret(str(key), value) else _clean(value, depth - 1, change)
+        str(key): REDACTED if is_secret(str(key), value) else _clean(value, depth - 1)
         for key, value in options.items()
     }
 
@@ -178,15 +170,15 @@ def _clean_pair(pair: str) -> str:
     return f"{key}={_clean_value(key, value)}"
 
 
-def _clean(value: Any, depth: int, change: Callable[[str], str]) -> Any:
+def _clean(value: Any, depth: int) -> Any:
     if isinstance(value, str):
-        return change(value)
+        return redact_value(value)
     if isinstance(value, Mapping | list | tuple) and not depth:
         return strict_json.TOO_DEEP
     if isinstance(value, Mapping):
-        return _redact(value, depth, change)
+        return _redact(value, depth)
     if isinstance(value, list | tuple):
-        return [_clean(item, depth - 1, change) for item in value]
+        return [_clean(item, depth - 1) for item in value]
     return value
 
 

@@ -1,9 +1,6 @@
 import io
-import itertools
 import subprocess
 import sys
-import threading
-import types
 
 import pytest
 
@@ -11,7 +8,6 @@ from maseval.core.callbacks import (
     ProgressBarCallback,
     RichProgressBarCallback,
     TqdmProgressBarCallback,
-    progress,
     progress_callback,
 )
 from maseval.core.exceptions import ConfigurationError
@@ -30,13 +26,13 @@ class Plain(ProgressBarCallback):
         super().__init__(**options)
         self.seen: list[str] = []
 
-    def open_bar(self, description):
-        self.seen.append(f"{description}: {self.total}")
+    def _update_description(self, desc):
+        self.seen.append(f"{desc}: {self.total}")
 
-    def draw(self):
-        self.seen.append(f"{self.current} {self.status_text()}")
+    def _update_progress(self, current, status):
+        self.seen.append(f"{current} {status}")
 
-    def close_bar(self):
+    def _close_progress_bar(self):
         self.seen.append("closed")
 
 
@@ -126,20 +122,6 @@ def test_a_log_file_is_not_flooded(kind, rehearsal, monkeypatch):
     assert len(log.getvalue()) < 1500
 
 
-def test_a_slow_run_does_not_write_a_line_for_each_repetition_to_a_log_file(rehearsal, monkeypatch):
-    log = io.StringIO()
-    monkeypatch.setattr(sys, "stderr", log)
-    moment = itertools.count(step=0.11)
-    monkeypatch.setattr("tqdm.std.time", lambda: next(moment))
-    bar, run = TqdmProgressBarCallback(), rehearsal("a", repeats=5)
-    bar.on_run_start(run)
-    for repeat in range(5):
-        bar.on_task_repeat_end(run, run.report("a", repeat))
-    bar.on_run_end(run, [])
-
-    assert log.getvalue().count("\r") == 2
-
-
 @pytest.mark.parametrize("kind", [TqdmProgressBarCallback, RichProgressBarCallback])
 def test_a_run_cut_short_closes_its_bar_and_the_next_may_begin(kind, rehearsal, monkeypatch):
     screen = Terminal()
@@ -170,55 +152,3 @@ def test_neither_library_is_imported_before_a_bar_is_opened():
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert run.stdout.strip() == "[]"
-
-
-class Beating:
-    """A screen that says when it is written to."""
-
-    encoding = "utf-8"
-
-    def __init__(self, terminal):
-        self.terminal = terminal
-        self.written = []
-        self.new = threading.Condition()
-
-    def isatty(self):
-        return self.terminal
-
-    def write(self, text):
-        with self.new:
-            self.written.append(text)
-            self.new.notify_all()
-        return len(text)
-
-    def flush(self):
-        pass
-
-    def wait_for_more(self):
-        with self.new:
-            before = len(self.written)
-            assert self.new.wait_for(lambda: len(self.written) > before, timeout=60)
-
-
-@pytest.mark.parametrize("notebook", [True, False])
-@pytest.mark.parametrize("kind", [TqdmProgressBarCallback, RichProgressBarCallback])
-def test_without_a_terminal_the_bar_moves_though_nothing_is_finished(
-    kind, notebook, rehearsal, monkeypatch
-):
-    before = set(threading.enumerate())
-    screen = Beating(terminal=False)
-    monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LOG_LINES", 0.01)
-    monkeypatch.setattr(progress, "_SECONDS_BETWEEN_BEATS", 0.01)
-    if notebook:
-        monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
-    bar, run = kind(), rehearsal("a", "b")
-    bar.on_run_start(run)
-    bar.on_task_repeat_end(run, run.report("a"))
-
-    screen.wait_for_more()
-    screen.wait_for_more()
-    bar.on_run_end(run, [])
-
-    assert "1/2" in "".join(screen.written)
-    assert set(threading.enumerate()) <= before, "nothing is drawn after the run"

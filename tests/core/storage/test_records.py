@@ -11,14 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maseval.core.exceptions import OutputExistsError, ResultFileError
+from maseval.core.storage import strict_json
 from maseval.core.storage.records import (
     RecordWriter,
     Rescue,
     TornRecordWarning,
     iter_records,
     mend,
+    seal_json,
     seal_problem,
-    seal_record,
 )
 
 
@@ -174,7 +175,7 @@ KEPT = (
 
 
 def line(record):
-    return seal_record(record) + b"\n"
+    return seal_json(strict_json.dumps(record)) + b"\n"
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b""])

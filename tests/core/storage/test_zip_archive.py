@@ -43,9 +43,9 @@ def hostile(path, *entries):
     return path
 
 
-def entry(name, mode=0, method=zipfile.ZIP_DEFLATED):
+def entry(name, mode):
     info = zipfile.ZipInfo(name)
-    info.external_attr, info.compress_type = mode << 16, method
+    info.external_attr = mode << 16
     return info
 
 
@@ -119,14 +119,6 @@ def test_a_name_that_is_there_twice_is_refused(tmp_path):
         read(path)
 
 
-@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_unusual_compression_is_refused(method, tmp_path):
-    path = hostile(tmp_path / "x.zip", (entry("a.json", method=method), "{}"))
-
-    with pytest.raises(ArchiveError, match="unusual way"):
-        read(path)
-
-
 def test_an_encrypted_file_is_refused(tmp_path):
     path = hostile(tmp_path / "x.zip", ("a.json", "{}"))
     raw = bytearray(path.read_bytes())
@@ -167,13 +159,6 @@ def test_a_file_can_be_limited_by_itself(tmp_path):
     with pytest.raises(ArchiveError, match=r"a\.json is larger"):
         read(path, most=599)
     assert read(path, most=600)[0] == b"a" * 600
-
-
-def test_a_list_of_a_million_files_is_not_read(tmp_path):
-    path = hostile(tmp_path / "x.zip", *((f"{number:0200}", "") for number in range(5000)))
-
-    with pytest.raises(ArchiveError, match="list of files"):
-        read(path)
 
 
 def test_a_file_under_another_name_than_listed_is_refused(tmp_path):
