@@ -11,15 +11,16 @@ from functools import lru_cache
 
 from maseval.benchmark.tau2.data import title_of
 from maseval.benchmark.tau2.domains.releases import RELEASES
-from maseval.benchmark.tau2.rescoring.record import BY_FORM, MALFORMED
-from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
-from maseval.benchmark.tau2.rescoring.tasks import (
+from maseval.benchmark.tau2.rescoring.record import (
+    BY_FORM,
+    MALFORMED,
     REMOVED,
     differing_tasks,
     has_tasks,
     other_releases,
     policies,
 )
+from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
 from maseval.benchmark.tau2.rescoring.verdict import (
     FOREIGN_TASK,
     NEEDS_JUDGE,

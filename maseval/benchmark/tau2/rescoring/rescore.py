@@ -16,12 +16,12 @@ from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.benchmark.tau2.rescoring.record import (
+    KnownTasks,
     RecordItem,
     SimulationRecord,
     planned_trials,
     smallest_split,
 )
-from maseval.benchmark.tau2.rescoring.tasks import KnownTasks
 from maseval.benchmark.tau2.rescoring.verdict import (
     NEEDS_JUDGE,
     RescoredSimulation,

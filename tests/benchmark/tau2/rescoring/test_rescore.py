@@ -7,14 +7,16 @@ import pytest
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.rescoring.record import (
+    KnownTasks,
     PrintedVerdict,
     RecordItem,
     SimulationRecord,
+    differing_parts,
     planned_trials,
     smallest_split,
+    task_content,
 )
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
-from maseval.benchmark.tau2.rescoring.tasks import KnownTasks, differing_parts, task_content
 from maseval.benchmark.tau2.rescoring.verdict import contradiction
 from maseval.core.outcome import Simulation
 

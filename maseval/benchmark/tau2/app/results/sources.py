@@ -100,12 +100,6 @@ def simulations_in(
     return found
 
 
-def simulation_id(item: RecordItem) -> Simulation:
-    """Return the domain, task and trial of a simulation in a file."""
-    simulation = item.simulation
-    return Simulation(item.domain.name, str(simulation["task_id"]), simulation.get("trial") or 0)
-
-
 @dataclass(frozen=True)
 class ReadReport:
     """The simulation of a report in its release's form, and the case that it is to rules."""
