@@ -5,7 +5,6 @@ certified. One of weight ``manner`` is a fault that leaves the numbers as they a
 a caution: something that deserves a look, and no fault. The evidence of a finding is what to try.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -48,15 +47,6 @@ def record_finding(
 def in_words(finding: Finding) -> str:
     """Return a finding about a record as one sentence, with its kind and what to try."""
     return "; ".join((f"{finding.kind}: {finding.text}", *finding.evidence))
-
-
-def scoring_remedy(finding: Finding) -> tuple[str, str] | None:
-    """Return the scoring options to try, as the query of an address, and what they do.
-
-    ``("embedded-tasks", "judges by the file's")``.
-    """
-    words = re.match(r"--([a-z-]{1,20})(?: (\S{1,60}))? (judges .*)", "; ".join(finding.evidence))
-    return words and (f"{words[1]}={words[2]}" if words[2] else words[1], words[3])
 
 
 def _share_of(several: Sequence[RescoredSimulation], found: RescoredRecord) -> str:
