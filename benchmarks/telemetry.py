@@ -22,10 +22,8 @@ from benchmarks.table import best, show
 from maseval import Benchmark, commands
 from maseval.app.running import tracking
 from maseval.core.callbacks import BenchmarkCallback
-from maseval.core.outcome import RecordedReport
 from maseval.interface.extras import is_installed
 from maseval.interface.telemetry.simulation import simulation_span
-from maseval.interface.trackers import tasks_of
 from maseval.runs import RunFolder
 
 TRIALS = 30
@@ -130,10 +128,6 @@ def parts() -> Iterator[tuple[str, str]]:
     yield "hooks of what sends nothing", f"{idle * 1e3:.4f}"
     spans = best(lambda: [simulation_span(report) for _ in range(BUILT)], times=3) / BUILT
     yield "a report as spans", f"{spans * 1e3:.3f}"
-    line = RecordedReport(report).outcome
-    finished = [line._replace(task_id=str(number % 500)) for number in range(20_000)]
-    table = best(lambda: tasks_of(finished), times=3)
-    yield "20,000 simulations as a table of tasks", f"{table * 1e3:.1f}"
 
 
 def hooks_called(follower: BenchmarkCallback, report: object) -> None:

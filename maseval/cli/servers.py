@@ -86,7 +86,7 @@ def replay_server(
     upstream: str | None = option(None, "Base URL of the provider to record."),
     key_env: str = option(
         "OPENAI_API_KEY",
-        "Environment variable with the provider's key, for clients that send none.",
+        "Environment variable with the provider's key; without one, the client's is passed on.",
     ),
     host: str = option("127.0.0.1", "Address to listen on."),
     port: int = option(8765, "Port to listen on; 0 picks a free one.", "--port", "-p"),

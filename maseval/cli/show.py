@@ -58,7 +58,7 @@ from maseval.core.words import count_of, excerpt
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.results.examined import RunFindings
-    from maseval.app.results.show import RunView, SimulationView
+    from maseval.app.results.questions import RunView, SimulationView
     from maseval.runs.verdict_check import VerdictCheck
 
 
@@ -88,7 +88,7 @@ def show(
     **scoring: Unpack[ScoringKeywords],
 ) -> None:
     """Show a run, or one of its simulations: what was said and done, and the verdict."""
-    from maseval.app.results.show import SimulationView
+    from maseval.app.results.questions import SimulationView
 
     if sound and not explain:
         raise typer.BadParameter("--sound needs explanations; leave out --no-explain")

@@ -10,7 +10,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -42,7 +42,6 @@ class TrackedRun:
     name: str
     parameters: Mapping[str, str]
     metrics: Mapping[str, float]
-    tasks: Sequence[Mapping[str, object]]
     simulations: int
     complete: bool
     started: float
@@ -52,15 +51,8 @@ class TrackedRun:
     @property
     def digest(self) -> str:
         """A hash of the contents: a run that was sent already need not be sent again."""
-        content = [self.name, self.parameters, self.metrics, self.tasks, self.complete]
+        content = [self.name, self.parameters, self.metrics, self.complete]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
-
-    @property
-    def columns(self) -> list[str]:
-        return list(self.tasks[0]) if self.tasks else []
-
-    def rows(self) -> list[list[object]]:
-        return [list(row.values()) for row in self.tasks]
 
 
 def key_of(*identity: str) -> str:
@@ -109,32 +101,6 @@ def metrics_of(
         **known,
         "tokens": sum(each.tokens for each in finished),
         "seconds": sum(each.seconds for each in finished),
-    }
-
-
-def tasks_of(finished: Iterable[Outcome]) -> list[dict[str, object]]:
-    """Return a row for each task: its trials, how many passed, and what they took."""
-    by_task: dict[tuple[str, str], list[Outcome]] = {}
-    for each in finished:
-        by_task.setdefault((each.domain, each.task_id), []).append(each)
-    return [_row(*key, trials) for key, trials in by_task.items()]
-
-
-def _row(domain: str, task_id: str, trials: Sequence[Outcome]) -> dict[str, object]:
-    rewards = [each.reward for each in trials if each.reward is not None]
-    verdicts = [each.passed for each in trials if each.passed is not None]
-    return {
-        "domain": domain,
-        "task_id": task_id,
-        "trials": len(trials),
-        "verdicts": len(verdicts),
-        "passed": sum(verdicts),
-        "pass_rate": sum(verdicts) / len(verdicts) if verdicts else None,
-        "mean_reward": sum(rewards) / len(rewards) if rewards else None,
-        "errors": sum(each.kind == "error" for each in trials),
-        "cost": total_cost(each.cost for each in trials),
-        "tokens": sum(each.tokens for each in trials),
-        "seconds": round(sum(each.seconds for each in trials), 3),
     }
 
 
@@ -191,7 +157,6 @@ def send_to(name: str, run: TrackedRun, where: str | None, known: str | None = N
 
 PROJECT = "maseval"
 _KEY = "maseval.key"
-_TABLE = "tasks.json"
 _MOST_AT_ONCE = 100
 _LOCAL = "sqlite:"
 # By itself it would try for minutes to reach a server that is down, and print addresses.
@@ -264,9 +229,6 @@ def _log_to_mlflow(client: Any, run_id: str, run: TrackedRun) -> None:
         part = slice(start, start + _MOST_AT_ONCE)
         client.log_batch(run_id, metrics=metrics[part], params=fresh[part])
     client.log_batch(run_id, tags=changed)
-    client.log_dict(run_id, {"columns": run.columns, "data": run.rows()}, _TABLE)
-    shown = json.dumps([{"path": _TABLE, "type": "table"}])
-    client.set_tag(run_id, "mlflow.loggedArtifacts", shown)
 
 
 @contextmanager
@@ -305,7 +267,6 @@ def _send_to_wandb(run: TrackedRun, where: str | None, known: str | None) -> str
     ) as started:
         started.log(dict(run.metrics), step=run.simulations)
         started.summary.update({**run.metrics, "complete": run.complete})
-        started.log({"tasks": wandb.Table(run.columns, run.rows())}, step=run.simulations)
         for file in run.files():
             artefact = wandb.Artifact(f"report-{run.key}", "report")
             artefact.add_file(str(file))

@@ -5,7 +5,6 @@ for answers in progress as long as the server's patience lasts, and then hangs u
 """
 
 import logging
-import selectors
 import socket
 import socketserver
 import threading
@@ -110,15 +109,13 @@ class _ChatHandler(BaseHTTPRequestHandler):
         except Refusal as refusal:
             self._refuse(refusal)
 
-    do_HEAD = do_GET
-
     def do_POST(self) -> None:
         try:
             request = self._request()
         except Refusal as refusal:
             self._refuse(refusal)
         else:
-            with self.server.owner.answering(self.connection):
+            with self.server.owner.answering():
                 self._answer(request)
 
     def _answer(self, request: RequestBody) -> None:
@@ -192,8 +189,7 @@ class _ChatHandler(BaseHTTPRequestHandler):
         if self.close_connection:
             self.send_header("Connection", "close")
         self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(content)
+        self.wfile.write(content)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Refuse requests that are not HTTP, or use an unsupported method."""
@@ -247,9 +243,9 @@ class ChatServer:
         self._http.owner = self
         self._thread: threading.Thread | None = None
         self._serving = False
-        self._client = threading.local()
         self._no_more = threading.Condition()
-        self._under_way = 0
+        self.under_way = 0
+        """The number of requests that are not answered yet."""
 
     @property
     def port(self) -> int:
@@ -293,31 +289,20 @@ class ChatServer:
         # In short steps: a signal that comes just before a wait is noticed only when it ends.
         deadline = time.monotonic() + self.patience
         with self._no_more:
-            while self._under_way and (left := deadline - time.monotonic()) > 0:
+            while self.under_way and (left := deadline - time.monotonic()) > 0:
                 self._no_more.wait(min(left, _STEP))
 
     @contextmanager
-    def answering(self, connection: socket.socket) -> Iterator[None]:
+    def answering(self) -> Iterator[None]:
         """Count a client's request as being answered until its answer is sent."""
-        self._client.connection = connection
         with self._no_more:
-            self._under_way += 1
+            self.under_way += 1
         try:
             yield
         finally:
             with self._no_more:
-                self._under_way -= 1
+                self.under_way -= 1
                 self._no_more.notify_all()
-
-    def _client_waits(self) -> bool:
-        """Return True if the client whose request this thread answers has not hung up yet."""
-        connection: socket.socket | None = getattr(self._client, "connection", None)
-        if connection is None:
-            return True
-        with suppress(OSError, ValueError), selectors.DefaultSelector() as selector:
-            selector.register(connection, selectors.EVENT_READ)
-            return not selector.select(0) or connection.recv(1, socket.MSG_PEEK) != b""
-        return False
 
     def __enter__(self) -> Self:
         return self.start()

@@ -61,7 +61,7 @@ class ReplayServer(ChatServer):
         record: Ask ``upstream`` what was not recorded yet, and record it. A request is then played
             as often as there are answers, and asked anew after that.
         upstream: The base URL of the provider to record.
-        upstream_key: The key for it, for clients that send none.
+        upstream_key: The key for it, instead of those that clients send.
         host: Where to listen.
         port: On which port; 0 is any that is free.
         on_request: Called for every request, by the thread that answers it.
@@ -102,8 +102,6 @@ class ReplayServer(ChatServer):
         self._asked: Counter[str] = Counter()
         self._played: set[str] = set()
         self._models: dict[str, None] = {}
-        self.under_way = 0
-        """The number of requests that the upstream has not answered yet."""
         super().__init__(self._answer, lambda: list(self._models), host=host, port=port)
         if self._upstream is not None and self._upstream.is_at(self.port, host):
             self._http.server_close()
@@ -166,19 +164,10 @@ class ReplayServer(ChatServer):
                 status=_REFUSED,
                 code=NOT_RECORDED,
             )
-        with self._lock:
-            self.under_way += 1
-        try:
-            answer = self._upstream.ask(request, headers)
-        finally:
-            with self._lock:
-                self.under_way -= 1
+        answer = self._upstream.ask(request, headers)
         if not answer.get("choices"):
             # As good as an error: clients retry, and the next answer is worth keeping.
             return "refused", answer, "not recorded: the answer has no choices"
-        if not self._client_waits():
-            # It has retried by now: that answer is the one it continues with.
-            raise Refusal("the client did not wait for the answer", status=_REFUSED)
         if not self._store(key, answer, self._upstream.keys(headers)):
             return "refused", answer, "not recorded: the answer contains a key, or is not JSON"
         return "recorded", answer, ""
@@ -294,29 +283,22 @@ def _number_calls(messages: list[_CanonicalMessage]) -> list[_CanonicalMessage]:
     return numbered
 
 
-PLACEHOLDER = "no-key-needed"
-"""For clients that require a key."""
-
-_NO_KEYS = frozenset(
-    {PLACEHOLDER, "empty", "none", "dummy", "replay", "not-needed", "sk-no-key-required"}
-)
 _TELLING_HEADERS = frozenset({"authorization", "api-key", "x-api-key"})
+# What is shorter is no key, but what clients send that need none: "none", "dummy".
+_SHORTEST_KEY = 12
 
 
-def client_key(headers: Mapping[str, str]) -> str | None:
-    """Return the key that a client sent, unless it is a placeholder."""
-    for name, value in headers.items():
-        if name.lower() in _TELLING_HEADERS:
-            key = value.removeprefix("Bearer ").removeprefix("bearer ").strip()
-            if key and key.lower() not in _NO_KEYS:
-                return key
-    return None
+def client_keys(headers: Mapping[str, str]) -> list[str]:
+    """Return the keys that a client sent."""
+    sent = [value for name, value in headers.items() if name.lower() in _TELLING_HEADERS]
+    keys = [value.removeprefix("Bearer ").removeprefix("bearer ").strip() for value in sent]
+    return [key for key in keys if len(key) >= _SHORTEST_KEY]
 
 
 _TIMEOUT = 600.0
 _MOST = int(MAX_ANSWER_MB * 1e6)
 _PASSED_ON = frozenset(
-    {*("api-key", "openai-organization", "openai-project", "openai-beta"), "http-referer"}
+    {*("openai-organization", "openai-project", "openai-beta", "http-referer")}
     | {"x-title", "user-agent"}
 )
 # Headers that a client acts on, or quotes to the provider's support.
@@ -324,7 +306,7 @@ _PASSED_BACK = ("retry-after", "retry-after-ms", "x-should-retry", "x-request-id
 
 
 class Upstream:
-    """Forwards requests to a provider, with the client's key or, if it sent none, with ``key``.
+    """Forwards requests to a provider, with ``key`` or, if there is none, with the client's.
 
     The answer comes whole, even if the client wants it streamed.
     """
@@ -339,9 +321,9 @@ class Upstream:
         proxies = urllib.request.ProxyHandler({} if near else None)
         self._opener = urllib.request.build_opener(proxies, _NoRedirects())
 
-    def keys(self, headers: Mapping[str, str]) -> tuple[str | None, str | None]:
+    def keys(self, headers: Mapping[str, str]) -> tuple[str | None, ...]:
         """Return the keys that an exchange may contain: the server's and the client's."""
-        return self.key, client_key(headers)
+        return self.key, *client_keys(headers)
 
     def is_at(self, port: int, host: str) -> bool:
         """Return True if a server on this machine at that address is the upstream."""
@@ -370,13 +352,10 @@ class Upstream:
             raise _unreachable(f"cannot be reached ({reason})") from None
 
     def _headers(self, headers: Mapping[str, str]) -> dict[str, str]:
-        sent = {name: value for name, value in headers.items() if name.lower() in _PASSED_ON}
-        key = client_key(headers)
-        if key is None and self.key is not None:
-            sent = {name: value for name, value in sent.items() if name.lower() != "api-key"}
+        passed_on = _PASSED_ON if self.key else _PASSED_ON | {"authorization", "api-key"}
+        sent = {name: value for name, value in headers.items() if name.lower() in passed_on}
+        if self.key:
             sent["Authorization"] = f"Bearer {self.key}"
-        else:
-            sent |= {n: v for n, v in headers.items() if n.lower() == "authorization"}
         return {**sent, "Content-Type": "application/json", "Accept": "application/json"}
 
 

@@ -19,8 +19,13 @@ from typing import Any, Literal, NamedTuple, cast
 from maseval.app.benchmarks import BenchmarkSupport, OnProgress, support_for
 from maseval.app.results.explained import VerdictExplanation, cause_in, misfit
 from maseval.app.results.results import RunSummary, run_summary
-from maseval.app.results.users import UserScore, user_findings, user_score
-from maseval.app.results.variants import VariantScore, variant_scores
+from maseval.app.results.variants import (
+    UserScore,
+    VariantScore,
+    user_findings,
+    user_score,
+    variant_scores,
+)
 from maseval.core.exceptions import MASEvalError
 from maseval.core.finding import Finding, read_findings
 from maseval.core.outcome import Outcome, RecordedReport, Simulation

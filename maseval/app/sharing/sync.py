@@ -41,7 +41,6 @@ from maseval.interface.trackers import (
     metrics_of,
     parameters_of,
     send_to,
-    tasks_of,
 )
 from maseval.runs import RunFolder
 from maseval.runs.config import CODE, mark_of
@@ -271,7 +270,6 @@ def _tracked_run(recording: Recording, explain: bool) -> Iterator[TrackedRun]:
             name=name_of(recording),
             parameters=parameters_of(settings),
             metrics={**metrics_of(scores, lines), **replaced},
-            tasks=tasks_of(lines),
             simulations=len(lines),
             complete=summary.overall.verdicts == summary.overall.planned,
             started=min(start for start, _ in times) / SECOND,

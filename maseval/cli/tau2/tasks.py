@@ -1,7 +1,6 @@
 """``maseval tau2 tasks``, ``data``, ``audit`` and ``errata``: the benchmark itself."""
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import dropwhile, groupby
 from typing import TYPE_CHECKING
@@ -227,8 +226,6 @@ def _audit_parts(found: "Audit", severity: str | None, *, in_detail: bool) -> Pa
         for each in findings:
             yield indent(inert(f"{each.place}: {shorten_line(each.text, 400)}"), 2)
         yield ""
-    if found.findings:
-        yield _count_findings(found)
     yield _sum_up_audit(found, severity or "warning")
 
 
@@ -239,15 +236,6 @@ def _experiment_parts(finding: "TaskFinding") -> Parts:
     for line in ([f"gold: {finding.call}"] if finding.call else []) + [*finding.evidence]:
         yield indent(inert(line), 2)
     yield ""
-
-
-def _count_findings(found: "Audit") -> Table:
-    table = Table("severity", "finding", *number_columns(*map(inert, found.domains)))
-    numbers = Counter((each.severity, each.kind, each.domain) for each in found.findings)
-    for severity, kind in dict.fromkeys((each.severity, each.kind) for each in found.findings):
-        row = [str(numbers[severity, kind, name] or "") for name in found.domains]
-        table.add_row(f"[{_COLOURS[severity]}]{severity}[/]", inert(kind), *row)
-    return table
 
 
 def _sum_up_audit(found: "Audit", severity: str) -> str:
@@ -293,8 +281,6 @@ def _errata_parts(found: "ErrataFound", task: str | None) -> Parts:
         yield indent(f"{styled(f'{name} {tasks}', 'bold')}: {mark}{inert(kind)}")
         lines = [what, f"Sound verdict: {verdict}.", *(_detail(found, same[0]) if task else ())]
         yield indent(inert("\n".join(lines)), 2)
-    if found.errata and task is None:
-        yield _count_errata(found)
     yield indent(inert(_sum_up_errata(found, task)))
 
 
@@ -303,14 +289,6 @@ def _detail(found: "ErrataFound", erratum: "Erratum") -> Iterator[str]:
     for title, calls in found.solutions(erratum):
         yield f"{title}:"
         yield from (f"  {call}" for call in calls)
-
-
-def _count_errata(found: "ErrataFound") -> Table:
-    table = Table("what is wrong", *number_columns(*map(inert, found.domains)))
-    for kind in dict.fromkeys(kind for kind, _ in found.counts):
-        numbers = [found.counts.get((kind, name), 0) for name in found.domains]
-        table.add_row(kind, *(str(number or "") for number in numbers))
-    return table
 
 
 def _sum_up_errata(found: "ErrataFound", task: str | None) -> str:

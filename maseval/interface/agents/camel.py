@@ -22,7 +22,6 @@ from maseval.interface.agents.camel_library import (
     camel_role_playing_execution_loop,
     is_out_of_attempts,
     observe_models,
-    remember,
     token_counter,
 )
 from maseval.interface.agents.framework import (
@@ -72,10 +71,6 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
         self._refusal: Exception | None = None  # why the latest request failed
         if hasattr(self.agent, "astep"):
             _observe_steps()
-
-    def load_messages(self, messages: MessageHistory) -> None:
-        """Continue a conversation; the system message stays."""
-        remember(self.agent, messages)
 
     def run(self, query: str) -> Any:
         logged, number = len(self.logs), len(self._finished_steps) + 1

@@ -1,4 +1,4 @@
-"""The parts of CAMEL that maseval uses or replaces: models, tools, memory, a token counter.
+"""The parts of CAMEL that maseval uses or replaces: models, tools, a token counter.
 
 Here are also the tracers of its societies, which let several agents work.
 
@@ -7,14 +7,14 @@ that does not carry the provider's, and it meets an answer that it cannot read w
 parser raises. CAMEL takes any ``ModelManager`` as an agent's models, so ours sees the requests.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache
 from types import ModuleType
 from typing import Any
 
 from maseval.core.clock import Clock
 from maseval.core.exceptions import AgentError, MASEvalError
-from maseval.core.messages import Message, text_of
+from maseval.core.messages import Message
 from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin, now
 from maseval.interface import extras
 from maseval.interface.agents.framework import (
@@ -22,7 +22,6 @@ from maseval.interface.agents.framework import (
     Tools,
     as_text,
     describe_tools,
-    name_tool_results,
     provider_failure,
 )
 
@@ -65,34 +64,6 @@ def _observed_models_class(base: type) -> Callable[..., Any]:
             return self.observer.check_answer(answer)
 
     return ObservedModels
-
-
-def remember(agent: Any, messages: Iterable[Message]) -> None:
-    """Replace all that the agent remembers, except its system message, with a conversation."""
-    roles, kinds = camel_module("types").OpenAIBackendRole, camel_module("messages")
-    agent.clear_memory()
-    for message in name_tool_results(messages):
-        text = text_of(message)
-        speaker = {"role_name": agent.role_name, "role_type": agent.role_type}
-        if message["role"] == "tool":
-            result = kinds.FunctionCallingMessage(
-                **speaker,
-                meta_dict=None,
-                content="",
-                func_name=message.get("name"),
-                result=text,
-                tool_call_id=message.get("tool_call_id"),
-            )
-            agent.update_memory(result, roles.FUNCTION)
-        elif message["role"] == "assistant":
-            calls = message.get("tool_calls")
-            answer = kinds.BaseMessage(
-                **speaker, meta_dict={"tool_calls": list(calls)} if calls else None, content=text
-            )
-            agent.update_memory(answer, roles.ASSISTANT)
-        else:
-            question = kinds.BaseMessage.make_user_message("User", text)
-            agent.update_memory(question, roles.USER)
 
 
 def as_tools(tools: Tools) -> list[Any]:

@@ -20,7 +20,6 @@ from maseval.interface.agents.framework import (
     Tools,
     as_text,
     describe_tools,
-    name_tool_results,
 )
 from maseval.interface.agents.langgraph_callbacks import (
     LangChainMessage,
@@ -77,8 +76,8 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         self._state: State = {}
         self._conversation: Messages = []
         self._memory: Messages = []
-        """Sent to the graph with a question: the turns that succeeded, or, if it keeps those
-        itself, the conversation that it takes over."""
+        """Sent to the graph with a question, unless it keeps them itself: the earlier turns that
+        succeeded."""
         self._questions: dict[str, object] = {}
         """The questions of a graph that interrupted itself."""
 
@@ -99,7 +98,6 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
             if self._state:
                 self._conversation = self._whole(_messages(self._state), sent)
                 self.calls.count_made(_new(self._conversation, sent, before))
-                self._memory = [] if self._has_checkpointer else self._memory
         self.turn_details = {
             "state_keys": list(self._state),
             "message_count": len(self._conversation),
@@ -109,26 +107,6 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         else:
             self._memory = self._conversation
         return self._answer(sent)
-
-    def load_messages(self, messages: MessageHistory) -> None:
-        """Continue a conversation; a thread that has one already is not given another."""
-        if self._has_checkpointer:
-            self._begin_thread()
-        made: Messages = langchain("messages").convert_to_messages(
-            list(name_tool_results(messages))
-        )
-        for each in made:
-            each.id = each.id or uuid4().hex
-        self._conversation = self._memory = made
-        self._worked = True
-
-    def _begin_thread(self) -> None:
-        self._own_thread, self._questions = uuid4().hex, {}
-        if self._thread_id is not None and self._snapshot().values.get("messages"):
-            raise ConfigurationError(
-                f"the thread that the graph of agent {self.name!r} keeps its conversation in has "
-                "messages already; name another thread_id in its config, or none"
-            )
 
     def _turn(self, sent: LangChainMessage) -> object:
         if self._questions:

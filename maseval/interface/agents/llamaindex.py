@@ -1,12 +1,11 @@
 """LlamaIndex: agents, workflows of agents, and engines that can chat or be queried."""
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from maseval.core.agent import AgentObserver
 from maseval.core.event_loop import run_async
-from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import MessageHistory
 from maseval.core.provider_errors import MalformedResponseError
 from maseval.core.storage.redaction import redact
@@ -15,7 +14,6 @@ from maseval.interface.agents.framework import (
     AskedLLMUser,
     FrameworkAgentAdapter,
     adapter_of,
-    name_tool_results,
 )
 from maseval.interface.agents.llamaindex_run import (
     EXTRA,
@@ -23,7 +21,6 @@ from maseval.interface.agents.llamaindex_run import (
     PACKAGE,
     Transcript,
     as_tools,
-    chat_message,
     collect_answers,
     is_output,
     library,
@@ -62,36 +59,14 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
         super().__init__(agent_instance, name, callbacks, cost_calculator, model_id)
         self.max_iterations = max_iterations
         self.memory = memory
-        self._given_memory = memory
         self._transcript = Transcript()
         self._context: Any | None = None
         self._outputs: list[Any] = []  # the provider's answers that this turn's outputs carry
-        if self.loads_messages and hasattr(agent_instance, "run"):
+        is_engine = any(hasattr(agent_instance, name) for name in ("run_sync", "chat", "query"))
+        if hasattr(agent_instance, "run") and not is_engine:
             observe_runs(LlamaIndexAgentAdapter)
         self._speaker: LlamaIndexAgentAdapter | None = None
         """The adapter of the agent of a workflow whose turn it is."""
-
-    @property
-    def loads_messages(self) -> bool:
-        """False for an engine, which keeps its conversation itself, or none."""
-        return not any(hasattr(self.agent, name) for name in ("run_sync", "chat", "query"))
-
-    def load_messages(self, messages: MessageHistory) -> None:
-        """Continue a conversation; a memory that has one already is not given another."""
-        if not self.loads_messages:
-            return super().load_messages(messages)
-        memory, named = self._given_memory or self._new_memory(), list(name_tool_results(messages))
-        run_async(self._remember(memory, [chat_message(message) for message in named]))
-        self.memory, self._context = memory, None
-        self._transcript = Transcript(named)
-
-    async def _remember(self, memory: Any, messages: Sequence[object]) -> None:
-        if await memory.aget_all():
-            raise ConfigurationError(
-                f"the memory of agent {self.name!r} has messages already; give each adapter a "
-                "memory of its own, or none"
-            )
-        await memory.aput_messages(messages)
 
     def _new_memory(self) -> Any:
         return library("memory").ChatMemoryBuffer.from_defaults(llm=self._llm)

@@ -16,7 +16,7 @@ from typing import Any
 from maseval.core.clock import acting_agent, acting_as
 from maseval.core.event_loop import in_thread
 from maseval.core.exceptions import AgentError, MASEvalError
-from maseval.core.messages import Message, MessageHistory, arguments_of, text_of
+from maseval.core.messages import Message, MessageHistory
 from maseval.core.tracing import now
 from maseval.core.usage import TokenUsage
 from maseval.interface import extras
@@ -299,22 +299,6 @@ def openai_message(message: Any) -> Message:
     if name := more.get("name"):
         known["name"] = name
     return known
-
-
-def chat_message(message: Message) -> object:
-    """Convert a message in OpenAI's form to a ``ChatMessage``."""
-    types, text, calls = library("base.llms.types"), text_of(message), []
-    for call in message.get("tool_calls") or ():
-        arguments = arguments_of(call["function"]["arguments"])
-        names = {"tool_call_id": call["id"], "tool_name": call["function"]["name"]}
-        calls.append(types.ToolCallBlock(**names, tool_kwargs=arguments))
-    texts = [types.TextBlock(text=text)] if text or not calls else []
-    call_id = message.get("tool_call_id")
-    return types.ChatMessage(
-        role=message["role"],
-        blocks=[*texts, *calls],
-        additional_kwargs={} if call_id is None else {"tool_call_id": call_id},
-    )
 
 
 def is_output(event: object) -> bool:

@@ -16,7 +16,7 @@ from maseval.core.agent import AgentObserver
 from maseval.core.clock import acting_as
 from maseval.core.event_loop import in_thread, run_async
 from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError
-from maseval.core.messages import Message, MessageHistory, text_of
+from maseval.core.messages import MessageHistory
 from maseval.core.storage.redaction import redact
 from maseval.core.tracing import now
 from maseval.core.usage import CostCalculator, TokenUsage, Usage
@@ -30,7 +30,6 @@ from maseval.interface.agents.framework import (
     bystanding_adapter,
     describe_tools,
     member_name,
-    name_tool_results,
     reachable_from,
     running_adapter,
 )
@@ -103,13 +102,6 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         self._earlier = 0  # messages of the runs by others that are finished
         self._memory: list[InputItem] = []
         self._run_context: Any = None  # counts the tokens of all turns
-
-    def load_messages(self, messages: MessageHistory) -> None:
-        """Continue a conversation, under the agent's own instructions."""
-        self._memory, self.current_agent = items_of(messages), self.agent
-        self.messages = MessageHistory()
-        self._record_instructions()
-        self.messages = MessageHistory([*self.messages, *name_tool_results(messages)])
 
     def _run_framework(self, query: str) -> str:
         return run_async(self._turn(query))
@@ -401,28 +393,3 @@ def _content_text(content: str | list[dict[str, Any]]) -> str:
     if isinstance(content, str):
         return content
     return "".join(part.get("text") or part.get("refusal") or "" for part in content)
-
-
-def items_of(messages: Iterable[Message]) -> list[InputItem]:
-    """Convert messages in OpenAI's form to items, in the form in which they are sent."""
-    return [item for number, message in enumerate(messages) for item in _items(number, message)]
-
-
-def _items(number: int, message: Message) -> list[InputItem]:
-    text, calls = text_of(message), message.get("tool_calls") or ()
-    if message["role"] == "tool":
-        call_id = message.get("tool_call_id") or ""
-        return [{"type": "function_call_output", "call_id": call_id, "output": text}]
-    if message["role"] != "assistant":
-        return [{"role": message["role"], "content": text}]
-    spoken: InputItem = {
-        "type": "message",
-        "id": f"msg_{number}",  # without one, the SDK does not accept it
-        "role": "assistant",
-        "status": "completed",
-        "content": [{"type": "output_text", "text": text, "annotations": []}],
-    }
-    made: list[InputItem] = [
-        {"type": "function_call", "call_id": call["id"], **call["function"]} for call in calls
-    ]
-    return [*([spoken] if text or not calls else []), *made]

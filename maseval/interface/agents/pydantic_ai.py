@@ -2,11 +2,10 @@
 
 import inspect
 import json
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cache
-from itertools import groupby
 from types import ModuleType
 from typing import Any
 
@@ -17,7 +16,7 @@ from maseval.core.agent import AgentObserver
 from maseval.core.clock import acting_as
 from maseval.core.event_loop import in_thread, run_async
 from maseval.core.exceptions import AgentError, ConfigurationError
-from maseval.core.messages import Message, MessageHistory, text_of
+from maseval.core.messages import MessageHistory
 from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator, TokenUsage, Usage
 from maseval.interface import extras
@@ -29,7 +28,6 @@ from maseval.interface.agents.framework import (
     bystanding_adapter,
     describe_tools,
     member_name,
-    name_tool_results,
     running_adapter,
 )
 from maseval.interface.inference.chat_completions import function_call
@@ -102,14 +100,7 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
         if hasattr(agent_instance, "iter"):
             _observe_runs()
         self._memory: list[ModelMessage] = []
-        self._has_loaded_messages = False
         self._usages: list[Any] = []  # one per turn, because limits apply to a turn
-
-    def load_messages(self, messages: MessageHistory) -> None:
-        """Continue a conversation, under the agent's own instructions."""
-        self._memory = model_messages(messages)
-        self.messages = MessageHistory(list(name_tool_results(messages)))
-        self._has_loaded_messages = True
 
     def _run_framework(self, query: str) -> str:
         return run_async(self._turn(query))
@@ -126,10 +117,8 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
                     deps=self.deps,
                     usage_limits=self.usage_limits,
                     usage=self._usages[-1],
-                    capabilities=self._capabilities,
                 )
             finally:
-                self._record_instructions(captured)
                 so_far = captured[len(self._memory) :] if result is None else result.new_messages()
                 add_messages(self.messages, so_far)
         self._memory = result.all_messages()
@@ -141,18 +130,6 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
                 "so use tools that run immediately"
             )
         return as_text(result.output)
-
-    @property
-    def _capabilities(self) -> list[object] | None:
-        # A conversation that is given to the framework is taken to have the system prompt in it.
-        if not self._has_loaded_messages:
-            return None
-        return [pydantic_ai().capabilities.ReinjectSystemPrompt(id=None)]
-
-    def _record_instructions(self, conversation: Sequence[ModelMessage]) -> None:
-        """Record the agent's instructions, if it continues a conversation without them."""
-        if self._has_loaded_messages and not self.messages.filter_by_role("system"):
-            self.messages = MessageHistory([*instructions_in(conversation), *self.messages])
 
     def _gather_usage(self) -> Usage:
         counted = [usage for usage in self._usages if usage.total_tokens]
@@ -285,52 +262,6 @@ def _add_request_part(history: MessageHistory, part: Any) -> None:
             history.add_tool_response(part.tool_call_id, text, part.tool_name, None, _time(part))
         case "retry-feedback":  # from the framework, about an invalid answer
             history.add_message("user", part.model_response())
-
-
-def instructions_in(messages: Sequence[ModelMessage]) -> MessageHistory:
-    """Return the instructions in a conversation, wherever they stand."""
-    history = MessageHistory()
-    requests = [message for message in messages if message.kind == "request"]
-    for text in [request.instructions for request in requests if request.instructions][:1]:
-        history.add_message("system", text)
-    for part in (part for request in requests for part in request.parts):
-        if part.part_kind == "system-prompt":
-            _add_request_part(history, part)
-    return history
-
-
-def model_messages(messages: Iterable[Message]) -> list[ModelMessage]:
-    """Convert messages in OpenAI's form to those of Pydantic AI."""
-    library, made = pydantic_ai(), list[Any]()
-    for is_answer, group in groupby(
-        name_tool_results(messages), lambda m: m["role"] == "assistant"
-    ):
-        if is_answer:
-            made += [library.ModelResponse(parts=_response_parts(message)) for message in group]
-        else:
-            made.append(library.ModelRequest(parts=[_request_part(message) for message in group]))
-    # The framework puts a system prompt into the first request, which must precede a greeting.
-    greeted = bool(made) and made[0].kind == "response"
-    return [library.ModelRequest(parts=[]), *made] if greeted else made
-
-
-def _response_parts(message: Message) -> list[object]:
-    library, calls = pydantic_ai(), message.get("tool_calls") or ()
-    text = text_of(message)
-    parts: list[object] = [library.TextPart(text)] if text or not calls else []
-    for call in calls:
-        name, arguments = call["function"]["name"], call["function"]["arguments"]
-        parts.append(library.ToolCallPart(name, arguments, tool_call_id=call["id"]))
-    return parts
-
-
-def _request_part(message: Message) -> object:
-    library, text = pydantic_ai(), text_of(message)
-    if message["role"] == "tool":
-        name, call_id = message.get("name") or "", message.get("tool_call_id") or ""
-        return library.ToolReturnPart(name, text, tool_call_id=call_id)
-    kind = library.SystemPromptPart if message["role"] == "system" else library.UserPromptPart
-    return kind(text)
 
 
 @cache

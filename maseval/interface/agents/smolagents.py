@@ -38,7 +38,6 @@ from maseval.interface.agents.framework import (
     causes,
     describe_tools,
     member_name,
-    name_tool_results,
     reachable_from,
     running_adapter,
 )
@@ -51,7 +50,6 @@ from maseval.interface.agents.smolagents_record import (
     mark,
     memory_module,
     plain_text,
-    steps_of,
 )
 from maseval.interface.inference.chat_completions import JsonSchema, get, text_of
 from maseval.interface.inference.http import error_from_status
@@ -106,15 +104,6 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
 
     def openai_messages(self) -> MessageHistory:
         return self.messages
-
-    def load_messages(self, messages: MessageHistory) -> None:
-        """Continue a conversation, as if the agent had taken its steps."""
-        named = list(name_tool_results(messages))
-        self.agent.memory.steps = steps_of(named, self.agent)
-        record = AgentRecord(self.agent)
-        record.load(self.agent, named)
-        self._use(record)
-        self._has_begun = True
 
     def _run_framework(self, query: str) -> str:
         if self._has_begun:

@@ -2,21 +2,14 @@
 
 The agent's memory is not enough for that: smolagents empties it at every run, and merges the
 results of several tools into one text.
-
-An earlier conversation is put into an agent's memory as the steps that the agent would have taken:
-a ``ToolCallingAgent`` answers the user by a call of ``final_answer``, and a ``CodeAgent`` writes
-code for all that it does.
 """
 
 import json
-import time
-from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from types import ModuleType
 from typing import Any
 
-from maseval.core.messages import Message, MessageHistory, ToolCall, arguments_of, tool_call
-from maseval.core.messages import text_of as message_text
+from maseval.core.messages import Message, MessageHistory, ToolCall
 from maseval.core.storage.redaction import redact_text
 from maseval.core.tracing import JsonObject
 from maseval.core.usage import TokenUsage
@@ -49,14 +42,6 @@ class AgentRecord:
         if prompt is not None and len(self.messages) < 2:
             self.messages.clear()
             self.messages.add_message("system", prompt)
-
-    def load(self, agent: Any, messages: list[Message]) -> None:
-        """Begin with a conversation that the agent's memory already holds."""
-        self.steps = agent.memory.steps
-        self._task = next(filter(_is_task, reversed(self.steps)), None)
-        for step in self.steps:
-            mark(step)
-        self.messages = MessageHistory([*self.messages, *messages])
 
     def catch_up(self, agent: Any) -> bool:
         """Add the steps in the agent's memory that nobody has recorded yet; False for none."""
@@ -241,96 +226,3 @@ def _action_entry(step: Any) -> dict[str, object]:
         "action_output": None if step.action_output is None else plain_text(step.action_output),
         "is_final_answer": step.is_final_answer,
     }
-
-
-def steps_of(messages: Iterable[Message], agent: object) -> list[Any]:
-    """Return the steps of an earlier conversation, for the memory of ``agent``."""
-    memory, steps = memory_module(), list[Any]()
-    writes_code = hasattr(agent, "code_block_tags")
-    for spoken, results in _exchanges(messages):
-        number = len(steps)
-        if spoken["role"] != "assistant":
-            steps.append(memory.TaskStep(task=message_text(spoken)))
-        elif writes_code:
-            steps.append(_action_step(number, _code_fields(agent, number, spoken, results)))
-        else:
-            steps.append(_action_step(number, _call_fields(number, spoken, results)))
-    return steps
-
-
-def _exchanges(messages: Iterable[Message]) -> Iterator[tuple[Message, list[str]]]:
-    """Yield each message with the results of the calls in it."""
-    waiting: tuple[Message, list[str]] | None = None
-    for message in messages:
-        if message["role"] == "tool" and waiting is not None:
-            waiting[1].append(message_text(message).strip())
-            continue
-        if waiting is not None:
-            yield waiting
-        waiting = message, []
-    if waiting is not None:
-        yield waiting
-
-
-def _action_step(number: int, fields: dict[str, Any]) -> object:
-    now = time.time()
-    timing = extras.load("smolagents.monitoring", extra=EXTRA).Timing(start_time=now, end_time=now)
-    return memory_module().ActionStep(step_number=number, timing=timing, **fields)
-
-
-def _call_fields(number: int, message: Message, results: Sequence[str]) -> dict[str, Any]:
-    calls = message.get("tool_calls")
-    if calls:
-        return {
-            "model_output": message_text(message) or None,
-            "tool_calls": [_memory_call(call) for call in calls],
-            "observations": "\n".join(results),
-        }
-    answer = message_text(message)
-    call = _memory_call(tool_call(ANSWERING_TOOL, {"answer": answer}, id=f"call_{number}"))
-    return {"tool_calls": [call], "observations": answer, **_answer_fields(answer)}
-
-
-def _code_fields(
-    agent: object, number: int, message: Message, results: Sequence[str]
-) -> dict[str, Any]:
-    calls, text = message.get("tool_calls"), message_text(message)
-    code = "\n".join(map(_print_statement, calls)) if calls else f"{ANSWERING_TOOL}({text!r})"
-    logs = "".join(f"{result}\n" for result in results)
-    output = None if calls else text
-    return {
-        "model_output": _model_output(agent, text if calls else "", code),
-        "tool_calls": [memory_module().ToolCall("python_interpreter", code, f"call_{number}")],
-        "code_action": code,
-        "observations": f"Execution logs:\n{logs}Last output from code snippet:\n{output}",
-        **({} if calls else _answer_fields(text)),
-    }
-
-
-def _answer_fields(answer: str) -> dict[str, Any]:
-    return {"action_output": answer, "is_final_answer": True}
-
-
-def _memory_call(call: ToolCall) -> object:
-    function = call["function"]
-    arguments = arguments_of(function["arguments"])
-    return memory_module().ToolCall(function["name"], arguments, call["id"])
-
-
-def _print_statement(call: ToolCall) -> str:
-    function = call["function"]
-    arguments = arguments_of(function["arguments"])
-    given = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
-    if not all(name.isidentifier() for name in arguments):
-        given = f"**{arguments!r}"
-    return f"print({function['name']}({given}))"
-
-
-def _model_output(agent: Any, thought: str, code: str) -> str:
-    """Return a model's answer: its thought, and the code in the tags of the agent."""
-    if getattr(agent, "_use_structured_outputs_internally", False):
-        return json.dumps({"thought": thought, "code": code})
-    opening, closing = agent.code_block_tags
-    if opening.startswith("```"):  # a pattern
-        opening = "```python"
-    return f"{thought}\n{opening}\n{code}\n{closing.strip()}".lstrip()

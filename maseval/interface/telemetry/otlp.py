@@ -10,7 +10,6 @@ the variables ``OTEL_EXPORTER_OTLP_*``, and the resource ``OTEL_SERVICE_NAME`` a
 """
 
 import base64
-import json
 import logging
 import os
 import queue
@@ -34,7 +33,6 @@ from maseval.interface import extras
 from maseval.interface.telemetry.simulation import (
     SCHEMA_URL,
     Value,
-    drop_unknown,
     number_spans,
     simulation_span,
     trace_of,
@@ -42,6 +40,7 @@ from maseval.interface.telemetry.simulation import (
 
 EXTRA = "otel"
 PATH = "/v1/traces"
+_PROTOBUF = "application/x-protobuf"
 _EXPORTER = "opentelemetry.exporter.otlp.proto.http.trace_exporter"
 
 END_SECONDS = 10.0
@@ -141,10 +140,6 @@ class OTLPReceiver:
                     parent=None if parent is None else context(trace, parent),
                     kind=api.SpanKind.CLIENT if span.client else api.SpanKind.INTERNAL,
                     attributes=self._clean_all(span.attributes),
-                    events=[
-                        sdk.Event(name, self._clean_all(attributes), span.end)
-                        for name, attributes in span.events.items()
-                    ],
                     status=api.Status(code, span.error and self._clean(span.error)),
                     start_time=span.start,
                     end_time=span.end,
@@ -169,15 +164,11 @@ class OTLPReceiver:
 def traces_url(endpoint: str) -> str:
     """Return the URL at which an endpoint takes traces; raise for what is not an address."""
     parts = urlsplit(endpoint)
-    if parts.scheme not in ("http", "https") or not parts.netloc:
+    is_address = parts.scheme in ("http", "https") and parts.netloc
+    if not is_address or parts.query or parts.fragment:
         raise ConfigurationError(
-            f"the OTLP endpoint is {redact_text(endpoint)!r}; give the URL of an OTLP/HTTP "
-            "receiver, such as http://localhost:4318"
-        )
-    if parts.query or parts.fragment:
-        raise ConfigurationError(
-            f"the OTLP endpoint has a query or a fragment after {redact_value(endpoint)!r}, to "
-            "which no path can be added; give a key as a header: "
+            f"the OTLP endpoint is {redact_value(endpoint)!r}; give the URL of an OTLP/HTTP "
+            "receiver without a query, such as http://localhost:4318; a key is given as a header: "
             "OTEL_EXPORTER_OTLP_HEADERS='Authorization=Bearer KEY'"
         )
     return endpoint if endpoint.endswith(PATH) else f"{endpoint.rstrip('/')}{PATH}"
@@ -200,27 +191,19 @@ def _check_answer(response: Any) -> None:
     if response.status_code >= 400:
         return
     kind = response.headers.get("Content-Type", "").partition(";")[0].strip()
-    if response.status_code >= 300 or not _is_taken(body, kind):
+    is_known = not body or kind in ("application/json", _PROTOBUF)
+    if response.status_code >= 300 or not is_known:
         raise DeliveryError(
             f"{redact_text(response.url)} does not answer like an OTLP endpoint "
             f"(status {response.status_code}, {kind or 'no type'})"
         )
-
-
-def _is_taken(body: bytes, kind: str) -> bool:
-    if not body:
-        return True
-    if kind == "application/json":
-        return isinstance(json.loads(body), dict)
-    if kind != "application/x-protobuf":
-        return False
-    service = import_module("opentelemetry.proto.collector.trace.v1.trace_service_pb2")
-    partial = service.ExportTraceServiceResponse.FromString(body).partial_success
-    if partial.rejected_spans:
-        raise DeliveryError(
-            f"the endpoint refused {partial.rejected_spans} spans: {partial.error_message}"
-        )
-    return True
+    if kind == _PROTOBUF:
+        service = import_module("opentelemetry.proto.collector.trace.v1.trace_service_pb2")
+        partial = service.ExportTraceServiceResponse.FromString(body).partial_success
+        if partial.rejected_spans:
+            raise DeliveryError(
+                f"the endpoint refused {partial.rejected_spans} spans: {partial.error_message}"
+            )
 
 
 def _innermost(error: Exception) -> Exception:
@@ -261,19 +244,11 @@ def langfuse_receiver(
 
 def _trace_attributes(given: Report, session: str | None) -> Mapping[str, Value]:
     report = RecordedReport(given)
-    domain, task, trial = report.key
-    return drop_unknown(
-        {
-            "langfuse.trace.name": " ".join(filter(None, (domain, task))),
-            "langfuse.session.id": session or report.run_id or "",
-            "langfuse.trace.tags": (report.kind,),
-            "langfuse.trace.metadata.domain": domain or None,
-            "langfuse.trace.metadata.task_id": task,
-            "langfuse.trace.metadata.trial": trial,
-            "langfuse.trace.metadata.outcome": report.kind,
-            "langfuse.trace.metadata.reward": report.reward,
-        }
-    )
+    return {
+        "langfuse.trace.name": " ".join(filter(None, report.key[:2])),
+        "langfuse.session.id": session or report.run_id or "",
+        "langfuse.trace.tags": (report.kind,),
+    }
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""A finished repetition as a trace: turns, agents at work, model calls and tool calls.
+"""A finished repetition as a trace: participants at work, model calls and tool calls.
 
 Spans are trees before any library, whose ids follow from their subject. Times are nanoseconds since
 1970, as OpenTelemetry counts them.
@@ -18,7 +18,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from maseval.core.outcome import RecordedReport
-from maseval.core.recorded import LoggedCall, RecordedCall, RecordedMessage, Shape
+from maseval.core.recorded import RecordedCall, RecordedMessage, Shape
 from maseval.core.words import text, text_or_none
 
 Value = str | bool | int | float | tuple[str, ...]
@@ -34,17 +34,13 @@ class Span:
     attributes: dict[str, Value] = field(default_factory=dict)
     client: bool = False
     error: str | None = None
-    events: dict[str, dict[str, Value]] = field(default_factory=dict)
     children: list["Span"] = field(default_factory=list)
 
-    def innermost(self, moment: int) -> "Span":
-        """Return the deepest span that lasted at a moment, of which the last begun; else this one.
-
-        Model calls have no children.
-        """
+    def innermost(self, start: int, end: int) -> "Span":
+        """Return the deepest span, of which the last begun, that lasted so long; else this one."""
         for child in reversed(self.children):
-            if child.start <= moment <= child.end and not child.client:
-                return child.innermost(moment)
+            if child.start <= start < child.end and end <= child.end and not child.client:
+                return child.innermost(start, end)
         return self
 
     def settle(self) -> None:
@@ -92,19 +88,6 @@ def moment(text: object) -> int | None:
     return int(found.timestamp()) * SECOND + found.microsecond * 1000
 
 
-def lasting(seconds: float | None) -> int:
-    """Return a duration in nanoseconds; 0 if it is not known."""
-    return int(max(seconds or 0.0, 0.0) * SECOND)
-
-
-def began_and_ended(call: LoggedCall) -> tuple[int, int] | None:
-    """Return the times at which a call began and ended."""
-    start = moment(call.timestamp)
-    if start is None and call.start_time is not None:
-        start = int(call.start_time * SECOND)
-    return None if start is None else (start, start + lasting(call.seconds))
-
-
 USER = "user"
 NOTHING = RecordedMessage({})
 """The message that nobody sent, before the first one."""
@@ -143,7 +126,8 @@ def stretches(report: RecordedReport) -> list[Stretch]:
             for stretch in _cut(trace.messages, name, start)
             if stretch.steps[0].message.role in ("assistant", "tool")
         ]
-    return sorted(found, key=lambda each: each.start)
+    # Whoever works for another began later, or at the same moment and ended earlier.
+    return sorted(found, key=lambda each: (each.start, -each.end))
 
 
 def _cut(messages: Sequence[RecordedMessage], name: str, start: int) -> Iterator[Stretch]:
@@ -170,7 +154,11 @@ def bounds(report: RecordedReport) -> tuple[int, int]:
     start = moment(report.started_at)
     if start is None:  # in a file of another program
         start = moment(report.simulation.start_time) or 0
-    return start, start + lasting(report.seconds)
+    return start, start + _lasting(report.seconds)
+
+
+def _lasting(seconds: float | None) -> int:
+    return int(max(seconds or 0.0, 0.0) * SECOND)
 
 
 # OpenTelemetry's semantic conventions for generative AI, in the version that the URL names.
@@ -182,29 +170,14 @@ MODEL = "gen_ai.request.model"
 AGENT = "gen_ai.agent.name"
 INPUT_TOKENS = "gen_ai.usage.input_tokens"
 OUTPUT_TOKENS = "gen_ai.usage.output_tokens"
-OUTPUT = "gen_ai.output.messages"
 ERROR_TYPE = "error.type"
 
 CHAT, EXECUTE_TOOL, INVOKE_AGENT = "chat", "execute_tool", "invoke_agent"
 
-_PROVIDERS = {
-    "OpenAIModelAdapter": "openai",
-    "OpenAIResponsesModelAdapter": "openai",
-    "AnthropicModelAdapter": "anthropic",
-    "GoogleGenAIModelAdapter": "gcp.gemini",
-}
 
-
-def _provider_of(model: str | None, adapter: str = "") -> str:
-    """Return a model's provider: by the class that asks it, else by the first part of its id."""
-    prefix = model.partition("/")[0] if model and "/" in model else ""
-    return _PROVIDERS.get(adapter) or prefix or "_OTHER"
-
-
-def _message(role: str, content: object, calls: Sequence[Shape] = ()) -> str:
+def _message(role: str, content: object) -> str:
     """Return one message in the form of the conventions, as the JSON text of a list."""
-    parts: list[Shape] = [{"type": "text", "content": content}] if content else []
-    parts += [{"type": "tool_call", **call} for call in calls]
+    parts = [{"type": "text", "content": content}] if content else []
     return text([{"role": role, "parts": parts}])
 
 
@@ -222,17 +195,11 @@ def simulation_span(given: Shape, *, content: bool = False) -> Span:
     domain, task, trial = report.key
     title = " ".join(filter(None, ("simulation", domain, task, f"trial {trial}")))
     root = Span(title, *bounds(report), _facts(report), error=failure)
-    root.events["gen_ai.evaluation.result"] = _verdict(report)
-    found = stretches(report)
-    worked = [_stretch_span(report, each, content=content) for each in found]
-    for number_of_turn, turn in enumerate(_turns(worked), start=1):
-        turn.name, turn.attributes["maseval.turn"] = f"turn {number_of_turn}", number_of_turn
-        root.children.append(turn)
+    for stretch in stretches(report):
+        parent = root.innermost(stretch.start, stretch.end)
+        parent.children.append(_stretch_span(report, stretch, content=content))
     for call in _model_calls(report):
-        root.innermost(call.start).children.append(call)
-    if content:
-        for stretch, span in zip(found, worked, strict=True):
-            _note_answers(stretch, span)
+        root.innermost(call.start, call.start).children.append(call)
     root.settle()
     return root
 
@@ -259,34 +226,6 @@ def _facts(report: RecordedReport) -> dict[str, Value]:
     )
 
 
-def _verdict(report: RecordedReport) -> dict[str, Value]:
-    named = next((each.evaluator for each in report.evaluations), None)
-    return drop_unknown(
-        {
-            "gen_ai.evaluation.name": named or "reward",
-            "gen_ai.evaluation.score.value": report.reward,
-            "gen_ai.evaluation.score.label": report.kind,
-        }
-    )
-
-
-def _turns(worked: Sequence[Span]) -> Iterator[Span]:
-    """Yield one turn at a time: the user's message and all that agents do in reply."""
-    turn: Span | None = None
-    for span in worked:
-        if turn is not None and span.end <= turn.end and span.start < turn.end:
-            turn.innermost(span.start).children.append(span)
-        elif turn is not None and all(each.attributes.get(AGENT) == USER for each in turn.children):
-            turn.children.append(span)
-            turn.end = span.end
-        else:
-            if turn is not None:
-                yield turn
-            turn = Span("turn", span.start, span.end, children=[span])
-    if turn is not None:
-        yield turn
-
-
 def _stretch_span(report: RecordedReport, stretch: Stretch, *, content: bool) -> Span:
     settings = report.agents.get(stretch.name)
     model = settings.model_id if settings else None
@@ -295,34 +234,19 @@ def _stretch_span(report: RecordedReport, stretch: Stretch, *, content: bool) ->
         PROVIDER: _provider_of(model),
         AGENT: stretch.name,
         MODEL: model,
-        **_tokens_logged(report, stretch),
     }
     if content:
         heard, last = stretch.heard.content, stretch.steps[-1].message
         facts["gen_ai.input.messages"] = _message("user", heard) if heard else None
-        facts[OUTPUT] = _as_output(last) if last.role != "tool" else None
+        facts["gen_ai.output.messages"] = (
+            None if last.role == "tool" else _message("assistant", last.content)
+        )
     name = f"{INVOKE_AGENT} {stretch.name}"
     span = Span(name, stretch.start, stretch.end, drop_unknown(facts))
     # An agent with tokens of its own asks its model itself, as those of frameworks do.
     asks_itself = "input_tokens" in report.agent_usage.get(stretch.name, {})
     span.children += _steps(stretch, model, asks_itself, content)
     return span
-
-
-def _tokens_logged(report: RecordedReport, stretch: Stretch) -> dict[str, Value | None]:
-    """Add up the tokens that a framework counted for a turn, or for the steps of it."""
-    trace = report.traced_agents.get(stretch.name)
-    own = [
-        call
-        for call in (trace.logs if trace else ())
-        if (times := began_and_ended(call)) and stretch.start <= times[0] < stretch.end
-    ]
-    if not any("input_tokens" in call.raw for call in own):
-        return {}
-    return {
-        INPUT_TOKENS: sum(int(call.input_tokens or 0) for call in own),
-        OUTPUT_TOKENS: sum(int(call.output_tokens or 0) for call in own),
-    }
 
 
 def _steps(stretch: Stretch, model: str | None, asks_itself: bool, content: bool) -> Iterator[Span]:
@@ -337,19 +261,20 @@ def _steps(stretch: Stretch, model: str | None, asks_itself: bool, content: bool
             call = called.get(step.message.call_id, RecordedCall({}))
             yield _tool_span(step, call, start, content=content)
         elif step.message.role == "assistant" and asks_itself:
-            yield _chat_span(model, "", start, step.end)
+            yield _chat_span(model, start, step.end)
         called |= {each.id: each for each in step.message.calls}
         start = step.end
 
 
-def _chat_span(model: str | None, adapter: str, start: int, end: int) -> Span:
-    facts = {
-        OPERATION: CHAT,
-        PROVIDER: _provider_of(model, adapter),
-        MODEL: model,
-    }
+def _chat_span(model: str | None, start: int, end: int) -> Span:
+    facts = {OPERATION: CHAT, PROVIDER: _provider_of(model), MODEL: model}
     name = f"{CHAT} {model}" if model else CHAT
     return Span(name, start, end, drop_unknown(facts), client=True)
+
+
+def _provider_of(model: str | None) -> str:
+    """Return a model's provider, which is the first part of its id."""
+    return model.partition("/")[0] if model and "/" in model else "_OTHER"
 
 
 def _tool_span(step: Step, call: RecordedCall, start: int, *, content: bool) -> Span:
@@ -372,33 +297,12 @@ def _tool_span(step: Step, call: RecordedCall, start: int, *, content: bool) -> 
 def _model_calls(report: RecordedReport) -> Iterator[Span]:
     for trace in report.traced_models.values():
         for call in trace.logs:
-            if (times := began_and_ended(call)) is None:
+            if (start := moment(call.timestamp)) is None:
                 continue
-            span = _chat_span(trace.model_id, trace.type or "", *times)
-            counts = {
-                INPUT_TOKENS: call.input_tokens,
-                OUTPUT_TOKENS: call.output_tokens,
-                "maseval.attempt": call.attempt,
-            }
+            span = _chat_span(trace.model_id, start, start + _lasting(call.seconds))
+            counts = {INPUT_TOKENS: call.input_tokens, OUTPUT_TOKENS: call.output_tokens}
             span.attributes |= {k: int(value) for k, value in counts.items() if value is not None}
             if call.status == "error":
                 span.attributes[ERROR_TYPE] = text(call.error_type)
                 span.error = text(call.error)
             yield span
-
-
-def _note_answers(stretch: Stretch, span: Span) -> None:
-    """Add the model's answer to each call, if every message has its call."""
-    chats = [each for each in span.children if each.client and each.error is None]
-    answers = [step.message for step in stretch.steps if step.message.role != "tool"]
-    if len(chats) == len(answers):
-        for chat, answer in zip(sorted(chats, key=lambda each: each.start), answers, strict=True):
-            chat.attributes[OUTPUT] = _as_output(answer)
-
-
-def _as_output(message: RecordedMessage) -> str:
-    described = [
-        {"id": call.id, "name": call.name, "arguments": call.function.get("arguments")}
-        for call in message.calls
-    ]
-    return _message("assistant", message.content, described)

@@ -151,12 +151,6 @@ class Framework:
         """What the model read of the tools' results."""
         return self.texts([m for m in model.requests[-1]["messages"] if m["role"] == "tool"])
 
-    def conversation(self, messages: list[dict[str, Any]]) -> list[tuple[object, ...]]:
-        """What was said, called and answered, in order, as a model was sent it."""
-        return [
-            each for message in messages if message["role"] != "system" for each in events(message)
-        ]
-
     def as_json(self, value: object) -> str:
         """How it writes a result that is not a text."""
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -168,12 +162,3 @@ class Framework:
     def keeps(self, instructions: str, system: list[dict[str, Any]]) -> bool:
         """Whether the messages before the user's first are as they should be."""
         return system == [{"role": "system", "content": instructions}]
-
-
-def events(message: dict[str, Any]) -> list[tuple[object, ...]]:
-    """A message in OpenAI's form as what it says, calls and answers."""
-    said, called = message.get("content"), message.get("tool_calls") or ()
-    role = "result" if message["role"] == "tool" else message["role"]
-    functions = [call["function"] for call in called]
-    calls = [("call", each["name"], json.loads(each["arguments"])) for each in functions]
-    return [*([(role, said)] if said or not calls else []), *calls]

@@ -4,9 +4,7 @@ What the adapters of all of them must do is said once, in ``test_every_adapter*.
 way to make agents; some frameworks have several, which must do the same.
 """
 
-import ast
 import json
-import re
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, ClassVar
@@ -80,26 +78,6 @@ class Smolagents(Framework):
 
     def results(self, model):
         return self._headed("Observation:\n", model.requests[-1]["messages"])
-
-    def conversation(self, messages):
-        """Under headings; to answer the user is a call of a tool, which is observed as well."""
-        found = []
-        for text in self.texts([m for m in messages if m["role"] != "system"]):
-            words, *headed = re.split(r"(?:^|\n)(New task|Calling tools|Observation):\n", text)
-            found += [("assistant", words)] if words else []
-            for heading, below in zip(headed[::2], headed[1::2], strict=True):
-                if heading == "New task":
-                    found.append(("user", below))
-                elif heading == "Calling tools":
-                    found += [self._called(call["function"]) for call in ast.literal_eval(below)]
-                elif found[-1][0] != "assistant":
-                    found += [("result", line) for line in below.split("\n")]
-        return found
-
-    def _called(self, function):
-        answer = function["name"] == "final_answer" and function["arguments"]["answer"]
-        given = ("call", function["name"], function["arguments"])
-        return ("assistant", answer) if answer else given
 
     def asked(self, messages):
         return self._headed("New task:\n", messages)

@@ -28,13 +28,13 @@ def report():
     return found
 
 
-def test_a_simulation_is_a_tree_of_turns_agents_model_calls_and_tool_calls(report):
+def test_a_simulation_is_a_tree_of_participants_model_calls_and_tool_calls(report):
     chat = ["chat scripted/clerk", []]
     steps = [chat, ["execute_tool free_rooms", []], chat, ["execute_tool book", []], chat]
 
     assert tree(simulation_span(report)) == [
         "simulation pair trial 0",
-        [["turn 1", [["invoke_agent desk", steps]]]],
+        [["invoke_agent desk", steps]],
     ]
 
 
@@ -52,7 +52,6 @@ def test_model_calls_have_their_tokens_and_the_simulation_its_verdict(report):
     assert sum(each["gen_ai.usage.output_tokens"] for each in chats) == used["output_tokens"]
     assert root.attributes["maseval.tokens"] == used["total_tokens"]
     assert root.attributes["maseval.passed"] is True
-    assert root.events["gen_ai.evaluation.result"]["gen_ai.evaluation.score.label"] == "pass"
     assert root.error is None
 
 
@@ -67,8 +66,8 @@ def test_what_was_said_is_there_only_if_asked_for(report):
     assert all(each in whole for each in words)
     book = named(simulation_span(report, content=True), "execute_tool book")[0].attributes
     assert json.loads(book["gen_ai.tool.call.arguments"]) == {"room": "Ash", "hour": 10}
-    chats = named(simulation_span(report, content=True), "chat")
-    (said,) = json.loads(chats[-1].attributes["gen_ai.output.messages"])
+    (desk,) = named(simulation_span(report, content=True), "invoke_agent")
+    (said,) = json.loads(desk.attributes["gen_ai.output.messages"])
     assert said == {
         "role": "assistant",
         "parts": [{"type": "text", "content": "Ash is yours at 10."}],

@@ -11,7 +11,6 @@ from maseval.interface.trackers import (
     BoundedProcess,
     metrics_of,
     parameters_of,
-    tasks_of,
 )
 from maseval.stats.summary import estimate
 from maseval.stats.trials import Trials
@@ -50,17 +49,6 @@ def test_tokens_of_unknown_price_have_no_cost():
 
     assert "cost" not in metrics_of({}, [*free, unused])
     assert metrics_of({}, [unused])["cost"] == 0.0
-
-
-def test_every_task_is_a_row():
-    first, second = tasks_of(FINISHED)
-
-    assert first == {
-        **{"domain": "shop", "task_id": "1", "trials": 2, "verdicts": 2},
-        **{"passed": 1, "pass_rate": 0.5},
-        **{"mean_reward": 0.5, "errors": 0, "cost": 0.5, "tokens": 200, "seconds": 4.0},
-    }
-    assert (second["mean_reward"], second["errors"]) == (None, 1)
 
 
 def test_parameters_are_flat_short_and_without_secrets():

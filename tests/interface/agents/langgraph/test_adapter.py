@@ -5,7 +5,6 @@ import pytest
 
 from maseval import MASEvalError
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.messages import MessageHistory
 from maseval.interface.agents.framework import AgentGaveUpError
 from maseval.interface.agents.langgraph import LangGraphAgentAdapter, as_tools
 from maseval.testing.provider_server import OpenAIProtocol, Reply
@@ -49,48 +48,6 @@ def test_each_turn_knows_the_earlier_ones_exactly_once(make, config, checkpointe
     assert said == [*expected, ("user", "c")]
     kept = [(m["role"], m["content"]) for m in agent.get_messages()]
     assert kept == [*said, ("assistant", "Three")]
-
-
-EARLIER = [
-    {"role": "user", "content": "a"},
-    {
-        "role": "assistant",
-        "content": None,
-        "tool_calls": [
-            {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
-        ],
-    },
-    {"role": "tool", "tool_call_id": "c1", "content": "seen"},
-    {"role": "assistant", "content": "One"},
-]
-
-
-@pytest.mark.parametrize("make", GRAPHS)
-def test_a_checkpointer_keeps_a_conversation_that_another_agent_began(make, serve):
-    model, client = serve("Two", "Three")
-    thread = {"configurable": {"thread_id": "mine"}}
-    agent = LangGraphAgentAdapter(make(client, checkpointer=saver()), "a", config=thread)
-
-    agent.load_messages(MessageHistory(list(EARLIER)))
-
-    assert [agent.run(query) for query in "bc"] == ["Two", "Three"]
-    sent = model.requests[-1]["messages"]
-    assert [m["role"] for m in sent] == ["user", "assistant", "tool", *["assistant", "user"] * 2]
-    assert sent[1]["tool_calls"][0]["function"]["name"] == "look"
-    assert len(agent.get_messages()) == 8
-    with pytest.raises(ConfigurationError, match=r"agent 'a' .* has messages already"):
-        agent.load_messages(MessageHistory(list(EARLIER)))
-
-
-def test_a_thread_of_the_adapters_own_is_left_for_the_conversation_taken_over(serve):
-    model, client = serve("One", "Two")
-    agent = LangGraphAgentAdapter(agent_graph(client, checkpointer=saver()), "a")
-    agent.run("a")
-
-    agent.load_messages(MessageHistory(list(EARLIER)))
-    agent.run("b")
-
-    assert len(model.requests[-1]["messages"]) == len(EARLIER) + 1
 
 
 def test_a_fresh_adapter_starts_fresh_though_the_checkpointer_is_shared(serve):

@@ -7,8 +7,8 @@ import pytest
 
 from maseval import ScriptedModelAdapter
 from maseval.core.clock import Clock
-from maseval.core.exceptions import ConfigurationError, TaskTimeoutError
-from maseval.core.messages import MessageHistory, tool_call
+from maseval.core.exceptions import TaskTimeoutError
+from maseval.core.messages import tool_call
 from maseval.core.provider_errors import OverloadedError, ProviderTimeoutError
 from maseval.core.tool import tool_definition
 from maseval.interface.agents.framework import AgentGaveUpError
@@ -342,31 +342,6 @@ def test_a_memory_of_llamaindex_can_be_given(clerk):
             clerk(url, [look], adapter={"memory": memory}).run(query)
 
     assert asked_of(model) == ["Hi", "You there?"]
-
-
-def test_a_memory_is_given_a_conversation_only_if_it_has_none(clerk, framework):
-    memory = import_module("llama_index.core.memory").Memory.from_defaults(token_limit=10_000)
-    earlier = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "One"}]
-    with served("Two") as (model, url):
-        agent = clerk(url, [look], adapter={"memory": memory})
-        agent.load_messages(MessageHistory(earlier))
-        agent.run("b")
-        with pytest.raises(ConfigurationError, match="agent 'clerk' has messages already"):
-            agent.load_messages(MessageHistory(earlier))
-
-    said = [("user", "a"), ("assistant", "One"), ("user", "b")]
-    assert framework.conversation(model.requests[-1]["messages"]) == said
-
-
-def test_an_engine_cannot_be_given_a_conversation():
-    class Engine:
-        def query(self, text): ...
-
-    agent = LlamaIndexAgentAdapter(Engine(), "engine")
-
-    assert not agent.loads_messages
-    with pytest.raises(ConfigurationError, match="agent 'engine'"):
-        agent.load_messages(MessageHistory())
 
 
 @pytest.mark.parametrize("adapted", [[], ["expert"], ["receptionist", "expert"]])

@@ -6,7 +6,6 @@ from pydantic import BaseModel
 
 from maseval.core import provider_errors
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.messages import MessageHistory
 from maseval.core.usage import StaticPricingCalculator
 from maseval.interface.agents.framework import AgentGaveUpError
 from maseval.interface.agents.pydantic_ai import PydanticAIAgentAdapter, as_tools
@@ -133,26 +132,6 @@ def test_a_tool_that_waits_for_approval_is_a_mistake_of_the_set_up(library, fram
         agent = library.Agent(framework.model_at(url), tools=[waiting], output_type=either)
         with pytest.raises(ConfigurationError, match="its calls to: look"):
             PydanticAIAgentAdapter(agent, "clerk").run("Look")
-
-
-GREETED = [("assistant", "Good morning!"), ("user", "a"), ("assistant", "One")]
-
-
-@pytest.mark.parametrize("earlier", [GREETED[1:], GREETED], ids=["asked", "greeted"])
-def test_a_system_prompt_is_sent_with_a_conversation_that_was_taken_over(library, serve, earlier):
-    model, client = serve("Two", "Three")
-    made = library.Agent(client, system_prompt="Be kind.")
-    made.system_prompt(lambda: "Be brief.")
-    agent = PydanticAIAgentAdapter(made, "a")
-    agent.load_messages(MessageHistory([{"role": role, "content": said} for role, said in earlier]))
-
-    assert [agent.run("b"), agent.run("c")] == ["Two", "Three"]
-
-    told = [("system", "Be kind."), ("system", "Be brief."), *earlier]
-    told += [("user", "b"), ("assistant", "Two"), ("user", "c")]
-    assert [(m["role"], m["content"]) for m in model.requests[-1]["messages"]] == told
-    kept = agent.get_messages()
-    assert [(m["role"], m["content"]) for m in kept] == [*told, ("assistant", "Three")]
 
 
 ASK = {"name": "ask", "arguments": {"question": "What now?"}}
