@@ -37,14 +37,14 @@ def _prepare(context: typer.Context, given: dict[str, Any]) -> "PreparedBenchmar
         "your own, four trials per task, for at most 5 dollars",
     ),
     (
-        "maseval run shopping.py --tasks tasks.json --task-id tea --task-id milk",
-        "the only benchmark of a file, two tasks of another list",
+        "maseval run shopping.py:Shopping --tasks tasks.json --task-id tea --task-id milk",
+        "two tasks of another list",
     ),
     (
         "maseval run shopping.py:make --set shelves=3 --output runs/mine --json",
         "a function that makes the benchmark; the same command again resumes the run",
     ),
-    ("maseval run models.toml", "all runs of a file, each with the options it has there"),
+    ("maseval run grid.toml", "all runs of a file, each with the options it has there"),
     ("maseval run grid.toml --dry-run", "what all of them would run, and their estimated cost"),
     ("maseval new benchmark shopping", "a benchmark to start from"),
 )
@@ -71,8 +71,6 @@ def run(
     """Run any benchmark, and save every finished simulation in a run folder.
 
     BENCHMARK names a subclass of maseval.Benchmark, a function that returns one, or an instance.
-
-    If a file defines only one benchmark, its name may be left out: maseval run shopping.py
 
     --set is for the class or function. --agent-data is for setup_agents, beside AGENT_DATA.
 

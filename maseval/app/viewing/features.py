@@ -54,9 +54,9 @@ class BenchmarkReader(RunReader):
     def is_results(self, path: Path) -> bool:
         return any(each.holds_results(path) for each in all_support())
 
-    def open_results(self, path: Path, options: ScoringOptions) -> Recording:
+    def open_results(self, path: Path) -> Recording:
         for each in all_support():
-            if each.holds_results(path) and (found := each.recording(path, options)):
+            if each.holds_results(path) and (found := each.recording(path, ScoringOptions())):
                 return found
         raise ConfigurationError(f"{path} is not a results file")
 

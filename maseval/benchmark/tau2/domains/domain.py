@@ -13,7 +13,7 @@ from enum import Enum
 from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from maseval.benchmark.tau2.data import VARIANT_MARK
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, ToolType
@@ -193,11 +193,7 @@ class LateRules(Sequence["Rule"]):
     def __len__(self) -> int:
         return len(self._rules)
 
-    @overload
-    def __getitem__(self, index: int) -> "Rule": ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence["Rule"]: ...
-    def __getitem__(self, index: int | slice) -> "Rule | Sequence[Rule]":
+    def __getitem__(self, index: Any) -> Any:
         return self._rules[index]
 
 
