@@ -250,7 +250,7 @@ _RESULT_LENGTH = 300
 
 
 def print_simulation(view: "SimulationView", console: Console) -> None:
-    """Print the task, the conversation, its changes, and the verdict."""
+    """Print the task, the conversation, and the verdict."""
     line = view.line
     name = f"{line.domain} task {line.task_id}".lstrip()
     console.rule(f"{inert(name)}, trial {line.trial}")
@@ -267,11 +267,7 @@ def print_simulation(view: "SimulationView", console: Console) -> None:
 
 
 def print_verdict(view: "SimulationView", console: Console) -> None:
-    """Print the changes that the conversation made, the verdict, and its explanation."""
-    console.rule("what changed")
-    for change in view.changes:
-        changed = "[bold]changed[/bold]" if change["changed"] else "unchanged"
-        console.print(f"{inert(str(change['name']))}: {changed}")
+    """Print the verdict and its explanation."""
     if view.error:
         kind, words = view.error.get("error_type"), str(view.error.get("error_message"))
         console.print(f"{styled(kind, 'red')}: {inert(words)}")
@@ -379,6 +375,3 @@ def _outcome_parts(view: "SimulationView") -> Parts:
     outcome = f"{MARKS[line.kind]} [bold]{line.kind}[/bold], {reward}{ended}"
     code = f", code {inert(line.code)}" if line.code else ""
     yield indent(f"{outcome}, {duration(line.seconds)}{cost}{cached}{code}")
-    if len(view.trials) > 1:
-        marks = ", ".join(f"{each.trial} {MARKS[each.kind]}" for each in view.trials)
-        yield indent(f"all trials: {marks}")
