@@ -156,8 +156,7 @@ def _running(one: RunningSimulation) -> str:
 
 
 def _stopping(now: RunProgress) -> str:
-    """Say why nothing more is started, and how long the rest may take."""
+    """Say why nothing more is started."""
     if not (running := now.running):
         return f"stopping: {now.stopping}"
-    grace = "" if now.grace is None else f", at most {duration(now.grace)}"
-    return f"stopping ({now.stopping}): {len(running)} still to finish{grace}; Ctrl-C stops now"
+    return f"stopping ({now.stopping}): {len(running)} still to finish; Ctrl-C stops now"

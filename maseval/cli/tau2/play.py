@@ -261,10 +261,6 @@ def _print_result(result: RunResult, how: str) -> None:
         "another model takes over after message 14",
     ),
     (
-        "maseval tau2 branch last retail/12 0 --at 14 --prompt kinder.md",
-        "the same model with another prompt",
-    ),
-    (
         "maseval tau2 branch last retail/12 0 --at 14 --agent my_agent.py:agent",
         "your own agent takes over",
     ),
