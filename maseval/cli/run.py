@@ -10,10 +10,10 @@ from maseval.app.running.options import EXECUTION
 from maseval.app.running.run_options import BenchmarkRunOptions
 from maseval.cli.command_line import INCOMPLETE, command_line, with_examples
 from maseval.cli.console import counting, here, inert, print_json, program, stderr, stdout
-from maseval.cli.display import display, run_and_finish
-from maseval.cli.options import AsJson, argument, command_with, flag, option
+from maseval.cli.options import AsJson, argument, flag, option
 from maseval.cli.results import print_outcome
 from maseval.cli.run_file import read_run_file
+from maseval.cli.running import command_with, display, run_and_finish
 from maseval.core.exceptions import ConfigurationError
 
 if TYPE_CHECKING:  # help must not load it

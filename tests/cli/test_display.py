@@ -10,7 +10,7 @@ from rich.console import Console
 from maseval.app.running import progress as progress_module
 from maseval.app.running.progress import RunProgress
 from maseval.cli.console import count, duration, inert, shorten_line, visible
-from maseval.cli.display import display, frame, line
+from maseval.cli.running import display, frame, line
 from maseval.core.call_policy import Wait
 from maseval.core.outcome import Outcome, Simulation
 
