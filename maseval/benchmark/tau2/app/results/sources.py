@@ -22,7 +22,7 @@ from maseval.app.results.finding import (
 )
 from maseval.benchmark.tau2.app.results.support import TAU2, RecordedSetup, memory_path
 from maseval.benchmark.tau2.environment import tool_types
-from maseval.benchmark.tau2.rescoring.findings import in_words, record_findings, scoring_remedy
+from maseval.benchmark.tau2.rescoring.findings import in_words, record_findings
 from maseval.benchmark.tau2.rescoring.record import (
     RecordItem,
     SimulationRecord,
@@ -358,7 +358,6 @@ class ResultsFileRun:
             "reasons": list(map(in_words, doubtful)),
             "recorded": self.recount.recorded_score,
             "recomputed": None if new is None else new.scores.get(1),
-            "remedies": [remedy for each in doubtful if (remedy := scoring_remedy(each))],
         }
 
     def _doubt_about_one(
