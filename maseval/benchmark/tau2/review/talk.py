@@ -38,7 +38,7 @@ _PLAIN = {
 _NOT_PLAIN = re.compile(f"[{''.join(_PLAIN)}]")
 _STARS = re.compile(r"\*(?<![\w*]\*)(?=[$\w])|\*(?<=[\w.!?)$]\*)(?![\w*$])")
 _COMMAS = re.compile(r",(?<=\d,)(?=\d{3}(?!\d))")
-_GROUPS = re.compile(r"(\d)(?:[ '](?=\d{3}\.\d\d(?!\d))|\.(?=\d{3},\d\d(?!\d)))")
+_GROUPS = re.compile(r"(?<!\w)(\d{1,3})(?:[ '](?=\d{3}\.\d\d(?!\d))|\.(?=\d{3},\d\d(?!\d)))")
 _HAS_CENTS = re.compile(r"[.,]\d\d(?!\d)")
 _CENTS = re.compile(
     r",(?<=\d,)(?=\d\d(?: ?(?:\$|USD|EUR|dollars))(?!\w))"
