@@ -22,8 +22,8 @@ from maseval.benchmark.tau2.rescoring.findings import (
     record_findings,
     shuffled_task_ids,
 )
+from maseval.benchmark.tau2.rescoring.record import KnownTasks, policies, task_content
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
-from maseval.benchmark.tau2.rescoring.tasks import KnownTasks, policies, task_content
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK
 from maseval.benchmark.tau2.results import ResultsFile
 from maseval.benchmark.tau2.texts.original import format_texts_config

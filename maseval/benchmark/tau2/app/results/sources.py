@@ -22,7 +22,7 @@ from maseval.app.results.finding import (
 )
 from maseval.benchmark.tau2.app.results.support import TAU2, RecordedSetup, memory_path
 from maseval.benchmark.tau2.environment import tool_types
-from maseval.benchmark.tau2.rescoring.findings import in_words, record_findings, scoring_remedy
+from maseval.benchmark.tau2.rescoring.findings import in_words, record_findings
 from maseval.benchmark.tau2.rescoring.record import (
     RecordItem,
     SimulationRecord,
@@ -98,12 +98,6 @@ def simulations_in(
         "config_sha256": hashlib.sha256(canonical_json(values).encode()).hexdigest(),
     }
     return found
-
-
-def simulation_id(item: RecordItem) -> Simulation:
-    """Return the domain, task and trial of a simulation in a file."""
-    simulation = item.simulation
-    return Simulation(item.domain.name, str(simulation["task_id"]), simulation.get("trial") or 0)
 
 
 @dataclass(frozen=True)
@@ -364,7 +358,6 @@ class ResultsFileRun:
             "reasons": list(map(in_words, doubtful)),
             "recorded": self.recount.recorded_score,
             "recomputed": None if new is None else new.scores.get(1),
-            "remedies": [remedy for each in doubtful if (remedy := scoring_remedy(each))],
         }
 
     def _doubt_about_one(
