@@ -12,7 +12,7 @@ from maseval import commands
 from maseval.app.running.options import EXECUTION
 from maseval.app.running.run_options import BenchmarkRunOptions
 from maseval.cli.command_line import INCOMPLETE, command_line, with_examples
-from maseval.cli.console import here, inert, print_json, program, stderr, stdout
+from maseval.cli.console import here, inert, print_json, stderr, stdout
 from maseval.cli.display import display, run_and_finish
 from maseval.cli.options import AsJson, argument, command_with, flag, option
 from maseval.cli.results import print_outcome
@@ -115,7 +115,7 @@ def _is_typed(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-_NEXT = "Next: {0} view, to browse all runs   {0} tau2 play, to be the agent yourself"
+_NEXT = "Next: maseval view, to browse all runs   maseval tau2 play, to be the agent yourself"
 _SECONDS_BETWEEN_LINES = 3.0
 
 
@@ -155,7 +155,7 @@ def demo(
         shown = _every_few_seconds(progress)
         page = commands.report(result.folder, title="maseval demo", on_progress=shown)
         console.print(f"Report: {inert(here(page))}", soft_wrap=True)
-    console.print(_NEXT.format(program()), soft_wrap=True)
+    console.print(_NEXT, soft_wrap=True)
     if as_json:
         found = {"report": page and str(page), "without_data": problem}
         print_json({**result.to_dict(), **found})

@@ -47,7 +47,7 @@ def test_the_display_tells_how_far_it_is_and_which_is_the_slowest():
 
 
 def test_what_calls_wait_for_is_said_with_the_time_at_which_they_go_on(monkeypatch):
-    wait = Wait("openai/gpt-4.1", 0, "", None, "RateLimitError", time.monotonic() + 84.9)
+    wait = Wait("openai/gpt-4.1", "RateLimitError", time.monotonic() + 84.9)
     monkeypatch.setattr(progress_module, "waiting", lambda: [wait] * 4)
     now = moment("a")
 

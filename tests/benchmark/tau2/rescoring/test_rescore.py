@@ -68,7 +68,7 @@ def test_a_simulation_that_stays_alone_is_judged_as_among_others(recorded, shown
 
     among, alone = (record.assess(item, alone=each)[0] for each in (False, True))
 
-    assert replace(alone, identity=among.identity) == among
+    assert replace(alone, marks=among.marks) == among
     assert alone.misstatement == among.misstatement
 
 
