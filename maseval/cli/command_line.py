@@ -78,7 +78,7 @@ class PlainCommand(TyperCommand):
 
 
 class CommandGroup(TyperGroup):
-    """A group that loads its commands on demand, and knows which other group has a command."""
+    """A group that loads its commands on demand."""
 
     places: ClassVar[Mapping[str, str]] = {}
     """``module:name`` of each command, in the order of the help."""
@@ -108,20 +108,6 @@ class CommandGroup(TyperGroup):
             if description is not None:
                 return PlainCommand(cmd_name, help=description)
         return super().get_command(ctx, cmd_name)
-
-    def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]
-        if args and args[0] not in self.commands:
-            root: Any = ctx.find_root().command
-            groups = {"maseval": root}
-            groups |= {f"maseval {name}": root.commands[name] for name in root.commands}
-            others = [
-                f"{name} {args[0]}"
-                for name, each in groups.items()
-                if isinstance(each, TyperGroup) and args[0] in each.commands
-            ]
-            if others:
-                ctx.fail(f"No such command {args[0]!r} here, but: {', '.join(others)}")
-        return super().resolve_command(ctx, args)
 
 
 def command_group(

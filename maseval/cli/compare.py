@@ -39,7 +39,6 @@ from maseval.core.words import count_of
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.comparing.gate import Gate
-    from maseval.app.comparing.plan import BaselineKind
     from maseval.stats.forecast import Forecast
 
 
@@ -123,9 +122,6 @@ def gate(
     ),
     junit: Path | None = option(None, "Write JUnit XML to this file: a test for each task."),
     markdown: Path | None = option(None, "Write a summary in Markdown to this file."),
-    report_url: str | None = option(
-        None, "Where the run's HTML report is, for links in the summary."
-    ),
     anyway: bool = flag(
         "Compare runs even if judged differently or under different rules.", "--anyway"
     ),
@@ -158,7 +154,7 @@ def gate(
     if junit is not None:
         write_bytes(junit, found.to_junit(allow_undecidable))
     if markdown is not None:
-        write_bytes(markdown, found.to_markdown(report_url).encode())
+        write_bytes(markdown, found.to_markdown().encode())
     print_parts(_gate_parts(found, allow_undecidable), chosen_stream(as_json))
     if as_json:
         print_json(found.to_dict())
@@ -213,16 +209,12 @@ def plan(
     ),
     tasks: int | None = option(None, "Number of tasks, if no run is given."),
     rate: float | None = option(None, "The pass rate, in percent."),
-    spread: float | None = option(None, "Standard deviation of the pass rates of single tasks."),
-    alongside: bool = flag("Plan for a baseline that is run again, too.", "--alongside"),
-    concurrency: int = option(1, "Simulations at once, for the time estimate.", "-j"),
     between: str | None = option(
         None, "Two levels of a factor of a grid: system=react,team.", "--between"
     ),
     as_json: AsJson = False,
 ) -> None:
     """Say what a question costs before it is run: trials, simulations, money and time."""
-    kind: BaselineKind | None = "alongside" if alongside else None
     cells = 1.0
     if runs and runs[0].endswith(".toml"):
         from maseval.cli.run_set import RunSet  # loads what runs need
@@ -236,11 +228,8 @@ def plan(
         runs or (),
         tasks=tasks,
         rate=None if rate is None else rate / 100,
-        spread=None if spread is None else spread / 100,
         difference=None if difference is None else difference / 100,
         precision=None if precision is None else precision / 100,
-        baseline=kind,
-        concurrency=concurrency,
         between=between,
         cells=cells,
     )
@@ -263,7 +252,7 @@ _WHICH_TASKS = ("these\ntasks", "tasks\nlike\nthese")
 
 
 def _table(found: "Forecast") -> Table:
-    about, asked = found.about, any(row.expected is not None for row in found.rows)
+    about = found.about
     table = Table(
         title="Smallest difference that is found in 4 of 5 cases, and half-width (±), in points",
         title_justify="left",
@@ -272,7 +261,6 @@ def _table(found: "Forecast") -> Table:
     names = ["trials", "simula-\ntions"]
     names += [f"{of}\n{on}" for of in ("differ-\nence on", "± on") for on in _WHICH_TASKS]
     names += ["cost"] * (about.cost is not None) + ["time"] * (about.seconds is not None)
-    names += ["run,\nwith\nlooks"] * asked
     for name in names:
         table.add_column(name, justify="right")
     for row in found.rows:
@@ -281,6 +269,5 @@ def _table(found: "Forecast") -> Table:
         cells += ["none" if each is None else in_percent(each) for each in figures]
         cells += [money(row.cost)] * (about.cost is not None)
         cells += [duration(row.seconds)] * (about.seconds is not None)
-        cells += [percent(row.expected or 0.0, 0)] * asked
         table.add_row(*cells)
     return table

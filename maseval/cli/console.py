@@ -2,12 +2,9 @@
 
 import json
 import os
-import shlex
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from datetime import datetime
 from pathlib import Path
 from types import FrameType, MappingProxyType
 from typing import IO, TYPE_CHECKING, Any, NoReturn, Protocol
@@ -237,14 +234,6 @@ def here(path: Path) -> str:
     return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
 
 
-def program() -> str:
-    """Return how to call this command: by its name, or by its path if a shell would not find it."""
-    started = Path(sys.argv[0])
-    if started.name != "maseval" or shutil.which("maseval") is not None:
-        return "maseval"
-    return shlex.quote(here(started.absolute()))
-
-
 def inert(text: str) -> str:
     """Escape foreign text, so that nothing in it is taken for markup or moves the cursor."""
     return escape(visible(text))
@@ -254,18 +243,6 @@ def shorten_line(text: str, length: int) -> str:
     """Return the text as one line of at most ``length`` characters."""
     line = " ".join(text.split())
     return line if len(line) <= length else f"{line[: length - 1]}…"
-
-
-def age(moment: str, now: datetime | None = None) -> str:
-    """Format the age of a moment: ``just now``, ``5 min ago``, ``3 h ago``, ``12 d ago``."""
-    if not moment:
-        return ""
-    then = datetime.fromisoformat(moment)
-    seconds = ((now or datetime.now(then.tzinfo)) - then).total_seconds()
-    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{int(seconds // size)} {unit} ago"
-    return "just now"
 
 
 def count(number: int) -> str:

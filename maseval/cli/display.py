@@ -40,20 +40,11 @@ def prepare_run(
 
 def run_and_finish(context: typer.Context, *, as_json: bool) -> RunResult:
     """Run what the command asks for, show how far it is, and print its outcome."""
-    announce_models(context)
     prepared = prepare_run(context, command=command_line(context))
     prepared.check()
     result = prepared.execute()
     finish(result, chosen_stream(as_json), as_json=as_json, debug=is_debugging(context))
     return result
-
-
-def announce_models(context: typer.Context) -> None:
-    """Say at once which models a run is prepared with: to load their libraries takes seconds."""
-    named = [each for name, each in context.params.items() if name.endswith("_model") and each]
-    if named:
-        listed = ", ".join(dict.fromkeys(map(str, named)))
-        stderr().print(f"Preparing the run with {inert(listed)} ...", soft_wrap=True)
 
 
 def display(console: Console, head: Callable[[RunProgress], str] | None = None) -> Display:

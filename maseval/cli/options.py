@@ -238,13 +238,13 @@ def arguments(texts: list[str] | None) -> dict[str, object]:
     """Parse JSON objects, files with one, and ``key=value``; given several times, all count."""
     merged: dict[str, object] = {}
     for text in texts or ():
-        merged |= json_object(text) if text.lstrip().startswith("{") else _from_file_or_pairs(text)
+        merged |= json_object(text) if text.lstrip().startswith("{") else _from_file_or_pair(text)
     return merged
 
 
-def _from_file_or_pairs(text: str) -> dict[str, object]:
+def _from_file_or_pair(text: str) -> dict[str, object]:
     if not text.endswith(".json") or "=" in text:
-        return _key_value_pairs(text)
+        return _key_and_value(text)
     try:
         return json_object(Path(text).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
@@ -261,19 +261,15 @@ def json_object(text: str) -> dict[str, object]:
     return value
 
 
-def _key_value_pairs(text: str) -> dict[str, object]:
-    parts = text.split(",")
-    pairs = {}
-    for pair in parts if all("=" in part for part in parts) else [text]:
-        key, equals, value = pair.partition("=")
-        if not equals or not key.strip():
-            # The text itself is not repeated: it may be a key that was typed in the wrong place.
-            raise typer.BadParameter(
-                "neither a JSON object like '{\"temperature\": 0}', nor a .json file, nor "
-                "key=value like temperature=0"
-            )
-        pairs[key.strip()] = json_or_text(value.strip())
-    return pairs
+def _key_and_value(text: str) -> dict[str, object]:
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        # The text itself is not repeated: it may be a key that was typed in the wrong place.
+        raise typer.BadParameter(
+            "neither a JSON object like '{\"temperature\": 0}', nor a .json file, nor "
+            "key=value like temperature=0"
+        )
+    return {key.strip(): json_or_text(value.strip())}
 
 
 def json_or_text(text: str) -> object:

@@ -12,7 +12,7 @@ from maseval import commands
 from maseval.app.running.options import EXECUTION
 from maseval.app.running.run_options import BenchmarkRunOptions
 from maseval.cli.command_line import INCOMPLETE, command_line, with_examples
-from maseval.cli.console import here, inert, print_json, program, stderr, stdout
+from maseval.cli.console import here, inert, print_json, stderr, stdout
 from maseval.cli.display import display, run_and_finish
 from maseval.cli.options import AsJson, argument, command_with, flag, option
 from maseval.cli.results import print_outcome
@@ -37,14 +37,14 @@ def _prepare(context: typer.Context, given: dict[str, Any]) -> "PreparedBenchmar
         "your own, four trials per task, for at most 5 dollars",
     ),
     (
-        "maseval run shopping.py --tasks tasks.json --task-id tea --task-id milk",
-        "the only benchmark of a file, two tasks of another list",
+        "maseval run shopping.py:Shopping --tasks tasks.json --task-id tea --task-id milk",
+        "two tasks of another list",
     ),
     (
         "maseval run shopping.py:make --set shelves=3 --output runs/mine --json",
         "a function that makes the benchmark; the same command again resumes the run",
     ),
-    ("maseval run models.toml", "all runs of a file, each with the options it has there"),
+    ("maseval run grid.toml", "all runs of a file, each with the options it has there"),
     ("maseval run grid.toml --dry-run", "what all of them would run, and their estimated cost"),
     ("maseval new benchmark shopping", "a benchmark to start from"),
 )
@@ -71,8 +71,6 @@ def run(
     """Run any benchmark, and save every finished simulation in a run folder.
 
     BENCHMARK names a subclass of maseval.Benchmark, a function that returns one, or an instance.
-
-    If a file defines only one benchmark, its name may be left out: maseval run shopping.py
 
     --set is for the class or function. --agent-data is for setup_agents, beside AGENT_DATA.
 
@@ -117,7 +115,7 @@ def _is_typed(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-_NEXT = "Next: {0} view, to browse all runs   {0} tau2 play, to be the agent yourself"
+_NEXT = "Next: maseval view, to browse all runs   maseval tau2 play, to be the agent yourself"
 _SECONDS_BETWEEN_LINES = 3.0
 
 
@@ -157,7 +155,7 @@ def demo(
         shown = _every_few_seconds(progress)
         page = commands.report(result.folder, title="maseval demo", on_progress=shown)
         console.print(f"Report: {inert(here(page))}", soft_wrap=True)
-    console.print(_NEXT.format(program()), soft_wrap=True)
+    console.print(_NEXT, soft_wrap=True)
     if as_json:
         found = {"report": page and str(page), "without_data": problem}
         print_json({**result.to_dict(), **found})

@@ -1,12 +1,10 @@
 """Runs as a file: ``maseval run FILE.toml``.
 
 The file has the options of the command line under their own names; what is typed counts more.
-With ``[[run]]`` tables it is a set of runs: each has the options above them and its own, and a name
-by which its folder is called. With
-``[grid]`` it is a set of all combinations of the levels of some factors. A level is a value of the
-option that its factor names, or a table with a ``name`` and several options. ``system`` is the
-agent under the name that it has in an experiment: the agent of tau2, the team of MACS,
-``agent_data["system"]`` of a benchmark of one's own.
+With ``[grid]`` it is a set of runs, of all combinations of the levels of some factors. A level is a
+value of the option that its factor names, or a table with a ``name`` and several options.
+``system`` is the agent under the name that it has in an experiment: the agent of tau2, the team of
+MACS, ``agent_data["system"]`` of a benchmark of one's own.
 """
 
 import difflib
@@ -26,15 +24,14 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.storage import strict_json
 from maseval.core.words import as_file_name
 
-BENCHMARK, RUNS, NAME = "benchmark", "run", "name"
+BENCHMARK, NAME = "benchmark", "name"
 GRID, SKIP, SYSTEM = "grid", "skip", "system"
 _COMMANDS = {"tau2": ("tau2", "run"), "macs": ("macs", "run")}
 
 
 class FileRun(NamedTuple):
-    """One run of a file: its options, and its name if there are several.
-
-    ``cell`` has the levels of a cell of a grid, and ``decided`` the options that they decide.
+    """One run of a file: its options; in a grid its name, the levels of its cell, and the options
+    that these decide.
     """
 
     options: dict[str, Any]
@@ -49,10 +46,7 @@ class FileRun(NamedTuple):
         """
         from maseval.runs import default_root  # help must be quick
 
-        named = self.options.get("output")
-        if self.cell:
-            return Path(named or default_root() / path.stem, str(self.name))
-        return Path(named or default_root() / "-".join(filter(None, (path.stem, self.name))))
+        return Path(self.options.get("output") or default_root() / path.stem, self.name or "")
 
     def with_options(self, more: Mapping[str, Any]) -> "FileRun":
         """Return the run with what was typed, which counts for each run of a file."""
@@ -65,36 +59,25 @@ class FileRun(NamedTuple):
 
 
 def read_run_file(path: Path, context: typer.Context) -> list[FileRun]:
-    """Return the runs of a file; without ``[[run]]`` and ``[grid]`` it is one without a name."""
+    """Return the runs of a file; without ``[grid]`` it is one without a name."""
     try:
         content = _with_underscores(strict_json.loads_toml(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise ConfigurationError(f"{path} cannot be read: {error.strerror}") from None
     except ValueError as error:
         raise ConfigurationError(f"{path} is not TOML: {error}") from None
-    if f"{RUNS}s" in content:
+    if "run" in content:
         raise ConfigurationError(
-            f"{path}: '{RUNS}s' is no option; write [[{RUNS}]] before each run"
+            f"{path}: [[run]] is no longer read; make each run a level of a factor: [{GRID}] "
+            f'{SYSTEM} = [{{{NAME} = "small", agent_model = "a"}}, ...]'
         )
-    tables, grid = content.pop(RUNS, None), content.pop(GRID, None)
+    grid = content.pop(GRID, None)
+    runs = [FileRun(content)]
     if grid is not None:
-        if tables is not None:
-            raise ConfigurationError(
-                f"{path} has both [[{RUNS}]] and [{GRID}]; keep one, or make each run a level: "
-                f'system = [{{{NAME} = "small", agent_model = "a"}}]'
-            )
         try:
             runs = _cells(content, grid, partial(_options_of, context))
         except ConfigurationError as error:
             raise ConfigurationError(f"{path}: {error}") from None
-    elif tables is None:
-        runs = [FileRun(content)]
-    elif not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
-        raise ConfigurationError(
-            f"{path}: {RUNS} is no list of tables; write [[{RUNS}]] before each run"
-        )
-    else:
-        runs = [_run_of_set(path, content, _with_underscores(each)) for each in tables]
     names = [each.name for each in runs]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise ConfigurationError(f"{path} has two runs of the name {twice!r}; each needs its own")
@@ -133,15 +116,6 @@ def _name_code(path: Path, runs: Sequence[FileRun]) -> None:
 
 def _with_underscores(table: Mapping[str, Any]) -> dict[str, Any]:
     return {name.replace("-", "_"): value for name, value in table.items()}
-
-
-def _run_of_set(path: Path, shared: Mapping[str, Any], own: dict[str, Any]) -> FileRun:
-    name = own.pop(NAME, None)
-    if not isinstance(name, str) or not name or "/" in name:
-        raise ConfigurationError(
-            f'{path}: a [[{RUNS}]] has the {NAME} {name!r}; write {NAME} = "small", for example'
-        )
-    return FileRun({**shared, **own}, name)
 
 
 def command_words(run: FileRun, path: Path) -> list[str]:

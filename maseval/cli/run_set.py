@@ -40,7 +40,7 @@ from maseval.cli.console import (
     stderr,
     stdout,
 )
-from maseval.cli.display import announce_models, prepare_run
+from maseval.cli.display import prepare_run
 from maseval.cli.results import consumption, estimate, finish
 from maseval.cli.run_file import BENCHMARK, FileRun, command_words
 from maseval.cli.tau2.run import about_money, lost_to_gold, show_plan
@@ -91,12 +91,11 @@ class _Part:
     def _reason(self) -> str:
         if self.result is None:
             return "it ended without a result"
-        overall, lines = self.result.summary.overall, self.result.errors
-        lacking = overall.planned - overall.verdicts
-        reasons = [self.result.stopped, *(f"{each.status}: {each.error}" for each in lines[:1])]
-        reasons += [f"{lacking} of {overall.planned} simulations have no verdict"] * bool(lacking)
-        found = list(filter(None, reasons)) or [" ".join(map(str.strip, self.result.notes))]
-        return "; ".join(found)
+        overall, errors = self.result.summary.overall, self.result.errors
+        reasons = [self.result.stopped, *(f"{each.status}: {each.error}" for each in errors[:1])]
+        if lacking := overall.planned - overall.verdicts:
+            reasons.append(f"{lacking} of {overall.planned} simulations have no verdict")
+        return "; ".join(filter(None, reasons)) or " ".join(map(str.strip, self.result.notes))
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints of a run without numbers."""
@@ -169,9 +168,8 @@ class RunSet:
 
     @property
     def _budget(self) -> Budget | None:
-        """The budget of a grid; runs of a set have one each."""
-        first = self.parts[0].run
-        given = first.options.get("budget") if first.cell else None
+        """The budget that all cells have together."""
+        given = self.parts[0].run.options.get("budget")
         return None if given is None else Budget.of(str(given))
 
     def show_plan(self) -> int:
@@ -268,7 +266,6 @@ class RunSet:
                 part.code, part.error = INCOMPLETE, reason
                 return True
         head = self._head(part, cost)
-        announce_models(part.context)
         part.prepared = None
         with self._ending(part):
             prepared = self._prepared(part, head=head, **more)
@@ -329,9 +326,8 @@ class RunSet:
         words = f"{count_of(ran, 'simulation')} in {duration(time.monotonic() - self.began)}"
         console.print(f"{words}, {len(finished)} of {count_of(len(self.parts), 'run')}")
         if len(finished) > 1 and not self.player:
-            folders = (e.folder.parent if e.run.cell else e.folder for e in finished)
-            names = " ".join(shlex.quote(here(each)) for each in dict.fromkeys(folders))
-            console.print(f"maseval compare {inert(names)}", soft_wrap=True)
+            folder = shlex.quote(here(self.parts[0].folder.parent))
+            console.print(f"maseval compare {inert(folder)}", soft_wrap=True)
 
     def _print_failures(self, parts: Sequence[_Part]) -> None:
         for each in parts:
@@ -374,7 +370,7 @@ def rehearsed(run: FileRun, player: str, path: Path) -> FileRun:
     else:
         options = {name: value for name, value in options.items() if name not in _OF_MODELS}
         options["agent"] = player
-    folder = run.folder(path).parent if run.cell else run.folder(path)
+    folder = run._replace(name=None).folder(path)
     output = folder.with_name(f"{folder.name}-rehearsed-{player}")
     options |= {"user": "scripted", "fork": True, "output": str(output)}
     return run._replace(options=options)

@@ -10,14 +10,13 @@ import typer
 from rich.table import Table
 
 from maseval import commands
-from maseval.app.results.recording import origin_in_words
 from maseval.cli.command_line import FAILED, with_examples
 from maseval.cli.console import (
-    age,
     counting,
     here,
     inert,
     note,
+    number_columns,
     print_json,
     print_parts,
     shorten_line,
@@ -47,8 +46,6 @@ if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.sharing.sync import SyncResult
 
 
-_REMARKS = ("tags", "note")
-_NOTE_LENGTH = 40
 _COLOURS = {"complete": "green", "running": "cyan", "incomplete": "yellow", "damaged": "red"}
 
 
@@ -87,39 +84,24 @@ def runs(
 
 
 def _table(found: Sequence[RunState]) -> Table:
-    table = Table()
-    # Remarks are shown where there are any.
-    rows = [_row(state) for state in found]
-    shown = [name for name in rows[0] if name not in _REMARKS or any(row[name] for row in rows)]
-    for name in shown:
-        right = name in ("done", "pass^1", "cost", "changed")
-        table.add_column(name, justify="right" if right else "left", no_wrap=True)
-    for row in rows:
-        table.add_row(*(row[name] for name in shown))
+    table = Table("run", "state", *number_columns("done", "pass^1"), "domains", "agent", "cost")
+    if has_tags := any(state.annotations.tags for state in found):
+        table.add_column("tags")
+    for state in found:
+        config = state.config or {}
+        failed = f" [red]({state.failed} unfinished)[/red]" if state.failed else ""
+        domains = "+".join(filter(None, mapping(config, "tasks"))) or config.get("benchmark", "")
+        table.add_row(
+            inert(here(state.path)),
+            styled(_state(state), _COLOURS[state.state]),
+            f"{state.done}/{state.planned}{failed}",
+            _score(state),
+            inert(str(domains)),
+            inert(_participant(config.get("agent"))),
+            money(state.cost) if state.cost or state.tokens else "",
+            *([inert(", ".join(state.annotations.tags))] if has_tags else []),
+        )
     return table
-
-
-def _row(state: RunState) -> dict[str, str]:
-    config, noted = state.config or {}, state.annotations
-    failed = f" [red]({state.failed} unfinished)[/red]" if state.failed else ""
-    origin = origin_in_words(config)
-    first_line = (noted.note or "").strip().partition("\n")[0]
-    return {
-        "run": inert(here(state.path)),
-        "state": styled(_state(state), _COLOURS[state.state]),
-        "done": f"{state.done}/{state.planned}{failed}",
-        "pass^1": _score(state),
-        "domains": inert(
-            "+".join(filter(None, mapping(config, "tasks"))) or str(config.get("benchmark", ""))
-        ),
-        "agent": inert(_participant(config.get("agent")))
-        + (f" [dim]from {inert(origin)}[/dim]" if origin else ""),
-        "user": inert(_participant(config.get("user"))),
-        "cost": money(state.cost) if state.cost or state.tokens else "",
-        "changed": age(state.updated),
-        "tags": inert(", ".join(noted.tags)),
-        "note": inert(shorten_line(first_line, _NOTE_LENGTH)),
-    }
 
 
 def _state(state: RunState) -> str:

@@ -68,16 +68,11 @@ MISFIT = "record: task does not fit"
 
 
 class RunDoubt(TypedDict):
-    """The reasons to doubt the numbers of a run, with pass^1 as recorded and as recomputed.
-
-    ``remedies`` are other ways to score a results file: each is the query of an address, such as
-    ``embedded-tasks``, and what it does.
-    """
+    """The reasons to doubt the numbers of a run, with pass^1 as recorded and as recomputed."""
 
     reasons: list[str]
     recorded: Score | None
     recomputed: Score | None
-    remedies: list[tuple[str, str]]
 
 
 def doubt_about(recording: Recording, check: "VerdictCheck | None" = None) -> RunDoubt | None:
@@ -187,7 +182,7 @@ class RunCheck:
 
 
 def _doubt(reasons: list[str], recorded: Score | None, recomputed: Score | None) -> RunDoubt:
-    return {"reasons": reasons, "recorded": recorded, "recomputed": recomputed, "remedies": []}
+    return {"reasons": reasons, "recorded": recorded, "recomputed": recomputed}
 
 
 def recall_check(log: Path) -> RunDoubt | None:

@@ -5,8 +5,7 @@ trials help. **On tasks like these** the tasks are a sample, too: how much they 
 out by more tasks alone, and unlimited trials still leave a width.
 
 A difference is detectable if it is found with 80 % power at the 5 % level: (z_97.5 + z_80) standard
-errors, with Student's quantile for tasks like these. The chance to stop at each look is that of the
-normal law (Jennison & Turnbull 2000).
+errors, with Student's quantile for tasks like these.
 """
 
 import math
@@ -17,7 +16,6 @@ from statistics import variance
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import in_percent, money, percent
 from maseval.core.words import count_of
-from maseval.stats.boundaries import Band, exits
 from maseval.stats.intervals import LEVEL, two_sided_z, weighted_interval
 from maseval.stats.planning import (
     MOST_TASKS,
@@ -29,7 +27,6 @@ from maseval.stats.planning import (
     too_few_tasks,
 )
 from maseval.stats.result import Result
-from maseval.stats.sequential import SequentialPlan
 from maseval.stats.trial_noise import trial_noise
 from maseval.stats.trials import Trials, fewest_trials, mean_over_tasks
 
@@ -44,12 +41,6 @@ _ASSUMPTION = (
 
 _MOST_ROWS = 8
 
-# The luck of tasks that are said to pass always or never.
-_LEAST = 1e-9
-
-# More looks than this save nothing.
-_MOST_EXPECTED = 20
-
 
 @dataclass(frozen=True)
 class TaskSet(Result):
@@ -57,7 +48,7 @@ class TaskSet(Result):
 
     ``luck`` is the mean variance of one trial of a task, ``between`` that of the tasks' own rates,
     ``differing`` that of the true difference between two systems from task to task. ``trials`` are
-    those that a finished baseline has of each task, None if it is to run alongside. ``cost`` and
+    those that a finished baseline has of each task, None if it is to be run, too. ``cost`` and
     ``seconds`` are those of one simulation. Of two levels of a grid's factor, a trial of a task is
     one in each of so many ``cells`` of a level: on average, as not every task is in all of them.
     """
@@ -108,7 +99,7 @@ class TaskSet(Result):
     def simulations(self, trials: int) -> int:
         return round(self.tasks * self.cells) * trials * (1 if self.trials else 2)
 
-    def row(self, trials: int, difference: float | None) -> "TrialsForecast":
+    def row(self, trials: int) -> "TrialsForecast":
         number = self.simulations(trials)
         return TrialsForecast(
             trials,
@@ -119,28 +110,7 @@ class TaskSet(Result):
             self.half_width_like(trials),
             None if self.cost is None else number * self.cost,
             None if self.seconds is None else number * self.seconds,
-            None
-            if difference is None or self.trials is None
-            else self.share_run(trials, difference, self.trials),
         )
-
-    def share_run(self, trials: int, difference: float, baseline: int) -> float:
-        """Return the share that is run on average, with a look after each trial of all tasks."""
-        if trials == 1:
-            return 1.0
-        every = tuple(range(1, min(trials, _MOST_EXPECTED) + 1))
-        looks = tuple(dict.fromkeys(math.ceil(trials * each / len(every)) for each in every))
-        plan = SequentialPlan("better", looks, baseline)
-        bands = []
-        for look, z in zip(looks[:-1], plan.boundaries, strict=False):
-            edge = z * math.sqrt(self.variance(look))
-            bands.append(Band(1 / self.variance(look), -edge, edge))
-        run, going_on, before = 0.0, 1.0, 0
-        for look, left in zip(looks, [*exits(bands, difference)[0], None], strict=True):
-            run += going_on * (look - before)
-            before = look
-            going_on -= 0.0 if left is None else left.below + left.above
-        return run / trials
 
     def on_difference(self, difference: float) -> list[str]:
         """Return what it takes to show it, for both claims."""
@@ -165,11 +135,7 @@ class TaskSet(Result):
         trials = math.ceil(runs * self.luck / left - 1e-9)
         if trials > MOST_TRIALS:
             return f"cannot be shown with these tasks: it would take {trials:,} trials of each"
-        words = f"{count_of(trials, 'trial')} per task, {self._price(self.simulations(trials))}"
-        if differing is not None or trials == 1 or self.trials is None:
-            return words
-        share = percent(self.share_run(trials, difference, self.trials), 0)
-        return f"{words}; with interim looks {share} of that on average"
+        return f"{count_of(trials, 'trial')} per task, {self._price(self.simulations(trials))}"
 
     def _why_not(self, differing: float, allowed: float) -> str:
         if differing >= allowed:
@@ -220,8 +186,8 @@ class TaskSet(Result):
         return f"{count_of(trials, 'trial')} per task of one run, {price}"
 
 
-def stated_tasks(tasks: int, rate: float, spread: float | None = None) -> TaskSet:
-    """Describe tasks of which only the pass rate is known, and how far single tasks scatter."""
+def stated_tasks(tasks: int, rate: float) -> TaskSet:
+    """Describe tasks of which only the pass rate is known."""
     if tasks < 1:
         raise ConfigurationError(f"tasks is {tasks}; give at least 1")
     if not 0 < rate < 1:
@@ -229,16 +195,8 @@ def stated_tasks(tasks: int, rate: float, spread: float | None = None) -> TaskSe
             f"rate is {rate} ({percent(rate)}); give one between 0 and 1 (100%)"
         )
     whole = rate * (1 - rate)
-    if spread is not None and not 0 <= spread * spread <= whole:
-        most = in_percent(math.sqrt(whole))
-        raise ConfigurationError(
-            f"tasks with a rate of {percent(rate)} scatter by at most {most} points; "
-            f"{in_percent(spread)} are given"
-        )
-    if spread is None:
-        between = _usual_spread(whole)
-        return TaskSet(tasks, rate, whole - between, between, notes=(_ASSUMPTION,))
-    return TaskSet(tasks, rate, max(_LEAST, whole - spread * spread), spread * spread)
+    between = _usual_spread(whole)
+    return TaskSet(tasks, rate, whole - between, between, notes=(_ASSUMPTION,))
 
 
 def _usual_spread(whole: float) -> float:
@@ -278,9 +236,7 @@ class TrialsForecast(Result):
     """A number of trials of each task, with what it would show and cost.
 
     ``detectable`` differences and half-widths are given for both claims. ``simulations``, ``cost``
-    and ``seconds`` are those of the runs that are still to be made; ``expected`` is the share of
-    them that is run on average if looks after each trial may end it and the difference is the one
-    asked for.
+    and ``seconds`` are those of the runs that are still to be made.
     """
 
     trials: int
@@ -291,7 +247,6 @@ class TrialsForecast(Result):
     half_width_like: float | None
     cost: float | None
     seconds: float | None
-    expected: float | None = None
 
 
 @dataclass(frozen=True)
@@ -320,7 +275,7 @@ def forecast(
             raise ConfigurationError(
                 f"{name} is {value} ({in_percent(value)} points); give one between 0 and 1 (100)"
             )
-    rows = [about.row(trials, difference) for trials in range(1, _MOST_ROWS + 1)]
+    rows = [about.row(trials) for trials in range(1, _MOST_ROWS + 1)]
     answers = []
     if difference is not None:
         answers += about.on_difference(difference)

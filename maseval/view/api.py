@@ -10,7 +10,7 @@ from starlette.routing import BaseRoute, Route
 
 from maseval.core.storage import strict_json
 from maseval.view.exceptions import BadRequestError
-from maseval.view.library import Library, options_in
+from maseval.view.library import Library
 from maseval.view.rows import live_of
 from maseval.view.viewed import ViewedRun
 
@@ -80,7 +80,6 @@ def own_answers(features: Sequence[str]) -> "Answers":
         {
             "/api/runs": runs,
             "/api/run/index": _index,
-            "/api/run/reading": _reading,
             "/api/run/results": _results,
             "/api/run/packet": _packet,
             "/api/run/live": _live,
@@ -95,8 +94,7 @@ def _index(library: Library, query: Query) -> object:
     version = run.last_place
     live = {**_state(run), "version": version, "relabelled": len(run.relabelled)}
     kind = "run" if library.path_of(name).is_dir() else "results"
-    scoring = options_in(name).marks
-    found = {**run.index(), "live": {**live, "kind": kind, "scoring": "; ".join(scoring)}}
+    found = {**run.index(), "live": {**live, "kind": kind}}
     library.examine(run)  # last, as that would take the processor from what is waited for
     return found
 
@@ -104,11 +102,6 @@ def _index(library: Library, query: Query) -> object:
 def _results(library: Library, query: Query) -> object:
     run = library.run(*required_parts(query, "run"))
     return {**run.results(), "live": _state(run)}
-
-
-def _reading(library: Library, query: Query) -> object:
-    """Say how far a run was read, while its index is waited for."""
-    return {"reading": library.reading(*required_parts(query, "run"))}
 
 
 def _state(run: ViewedRun) -> dict[str, object]:

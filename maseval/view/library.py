@@ -16,22 +16,18 @@ import os
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
-from urllib.parse import parse_qs
 from weakref import WeakKeyDictionary
 
 from maseval.core.exceptions import MASEvalError
-from maseval.core.scoring_options import ScoringOptions
 from maseval.core.storage.files import SUFFIX, FileState
 from maseval.runs.annotations import annotations_path
 from maseval.runs.config_file import CONFIG, LOCK, LOG, is_run_folder
 from maseval.runs.listing import run_state
 from maseval.runs.lock import holder_of
 from maseval.runs.log import kept_about, kept_place
-from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import recall_check
 from maseval.view.exceptions import NothingThereError
 from maseval.view.reading import IndexedRun, JudgedFile, RunReader
@@ -60,8 +56,6 @@ class _Opened:
     seen: FileState
     lock: threading.Lock
     run: ViewedRun | None = None
-    file: Recording | None = None
-    """A results file while it is judged."""
 
 
 class _Files(NamedTuple):
@@ -74,16 +68,6 @@ class _Files(NamedTuple):
     running: bool
 
 
-def options_in(name: str) -> ScoringOptions:
-    """Return how a results file is scored by the end of its name: ``theirs.json?as-recorded``."""
-    asked = parse_qs(name.partition("?")[2], keep_blank_values=True)
-    return ScoringOptions(
-        as_recorded="as-recorded" in asked,
-        embedded_tasks="embedded-tasks" in asked,
-        data_version=next(iter(asked.get("data-version", ())), None),
-    )
-
-
 class Library:
     """The runs below a folder; may be asked from several threads."""
 
@@ -94,8 +78,8 @@ class Library:
         self._lock, self._listing = threading.Lock(), threading.Lock()
         self._open: dict[str, _Opened] = {}
         self._finder = Finder(self.root, reader.is_results, follows_links)
-        self._judge = ResultsFileJudge(lambda path: self._view_run(path))
-        self._examiner = RunExaminer(lambda path: self._view_run(path))
+        self._judge = ResultsFileJudge(self._view_run)
+        self._examiner = RunExaminer(self._view_run)
         self._rows: dict[Path, tuple[_Files, RunRow]] = {}
 
     def rows(self) -> list[RunRow]:
@@ -110,15 +94,10 @@ class Library:
             return {name_of(self.root, path): path for path in self._finder.find()}
 
     def path_of(self, name: str) -> Path:
-        """Return the path of a run.
-
-        The name of a results file may end in how it is to be scored: ``theirs.json?as-recorded``.
-        """
-        for each in (name, name.partition("?")[0]):
-            with suppress(NothingThereError):
-                path = place_of(self.root, each, self._follows_links)
-                if is_run_folder(path) or (path.is_file() and self.reader.is_results(path)):
-                    return path
+        """Return the path of a run."""
+        path = place_of(self.root, name, self._follows_links)
+        if is_run_folder(path) or (path.is_file() and self.reader.is_results(path)):
+            return path
         raise NothingThereError(f"no run is called {name!r}")
 
     def run(self, name: str) -> ViewedRun:
@@ -127,23 +106,6 @@ class Library:
         run = self._open_run(path, name)
         run.refresh()
         return run
-
-    def reading(self, name: str) -> dict[str, int] | None:
-        """Return how far a run is read, without waiting; None if it is not being opened.
-
-        Of a log these are the bytes ``done`` and ``of`` how many, of a results file the number of
-        simulations ``judged``, and ``of`` how many if it has a plan.
-        """
-        found = self._open.get(name)
-        if found is None:
-            return None
-        if found.run is None:
-            judged, planned = (getattr(found.file, part, 0) for part in ("judged", "expected"))
-            return {"judged": judged, "of": max(judged, planned)} if planned else {"judged": judged}
-        if not isinstance(found.run.source, IndexedRun):
-            return None
-        log = found.run.source.path / LOG
-        return {"done": found.run.source.read, "of": FileState.now(log).size}
 
     def examine(self, run: ViewedRun) -> None:
         """Have the verdicts of a run checked and its failures labelled in the background."""
@@ -161,19 +123,14 @@ class Library:
                 del self._open[next(iter(self._open))]
         with found.lock:  # one that takes long to open does not keep others waiting
             if found.run is None:
-                found.run = self._view_run(path, options_in(name), found)
+                found.run = self._view_run(path)
             return found.run
 
-    def _view_run(
-        self, path: Path, options: ScoringOptions | None = None, opened: _Opened | None = None
-    ) -> ViewedRun:
+    def _view_run(self, path: Path) -> ViewedRun:
         reader, name = self.reader, name_of(self.root, path)
         if path.is_dir():
             return ViewedRun(IndexedRun(path, reader.title), reader, name)
-        file = reader.open_results(path, options or ScoringOptions())
-        if opened is not None:
-            opened.file = file
-        return ViewedRun(JudgedFile(file, reader), reader, name)
+        return ViewedRun(JudgedFile(reader.open_results(path), reader), reader, name)
 
     def _row(self, path: Path) -> RunRow:
         is_file = path.is_file()

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 from maseval.core.outcome import RecordedReport, Simulation, TaskKey, total_cost
 from maseval.core.recorded import Shape, mapping
 from maseval.core.report import Report
-from maseval.core.scoring_options import ScoringOptions
 from maseval.core.storage.files import FileState
 from maseval.report.index import Entry, Overview, entry_of
 from maseval.runs.config import RunConfig
@@ -59,7 +58,7 @@ class RunReader:
         """Return whether ``open_results`` can read a file; looks at its start only."""
         return False
 
-    def open_results(self, path: Path, options: ScoringOptions) -> Recording:
+    def open_results(self, path: Path) -> Recording:
         """Open a results file as a run, its verdicts recomputed."""
         raise NotImplementedError
 
@@ -124,8 +123,6 @@ class IndexedRun:
         self._same: dict[Any, Any] = {}
         self._seen: FileState | None = None
         self._added: list[ReportPlace] | None = None
-        self.read = 0
-        """The number of bytes that were read so far; another thread may ask for it."""
         self._begin()
 
     def _begin(self) -> None:
@@ -148,11 +145,11 @@ class IndexedRun:
 
     @property
     def damage(self) -> Sequence[str]:
-        return damage_to_folder(self, self._stored)
+        return damage_to_folder(self)
 
     @property
     def notes(self) -> Sequence[str]:
-        return notes_on_folder(self, self._stored)
+        return notes_on_folder(self, self._stored.id)
 
     @property
     def planned(self) -> Mapping[Simulation, None]:
@@ -247,7 +244,6 @@ class IndexedRun:
                 return  # it is still being written
             self._reading.take(line)
             self._last = line
-            self.read = line.offset + len(line.text)
 
     def _add(self, record: dict[str, Any], offset: int, shared: Mapping[str, object]) -> None:
         logged = RecordedReport(record)

@@ -6,8 +6,8 @@ from the log where the hit is. Runs are read as the viewer reads them (``ViewedR
 added since, by the request that asks for as long as it is patient, and then by a thread of its own.
 What is not read yet is said with the answer (``unread``, in bytes).
 
-The row of a text has a number made of its simulation's, its message's and its kind's, so that
-nothing more is kept of it.
+The row of a text has a number made of its simulation's and its message's, so that nothing more is
+kept of it.
 """
 
 import logging
@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import RecordedReport
@@ -33,17 +33,6 @@ from maseval.view.exceptions import BadRequestError
 from maseval.view.library import BackgroundWork, Library
 
 logger = logging.getLogger(__name__)
-
-# In the order of their numbers.
-_PLACES = ("text", "result", "tool", "argument", "error")
-KINDS: Mapping[str, Sequence[str]] = {
-    "any": _PLACES,
-    "text": ("text", "result"),
-    "tool": ("tool",),
-    "argument": ("argument",),
-    "error": ("error",),
-}
-"""The kinds of search, and the places that each looks in."""
 
 SHOWN = 25
 """How many hits a page has."""
@@ -60,31 +49,17 @@ _AROUND = 90
 _CHUNK = re.compile(r'"([^"]*)"|(\S+)')
 
 
-class Passage(NamedTuple):
-    """A text of a simulation: of which message, if of one, and what kind of text."""
-
-    message: int | None
-    where: str
-    text: str
-
-
-def passages_of(report: RecordedReport) -> Iterator[Passage]:
-    """Yield all that can be searched in a report."""
+def texts_of(report: RecordedReport) -> Iterator[tuple[int | None, str]]:
+    """Yield all that can be searched in a report: each message with its calls, and an error."""
     for said in conversation(report):
-        index = said["index"]
-        if words := said.get("text"):
-            yield Passage(index, "error" if said.get("failed") else "text", words)
-        calls = said.get("calls") or ()
-        if calls:
-            yield Passage(index, "tool", "\n".join(call["name"] for call in calls))
-            yield Passage(index, "argument", "\n".join(call["arguments"] for call in calls))
-        results = [call["result"] for call in calls if call["result"] is not None]
-        for where, failed in (("result", False), ("error", True)):
-            texts = [each["text"] for each in results if each["failed"] is failed]
-            if texts:
-                yield Passage(index, where, "\n".join(texts))
+        texts = [said.get("text")]
+        for call in said.get("calls") or ():
+            result = call["result"]
+            texts += [call["name"], call["arguments"], None if result is None else result["text"]]
+        if words := "\n".join(filter(None, texts)):
+            yield said["index"], words
     if report.error.message:
-        yield Passage(None, "error", report.error.message)
+        yield None, report.error.message
 
 
 def chunks_of(words: str) -> list[str]:
@@ -103,9 +78,8 @@ def excerpt_of(words: str, chunks: Sequence[str]) -> str:
     return f"{'…' if begin else ''}{cut}{'…' if end < len(words) else ''}"
 
 
-_KIND_BITS, _MESSAGE_BITS = 4, 20
-_NO_MESSAGE = (1 << _MESSAGE_BITS) - 1
-_SHIFT = _KIND_BITS + _MESSAGE_BITS
+_SHIFT = 20
+_NO_MESSAGE = (1 << _SHIFT) - 1
 
 # Of a run: its file, how many bytes of it are read, and the place of the last report among these.
 _TABLES = """
@@ -154,7 +128,7 @@ class Search:
             logger.warning("the search index is not up to date: %s", error)
 
     def _forget_unlisted(self) -> None:
-        """Forget runs that are gone, and files that somebody had scored in an unusual way."""
+        """Forget runs that are gone."""
         with self._using, self._index as index:
             known = {name for (name,) in index.execute("SELECT name FROM runs")}
             for gone in known - self.library.places().keys():
@@ -200,30 +174,31 @@ class Search:
                 (now.file, place if len(new) > _BATCH else now.size, place, run),
             )
 
-    def find(self, words: str, kind: str, run: str | None, skip: int = 0) -> Mapping[str, object]:
+    def find(self, words: str, run: str | None, skip: int = 0) -> Mapping[str, object]:
         """Return a page of hits with their excerpts, the latest first, and how many there are."""
         chunks = chunks_of(words)
         with self._using:
             left = sum(self._unread(*each) for each in self._files(run).items())
             fields = "r.name, s.domain, s.task, s.trial, s.at, w.rowid"
-            found = _matches(self._index, fields, chunks, kind, run, COUNTED)
-        read = lru_cache(maxsize=SHOWN)(self._passages)  # several hits may be in one simulation
+            found = _matches(self._index, fields, chunks, run, COUNTED)
+        read = lru_cache(maxsize=SHOWN)(self._texts)  # several hits may be in one simulation
         hits = []
         for *one, at, row in found[skip : skip + SHOWN]:
-            message, where = _place_of(row)
-            texts = [each.text for each in read(one[0], at) if each[:2] == (message, where)]
-            excerpt = excerpt_of("\n".join(texts), chunks) if texts else " ".join(chunks)
-            hits.append({**_hit(*one), "message": message, "where": where, "excerpt": excerpt})
+            place = row & _NO_MESSAGE
+            message = None if place == _NO_MESSAGE else place
+            text = read(one[0], at).get(message)
+            excerpt = excerpt_of(text, chunks) if text else " ".join(chunks)
+            hits.append({**_hit(*one), "message": message, "excerpt": excerpt})
         return {"total": len(found), "more": len(found) >= COUNTED, "unread": left, "hits": hits}
 
-    def _passages(self, run: str, at: int) -> Sequence[Passage]:
+    def _texts(self, run: str, at: int) -> Mapping[int | None, str]:
         try:
             report = self.library.run(run).source.report_at(at)
         except (OSError, LookupError, MASEvalError):  # it was deleted meanwhile
-            return ()
-        return [*passages_of(RecordedReport(report))]
+            return {}
+        return dict(texts_of(RecordedReport(report)))
 
-    def simulations(self, words: str, kind: str, run: str) -> Mapping[str, object]:
+    def simulations(self, words: str, run: str) -> Mapping[str, object]:
         """Return every simulation of a run with a hit, once; or how much is still to be read."""
         [(_, file)] = self._files(run).items()
         with self._using:
@@ -231,7 +206,7 @@ class Search:
                 read, size = ((n / 1e6) for n in (file.stat().st_size - left, file.stat().st_size))
                 return {"waiting": f"Reading the conversations: {read:,.1f} of {size:,.1f} MB"}
             fields = "DISTINCT r.name, s.domain, s.task, s.trial"
-            found = _matches(self._index, fields, chunks_of(words), kind, run, -1)
+            found = _matches(self._index, fields, chunks_of(words), run, -1)
         return {"total": len(found), "unread": 0, "hits": [_hit(*each) for each in found]}
 
 
@@ -256,30 +231,16 @@ def _add(index: sqlite3.Connection, run: str, at: int, report: RecordedReport) -
         "SELECT id, ?, ?, ?, ? FROM runs WHERE name = ?",
         (*report.key, at, run),
     )
-    rows: dict[int, list[str]] = {}
-    for message, where, text in passages_of(report):
+    rows: dict[int, str] = {}
+    for message, text in texts_of(report):
         place = _NO_MESSAGE if message is None else min(message, _NO_MESSAGE - 1)
         # Never a number that was another's: words of what was forgotten are still there.
-        row = ((made.lastrowid or 0) << _SHIFT) | (place << _KIND_BITS) | _PLACES.index(where)
-        rows.setdefault(row, []).append(text)
-    index.executemany(
-        "INSERT INTO words (rowid, text) VALUES (?, ?)",
-        [(row, "\n".join(texts)) for row, texts in rows.items()],
-    )
-
-
-def _place_of(row: int) -> tuple[int | None, str]:
-    message = (row >> _KIND_BITS) & _NO_MESSAGE
-    return None if message == _NO_MESSAGE else message, _PLACES[row & ((1 << _KIND_BITS) - 1)]
+        rows[((made.lastrowid or 0) << _SHIFT) | place] = text
+    index.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", rows.items())
 
 
 def _matches(
-    index: sqlite3.Connection,
-    fields: str,
-    chunks: Sequence[str],
-    kind: str,
-    run: str | None,
-    most: int,
+    index: sqlite3.Connection, fields: str, chunks: Sequence[str], run: str | None, most: int
 ) -> list[tuple[Any, ...]]:
     """Return the latest texts in which everything is found, by these fields.
 
@@ -288,11 +249,9 @@ def _matches(
     """
     if not chunks:
         return []
-    kinds = ", ".join(str(_PLACES.index(place)) for place in KINDS[kind])
     query = (
         f"SELECT {fields} FROM words w CROSS JOIN simulations s ON s.id = (w.rowid >> {_SHIFT}) "
         "JOIN runs r ON r.id = s.run WHERE words MATCH ? "
-        f"AND (w.rowid & {(1 << _KIND_BITS) - 1}) IN ({kinds}) "
         "AND (? IS NULL OR r.name = ?) ORDER BY w.rowid DESC LIMIT ?"
     )
     # Each chunk is a phrase, whose last word may be longer.
@@ -312,9 +271,7 @@ def searches() -> Answers:
     def answer(library: Library, query: Query) -> Mapping[str, object]:
         began = time.perf_counter()
         (words,) = required_parts(query, "q")
-        kind, run, skip = query.get("kind", "any"), query.get("run"), query.get("skip", "0")
-        if kind not in KINDS:
-            raise BadRequestError(f"kind is {kind!r}; choose one of: {', '.join(KINDS)}")
+        run, skip = query.get("run"), query.get("skip", "0")
         if not (skip.isascii() and skip.isdecimal() and len(skip) < 10):
             raise BadRequestError(f"skip is {skip!r}; give the number of hits to skip")
         if run is not None:
@@ -324,11 +281,10 @@ def searches() -> Answers:
         if query.get("per") == "simulation":
             (run,) = required_parts(query, "run")
             search.catch_up(_PATIENCE_OF_FILTERS, run)
-            found = search.simulations(words, kind, run)
+            found = search.simulations(words, run)
         else:
-            # A results file that is scored in an unusual way is none of those that are listed.
-            search.catch_up(_PATIENCE, None if run in library.places() else run)
-            found = search.find(words, kind, run, int(skip))
+            search.catch_up(_PATIENCE)
+            found = search.find(words, run, int(skip))
         return {"took_ms": 1000 * (time.perf_counter() - began), **found}
 
     return Answers("search", {"/api/search": answer})

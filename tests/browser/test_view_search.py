@@ -40,16 +40,6 @@ def test_a_hit_leads_to_its_message(visit, serve, runs):
     expect(page.locator(".message.marked")).to_have_attribute("data-message", "1")
 
 
-def test_what_is_looked_for_can_be_narrowed_to_tools(visit, serve, runs):
-    page = visit(serve(runs).url).open("/search?q=cancel_order&kind=tool")
-    expect(page.locator(".hits li")).to_have_count(2)
-    expect(page.locator(".hits .tag")).to_have_text(["tool", "tool"])
-
-    page.get_by_label("In").select_option("error")
-    expect(page).to_have_url(re.compile("kind=error"))
-    expect(page.locator("output.status")).to_contain_text("0 hits")
-
-
 def test_many_hits_come_in_pages(visit, serve, tmp_path):
     said_often = [said("user", "walrus again") for _ in range(30)]
     written_run(tmp_path / "many" / "one", [simulated("0", messages=said_often)])

@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-import sys
 
 import pytest
 import typer
@@ -12,24 +11,6 @@ from maseval.cli.app import app
 from maseval.cli.command_line import exit_code
 from maseval.core.exceptions import ConfigurationError, MASEvalError, ResultFileError
 from tests.cli.commandline import COMMAND, maseval
-
-
-def test_a_run_with_models_says_so_before_it_loads_their_libraries():
-    code = (
-        "import sys; from maseval.cli.app import app; from maseval.cli import display\n"
-        "announce = display.announce_models\n"
-        "def stop(*given):\n"
-        "    announce(*given)\n"
-        "    print([name for name in sys.modules if name.startswith(('openai', 'httpx',"
-        "'maseval.benchmark.tau2.domains', 'maseval.interface'))])\n"
-        "    sys.exit()\n"
-        "display.announce_models = stop\n"
-        "app(['tau2', 'run', '--domain', 'retail', '--agent-model', 'openai/mine'])"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-
-    assert run.stderr == "Preparing the run with openai/mine ...\n"
-    assert run.stdout == "[]\n"
 
 
 @pytest.mark.parametrize("group", [[], ["tau2"], ["macs"]], ids=str)

@@ -3,14 +3,13 @@
 import io
 import re
 import time
-from datetime import datetime
 
 import pytest
 from rich.console import Console
 
 from maseval.app.running import progress as progress_module
 from maseval.app.running.progress import RunProgress
-from maseval.cli.console import age, count, duration, inert, shorten_line, visible
+from maseval.cli.console import count, duration, inert, shorten_line, visible
 from maseval.cli.display import display, frame, line
 from maseval.core.call_policy import Wait
 from maseval.core.outcome import Outcome, Simulation
@@ -48,7 +47,7 @@ def test_the_display_tells_how_far_it_is_and_which_is_the_slowest():
 
 
 def test_what_calls_wait_for_is_said_with_the_time_at_which_they_go_on(monkeypatch):
-    wait = Wait("openai/gpt-4.1", 0, "", None, "RateLimitError", time.monotonic() + 84.9)
+    wait = Wait("openai/gpt-4.1", "RateLimitError", time.monotonic() + 84.9)
     monkeypatch.setattr(progress_module, "waiting", lambda: [wait] * 4)
     now = moment("a")
 
@@ -111,21 +110,6 @@ def test_nothing_that_a_model_says_is_markup():
 )
 def test_durations(seconds, text):
     assert duration(seconds) == text
-
-
-@pytest.mark.parametrize(
-    ("moment", "text"),
-    [
-        ("2026-01-02T03:04:30", "just now"),
-        ("2026-01-02T03:00:00", "5 min ago"),
-        ("2026-01-02T00:00:00", "3 h ago"),
-        ("2025-12-30T00:00:00", "3 d ago"),
-        ("2027-01-01T00:00:00", "just now"),
-        ("", ""),
-    ],
-)
-def test_ages(moment, text):
-    assert age(moment, now=datetime(2026, 1, 2, 3, 5)) == text
 
 
 def test_sums_and_counts():

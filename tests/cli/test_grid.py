@@ -347,7 +347,6 @@ def test_the_grid_of_the_page_prints_what_the_page_shows() -> None:
             ["system = [{name = 'a', agent = 'gold', seed = 1}]", "seed = [2]"],
             "seed is set by the level '2' of the factor 'seed' and by that of another factor",
         ),
-        (["system = ['gold']", "[[run]]", "name = 'a'"], "has both [[run]] and [grid]"),
     ],
 )
 def test_a_grid_that_is_wrong_is_refused_before_anything_runs(lines: list[str], words: str) -> None:

@@ -12,7 +12,7 @@ from tests.cli.commandline import maseval
     [
         (None, {}),
         (["temperature=0.5"], {"temperature": 0.5}),
-        (["temperature=0,seed=3"], {"temperature": 0, "seed": 3}),
+        (["temperature=0", "seed=3"], {"temperature": 0, "seed": 3}),
         (["stop=a,b"], {"stop": "a,b"}),
         (["a=1", '{"b": [1, 2]}'], {"a": 1, "b": [1, 2]}),
         (

@@ -76,7 +76,7 @@ def test_the_options_of_tau2_bench_are_understood(tmp_path):
 
     result = maseval(
         *LIBRARY,
-        *("--agent", "llm_agent", "--agent-llm", f"scripted/{script}", "--user", "scripted"),
+        *("--agent-llm", f"scripted/{script}", "--user", "scripted"),
         *("--agent-llm-args", '{"temperature": 0.0}', "--num-trials", 2, "--max-concurrency", 2),
         *("--save-to", "theirs", "--json", "--task-ids", *ids),
     )

@@ -46,22 +46,6 @@ def test_a_benchmark_of_the_file_is_suggested_before_one_that_it_imports(tmp_pat
     assert "did you mean 'Shopping'?" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("words", "others"),
-    [
-        (["certify", "last"], "maseval tau2 certify"),
-        (["tau2", "rates", "last"], "maseval macs rates"),
-        (["tau2", "compare", "a", "b"], "maseval compare"),
-    ],
-)
-def test_a_command_of_another_group_is_named(words, others):
-    done = maseval(*words)
-
-    assert done.exit_code == 2
-    shown = " ".join(done.stderr.replace("│", "").split())
-    assert f"here, but: {others} ╰" in shown
-
-
 def test_a_file_where_a_folder_is_needed_is_called_a_file(tmp_path):
     (tmp_path / "results.json").write_text("{}")
 

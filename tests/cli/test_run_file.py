@@ -1,28 +1,12 @@
-"""Runs as a file, and sets of runs."""
+"""Runs as a file."""
 
 import json
-import signal
 from pathlib import Path
 
 import pytest
 
 from maseval.runs import RunFolder
-from tests.cli.commandline import ended, maseval, started, wait_for_some
-
-SET = """
-benchmark = "tau2"
-domain = "library"
-task_id = "1-2"
-
-[[run]]
-name = "gold"
-agent = "gold"
-
-[[run]]
-name = "noisy"
-agent = "noisy"
-agent-args = {error_rate = 1.0}
-"""
+from tests.cli.commandline import maseval
 
 
 @pytest.fixture(autouse=True)
@@ -52,28 +36,13 @@ def test_what_a_file_says_is_the_same_run() -> None:
     assert file_run == typed_run
 
 
-def test_a_set_of_runs_is_run_and_resumed_as_a_whole() -> None:
-    Path("pair.toml").write_text(SET, "utf-8")
-
-    first = maseval("run", "pair.toml", "--json")
-    again = maseval("run", "pair.toml", "--json")
-
-    assert first.exit_code == again.exit_code == 0
-    gold, noisy = map(json.loads, first.stdout.splitlines())
-    assert [Path(each["folder"]).name for each in (gold, noisy)] == ["pair-gold", "pair-noisy"]
-    assert gold["overall"]["passed"] == 2 and gold["ran"] == noisy["ran"] == 2
-    assert [json.loads(line)["ran"] for line in again.stdout.splitlines()] == [0, 0]
-    assert "maseval compare runs/pair-gold runs/pair-noisy" in maseval("run", "pair.toml").stdout
-
-
 def test_one_instance_of_a_benchmark_is_counted_in_each_run_by_itself(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     code = "from examples.booking import BookingBenchmark, load_tasks\nSHOP = BookingBenchmark()\n"
     Path("one_shop.py").write_text(code, "utf-8")
     monkeypatch.syspath_prepend(".")
-    runs = '[[run]]\nname = "a"\n[[run]]\nname = "b"\nnum_tasks = 1\n'
-    Path("two.toml").write_text(f'benchmark = "one_shop:SHOP"\nnum_tasks = 3\n{runs}', "utf-8")
+    Path("two.toml").write_text('benchmark = "one_shop:SHOP"\n[grid]\nnum_tasks = [3, 1]', "utf-8")
 
     found = maseval("run", "two.toml", "--json")
 
@@ -84,25 +53,6 @@ def test_one_instance_of_a_benchmark_is_counted_in_each_run_by_itself(
     assert one_shop.SHOP.callbacks == []
 
 
-def test_what_is_typed_counts_for_every_run_of_a_set() -> None:
-    Path("pair.toml").write_text(SET, "utf-8")
-
-    found = maseval("run", "pair.toml", "--trials", "2", "--task-id", "1", "--json")
-
-    assert [json.loads(line)["overall"]["planned"] for line in found.stdout.splitlines()] == [2, 2]
-
-
-def test_a_run_that_fails_does_not_keep_the_others_from_running() -> None:
-    Path("pair.toml").write_text(SET.replace('"noisy"\nagent-args', '"no.py:x"\n#'), "utf-8")
-
-    found = maseval("run", "pair.toml", "--json")
-
-    assert found.exit_code == 2 and "no.py" in found.stderr
-    gold, failed = map(json.loads, found.stdout.splitlines())
-    assert gold["overall"]["passed"] == 2
-    assert failed["name"] == "noisy" and failed["error"].startswith("exit code 2: there is no file")
-
-
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -110,12 +60,9 @@ def test_a_run_that_fails_does_not_keep_the_others_from_running() -> None:
         (f"x = {'[' * 3000}{']' * 3000}", "more than 100 levels deep"),
         (f"x = {'{a=' * 150}1{'}' * 150}", "more than 100 levels deep"),
         ("domain = 'library'", "benchmark is None"),
-        ("run = 3", "write [[run]]"),
-        ("benchmark = 'tau2'\n[runs.a]\nagent = 'gold'", "write [[run]] before each run"),
-        ("[[run]]\nagent = 'gold'", "a [[run]] has the name None"),
-        ("[[run]]\nname = 'a'\n[[run]]\nname = 'a'", "two runs of the name 'a'"),
-        (SET + "trails = 3", "--trails"),
-        (SET + "trials = 'x'", "file.toml, run noisy"),
+        ("[[run]]\nname = 'a'", "make each run a level"),
+        ("benchmark = 'tau2'\ntrails = 3", "--trails"),
+        ("benchmark = 'tau2'\n[grid]\ntrials = [1, 'x']", "file.toml, run trials-"),
     ],
 )
 def test_a_file_that_is_wrong_is_refused_before_anything_runs(content: str, words: str) -> None:
@@ -125,20 +72,6 @@ def test_a_file_that_is_wrong_is_refused_before_anything_runs(content: str, word
 
     assert found.exit_code == 2 and words in " ".join(found.stderr.split())
     assert not Path("runs").exists()
-
-
-def test_a_signal_ends_the_set_and_not_only_its_first_run(tmp_path: Path) -> None:
-    options = 'agent_data = {delay_seconds = 0.4}\nconcurrency = 1\n[[run]]\nname = "a"\n'
-    content = f'benchmark = "examples.booking:BookingBenchmark"\n{options}'
-    Path("slow.toml").write_text(f'{content}[[run]]\nname = "b"\n', "utf-8")
-
-    process = started("run", "slow.toml", folder=tmp_path)
-    wait_for_some(tmp_path / "runs" / "slow-a", 1)
-    process.send_signal(signal.SIGINT)
-    code, _, errors = ended(process)
-
-    assert code == 3, errors
-    assert not Path("runs/slow-b").exists()
 
 
 @pytest.mark.parametrize(

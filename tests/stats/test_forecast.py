@@ -48,7 +48,6 @@ def test_systems_that_differ_from_task_to_task_are_not_told_apart_by_trials():
     (here, like) = forecast(about, difference=0.05).answers
 
     assert here.endswith("on these tasks: 17 trials per task, 1700 simulations, $850.00, 17.0 h")
-    assert "with interim looks" in forecast(replace(about, trials=64), difference=0.05).answers[0]
     assert "cannot be shown with these tasks by any number of trials" in like
 
 
@@ -108,7 +107,6 @@ def test_two_runs_tell_how_much_systems_differ_by_task():
     [
         (lambda: stated_tasks(0, 0.5), "tasks is 0"),
         (lambda: stated_tasks(5, 60), "rate is 60"),
-        (lambda: stated_tasks(5, 0.9, 0.5), "at most 30.0 points"),
         (lambda: observed_tasks([Trials(0, 0)]), "no task of the pilot has a verdict"),
         (lambda: forecast(stated_tasks(50, 0.5), difference=5), "difference is 5"),
         (lambda: forecast(stated_tasks(50, 0.5), precision=0), "precision is 0"),

@@ -2,7 +2,6 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from maseval.view.reading import RunReader
 from tests.report.reading import rows_of
 from tests.runs.worlds import finished_run
 from tests.view.builders import viewer
@@ -78,23 +77,3 @@ def test_what_is_not_there_is_an_error_in_words(tmp_path, address):
 
     assert 400 <= answer.status_code < 500
     assert answer.json()["error"]
-
-
-class Noting(RunReader):
-    """Asks how far a log was read, whenever it is asked for the title of a task in it."""
-
-    def title(self, run, report):
-        self.seen.append(self.client.get("/api/run/reading", params={"run": "one"}).json())
-
-
-def test_how_far_a_log_was_read_can_be_asked_while_it_is_read(tmp_path):
-    log = finished_run(tmp_path / "one", "a", "b", "c") / "log.jsonl"
-    reader = Noting()
-    reader.client, reader.seen = viewer(tmp_path, reader=reader), []
-    closed = reader.client.get("/api/run/reading", params={"run": "one"}).json()
-
-    reader.client.get("/api/run/index", params={"run": "one"})
-
-    done = [each["reading"]["done"] for each in reader.seen]
-    assert closed == {"reading": None}
-    assert 0 < done[0] < done[1] < done[2] < log.stat().st_size == reader.seen[0]["reading"]["of"]

@@ -11,7 +11,6 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
-from urllib.parse import quote
 
 from maseval.app.benchmarks import OnProgress, RecordedOutcomes
 from maseval.app.comparing.blocks import (
@@ -26,7 +25,7 @@ from maseval.app.comparing.compare import RunComparison, compare
 from maseval.app.results.variants import Metric
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import p_is, percent
-from maseval.core.outcome import Outcome, TaskKey
+from maseval.core.outcome import TaskKey
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import count_of
 from maseval.stats import Comparison, Difference, Flip, SamplePlan
@@ -114,11 +113,6 @@ class Gate:
         first = filter(None, [about.texts, about.missing])
         return [*first, *about.notes, *about.cautions, *left_out]
 
-    def most_telling_trial(self, key: TaskKey) -> Outcome:
-        """Return the first trial of a task that failed, else its first."""
-        trials = [each for each in self.run.outcomes if each.key == key]
-        return next((each for each in trials if each.passed is False), trials[0])
-
     def to_dict(self) -> dict[str, object]:
         return {
             "verdict": self.verdict,
@@ -127,17 +121,14 @@ class Gate:
             **self.comparison.to_dict(),
         }
 
-    def to_markdown(self, report_url: str | None = None) -> str:
-        """Return the verdict, the numbers, the tasks that changed and all cautions as Markdown.
-
-        ``report_url`` is where the HTML report of the run can be read; tasks then link into it.
-        """
+    def to_markdown(self) -> str:
+        """Return the verdict, the numbers, the tasks that changed and all cautions as Markdown."""
         why = reasons_table(self.comparison, _MOST_TASKS)
         parts = [
             _headline(self),
             _table(differences_table(self.comparison, self.two)),
-            _flips("Tasks that pass less often", self.fell, self, report_url),
-            _flips("Tasks that pass more often", self.rose, self, report_url),
+            _flips("Tasks that pass less often", self.fell, self),
+            _flips("Tasks that pass more often", self.rose, self),
             *(_details("Why simulations failed", _table(each)) for each in why),
             _bullets(self.cautions),
             _method(self),
@@ -239,27 +230,13 @@ def _headline(gate: Gate) -> str:
     )
 
 
-def _flips(title: str, flips: Sequence[Flip], gate: Gate, report_url: str | None) -> str:
-    if not flips:
-        return ""
-    (block,) = flips_table(title, flips, gate.two.names, _MOST_TASKS)
-    cells = []
-    for key in (TaskKey(flip.group, flip.task) for flip in flips):
-        link = report_url and f"({simulation_link(gate, key, report_url)})"
-        cells.append(f"[{inline(str(key))}]{link}" if link else inline(str(key)))
-    return _details(f"{title}: {len(flips)}", _table(block, cells))
+def _flips(title: str, flips: Sequence[Flip], gate: Gate) -> str:
+    blocks = flips_table(title, flips, gate.two.names, _MOST_TASKS)
+    return "".join(_details(f"{title}: {len(flips)}", _table(each)) for each in blocks)
 
 
 def _details(title: str, content: str) -> str:
     return f"<details><summary>{title}</summary>\n\n{content}\n\n</details>"
-
-
-def simulation_link(gate: Gate, key: TaskKey, report_url: str) -> str:
-    """Return the address, in the report, of the trial that says most about a task."""
-    trial = gate.most_telling_trial(key).trial
-    name = "/".join(part for part in (key.domain, key.task_id, str(trial)) if part)
-    address = quote(report_url, safe=":/?&=%@~+", errors="replace")
-    return f"{address}#{quote(name, errors='replace')}"
 
 
 def _bullets(lines: Sequence[str]) -> str:
@@ -282,14 +259,9 @@ def _method(gate: Gate) -> str:
     )
 
 
-def _table(block: Block, names: Sequence[str] = ()) -> str:
-    """Draw a table; ``names`` stand in place of the columns that name a row."""
+def _table(block: Block) -> str:
     assert isinstance(block, TableBlock)
-    head, rows = map(inline, block.columns), [[*map(inline, row)] for row in block.rows]
-    if names:
-        head = map(inline, ["task", *block.columns[block.names :]])
-        rows = [[n, *row[block.names :]] for n, row in zip(names, rows, strict=False)]
-    columns = [*head]
+    columns, *rows = ([*map(inline, row)] for row in (block.columns, *block.rows))
     lines = [columns, ["---"] * len(columns), *rows]
     drawn = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     return f"{drawn}\n\n… and {block.more} more" if block.more else drawn

@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean, variance
-from typing import Literal
 
 from maseval.app.comparing.cells import expand_grids
 from maseval.app.results.examined import RunFindings, examine_run
@@ -24,37 +23,28 @@ from maseval.stats.forecast import (
 from maseval.stats.planning import Pairs
 from maseval.stats.trials import Trials, by_task, mean_cost
 
-BaselineKind = Literal["finished", "alongside"]
-"""The baseline is the earlier run, or is run again trial by trial beside the new one."""
-
 
 def plan(
     runs: Sequence[str | os.PathLike[str]] = (),
     *,
     tasks: int | None = None,
     rate: float | None = None,
-    spread: float | None = None,
     difference: float | None = None,
     precision: float | None = None,
-    baseline: BaselineKind | None = None,
-    concurrency: int = 1,
     between: str | None = None,
     cells: float = 1.0,
 ) -> Forecast:
     """Say what 1 to 8 trials would show and cost, and what a difference or a precision takes.
 
-    ``runs`` are a pilot or earlier run, which is the baseline unless one is to run ``alongside``,
-    and a second run on the same tasks, which shows how much systems differ from task to task.
-    Without a run the number of ``tasks`` and their pass ``rate`` are stated, and how far the rates
-    of single tasks ``spread``. Rates, ``difference`` and ``precision`` are shares: 0.05 is five
-    points. Time is that of ``concurrency`` simulations at once.
+    ``runs`` are a pilot or earlier run, which is the baseline, and a second run on the same tasks,
+    which shows how much systems differ from task to task. Without a run the number of ``tasks`` and
+    their pass ``rate`` are stated. Rates, ``difference`` and ``precision`` are shares: 0.05 is five
+    points. Time is that of one simulation after the other.
 
     ``between`` names two levels of a factor, ``system=react,team``: ``runs`` are then the folder of
     a grid or its cells, and the trials those of each cell. Without a run, ``cells`` is in how many
     combinations of the other factors the levels are compared.
     """
-    if concurrency < 1:
-        raise ConfigurationError(f"concurrency is {concurrency}; give at least 1")
     if between is not None and runs:
         about = _observe_levels(runs, between)
     elif len(runs) > 2:
@@ -62,26 +52,20 @@ def plan(
             f"{count_of(len(runs), 'run')} given; give a pilot, and at most one to compare it with"
         )
     elif runs:
-        if (rate, spread) != (None, None):
-            raise ConfigurationError("rate and spread are those of the run; leave them out")
-        about = _observe(runs, baseline or "finished", tasks)
+        if (tasks, rate) != (None, None):
+            raise ConfigurationError("tasks and rate are those of the run; leave them out")
+        about = _observe(runs)
     else:
         if tasks is None or rate is None:
             raise ConfigurationError(
                 "there is nothing to plan from; give a run, or the number of tasks and their pass "
                 "rate: --tasks 50 --rate 60 (tasks=50, rate=0.6)"
             )
-        if baseline == "finished":
-            raise ConfigurationError("a finished baseline needs a run; name one")
-        about = stated_tasks(tasks, rate, spread).in_cells(cells)
-    if about.seconds is not None:
-        about = replace(about, seconds=about.seconds / concurrency)
+        about = stated_tasks(tasks, rate).in_cells(cells)
     return forecast(about, difference=difference, precision=precision)
 
 
-def _observe(
-    runs: Sequence[str | os.PathLike[str]], baseline: BaselineKind, tasks: int | None
-) -> TaskSet:
+def _observe(runs: Sequence[str | os.PathLike[str]]) -> TaskSet:
     """Describe the tasks of a pilot, and how a second run differs from it."""
     recordings = [open_recording(run) for run in runs]
     examined = [examine_run(each, ()) for each in recordings]
@@ -93,7 +77,6 @@ def _observe(
         about,
         cost=mean_cost(lines[0]),
         seconds=fmean(seconds) if any(seconds) else None,
-        trials=about.trials if baseline == "finished" else None,
         notes=(*about.notes, *_notes(examined)),
     )
     if len(lines) > 1:
@@ -110,14 +93,6 @@ def _observe(
             # The same luck as in a comparison of the two, so that both give the same answer.
             luck = (pairs.noise(1) or 0.0) / 2
             about = replace(about, differing=differing, luck=luck or about.luck)
-    if tasks is not None and tasks != about.tasks:
-        if baseline == "finished":
-            raise ConfigurationError(
-                f"the finished baseline has {count_of(about.tasks, 'task')}, not {tasks}; plan for "
-                "these, or for a baseline that runs alongside"
-            )
-        note = f"planned for {count_of(tasks, 'task')} like the {about.tasks} of the pilot"
-        about = replace(about, tasks=tasks, notes=(*about.notes, note))
     return about
 
 

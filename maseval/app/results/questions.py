@@ -1,36 +1,55 @@
 """The questions that commands ask of any recording, and its benchmark answers.
 
-``maseval comply``, ``users``, ``score``, and ``export`` in the original form.
+``maseval show``, ``explain``, ``comply``, ``users``, ``score``, and ``export`` in original form.
 """
 
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
 from maseval.app.benchmarks import (
+    BenchmarkSupport,
     ExportedPath,
     OnProgress,
     all_support,
     support_that_answers,
 )
-from maseval.app.results.examined import FINDINGS, examine_run
+from maseval.app.results.examined import (
+    FINDINGS,
+    REASONS,
+    TITLE,
+    VERDICT,
+    ExaminedRun,
+    RunFindings,
+    examine_run,
+)
+from maseval.app.results.explained import VerdictExplanation, cause_in, sections_of
 from maseval.app.results.finding import (
     open_recording,
     open_run_or_file,
+    trial_numbered,
+    trials_named,
+    warn_of_damage,
 )
 from maseval.app.results.recording import notes_on
-from maseval.app.results.users import UserScore
-from maseval.app.results.variants import SOUND, VariantScore
+from maseval.app.results.results import RunSummary
+from maseval.app.results.variants import SOUND, UserScore, VariantScore
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.finding import Finding
-from maseval.core.outcome import Simulation
+from maseval.core.finding import Finding, Section
+from maseval.core.outcome import Outcome, RecordedReport, Simulation
+from maseval.core.recorded import Shape
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
+from maseval.core.storage.redaction import redact
+from maseval.core.teamwork import AgentWork
+from maseval.report.checks import shown_verdicts, state_changes
+from maseval.report.conversation import ShownMessage, conversation
 from maseval.runs import RunFolder
 from maseval.runs.recording import Recording
+from maseval.runs.verdict_check import doubt_in
 
 Files = Sequence[str | os.PathLike[str]]
 
@@ -184,3 +203,222 @@ def export(
         if each.exports == form:
             return each.export(run, target, overwrite=overwrite)
     raise ConfigurationError(f"form is {form!r}; give one of {', '.join(export_formats())}")
+
+
+@dataclass(frozen=True)
+class RunView:
+    """A run: its configuration, its numbers, and every simulation in a line.
+
+    ``found`` has the findings about each simulation, and the numbers beside the official one.
+    ``chosen`` are the lines that were asked for, all of them by default.
+    """
+
+    found: RunFindings
+    summary: RunSummary
+    chosen: Sequence[Outcome] = ()
+
+    @property
+    def folder(self) -> Recording:
+        return self.found.folder
+
+    @property
+    def lines(self) -> Sequence[Outcome]:
+        return self.found.lines
+
+    def findings_on(self, line: Outcome) -> Sequence[Finding]:
+        return self.found.findings.get(line.simulation, ())
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the numbers, and a row for each chosen simulation, as JSON without secrets."""
+        check = self.found.check
+        return redact(
+            {
+                "path": str(self.folder.path),
+                **self.summary.to_dict(),
+                "notes": notes_on(self.folder),
+                "verdicts": None if check is None else check.to_dict(),
+                "causes": self.found.causes,
+                "scores": [each.to_dict() for each in self.found.scores],
+                "simulations": [
+                    {**_row(line), "findings": [e.to_dict() for e in self.findings_on(line)]}
+                    for line in self.chosen
+                ],
+            }
+        )
+
+
+@dataclass(frozen=True)
+class SimulationView:
+    """One simulation: the conversation, the changes it made, and the reasons of its verdict.
+
+    ``messages``, ``verdicts`` and ``changes`` have the form that the HTML report shows. ``trials``
+    are all recorded trials of the same task. ``findings`` say who failed, which rules were broken,
+    and what is known of the task, and ``explanation`` why the verdict is what it is; ``title`` is
+    what the task is about. ``misstatement`` says how the recorded verdict differs from the
+    recomputed one, if it does, and ``doubt`` why the verdict is not to be believed: for that
+    reason, or because the task is not that of the conversation. ``notes`` say what is wrong with
+    the record. ``team`` has the part of each of
+    several agents, and ``decider`` is the one whose message decided a failure.
+    """
+
+    line: Outcome
+    trials: Sequence[Outcome]
+    task: Shape
+    messages: Sequence[ShownMessage]
+    verdicts: Sequence[Shape]
+    changes: Sequence[Shape]
+    error: Shape | None
+    title: str | None = None
+    findings: Sequence[Finding] = ()
+    explanation: VerdictExplanation | None = None
+    unexplained: str | None = None
+    misstatement: str | None = None
+    doubt: str | None = None
+    notes: Sequence[str] = ()
+    team: Sequence[AgentWork] = ()
+    decider: str | None = None
+
+    @property
+    def sections(self) -> list[Section]:
+        """The findings and the explanation in words."""
+        return sections_of(self.findings, self.explanation)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return all that is shown of it as JSON without secrets."""
+        return redact(
+            {
+                **_row(self.line),
+                "title": self.title,
+                "misstatement": self.misstatement,
+                "doubt": self.doubt,
+                "notes": list(self.notes),
+                "findings": [each.to_dict() for each in self.findings],
+                "explanation": self.explanation and asdict(self.explanation),
+                "verdicts": self.verdicts,
+                "changes": self.changes,
+                "team": [each._asdict() for each in self.team],
+                "decider": self.decider,
+                "messages": self.messages,
+            }
+        )
+
+
+def _row(line: Outcome) -> dict[str, object]:
+    row = line._asdict()
+    row["outcome"] = row.pop("kind")
+    del row["reason"]  # which the status says
+    return row
+
+
+def show(
+    run: str | os.PathLike[str],
+    task: str | None = None,
+    trial: int | None = None,
+    *,
+    failed: bool = False,
+    explain: bool = True,
+    on_progress: OnProgress | None = None,
+    **scoring: Unpack[ScoringKeywords],
+) -> RunView | SimulationView:
+    """Return a run, or with ``task`` one of its simulations; by default the task's first trial.
+
+    With ``explain`` findings are looked for, and failures explained, if the benchmark can do that.
+    ``failed`` and ``domain`` choose among the simulations; of a task, the first trial that fits.
+    ``scoring`` also says how a results file is scored: the fields of ``ScoringOptions``.
+    """
+    folder, domain = open_recording(run, ScoringOptions(**scoring)), scoring.get("domain")
+    domains = list(dict.fromkeys(one.domain for one in folder.planned))
+    if task is None:
+        if domain is not None and domain not in domains:
+            listed = ", ".join(domains)
+            raise ConfigurationError(f"{folder.path} has no domain {domain!r}; it has {listed}")
+        found = examine_run(folder, FINDINGS if explain else (), on_progress)
+        chosen = [
+            line
+            for line in found.lines
+            if domain in (None, line.domain) and not (failed and line.kind == "pass")
+        ]
+        return RunView(found, found.summarise(), chosen)
+    warn_of_damage(folder)
+    planned = [one for one in folder.planned if domain in (None, one.domain)]
+    trials = trials_named(task, planned, folder.recorded, folder.path)
+    lines = [RecordedReport(folder.report(one)).outcome for one in trials]
+    if trial is not None:
+        return _simulation_view(folder, trial_numbered(trial, trials), lines, explain)
+    for one, line in zip(trials, lines, strict=True):
+        if not failed or line.kind != "pass":
+            return _simulation_view(folder, one, lines, explain)
+    raise ConfigurationError(f"none of the {len(trials)} trials of {trials[0].task} failed")
+
+
+def explain(
+    run: str | os.PathLike[str],
+    task: str,
+    trial: int | None = None,
+    **scoring: Unpack[ScoringKeywords],
+) -> SimulationView:
+    """Explain a simulation of a run or of a results file, also one that passed.
+
+    Without ``trial`` it is the task's first trial that did not pass, or the first if all did.
+    ``scoring`` are the fields of ``ScoringOptions``.
+    """
+    folder = open_recording(run, ScoringOptions(**scoring))
+    warn_of_damage(folder)
+    support = support_that_answers(folder, "findings", built_on=True)
+    trials = trials_named(task, folder.planned, folder.recorded, folder.path)
+    lines = [RecordedReport(folder.report(one)).outcome for one in trials]
+    first = min(lines, key=lambda line: _EXPLAINED_FIRST.index(line.kind)).simulation
+    chosen = first if trial is None else trial_numbered(trial, trials)
+    view = _simulation_view(folder, chosen, lines, True, support)
+    if view.explanation is None and view.line.kind == "pass" and not view.doubt:
+        report = folder.report(chosen)
+        view = replace(view, explanation=support.explanation_of_pass(report))
+    if not view.sections:
+        raise ConfigurationError(
+            f"nothing was found about {chosen}; "
+            f"`maseval show {folder.path} {chosen.task}` shows what happened"
+        )
+    return view
+
+
+_EXPLAINED_FIRST = ("fail", "unjudged", "pass", "error")
+
+
+def _simulation_view(
+    folder: Recording,
+    chosen: Simulation,
+    trials: Sequence[Outcome],
+    explain: bool,
+    support: BenchmarkSupport | None = None,
+) -> SimulationView:
+    report, run = folder.report(chosen), ExaminedRun(folder, support)
+    parsed = RecordedReport(report)
+    messages = conversation(parsed)
+    unexplained = run.obstacle("explanation_obstacle") if explain else None
+    checking = run.begin_check()
+    checked = checking is not None and checking.obstacle is None
+    verdict = run.examine(chosen, VERDICT, report).verdict if checked else None
+    reasons = REASONS if explain and unexplained is None else ()
+    # The reasons are those of the verdict as it is recorded, which the page shows as well.
+    found = run.examine(chosen, (*TITLE, *reasons), report)
+    run.save()
+    doubt = doubt_in(report) if verdict is None else verdict.doubt
+    cause = cause_in(found.findings)
+    return SimulationView(
+        line=parsed.outcome,
+        trials=trials,
+        task=report["task"],
+        messages=messages,
+        verdicts=shown_verdicts(parsed, messages),
+        changes=state_changes(parsed),
+        error=report["error"],
+        title=found.title,
+        findings=found.findings,
+        explanation=found.explanation,
+        unexplained=unexplained,
+        misstatement=None if verdict is None else verdict.text,
+        doubt=None if doubt is None else doubt.text,
+        notes=notes_on(folder),
+        team=parsed.work(),
+        decider=None if cause is None else parsed.decider(cause.message),
+    )

@@ -3,19 +3,25 @@
 The official number counts every simulation by the benchmark's own verdict. A *variant* counts the
 same simulations otherwise: by the findings about each, it turns a verdict round or leaves it out.
 All have intervals by the method of the official number.
+
+The simulated user has a number of its own: the share of conversations with a fault, over passes and
+failures. Each task counts once in it, and its interval is over tasks.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Literal
 
-from maseval.core.finding import LEFT_OUT, SOUND_FAIL, SOUND_PASS, Finding, Source
+from maseval.app.results.explained import MISFIT
+from maseval.core.figures import percent
+from maseval.core.finding import LEFT_OUT, NOT_READ, SOUND_FAIL, SOUND_PASS, Finding, Source
 from maseval.core.outcome import Outcome, Simulation
 from maseval.core.words import count_of
 from maseval.stats import Estimate, summarise
 from maseval.stats.summary import estimate
-from maseval.stats.trials import by_task
+from maseval.stats.trials import by_task, count_trials
 
 OFFICIAL = "official"
 
@@ -241,3 +247,62 @@ def variant_notes(scores: Sequence[VariantScore]) -> list[str]:
 
 def _variants_of_all(scores: Sequence[VariantScore]) -> list[VariantScore]:
     return [e for e in scores if not e.is_official and e.domain == scores[-1].domain]
+
+
+@dataclass(frozen=True)
+class UserScore:
+    """The faults of a user model: in how many conversations, of how many that were read.
+
+    ``kinds`` has the number of conversations with each kind of fault.
+    """
+
+    model: str
+    conversations: int
+    read: int
+    faulty: int
+    share: Estimate
+    kinds: Mapping[str, int]
+
+    def __str__(self) -> str:
+        low, high = percent(self.share.low), percent(self.share.high)
+        told = (
+            f"{self.model}: a fault in {self.faulty} of {self.read} conversations "
+            f"({percent(self.share.value or 0.0)} [{low}, {high}])"
+        )
+        kinds = ", ".join(f"{kind} {number}" for kind, number in self.kinds.items())
+        return f"{told}: {kinds}" if kinds else told
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "share": self.share.in_brief()}
+
+
+def user_findings(
+    lines: Iterable[Outcome], findings: Findings
+) -> dict[Simulation, Sequence[Finding]]:
+    """Return what was found about the users of the conversations that came to their end."""
+    found: dict[Simulation, Sequence[Finding]] = {}
+    for line in lines:
+        every = findings.get(line.simulation)
+        if line.kind == "error" or every is None or any(each.kind == MISFIT for each in every):
+            continue
+        found[line.simulation] = [each for each in every if each.source == "user"]
+    return found
+
+
+def user_score(model: str, found: Findings) -> UserScore:
+    """Count the faults of the model that played the user, over passes and failures."""
+    kinds = {
+        one: {each.kind for each in findings if each.kind != NOT_READ}
+        for one, findings in found.items()
+    }
+    # It counts if a fault was found, or one could have been.
+    read = [one for one in found if kinds[one] or not found[one]]
+    tasks = count_trials((one[:2], bool(kinds[one])) for one in read)
+    return UserScore(
+        model,
+        len(found),
+        len(read),
+        sum(bool(kinds[one]) for one in read),
+        estimate([*tasks.values()]),
+        dict(Counter(kind for one in read for kind in sorted(kinds[one])).most_common()),
+    )

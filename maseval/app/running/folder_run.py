@@ -49,15 +49,11 @@ from maseval.runs.config import CELL, UNTIL, RunConfig
 from maseval.runs.config_file import is_run_folder
 from maseval.runs.exceptions import writing
 
-_AMOUNT = r"(?P<amount>\d[\d,_]*(?:\.\d+)?|\.\d+)\s*(?P<scale>[kmb]?)"
-_FORMS = (
-    (re.compile(rf"\$\s*{_AMOUNT}(\s*usd)?"), "usd"),
-    (re.compile(rf"{_AMOUNT}\s*(usd|dollars?|\$)"), "usd"),
-    (re.compile(rf"{_AMOUNT}\s*(tokens?|tok)"), "tokens"),
+_BUDGET = re.compile(
+    r"(?P<dollar>\$\s*)?(?P<amount>\d[\d,_]*(\.\d+)?)\s*(?P<scale>[km]?)\s*"
+    r"(?(dollar)|(?P<unit>usd|tokens))"
 )
-_SCALES = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9}
-
-
+_SCALES = {"": 1, "k": 10**3, "m": 10**6}
 WAYS_OUT = (
     "give it with --prices FILE (prices=...), in usd per million tokens, "
     "or give a budget in tokens, like '2M tokens'"
@@ -73,11 +69,10 @@ class Budget(NamedTuple):
     @classmethod
     def of(cls, text: str) -> "Budget":
         """Read ``5usd``, ``$5``, ``500k tokens`` or ``2M tokens``."""
-        for form, unit in _FORMS:
-            if found := form.fullmatch(text.strip().lower()):
-                amount = float(re.sub("[,_]", "", found["amount"])) * _SCALES[found["scale"]]
-                if amount > 0:
-                    return cls(amount, "usd" if unit == "usd" else "tokens")
+        if found := _BUDGET.fullmatch(text.strip().lower()):
+            amount = float(re.sub("[,_]", "", found["amount"])) * _SCALES[found["scale"]]
+            if amount > 0:
+                return cls(amount, "tokens" if found["unit"] == "tokens" else "usd")
         raise ConfigurationError(
             f"budget is {text!r}; give money like 5usd or $5, or tokens like '2M tokens'"
         )

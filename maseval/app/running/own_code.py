@@ -14,7 +14,6 @@ from typing import NamedTuple, TypeVar
 from maseval.app.running.code_version import MASEVAL, source_of
 from maseval.core.engine.worker_setup import is_installed
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.lazy import find_entry_points
 
 T = TypeVar("T")
 
@@ -29,10 +28,16 @@ class OwnCode(NamedTuple):
 
 def load_named(reference: str, what: OwnCode) -> object:
     """Load the object that ``reference`` names."""
+    place, name = split_reference(reference, what)
+    return member_of(load_module(place, what), name, place, what)
+
+
+def split_reference(reference: str, what: OwnCode) -> tuple[str, str]:
+    """Return the file or module that ``reference`` names, and the name in it."""
     place, _, name = reference.rpartition(":")
     if not place or not name:
         raise ConfigurationError(f"{what.option} is {reference!r}; write it like {what.form}")
-    return member_of(load_module(place, what), name, place, what)
+    return place, name
 
 
 def member_of(module: ModuleType, name: str, place: str, what: OwnCode) -> object:
@@ -49,17 +54,13 @@ def member_of(module: ModuleType, name: str, place: str, what: OwnCode) -> objec
     if callable(found) and not ((is_class and what.noun == "benchmark") or _may_be_called(found)):
         raise ConfigurationError(
             f"{what.option} is '{place}:{name}', which was not written for maseval and is not "
-            "called; name a subclass of maseval.Benchmark, code in files of your own, or a "
-            f"function that its package registers by an entry point in the group {_GROUP}"
+            "called; name a subclass of maseval.Benchmark, or code in files of your own"
         )
     return found
 
 
-_GROUP = "maseval.functions"
-
-
 def _may_be_called(thing: Callable[..., object]) -> bool:
-    """Return True for benchmarks, code in the user's own files, and what a package registers.
+    """Return True for benchmarks, and for code in the user's own files.
 
     A run file may come from anybody, and must not be able to call what it likes.
     """
@@ -73,9 +74,7 @@ def _may_be_called(thing: Callable[..., object]) -> bool:
     module = str(getattr(code, "__module__", ""))
     file = getattr(sys.modules.get(module), "__file__", None)
     place = Path(file).resolve() if file else None
-    if place and not is_installed(place.parent) and not place.is_relative_to(MASEVAL):
-        return True
-    return f"{module}:{title_of(code)}" in {each.value for each in find_entry_points(_GROUP)}
+    return bool(place and not is_installed(place.parent) and not place.is_relative_to(MASEVAL))
 
 
 def load_module(place: str, what: OwnCode) -> ModuleType:

@@ -51,8 +51,7 @@ def pauses() -> list[Pause]:
     """Return the models of this process whose calls wait to be repeated."""
     waits: dict[tuple[str, str], list[float]] = {}
     for each in waiting():
-        if each.error is not None and each.until is not None:
-            waits.setdefault((each.component, each.error), []).append(each.until)
+        waits.setdefault((each.model_id, each.error), []).append(each.until)
     moment = time.monotonic()
     return [
         Pause(model, len(ends), error, max(0.0, min(ends) - moment))

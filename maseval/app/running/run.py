@@ -29,6 +29,7 @@ from maseval.app.running.own_code import (
     load_named,
     member_of,
     qualified_name,
+    split_reference,
     title_of,
     way_out,
 )
@@ -77,10 +78,9 @@ class OwnBenchmark:
 def _find_benchmark(given: AnyBenchmark) -> tuple[Benchmark | Maker, ModuleType | None]:
     if not isinstance(given, str):
         return _check_benchmark(given), None
-    place, colon, name = given.rpartition(":")
-    home = load_module(place if colon else given, _BENCHMARK)
-    found = member_of(home, name, place, _BENCHMARK) if colon else _only_one(home, given)
-    return _check_benchmark(found), home
+    place, name = split_reference(given, _BENCHMARK)
+    home = load_module(place, _BENCHMARK)
+    return _check_benchmark(member_of(home, name, place, _BENCHMARK)), home
 
 
 def _check_benchmark(found: object) -> Benchmark | Maker:
@@ -101,24 +101,6 @@ def _check_benchmark(found: object) -> Benchmark | Maker:
             "write a subclass that has, and name that"
         )
     return found
-
-
-def _only_one(home: ModuleType, place: str) -> object:
-    """Return the benchmark of a file that has one."""
-    found = [name for name, value in vars(home).items() if _is_own(value, home)]
-    if len(found) == 1:
-        return getattr(home, found[0])
-    there = f"there are {', '.join(found)}" if found else "it defines none"
-    raise ConfigurationError(f"which benchmark of {place}? {there}; write it like {_FORM}")
-
-
-def _is_own(value: object, home: ModuleType) -> bool:
-    if isinstance(value, Benchmark):
-        return True
-    if not isinstance(value, type) or not issubclass(value, Benchmark):
-        return False
-    within = f"{value.__module__}.".startswith(f"{home.__name__}.")
-    return within and not inspect.isabstract(value)
 
 
 def _make_benchmark(found: Benchmark | Maker, arguments: ExtraArguments) -> Benchmark:

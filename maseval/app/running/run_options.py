@@ -131,8 +131,8 @@ class FolderRunOptions(OutputOptions):
     )
     engine: str | Engine | None = option(
         None,
-        "Where simulations run: threads of this process, processes (all cores), or ray "
-        "(clusters) (default: threads; processes for many simulations of scripted agents)",
+        "Where simulations run: threads of this process (the default), processes (all cores), or "
+        "ray (clusters)",
         EXECUTION,
         typed=str,
     )

@@ -30,6 +30,7 @@ from maseval.core.finding import read_findings
 from maseval.core.recorded import mapping
 from maseval.core.words import count_of, text_or_none, words_on_code
 from maseval.data.folder import forget_hashes
+from maseval.stats.summary import summarise
 from maseval.stats.trials import measure_name
 
 __all__ = ["Certificate", "CertificateError", "certify", "verify"]
@@ -192,7 +193,7 @@ def certify(
     modes, texts, code = set[str](), set[str](), list[str | None]()
 
     def see(item: RecordItem, judged: RescoredSimulation) -> None:
-        hashed.update(canonical_json((judged.identity.where, item.simulation)).encode())
+        hashed.update(canonical_json((str(judged.slot), item.simulation)).encode())
         used = {"lenient order ids": item.lenient, "solo": item.solo}
         modes.update(mode for mode, is_used in used.items() if is_used)
         texts.update([item.texts] if item.texts else [])
@@ -261,7 +262,7 @@ def _numbers(found: RescoredRecord, domain: str) -> dict[str, Any]:
     """
     slots = [slot for slot in found.passes if slot.domain == domain]
     counted = [slot for slot in slots if found.passes[slot] is not None]
-    summary = found.summarise([each for each in found.outcomes if each.domain == domain])
+    summary = summarise([each for each in found.outcomes if each.domain == domain]).overall
     bounds = summary.estimate(1).bounds
     return {
         "simulations": len(slots),

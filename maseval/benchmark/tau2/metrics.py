@@ -15,7 +15,7 @@ After tau2-bench v0.2.0 and v1.0.1, src/tau2/metrics/agent_metrics.py (MIT, Sier
 import logging
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from statistics import fmean
 from typing import Any, Literal
@@ -224,25 +224,14 @@ def _means(
     if not trials:
         return {}
     wanted, most = list(k_values), fewest_trials(trials.values())
-    too_large = [f"{name}{k}" for k in wanted if k > most]
-    if too_large:
-        _warn_of_left_out(too_large, trials)
+    if too_large := [f"{name}{k}" for k in wanted if k > most]:
+        words = "%s left out: a task has only %s"
+        logger.warning(words, ", ".join(too_large), count_of(most, "trial"))
     return {
         f"{name}{k}": fmean(float(measure(*each, k)) for each in trials.values())
         for k in wanted
         if k <= most
     }
-
-
-def _warn_of_left_out(names: Collection[str], trials: Mapping[TaskKey, Trials]) -> None:
-    task = min(trials, key=lambda key: (trials[key].total, str(key)))
-    logger.warning(
-        "%s left out: task %r%s has %s",
-        ", ".join(names),
-        task.task_id,
-        f" of {task.domain}" if task.domain else "",
-        count_of(trials[task].total, "trial"),
-    )
 
 
 def _not_scorable(report: RecordedReport) -> bool:

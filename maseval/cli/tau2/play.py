@@ -30,12 +30,11 @@ from maseval.cli.display import display
 from maseval.cli.options import (
     TASK_OF_RUN,
     AsJson,
-    RunOrResultsFile,
-    Scoring,
     argument,
     command_with,
     json_or_text,
     option,
+    runs_argument,
 )
 from maseval.cli.results import finish, print_outcome
 from maseval.cli.show import print_verdict
@@ -273,21 +272,14 @@ def _print_result(result: RunResult, how: str) -> None:
         "maseval tau2 branch last retail/12 0 --at 14 --agent gold --user scripted",
         "can the task still be solved from there? (needs no model)",
     ),
-    (
-        "maseval tau2 branch theirs.json 12 0 --at 6 --agent-model openai/gpt-4.1 "
-        "--user-model openai/gpt-4.1",
-        "continue a simulation of a results file of tau2-bench",
-    ),
 )
 @command_with(BranchOptions)
 def branch(
     given: dict[str, Any],
     context: typer.Context,
-    run: RunOrResultsFile,
+    run: Annotated[str, runs_argument("A run: its folder, its name, or last.")],
     task: Annotated[str, TASK_OF_RUN],
     trial: int | None = argument(None, "Which trial.", show_default="first"),
-    domain: str | None = Scoring.domain,
-    data_version: str | None = Scoring.data_version,
     as_json: AsJson = False,
 ) -> None:
     """Continue a recorded conversation from one of its messages, with any agent.
@@ -302,8 +294,6 @@ def branch(
         run=run,
         task=task,
         trial=trial,
-        of_domain=domain,
-        data_version=data_version or "",
         display=display(stderr()),
         command=command_line(context),
     )

@@ -107,7 +107,6 @@ def show_plan(plan: "RunPlan", console: Console, *, as_json: bool) -> None:
         print_json(plan.to_dict())
         return
     _print_tasks(plan, console)
-    _print_participants(plan, console)
     if plan.models:
         console.print(_models(plan))
         known = plan.cost is not None
@@ -134,25 +133,6 @@ def _print_tasks(plan: "RunPlan", console: Console) -> None:
             f"  {inert(domain)}: {count_of(len(ids), 'task')} x "
             f"{count_of(plan.trials, 'trial')}: {inert(listed)}{more}"
         )
-
-
-def _print_participants(plan: "RunPlan", console: Console) -> None:
-    config = plan.config
-    for side in ("agent", "user", "judge"):
-        if (who := config.get(side)) is not None:
-            console.print(f"  {side}: {inert(_participant(who))}")
-    settings = ("mode", "seed", "max_steps", "max_errors", "timeout")
-    facts = (f"{name.replace('_', ' ')} {config[name]}" for name in settings if name in config)
-    console.print(f"  {', '.join(facts)}")
-
-
-def _participant(side: object) -> str:
-    if not isinstance(side, dict):
-        return str(side)
-    known = [side.get(key) for key in ("function", "model", "player", "rehearse")]
-    settings = {**side.get("options", {}), **side.get("args", {})}
-    given = [f"{key}={value}" for key, value in settings.items()]
-    return ", ".join([*(str(name) for name in known if name), *given])
 
 
 def _models(plan: "RunPlan") -> Table:

@@ -1,13 +1,11 @@
 """``maseval tau2 tasks``, ``data``, ``audit`` and ``errata``: the benchmark itself."""
 
 import json
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import dropwhile, groupby
 from typing import TYPE_CHECKING
 
 import typer
-from rich.console import Console
 from rich.table import Column, Table
 
 from maseval import commands
@@ -115,28 +113,7 @@ def _show(what: str, domain: str | None, data_version: str) -> None:
         console.print(f"[bold]{inert(view.domain)} task {inert(str(view.task.get('id')))}[/bold]")
         if view.reason:
             console.print(indent(f"[bold]{inert(view.reason)}[/bold]", 2))
-        _print_parts(console, view.task)
-
-
-def _print_parts(console: Console, value: Mapping[str, object], margin: int = 2) -> None:
-    """Every part that says something, as an outline."""
-    for key, part in value.items():
-        if part in (None, "", [], {}) or key == "id":
-            continue
-        title = f"[cyan]{inert(key)}[/cyan]"
-        if isinstance(part, Mapping):
-            console.print(indent(title, margin))
-            _print_parts(console, part, margin + 2)
-        elif isinstance(part, list):
-            console.print(indent(title, margin))
-            for entry in part:
-                console.print(indent(f"- {inert(_text(entry))}", margin + 2))
-        else:
-            console.print(indent(f"{title}: {inert(_text(part))}", margin))
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        typer.echo(json.dumps(view.task, indent=2))
 
 
 @with_examples(
@@ -227,8 +204,6 @@ def _audit_parts(found: "Audit", severity: str | None, *, in_detail: bool) -> Pa
         for each in findings:
             yield indent(inert(f"{each.place}: {shorten_line(each.text, 400)}"), 2)
         yield ""
-    if found.findings:
-        yield _count_findings(found)
     yield _sum_up_audit(found, severity or "warning")
 
 
@@ -239,15 +214,6 @@ def _experiment_parts(finding: "TaskFinding") -> Parts:
     for line in ([f"gold: {finding.call}"] if finding.call else []) + [*finding.evidence]:
         yield indent(inert(line), 2)
     yield ""
-
-
-def _count_findings(found: "Audit") -> Table:
-    table = Table("severity", "finding", *number_columns(*map(inert, found.domains)))
-    numbers = Counter((each.severity, each.kind, each.domain) for each in found.findings)
-    for severity, kind in dict.fromkeys((each.severity, each.kind) for each in found.findings):
-        row = [str(numbers[severity, kind, name] or "") for name in found.domains]
-        table.add_row(f"[{_COLOURS[severity]}]{severity}[/]", inert(kind), *row)
-    return table
 
 
 def _sum_up_audit(found: "Audit", severity: str) -> str:
@@ -293,8 +259,6 @@ def _errata_parts(found: "ErrataFound", task: str | None) -> Parts:
         yield indent(f"{styled(f'{name} {tasks}', 'bold')}: {mark}{inert(kind)}")
         lines = [what, f"Sound verdict: {verdict}.", *(_detail(found, same[0]) if task else ())]
         yield indent(inert("\n".join(lines)), 2)
-    if found.errata and task is None:
-        yield _count_errata(found)
     yield indent(inert(_sum_up_errata(found, task)))
 
 
@@ -303,14 +267,6 @@ def _detail(found: "ErrataFound", erratum: "Erratum") -> Iterator[str]:
     for title, calls in found.solutions(erratum):
         yield f"{title}:"
         yield from (f"  {call}" for call in calls)
-
-
-def _count_errata(found: "ErrataFound") -> Table:
-    table = Table("what is wrong", *number_columns(*map(inert, found.domains)))
-    for kind in dict.fromkeys(kind for kind, _ in found.counts):
-        numbers = [found.counts.get((kind, name), 0) for name in found.domains]
-        table.add_row(kind, *(str(number or "") for number in numbers))
-    return table
 
 
 def _sum_up_errata(found: "ErrataFound", task: str | None) -> str:

@@ -106,19 +106,10 @@ export function bothRates({ recorded, recomputed }) {
   return ["pass^1 recomputed ", rate(recomputed), " · recorded ", h("s", {}, rate(recorded))];
 }
 
-/** Other ways to score a results file; a server offers them, a file names the options. */
-function remediesOf({ remedies }) {
-  if (!index.live) return null;
-  const link = (query, words) => h("a", { class: "button", href: `${location.pathname}${query && `?${query}`}` }, words);
-  const offered = remedies.map(([query, words]) => link(query, `Show it scored with --${query.replace("=", " ")}, which ${words}`));
-  const back = index.live.scoring && link("", "Show it scored as usual");
-  return (offered.length > 0 || back) && h("p", { class: "remedies" }, offered, back);
-}
-
 /** Why the numbers are doubtful: stands before them. */
 function doubtInside(doubt) {
   const rates = bothRates(doubt);
-  return [h("h2", {}, "⚠ Doubtful: this record does not hold as it is"), rates && h("p", { class: "rates" }, rates), h("ul", {}, doubt.reasons.map((each) => h("li", {}, each))), remediesOf(doubt)];
+  return [h("h2", {}, "⚠ Doubtful: this record does not hold as it is"), rates && h("p", { class: "rates" }, rates), h("ul", {}, doubt.reasons.map((each) => h("li", {}, each)))];
 }
 
 /** Draws a part anew, unless somebody is in the middle of it. */

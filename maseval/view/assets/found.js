@@ -2,13 +2,10 @@
 
 import { hashOf, simulationName } from "../data.js";
 import { add, h } from "../dom.js";
-import { choice } from "../filters.js";
 import { count, counted, duration } from "../text.js";
 import { themeButton } from "../theme.js";
 import { topBar } from "./frame.js";
-import { ask, pageAddress, pathTo } from "./server.js";
-
-const HIT_KINDS = ["any", "text", "tool", "argument", "error"];
+import { ask, pathTo } from "./server.js";
 
 const ASK_AGAIN = 2000;
 
@@ -33,13 +30,12 @@ function marked(excerpt, words) {
   return [...parts, excerpt.slice(from)];
 }
 
-function hitItem({ run, domain, task, trial, message, where, excerpt }, words) {
+function hitItem({ run, domain, task, trial, message, excerpt }, words) {
   const name = simulationName(domain ?? "", task, String(trial));
   return h(
     "li",
     {},
     h("a", { href: pathTo(run) + hashOf(name, message) }, h("b", {}, run), " ", h("span", { class: "id" }, name), message != null && ` message ${message}`),
-    where && h("span", { class: "tag" }, where),
     h("p", { class: "excerpt", dir: "auto" }, marked(excerpt ?? "", words)),
   );
 }
@@ -52,9 +48,7 @@ function summaryOf({ took_ms, total, more, unread }) {
 
 export async function searchPage(container) {
   const query = new URLSearchParams(location.search);
-  const asked = { q: query.get("q") ?? "", kind: query.get("kind") ?? "any", ...(query.has("run") && { run: query.get("run") }) };
-  const { select, field } = choice("In", HIT_KINDS, (kind) => (location.href = pageAddress("search", { ...asked, kind })));
-  select.value = asked.kind;
+  const asked = { q: query.get("q") ?? "", ...(query.has("run") && { run: query.get("run") }) };
   const status = h("output", { class: "status" }, asked.q ? "Searching …" : "Enter what to look for above.");
   const list = h("ol", { class: "hits" });
   const more = h("button", { type: "button", class: "more", hidden: true });
@@ -62,7 +56,7 @@ export async function searchPage(container) {
   add(container, [
     topBar(),
     h("header", { class: "top" }, h("div", {}, h("h1", {}, title), status), h("div", { class: "beside" }, themeButton())),
-    h("section", { class: "card", "aria-label": "Hits" }, h("div", { class: "filters" }, field), list, more),
+    h("section", { class: "card", "aria-label": "Hits" }, list, more),
   ]);
   if (!asked.q) return;
   const show = ({ total, hits }) => {

@@ -5,7 +5,7 @@ import { index, labelling, relabel, reload, reloadResults, take } from "../data.
 import { add, h } from "../dom.js";
 import { start } from "../page.js";
 import { showPlan } from "../table.js";
-import { count, visible } from "../text.js";
+import { visible } from "../text.js";
 import { listen, lostNotice } from "./events.js";
 import { topBar } from "./frame.js";
 import { liveStrip } from "./live.js";
@@ -39,27 +39,11 @@ function gathered(act, pause, share = 0) {
   return wish;
 }
 
-const LOOK_EVERY = 300;
-const MEGABYTE = 1e6;
-
-/** What is shown until the index is there: the frame, and how far reading has come. */
+/** What is shown until the index is there. */
 function readingFrame(run) {
-  const status = h("p", { role: "status" });
-  const bar = h("progress", { max: 1, "aria-label": "Read so far", hidden: true });
-  const parts = [topBar(), h("header", { class: "top" }, h("h1", {}, run)), h("div", { class: "reading-log" }, status, bar)];
-  const look = async () => {
-    const { reading } = await ask("/api/run/reading", { run });
-    bar.hidden = false;
-    const { judged, done = judged, of } = reading ?? {};
-    const share = (unit) => `${count.format(Math.round(done / unit))} of ${count.format(Math.round(of / unit))}`;
-    if (of) bar.value = done / of;
-    if (judged) status.textContent = `Recomputing verdicts: ${of ? share(1) : count.format(judged)} simulations`;
-    else status.textContent = of && judged == null ? `Reading the log: ${share(MEGABYTE)} MB` : "Reading the run …";
-  };
-  const timer = setInterval(() => look().catch(() => {}), LOOK_EVERY);
+  const parts = [topBar(), h("header", { class: "top" }, h("h1", {}, run)), h("p", { class: "reading-log", role: "status" }, "Reading the run …")];
   add(document.getElementById("overview"), parts);
   return () => {
-    clearInterval(timer);
     for (const part of parts) part.remove();
   };
 }

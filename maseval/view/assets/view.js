@@ -20,16 +20,8 @@ function openComparison() {
   return comparePage(main, comparedRuns(runs), runs.length > SHORT_TITLE ? counted(runs.length, "run") : links, topBar());
 }
 
-const SCORING = ["embedded-tasks", "as-recorded", "data-version"];
-
-/** How a results file is scored is part of its name: `theirs.json?as-recorded`. */
-function scoringAsked() {
-  const asked = [...new URLSearchParams(location.search)].filter(([name]) => SCORING.includes(name));
-  return asked.length ? `?${asked.map(([name, value]) => (value ? `${name}=${value}` : name)).join("&")}` : "";
-}
-
 async function open({ page, run }) {
-  if (page === "run") return runPage(run + scoringAsked());
+  if (page === "run") return runPage(run);
   if (page === "compare") return openComparison();
   if (page === "search") return searchPage(main);
   if (page) throw new Error(`There is no page here: ${location.pathname}. All runs are at the link above.`);

@@ -2,15 +2,13 @@
 
 import shutil
 import xml.etree.ElementTree as ET
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from maseval.app.comparing.gate import inline, simulation_link
+from maseval.app.comparing.gate import inline
 from maseval.commands import gate, tau2
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import TaskKey
 from maseval.runs import RunFolder
 from maseval.runs.config_file import LOG
 from tests.noisy_runs import noisy_run
@@ -113,31 +111,11 @@ def test_too_few_comparable_tasks_are_no_verdict(runs: dict[str, Path], tmp_path
         gate(few, five, min_comparable=0.81)
 
 
-def test_the_summary_has_the_verdict_the_numbers_and_links(runs: dict[str, Path]) -> None:
-    found = gate(runs["noisy"], runs["gold"])
-    text = found.to_markdown("https://example.org/a b/report.html")
+def test_the_summary_has_the_verdict_and_the_numbers(runs: dict[str, Path]) -> None:
+    text = gate(runs["noisy"], runs["gold"]).to_markdown()
     assert text.startswith("### ⚠️ noisy is not judged against gold")
     assert "| library pass^1 | 12 | 100.0% | 75.0% |" in text
-    assert "(https://example.org/a%20b/report.html#library/first_waiver/0)" in text
-    assert "](" not in found.to_markdown()
-
-
-def test_a_link_leads_to_a_trial_that_failed(runs: dict[str, Path]) -> None:
-    found = gate(runs["noisy"], runs["gold"])
-    for flip in found.fell:
-        trial = found.most_telling_trial(TaskKey(flip.group, flip.task))
-        assert not trial.passed
-
-
-def test_a_task_that_no_address_can_hold_is_linked_all_the_same(runs: dict[str, Path]) -> None:
-    found = gate(runs["noop"], runs["gold"])
-    strange = [each._replace(task_id="half \ud800") for each in found.run.outcomes[:1]]
-    worlds = {found.two.names[1]: found.run._replace(outcomes=strange)}
-    changed = replace(found, comparison=replace(found.comparison, runs=worlds))
-
-    link = simulation_link(changed, strange[0].key, "https://example.org/\ud800")
-
-    assert link == "https://example.org/?#library/half%20%3F/0"
+    assert "| library | first\\_waiver |" in text
 
 
 def test_the_summary_says_why_simulations_failed(runs: dict[str, Path]) -> None:

@@ -25,16 +25,6 @@ def test_an_earlier_run_is_the_baseline(runs: dict[str, Path]) -> None:
     assert (found.about.tasks, found.about.trials) == (12, 2)
     assert found.rows[1].simulations == 24
     assert found.about.seconds is not None and found.rows[0].seconds is not None
-    halved = plan([runs["noisy"]], concurrency=2)
-    assert halved.rows[0].seconds == pytest.approx(found.rows[0].seconds / 2)
-
-
-def test_a_baseline_alongside_is_run_and_paid_again(runs: dict[str, Path]) -> None:
-    found = plan([runs["noisy"]], baseline="alongside", tasks=100)
-
-    assert found.about.trials is None
-    assert found.rows[1].simulations == 400
-    assert "planned for 100 tasks like the 12 of the pilot" in found.notes
 
 
 def test_a_second_run_tells_how_systems_differ_by_task(runs: dict[str, Path]) -> None:
@@ -49,18 +39,6 @@ def test_a_pilot_that_stopped_by_itself_is_named(tmp_path: Path) -> None:
     wide = tau2.run(**settings, until="±40", output=tmp_path / "wide").folder
 
     assert any(note.startswith(f"{wide}: Stopped early") for note in plan([wide]).notes)
-
-
-def test_two_levels_of_a_factor_are_two_runs_alongside(runs: dict[str, Path]) -> None:
-    grid = tau2_grid(runs["noop"].parent / "one", seeds=(300,))
-    alike = ("trials", "simulations", "detectable", "detectable_like", "half_width")
-
-    asked = plan([grid], between="system=noisy,noop", difference=0.1)
-    two = plan([runs["noisy"], runs["noop"]], baseline="alongside", difference=0.1)
-
-    for one, other in zip(asked.rows, two.rows, strict=True):
-        assert all(getattr(one, name) == pytest.approx(getattr(other, name)) for name in alike)
-    assert asked.answers[0].partition(",")[0] == "a difference of 10.0 points"
 
 
 def test_more_cells_of_a_level_take_fewer_trials_in_each(runs: dict[str, Path]) -> None:
@@ -92,8 +70,6 @@ def tau2_grid(folder: Path, seeds: tuple[int, ...]) -> Path:
     [
         ({}, "--tasks 50 --rate 60"),
         ({"tasks": 50}, "nothing to plan from"),
-        ({"tasks": 50, "rate": 0.5, "concurrency": 0}, "concurrency is 0"),
-        ({"tasks": 50, "rate": 0.5, "baseline": "finished"}, "needs a run; name one"),
         ({"runs": ["a", "b", "c"]}, "3 runs given"),
         ({"runs": ["a"], "rate": 0.5}, "leave them out"),
     ],
@@ -101,11 +77,6 @@ def tau2_grid(folder: Path, seeds: tuple[int, ...]) -> Path:
 def test_what_cannot_be_planned_is_refused(options: dict[str, object], words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
         plan(**options)  # type: ignore[arg-type]
-
-
-def test_a_finished_baseline_has_its_own_tasks(runs: dict[str, Path]) -> None:
-    with pytest.raises(ConfigurationError, match="has 12 tasks, not 50"):
-        plan([runs["noisy"]], tasks=50)
 
 
 def test_the_command_prints_a_table_and_the_answers() -> None:
@@ -128,4 +99,4 @@ def test_no_number_is_cut_in_a_narrow_console(
 
     table = shown.partition("a difference of")[0]
     assert "…" not in table and max(map(len, table.splitlines())) <= 60
-    assert sum("$0.00" in line and "%" in line for line in table.splitlines()) == 8
+    assert sum("$0.00" in line for line in table.splitlines()) == 8

@@ -13,7 +13,6 @@ from maseval.core.exceptions import ConfigurationError
         ("$5", 5, "usd"),
         ("$ 0.50", 0.5, "usd"),
         ("1,000 USD", 1000, "usd"),
-        ("12.5$", 12.5, "usd"),
         ("2M tokens", 2_000_000, "tokens"),
         ("500k tokens", 500_000, "tokens"),
         ("1.5m Tokens", 1_500_000, "tokens"),

@@ -13,7 +13,7 @@ from maseval import (
     BenchmarkCallback,
     ScriptedModelAdapter,
 )
-from maseval.commands import compare, new, run, show
+from maseval.commands import compare, run, show
 from maseval.core.exceptions import ConfigurationError, DuplicateTaskError
 from maseval.runs import RunConfigError, RunFolder
 
@@ -114,10 +114,10 @@ def test_what_a_class_takes_is_given_with_set():
     ("benchmark", "words"),
     [
         ("shopping.py:Shoping", "did you mean 'Shopping'"),
-        ("shopping.py", "there are Shopping, Rude, READY"),
+        ("shopping.py", "write it like my_benchmark.py:MyBenchmark"),
         ("shop.py:Shopping", "there is no file 'shop.py'"),
         ("nowhere.at_all:Shopping", "No module named 'nowhere'; write it like my_benchmark.py:"),
-        ("tau2", "No module named 'tau2'; write it like my_benchmark.py:MyBenchmark"),
+        ("tau2:X", "No module named 'tau2'; write it like my_benchmark.py:MyBenchmark"),
         ("shopping.py:NUMBER", "5 is not a benchmark"),
         ("shopping.py:Task", "Task is not a Benchmark"),
         ("shopping.py:nothing", "returned None; it must return a Benchmark"),
@@ -131,14 +131,6 @@ def test_what_is_no_benchmark_is_refused_by_name(benchmark, words, tmp_path):
         run(benchmark=benchmark)
 
     assert not (tmp_path / "runs").exists()
-
-
-def test_the_only_benchmark_of_a_file_need_not_be_named(tmp_path):
-    new("benchmark", "groceries", tmp_path)
-
-    assert run(benchmark="groceries.py", output="r").summary.overall.passed == 2
-    package = run(benchmark="examples.booking", num_tasks=1, output="p")
-    assert package.config["benchmark"].endswith(":BookingBenchmark")
 
 
 def test_tasks_come_from_a_file_a_list_or_a_function(tmp_path):
@@ -205,7 +197,7 @@ def test_a_benchmark_without_tasks_says_where_to_put_them(tmp_path):
         "from examples.booking import BookingBenchmark\nclass Bare(BookingBenchmark): pass"
     )
     with pytest.raises(ConfigurationError, match=r"define TASKS or load_tasks\(\)"):
-        run(benchmark="bare.py")
+        run(benchmark="bare.py:Bare")
 
 
 def test_the_tasks_of_the_file_come_before_what_it_imports(tmp_path):

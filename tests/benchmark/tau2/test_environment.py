@@ -273,21 +273,3 @@ def test_domains_without_a_solo_mode_refuse_it_in_the_originals_words(domain, ta
 
     with pytest.raises(ValueError, match=f"^{domain.title()} domain does not support solo mode$"):
         Tau2Environment({**task.environment_data, "solo": True})
-
-
-@pytest.mark.data
-def test_the_policy_variants_of_telecom(tau2_data):
-    folder = tau2_data / "domains" / "telecom"
-    manual, workflow = (
-        Tau2Environment(load_tasks(name, limit=1)[0].environment_data)
-        for name in ("telecom", "telecom-workflow")
-    )
-
-    assert (folder / "tech_support_manual.md").read_text() in manual.policy
-    assert (folder / "tech_support_workflow.md").read_text() in workflow.policy
-    assert manual.get_db_hash() == workflow.get_db_hash()
-    solo = Tau2Environment(
-        {**load_tasks("telecom-workflow", limit=1)[0].environment_data, "solo": True}
-    )
-    assert (folder / "tech_support_workflow_solo.md").read_text() in solo.policy
-    assert (folder / "main_policy_solo.md").read_text() in solo.policy

@@ -100,18 +100,6 @@ def test_criteria_that_are_not_there_are_noted(simulation):
     assert verdict["passed"] is True
 
 
-@pytest.mark.parametrize("reason", ["max_steps", "too_many_errors", "task_timeout", None])
-def test_a_run_that_neither_side_ended_is_not_looked_at(simulation, reason):
-    verdict = simulation(CREATE).play(CREATE, reason=reason)
-
-    assert (verdict["reward"], verdict["passed"]) == (0.0, False)
-    assert verdict["reward_breakdown"] == {}
-    assert verdict["note"].startswith("Simulation terminated prematurely")
-    assert verdict["termination_reason"] == reason
-    assert verdict["reward_info"]["info"] == {"note": verdict["note"]}
-    assert "env_check" not in verdict
-
-
 def test_the_trajectory_is_read_from_the_environment_alone(simulation):
     evaluator = simulation(CREATE).evaluator
     message = {"role": "assistant", "content": "Hi"}

@@ -247,10 +247,10 @@ def _merge(agent: deque[Tau2Message], user: deque[Tau2Message]) -> list[Tau2Mess
     while agent or user:
         merged.extend(_take_tool_messages(agent))
         merged.extend(_take_tool_messages(user))
-        if agent and user and _role_and_text(agent[0]) != _role_and_text(user[0]):
+        if agent and user and agent[0].get("content") != user[0].get("content"):
             raise NoConversationError(
-                f"the agent's and the user's messages are not of one conversation: the agent has "
-                f"{_line(agent[0])} where the user has {_line(user[0])}"
+                "the agent's and the user's messages are not of one conversation: the agent has "
+                f"{agent[0].get('content')!r} where the user has {user[0].get('content')!r}"
             )
         said = [side.popleft() for side in (agent, user) if side]
         merged.extend(said[:1])
@@ -263,11 +263,3 @@ def _take_tool_messages(side: deque[Tau2Message]) -> list[Tau2Message]:
     while side and (side[0]["role"] == "tool" or is_tool_call(side[0])):
         taken.append(side.popleft())
     return taken
-
-
-def _role_and_text(message: Tau2Message) -> tuple[str, str | None]:
-    return message["role"], message.get("content")
-
-
-def _line(message: Tau2Message) -> str:
-    return f"{message['role']} {str(message.get('content'))[:60]!r}"

@@ -5,22 +5,22 @@ certified. One of weight ``manner`` is a fault that leaves the numbers as they a
 a caution: something that deserves a look, and no fault. The evidence of a finding is what to try.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from maseval.benchmark.tau2.data import title_of
 from maseval.benchmark.tau2.domains.releases import RELEASES
-from maseval.benchmark.tau2.rescoring.record import BY_FORM, MALFORMED
-from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
-from maseval.benchmark.tau2.rescoring.tasks import (
+from maseval.benchmark.tau2.rescoring.record import (
+    BY_FORM,
+    MALFORMED,
     REMOVED,
     differing_tasks,
     has_tasks,
     other_releases,
     policies,
 )
+from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
 from maseval.benchmark.tau2.rescoring.verdict import (
     FOREIGN_TASK,
     NEEDS_JUDGE,
@@ -47,15 +47,6 @@ def record_finding(
 def in_words(finding: Finding) -> str:
     """Return a finding about a record as one sentence, with its kind and what to try."""
     return "; ".join((f"{finding.kind}: {finding.text}", *finding.evidence))
-
-
-def scoring_remedy(finding: Finding) -> tuple[str, str] | None:
-    """Return the scoring options to try, as the query of an address, and what they do.
-
-    ``("embedded-tasks", "judges by the file's")``.
-    """
-    words = re.match(r"--([a-z-]{1,20})(?: (\S{1,60}))? (judges .*)", "; ".join(finding.evidence))
-    return words and (f"{words[1]}={words[2]}" if words[2] else words[1], words[3])
 
 
 def _share_of(several: Sequence[RescoredSimulation], found: RescoredRecord) -> str:
@@ -247,20 +238,18 @@ def other_rules(found: RescoredRecord) -> Iterator[Finding]:
 
 
 def judgements(found: RescoredRecord) -> Iterator[Finding]:
-    """Yield findings for verdicts on which judges differ, cannot be read, or were not asked."""
+    """Yield findings for verdicts on which judges differ, or on which there is none."""
     differing = [each for each in found.disagreeing if each.is_by_judge_alone]
-    unread = [each for each in found.simulations if each.unread_reply]
     words = "the judge disagrees with the recorded judge"
     yield from _about_some(
         found, "another judgement", differing, words, lambda each: each.both_rewards
     )
-    words, kind = "the judge's reply cannot be read", "unreadable judgements"
-    yield from _about_some(found, kind, unread, words, lambda each: each.unread_reply)
     if found.unjudged:
+        silent = " whose reply is not there or cannot be read" if found.model else ""
         yield record_finding(
             "not recomputed",
-            f"{found.unjudged} of {len(found.simulations)} verdicts depend on a judge model; they "
-            "count neither as passed nor as failed",
+            f"{found.unjudged} of {len(found.simulations)} verdicts depend on a judge model"
+            f"{silent}; they count neither as passed nor as failed",
             None if found.model else "--judge-model asks one",
         )
 
@@ -268,8 +257,8 @@ def judgements(found: RescoredRecord) -> Iterator[Finding]:
 def unknown_endings(found: RescoredRecord) -> Iterator[Finding]:
     """Yield findings for endings that the release lacks, or that the last message contradicts."""
     foreign = [each for each in found.simulations if each.foreign_ending]
-    stopped = [each for each in foreign if each.identity.stopped]
-    others = [each for each in foreign if not each.identity.stopped]
+    stopped = [each for each in foreign if each.stopped]
+    others = [each for each in foreign if not each.stopped]
     relabelled = [each for each in found.simulations if each.is_relabelled]
     impossible = [each for each in found.simulations if each.impossible_ending]
     statuses = _some_of({each.shown.status: None for each in relabelled if each.shown})
@@ -368,16 +357,14 @@ def foreign_seeds(found: RescoredRecord) -> Iterator[Finding]:
     if seed is None:
         return
     foreign = [
-        each
-        for each in found.simulations
-        if each.identity.seed not in (None, _seed(seed, each.slot.trial))
+        each for each in found.simulations if each.seed not in (None, _seed(seed, each.slot.trial))
     ]
     if foreign:
         first = foreign[0]
         yield record_finding(
             "foreign seeds",
             f"{_share_of(foreign, found)} have a seed that does not follow from the run's {seed} "
-            f"(the first: {first.slot} has {first.identity.seed}, not "
+            f"(the first: {first.slot} has {first.seed}, not "
             f"{_seed(seed, first.slot.trial)}): they may come from another run",
             # The seeds of later releases were not compared with files of the original.
             weight="remark" if found.record.version_from == BY_FORM else "state",
@@ -404,16 +391,14 @@ def shared_marks(found: RescoredRecord) -> Iterator[Finding]:
     """Yield cautions for ids or times that simulations share."""
     for name in ("id", "times", "response ids"):
         first: dict[str, RescoredSimulation] = {}
-        marked = [each for each in found.simulations if name in each.identity.marks]
-        again = [
-            each for each in marked if first.setdefault(each.identity.marks[name], each) is not each
-        ]
+        marked = [each for each in found.simulations if name in each.marks]
+        again = [each for each in marked if first.setdefault(each.marks[name], each) is not each]
         if again:
-            original = first[again[0].identity.marks[name]]
+            original = first[again[0].marks[name]]
             yield record_finding(
                 f"repeated {name}",
                 f"{_share_of(again, found)} share the {name} of another (the first: "
-                f"{again[0].identity.where} that of {original.identity.where}); all of them count",
+                f"{again[0].slot} that of {original.slot}); all of them count",
                 weight="remark",
             )
 

@@ -1,21 +1,32 @@
 """Records of simulations: a results file, simulations, or the reports of a run.
 
 What the source says of itself (its domain, tasks, policy, number of trials) is kept beside the
-simulations, to be compared with the benchmark's own. None of it is believed.
+simulations, to be compared with the benchmark's own. None of it is believed. Its tasks are compared
+first, to find edited and mixed-up ones.
 """
 
 import hashlib
 import os
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from maseval.benchmark.tau2.data_loader import load_raw_tasks, split_names
+from maseval.benchmark.tau2.data import title_of
+from maseval.benchmark.tau2.data.files import are_cached
+from maseval.benchmark.tau2.data_loader import (
+    UnknownTaskError,
+    load_domain_config,
+    load_raw_task,
+    load_raw_tasks,
+    split_names,
+)
 from maseval.benchmark.tau2.domains import Domain, UnknownDomainError, domain_named
 from maseval.benchmark.tau2.domains.releases import (
     DEFAULT_RELEASE,
+    RELEASES,
     AnyVersion,
     release_named,
     release_of,
@@ -34,12 +45,142 @@ from maseval.benchmark.tau2.results.reading import recorded_domain
 from maseval.benchmark.tau2.results.reports import Tau2Report
 from maseval.benchmark.tau2.texts.original import format_texts_config
 from maseval.benchmark.tau2.world.state.records import canonical_json
-from maseval.core.exceptions import ConfigurationError, ResultFileError
+from maseval.benchmark.tau2.world.tasks import TaskSpec
+from maseval.core.exceptions import ConfigurationError, ResultFileError, TaskFormatError
 from maseval.core.outcome import MOST_SIMULATIONS, OutcomeKind, Simulation
-from maseval.core.recorded import mapping, whole_number
+from maseval.core.recorded import entries, mapping, whole_number
 from maseval.core.report import Report
 from maseval.core.task import ChosenSubset
 from maseval.core.words import excerpt, text_or_none
+
+RawTaskLike = Mapping[str, Any]
+
+CRITERIA, REMOVED, INSTRUCTIONS, START = "criteria", "criteria removed", "instructions", "start"
+
+
+def task_content(task: RawTaskLike) -> str:
+    """Return everything of a task that scoring depends on, and the user's instructions."""
+    return canonical_json([part for _, part in sorted(_parts(task).items())])
+
+
+def differing_parts(theirs: RawTaskLike, ours: RawTaskLike) -> list[str]:
+    """Return the parts of a task that differ from the benchmark's."""
+    if theirs == ours:
+        return []
+    a, b = _parts(theirs), _parts(ours)
+    found = [name for name in (CRITERIA, INSTRUCTIONS, START) if a[name] != b[name]]
+    if CRITERIA in found and not _has_criteria(theirs) and _has_criteria(ours):
+        found[0] = REMOVED
+    return found
+
+
+def _parts(task: RawTaskLike) -> dict[str, object]:
+    try:
+        spec: Any = TaskSpec.of(task).model_dump(mode="json")
+    except TaskFormatError:  # of a release or fork with other criteria
+        start = TaskSpec.of({**task, "evaluation_criteria": None}).model_dump(mode="json")
+        spec = {**start, "evaluation_criteria": task.get("evaluation_criteria")}
+    return {
+        CRITERIA: spec["evaluation_criteria"],
+        INSTRUCTIONS: _without_nothing(task.get("user_scenario")),
+        START: _without_nothing(spec["initial_state"]),
+    }
+
+
+def _has_criteria(task: RawTaskLike) -> bool:
+    criteria = mapping(task, "evaluation_criteria")
+    return any(criteria.get(key) for key in ("actions", "env_assertions", "communicate_info"))
+
+
+def _without_nothing(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _without_nothing(part) for key, part in value.items() if part is not None}
+    return [_without_nothing(part) for part in value] if isinstance(value, list) else value
+
+
+class KnownTasks:
+    """A domain's tasks, and which of them recorded checks belong to."""
+
+    def __init__(self, domain: Domain, version: str | None = None) -> None:
+        self.domain = domain
+        self.version = version
+        self._raw: dict[str, RawTaskLike | None] = {}
+
+    def raw(self, task_id: str) -> RawTaskLike | None:
+        """Return a task as the benchmark has it; None if it has none of that id."""
+        if task_id not in self._raw:
+            try:
+                task = load_raw_task(self.domain, task_id, version=self.version)
+            except UnknownTaskError:
+                task = None
+            self._raw[task_id] = task
+        return self._raw[task_id]
+
+    @cached_property
+    def _by_checks(self) -> Mapping[str, list[str]]:
+        split = "base" if "base" in self.domain.task_files else next(iter(self.domain.task_files))
+        found: dict[str, list[str]] = defaultdict(list)
+        for task in load_raw_tasks(self.domain, split, version=self.version):
+            found[_content(_actions(task))].append(str(task["id"]))
+        return found
+
+    def checked_task(self, task_id: str, verdict: Mapping[str, Any] | None) -> str | None:
+        """The other task to which a verdict's action checks belong; None if there is none."""
+        checks = entries(mapping(verdict).get("action_checks"))
+        actions = [mapping(check, "action") for check in checks]
+        if not actions or _content(actions) == _content(_actions(self.raw(task_id))):
+            return None
+        found = self._by_checks.get(_content(actions), [])
+        return found[0] if len(found) == 1 else None
+
+
+def _actions(task: RawTaskLike | None) -> Sequence[object]:
+    return entries(mapping(task, "evaluation_criteria").get("actions"))
+
+
+def _content(actions: Sequence[object]) -> str:
+    kept = ("action_id", "name", "arguments")
+    return canonical_json([[mapping(action).get(key) for key in kept] for action in actions])
+
+
+def differing_tasks(
+    embedded: Mapping[str, RawTaskLike], known: KnownTasks
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield the tasks of a file that the domain has otherwise, and what differs in each."""
+    for task_id, theirs in embedded.items():
+        ours = known.raw(task_id)
+        if ours is not None and (parts := differing_parts(theirs, ours)):
+            yield task_id, parts
+
+
+def other_releases(domain: Domain, judged_by: str) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the other releases with the domain: those whose data is here, and the rest.
+
+    Of a release that nobody asked for, only what is here and whole is used: none is fetched.
+    """
+    if domain.data_dir is not None:
+        return [], []
+    having = [name for name, each in RELEASES.items() if domain.name in each.domains]
+    others = [name for name in having if name not in judged_by]
+    here = [name for name in others if are_cached(domain.folder_name, name)]
+    return here, [title_of(name) for name in others if name not in here]
+
+
+def has_tasks(domain: Domain, version: str, tasks: Mapping[str, RawTaskLike]) -> bool:
+    known = KnownTasks(RELEASES[version].domain(domain), version=version)
+    return all(
+        (ours := known.raw(task_id)) is not None and task_content(task) == task_content(ours)
+        for task_id, task in tasks.items()
+    )
+
+
+@cache
+def policies(domain: Domain) -> tuple[str, ...]:
+    """Return the domain's own policy, and the one for an agent that works alone if there is one."""
+    folder = load_domain_config(domain)["db_path"].parent
+    modes = (False,) if domain.solo_refusal else (False, True)
+    return tuple(domain.policy(folder, solo=solo) for solo in modes)
+
 
 RecordSource = (
     str | os.PathLike[str] | ResultsFile | Iterable[RecordedSimulation | Mapping[str, Any]]

@@ -16,17 +16,17 @@ from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.benchmark.tau2.rescoring.record import (
+    KnownTasks,
     RecordItem,
     SimulationRecord,
     planned_trials,
     smallest_split,
 )
-from maseval.benchmark.tau2.rescoring.tasks import KnownTasks
 from maseval.benchmark.tau2.rescoring.verdict import (
     NEEDS_JUDGE,
     RescoredSimulation,
     compare_verdicts,
-    identity_of,
+    marks_of,
     rescore_simulation,
 )
 from maseval.benchmark.tau2.scoring.judge import RememberingJudge
@@ -81,8 +81,8 @@ class RescoredRecord:
         new = rescore_simulation(item, task, strict=self.options.strict, nl_model=self.model)
         found = RescoredSimulation(
             Simulation(item.domain.name, named, whole_number(item.simulation.get("trial")) or 0),
-            identity_of(item.domain.name, item.simulation, alone=alone),
             item.simulation.get("termination_reason"),
+            marks={} if alone else dict(marks_of(item.simulation)),
             checked_task=None if alone else known.checked_task(named, item.recorded),
             **compare_verdicts(item, new),
         )
@@ -185,8 +185,7 @@ class RescoredRecord:
             for each in absent
             if name in domains
         ]
-        found = self.summarise(with_gaps(outcomes, gone)).estimate(1)
-        return found.bounds or (0.0, 1.0)
+        return summarise(with_gaps(outcomes, gone)).overall.estimate(1).bounds or (0.0, 1.0)
 
     @cached_property
     def by_slot(self) -> Mapping[Simulation, list[RescoredSimulation]]:
@@ -241,7 +240,7 @@ class RescoredRecord:
     @cached_property
     def summary(self) -> GroupSummary | None:
         """The numbers of all planned trials; None if nothing is planned."""
-        return self.summarise(self.outcomes) if self.outcomes else None
+        return summarise(self.outcomes).overall if self.outcomes else None
 
     @property
     def recorded_score(self) -> Score | None:
@@ -252,11 +251,7 @@ class RescoredRecord:
             known = [each for each in rewards if each is not None]
             whole = known and len(known) == len(rewards)
             outcomes.append(Outcome(*slot, all(map(is_successful, known)) if whole else None))
-        return self.summarise(outcomes).scores.get(1) if outcomes else None
-
-    def summarise(self, outcomes: Sequence[Outcome]) -> GroupSummary:
-        """Return the numbers of some of its trials."""
-        return summarise(outcomes).overall
+        return summarise(outcomes).overall.scores.get(1) if outcomes else None
 
     @property
     def passed(self) -> int:

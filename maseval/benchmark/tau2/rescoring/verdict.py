@@ -3,7 +3,7 @@
 import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
@@ -21,41 +21,14 @@ from maseval.core.recorded import entries, mapping, number, whole_number
 from maseval.core.report import AGENT_FAILURES, RERUN_STATUSES, TaskExecutionStatus
 
 
-@dataclass(frozen=True)
-class SimulationIdentity:
-    """The place of a simulation in its record, and what no other simulation should share.
+def marks_of(simulation: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what no other simulation should share: its id, its times and its responses' ids.
 
     Two trials whose words are equal are two trials: a model can be deterministic. But ids, times
     and the ids of a provider's responses are another each time, so that repeated ones deserve a
     look. No verdict changes by it.
-
-    ``stopped`` if the user's stop is its last message. ``marks`` are its id, its times and the ids
-    of its provider's responses, by these names and as far as they are recorded.
     """
-
-    where: str
-    seed: int | None = None
-    stopped: bool = False
-    marks: Mapping[str, str] = field(default_factory=dict)
-
-
-def identity_of(
-    domain: str, simulation: Mapping[str, Any], *, alone: bool = False
-) -> SimulationIdentity:
-    """Return the identity of a simulation; one that stays ``alone`` is compared with no other."""
-    messages, trial = simulation["messages"], simulation.get("trial")
-    where = f"{domain} task {simulation.get('task_id')}, trial {'?' if trial is None else trial}"
-    return SimulationIdentity(
-        where,
-        whole_number(simulation.get("seed")),
-        bool(messages) and messages[-1]["role"] == "user" and is_user_stop(messages[-1]),
-        {} if alone else dict(_marks(simulation, messages)),
-    )
-
-
-def _marks(
-    simulation: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]
-) -> Iterator[tuple[str, str]]:
+    messages: Sequence[Mapping[str, Any]] = simulation["messages"]
     if simulation.get("id"):
         yield "id", str(simulation["id"])
     responses = (mapping(each, "raw_data").get("id") for each in messages if each.get("raw_data"))
@@ -89,13 +62,15 @@ class RescoredSimulation:
     ``checked_task`` is the other task to which its recorded checks belong. Without a ``reward``,
     its ``problem`` says why. ``contradiction`` is within the recorded verdict, ``differing`` lists
     the checks that came out otherwise. ``asks_judge`` if the original asks a judge; ``open``
-    if only a judge can decide it, and there was none, or one whose ``unread_reply`` cannot be read.
-    ``shown`` is what a report shows of it.
+    if only a judge can decide it, and there was none, or one whose reply cannot be read. ``shown``
+    is what a report shows of it. ``stopped`` if the user's stop is its last message.
     """
 
     slot: Simulation
-    identity: SimulationIdentity
     ending: str | None
+    stopped: bool
+    seed: int | None
+    marks: Mapping[str, str]
     recorded: float | None = None
     reward: float | None = None
     problem: str | None = None
@@ -108,7 +83,6 @@ class RescoredSimulation:
     cost: float | None = None
     version: str | None = None
     asks_judge: bool = False
-    unread_reply: str | None = None
     shown: PrintedVerdict | None = None
 
     @property
@@ -128,7 +102,7 @@ class RescoredSimulation:
         broken = status if status in RERUN_STATUSES else None
         if self.ending == _BROKEN_OFF and not self.foreign_ending:
             broken = broken or self.ending
-        return self.problem if self.identity.stopped else broken or self.problem
+        return self.problem if self.stopped else broken or self.problem
 
     @property
     def open(self) -> bool:
@@ -151,7 +125,7 @@ class RescoredSimulation:
     def impossible_ending(self) -> bool:
         """True if the user is said to have ended it, and the last message is no stop of theirs."""
         stops = self.ending == TerminationReason.USER_STOP.value
-        return stops and self.problem is None and not self.identity.stopped
+        return stops and self.problem is None and not self.stopped
 
     @property
     def is_relabelled(self) -> bool:
@@ -160,7 +134,7 @@ class RescoredSimulation:
             self.shown is not None
             and self.shown.kind == "error"
             and self.shown.status != TaskExecutionStatus.EVALUATION_FAILED.value
-            and self.identity.stopped
+            and self.stopped
         )
 
     @property
@@ -204,10 +178,9 @@ class NewVerdict:
     problem: str | None = None
     so_far: RewardInfo | None = None
     asks_judge: bool = False
-    unread_reply: str | None = None
 
     @classmethod
-    def without_judge(cls, so_far: RewardInfo | None, unread: str | None = None) -> "NewVerdict":
+    def without_judge(cls, so_far: RewardInfo | None) -> "NewVerdict":
         """Build the result where a judge is missing or cannot be understood."""
         decided = so_far is not None and not is_successful(so_far["reward"])
         return cls(
@@ -215,7 +188,6 @@ class NewVerdict:
             problem=None if decided else NEEDS_JUDGE,
             so_far=so_far,
             asks_judge=True,
-            unread_reply=unread,
         )
 
 
@@ -243,10 +215,8 @@ def rescore_simulation(
             nl_model=nl_model,
             texts=item.wording,
         )
-    except NoJudgeError as error:
+    except (NoJudgeError, JudgeReplyError) as error:
         return NewVerdict.without_judge(error.so_far)
-    except JudgeReplyError as error:
-        return NewVerdict.without_judge(error.so_far, str(error))
     except UnknownTaskError:
         return NewVerdict(problem=FOREIGN_TASK)
     except MASEvalError:
@@ -267,7 +237,10 @@ def compare_verdicts(item: RecordItem, new: NewVerdict) -> dict[str, Any]:
     fault = None if found is None or not replay_problem(found) else replay_fault(found)
     # The original writes zero for a model whose price it does not know.
     costs = [number(item.simulation.get(f"{side}_cost")) or None for side in ("agent", "user")]
+    last = item.simulation["messages"][-1:]
     return {
+        "stopped": any(each["role"] == "user" and is_user_stop(each) for each in last),
+        "seed": whole_number(item.simulation.get("seed")),
         "recorded": reward,
         "reward": None if found is None else found["reward"],
         "problem": new.problem,
@@ -279,7 +252,6 @@ def compare_verdicts(item: RecordItem, new: NewVerdict) -> dict[str, Any]:
         "cost": total_cost(costs),
         "version": item.version,
         "asks_judge": new.asks_judge,
-        "unread_reply": new.unread_reply,
         "shown": item.shown,
     }
 

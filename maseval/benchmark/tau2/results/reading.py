@@ -26,7 +26,6 @@ from maseval.benchmark.tau2.results.layout import (
     REWARD_INFO,
     RUN_INFO,
     SIMULATION,
-    SIMULATIONS_NAME,
     TASK,
     JsonFile,
     JsonStreamError,
@@ -194,11 +193,6 @@ class ResultsFile:
 
     def _files(self) -> Iterator[object]:
         files = simulation_files(self.path, self._member("simulation_index"))
-        if not files and self._member("simulations"):
-            logger.warning(
-                "%s holds simulations, but a folder named %s next to it is read instead",
-                *(self.path, SIMULATIONS_NAME),
-            )
         for file in files:
             with open_json(file) as stream:
                 yield stream.value()

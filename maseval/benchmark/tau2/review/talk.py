@@ -7,7 +7,7 @@ that end a conversation.
 """
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, wraps
@@ -35,14 +35,17 @@ _PLAIN = {
     **{"\u2026": "... ", "\u2192": "->"},
 }
 # Each begins with what is rare in a text, and is quick for that.
-_NOT_PLAIN = re.compile(f"[{''.join(_PLAIN)}]")
 _STARS = re.compile(r"\*(?<![\w*]\*)(?=[$\w])|\*(?<=[\w.!?)$]\*)(?![\w*$])")
 _COMMAS = re.compile(r",(?<=\d,)(?=\d{3}(?!\d))")
-_GROUPS = re.compile(r"(\d)(?:[ '](?=\d{3}\.\d\d(?!\d))|\.(?=\d{3},\d\d(?!\d)))")
-_HAS_CENTS = re.compile(r"[.,]\d\d(?!\d)")
+_GROUPS = re.compile(r"(?<!\w)(\d{1,3})(?:[ '](?=\d{3}\.\d\d(?!\d))|\.(?=\d{3},\d\d(?!\d)))")
+_HAS_GROUPS = (
+    re.compile(r"\.(?<=\d[ ']\d{3}\.)\d\d(?!\d)"),
+    re.compile(r",(?<=\d\.\d{3},)\d\d(?!\d)"),
+)
 _CENTS = re.compile(
-    r",(?<=\d,)(?=\d\d(?: ?(?:\$|USD|EUR|dollars))(?!\w))"
-    r"|(?:(?<=(?:USD|EUR) \d{4})|(?<=(?:USD|EUR) \d{3})|(?<=(?:USD|EUR) \d\d)),(?=\d\d(?!\d))"
+    r",(?:(?<=\d,)(?=\d\d(?: ?(?:\$|USD|EUR|dollars))(?!\w))"
+    r"|(?<=(?:USD|EUR) \d{4},)(?=\d\d(?!\d))|(?<=(?:USD|EUR) \d{3},)(?=\d\d(?!\d))"
+    r"|(?<=(?:USD|EUR) \d\d,)(?=\d\d(?!\d)))"
 )
 _SIGN_BEHIND = re.compile(r"\$(?!\d)")
 _OTHER_SIGNS = ("USD", "usd", "ollar", "bucks", "US$", "US $", "EUR", "GBP")
@@ -53,7 +56,7 @@ _SIGNED = re.compile(
 )
 # A number without a sign is money if it has cents, or beside these words, unless it counts a thing.
 _UNSIGNED = re.compile(
-    r"\d(?<![\w.$#:/-]\d)(?:\d{1,5}(?:\.\d\d?)?|\.\d\d)(?![\w%]|[./:-]\w"
+    r"[0-9](?<![\w.$#:/-].)(?:\d{1,5}(?:\.\d\d?)?|\.\d\d)(?![\w%]|[./:-]\w"
     r"| ?(?:(?:checked|extra|more|free) )?(?:bag|pass|pers|item|piece|gb|mb|gig|day|hour|min|week"
     r"|month|point|flight|seat|leg|cm|mm|inch|lb|kg|ft\b|pcs|people|am\b|pm\b))",
     re.IGNORECASE,
@@ -80,10 +83,10 @@ NUMBERS |= {word: 10 * number for number, word in enumerate(_TENS.split(), 2)}
 _SPOKEN = "|".join((*NUMBERS, "hundred", "thousand"))
 _SPOKEN_NUMBER = re.compile(rf"\b(?:{_SPOKEN})(?:(?: and |[ -])(?:{_SPOKEN}))*\b", re.IGNORECASE)
 _SPOKEN_CENTS = re.compile(r"\b(\d{1,6}) dollars?,? (?:and )?(\d\d?) cents?\b", re.IGNORECASE)
-_OF_SPOKEN = ("ollar", "bucks", "nding ")
-_IS_SPOKEN = re.compile(
-    r"dollar(?<=[a-z] dollar)|bucks(?<=[a-z] bucks)"
-    rf"|nding (?:in |with )?(?={'|'.join(_UNITS.split()[:10])})"
+_IS_SPOKEN = (
+    re.compile(r"dollar(?<=[a-z] dollar)"),
+    re.compile(r"bucks(?<=[a-z] bucks)"),
+    re.compile(rf"nding (?:in |with )?(?={'|'.join(_UNITS.split()[:10])})"),
 )
 _DIGITS = re.compile(r"\d(?:\d|\$| (?:[Uu]|[Dd]o|[Bb]))|\$")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -113,7 +116,9 @@ def normalise(text: str) -> str:
     if "\\n" in text:  # of an agent that writes JSON
         text = text.replace("\\n", "\n")
     if not text.isascii():
-        text = _NOT_PLAIN.sub(lambda found: _PLAIN[found[0]], text)
+        for sign, plain in _PLAIN.items():
+            if sign in text:
+                text = text.replace(sign, plain)
     if "`" in text or "__" in text:
         text = text.replace("`", "").replace("__", "")
     if "*" in text:
@@ -121,7 +126,8 @@ def normalise(text: str) -> str:
         text = _STARS.sub("", text) if "*" in text else text
     if "|" in text and "|-" in text.replace(" ", "").replace(":", ""):
         text = "\n".join(_table_as_list(text.split("\n")))
-    if any(each in text for each in _OF_SPOKEN) and _IS_SPOKEN.search(text.lower()):
+    lower = text.lower()
+    if any(each.search(lower) for each in _IS_SPOKEN):
         text = _SPOKEN_CENTS.sub(_join_cents, _SPOKEN_NUMBER.sub(_write_number, text))
     return (_write_amounts(text) if _DIGITS.search(text) else text).strip()
 
@@ -170,8 +176,10 @@ def _write_amounts(text: str) -> str:
     """Write every amount of money in one way: "USD 1,234.50" and "1 234.50$" as "$1234.50"."""
     if "," in text:
         text = _COMMAS.sub("", text)
-    if ("," in text or "." in text) and _HAS_CENTS.search(text):
-        text = _CENTS.sub(".", _GROUPS.sub(r"\1", text))
+    if any(each.search(text) for each in _HAS_GROUPS):
+        text = _GROUPS.sub(r"\1", text)
+    if "," in text:
+        text = _CENTS.sub(".", text)
     if any(each in text for each in _OTHER_SIGNS) or _SIGN_BEHIND.search(text):
         text = _SIGNED.sub(lambda found: f"${found[1] or found[2]}", text)
     return _UNSIGNED.sub(_sign, text)
@@ -262,16 +270,24 @@ class Talk:
 
     def agent_sentences(self, *marks: str) -> Iterator[tuple[Utterance, str]]:
         """Yield the sentences of the agent that have one of some texts, in lower case."""
-        if not any(mark in self.agent_words for mark in marks):
+        if not any(map(self.agent_words.__contains__, marks)):
             return
-        for said in self.agent:
-            lower = said.lower
-            present = [mark for mark in marks if mark in lower]
-            for sentence in said.sentences if present else ():
-                for mark in present:
-                    if mark in sentence:
-                        yield said, sentence
-                        break
+        text, starts, listed = self._agent_sentences
+        found = set()
+        for mark in marks:
+            at = text.find(mark)
+            while at >= 0:
+                number = bisect_right(starts, at)
+                found.add(number - 1)
+                at = text.find(mark, starts[number]) if number < len(starts) else -1
+        yield from (listed[number] for number in sorted(found))
+
+    @cached_property
+    def _agent_sentences(self) -> tuple[str, list[int], list[tuple[Utterance, str]]]:
+        """All sentences of the agent as one text, where each begins, and each with its text."""
+        listed = [(said, each) for said in self.agent for each in said.sentences]
+        starts = [0, *accumulate(len(each) + 1 for _, each in listed)]
+        return "\n".join(each for _, each in listed), starts[:-1], listed
 
     @cached_property
     def _said(self) -> dict[str, list[Utterance]]:

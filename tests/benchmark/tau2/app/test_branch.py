@@ -203,49 +203,17 @@ def test_branches_of_one_second_have_folders_of_their_own(noop, tmp_path, monkey
     assert games[0].run.folder != games[1].run.folder
 
 
-def test_a_simulation_of_a_results_file_can_be_continued(tmp_path):
-    run = tau2.run(domain="library", num_tasks=1, agent="gold", output=tmp_path / "run")
-    tau2.export(run.folder, tmp_path / "file.json")
-    (report,) = reports(run.folder).values()
-    messages = simulation(report)["messages"]
-
-    found = tau2.branch(
-        run=tmp_path / "file.json",
-        task=report["task_id"],
-        trial=0,
-        at=3,
-        agent="gold",
-        user="scripted",
-        output=tmp_path / "branch",
-    )
-
-    (again,) = reports(found.run.folder).values()
-    said = undated(simulation(again)["messages"])
-    for retold in (2, 3):  # a results file does not say which agent it was
-        messages[retold].pop("agent", None)
-    assert said == undated(messages)
-    assert found.origin.to_config()["run"] == "file.json"
-
-
 def test_a_changed_answer_is_refused(tmp_path):
     run = tau2.run(domain="library", num_tasks=1, agent="gold", output=tmp_path / "run")
-    tau2.export(run.folder, tmp_path / "file.json")
-    form = json.loads((tmp_path / "file.json").read_text())
-    messages = form["simulations"][0]["messages"]
+    (report,) = reports(run.folder).values()
+    messages = simulation(report)["messages"]
     place = next(i for i, each in enumerate(messages) if each["role"] == "tool")
     messages[place]["content"] = '"tampered"'
-    (tmp_path / "file.json").write_text(json.dumps(form))
-    branch = dict(
-        run=tmp_path / "file.json",
-        task=form["simulations"][0]["task_id"],
-        at=place,
-        agent="gold",
-        user="scripted",
-        output=tmp_path / "branch",
-    )
+    with RunFolder.open(tmp_path / "edited", RunFolder.read(run.folder).config.values) as edited:
+        edited.append(report)
 
     with pytest.raises(ConfigurationError, match=f"message {place}: .* is recorded"):
-        tau2.branch(**branch)
+        tau2.branch(run=edited.path, task=report["task_id"], at=place, output=tmp_path / "branch")
     assert not (tmp_path / "branch").exists()
 
 

@@ -156,7 +156,7 @@ def test_a_reply_that_cannot_be_read_decides_nothing_and_is_not_kept(theirs, pas
     found = judged_by(theirs, judge(*["I cannot say."] * 6))
 
     assert found.open == passed[1]
-    assert "unreadable judgements" in {each.kind for each in found.findings}
+    assert "not recomputed" in {each.kind for each in found.findings}
     assert judged_by(theirs, judge(*[judgement(True, True)] * 6)).judge.asked == 6
 
 

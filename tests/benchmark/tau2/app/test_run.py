@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from maseval import commands
-from maseval.app.results.show import SimulationView
+from maseval.app.results.questions import SimulationView
 from maseval.commands import tau2
 from maseval.core.exceptions import ConfigurationError
 from maseval.runs import RunFolder

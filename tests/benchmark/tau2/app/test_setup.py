@@ -5,7 +5,6 @@ import pytest
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.benchmark.tau2.app.running.prepared import ModelSpec
 from maseval.benchmark.tau2.app.running.run import Tau2Run
-from maseval.benchmark.tau2.benchmark import Mode
 from maseval.core.exceptions import ConfigurationError
 
 
@@ -41,17 +40,6 @@ def test_a_base_url_is_for_all_models_but_an_argument_goes_first():
         "user_simulator": "http://own",
         "nl_evaluator": "http://all",
     }
-
-
-@pytest.mark.parametrize(
-    ("name", "mode"),
-    [("llm_agent", "normal"), ("llm_agent_solo", "solo"), ("llm_agent_gt", "oracle-plan")],
-)
-def test_the_agents_of_tau2_bench_are_known_by_their_names(name, mode):
-    chosen = setup(agent=name, agent_model="x", user_model="y", user="user_simulator")
-
-    assert chosen.mode == Mode(mode)
-    assert (chosen.user is None) == (mode == "solo")
 
 
 @pytest.mark.parametrize(

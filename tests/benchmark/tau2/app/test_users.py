@@ -5,7 +5,7 @@ import json
 import pytest
 
 from maseval import ScriptedModelAdapter, frames, register_model, tool_call
-from maseval.app.results.users import NOT_READ, user_score
+from maseval.app.results.variants import NOT_READ, user_score
 from maseval.app.viewing.features import BenchmarkReader
 from maseval.commands import compare, report, show, tau2
 from maseval.core.finding import Finding

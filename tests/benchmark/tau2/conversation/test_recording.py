@@ -102,7 +102,7 @@ def test_sides_of_two_conversations_are_an_error():
         "user": {"messages": [say("user", "Blue."), say("assistant", "Fine.")]},
     }
 
-    with pytest.raises(NoConversationError, match=r"user 'Red.' where the user has user 'Blue.'"):
+    with pytest.raises(NoConversationError, match=r"'Red.' where the user has 'Blue.'"):
         merge_conversation(traces)
 
 

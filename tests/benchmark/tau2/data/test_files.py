@@ -29,17 +29,6 @@ def test_a_folder_whose_name_begins_alike_is_another_folder():
     assert manifest.below("domains/tele") == files[:1]
 
 
-@pytest.mark.data
-def test_the_files_of_the_newer_version_have_the_sizes_and_hashes_of_the_manifest(shared_data):
-    folder = shared_data / "tau2-v1.0.1"
-    there = [file for file in manifest_of("1.0.1").files.values() if (folder / file.name).exists()]
-    for file in there:
-        content = (folder / file.name).read_bytes()
-        assert len(content) == file.size
-        file.verify(content)
-    assert len(there) == 823
-
-
 @pytest.mark.parametrize("given", ["", "v", "1.0", "0.1.0", "main", "vv1.0.1", "../v1.0.1"])
 def test_an_unknown_version_is_refused_with_the_known_ones(given):
     with pytest.raises(UnknownVersionError, match=r"known: 0\.2\.0, 1\.0\.1"):

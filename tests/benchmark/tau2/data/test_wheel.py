@@ -1,5 +1,4 @@
 import gzip
-import json
 import os
 
 import pytest
@@ -20,29 +19,6 @@ from maseval.data.sources import PackageIndexSource, default_sources
 
 def test_every_file_of_the_manifest_has_a_recipe_and_no_other():
     assert set(RECIPES) == set(MANIFEST.files)
-
-
-def test_retail_tasks_are_written_with_four_spaces_and_ascii_only():
-    made = RECIPES["domains/retail/tasks.json"].make('[{"id": "é"}]\n'.encode())
-    assert made == b'[\n    {\n        "id": "\\u00e9"\n    }\n]'
-
-
-def test_only_the_airline_task_1_loses_its_later_assertions():
-    tasks = [
-        {"id": number, "evaluation_criteria": {"nl_assertions": ["a", "b", "c"]}}
-        for number in ("0", "1", "2")
-    ]
-    made = json.loads(RECIPES["domains/airline/tasks.json"].make(json.dumps(tasks).encode()))
-    kept = [task["evaluation_criteria"]["nl_assertions"] for task in made]
-    assert kept == [["a", "b", "c"], ["a"], ["a", "b", "c"]]
-
-
-def test_the_base_tasks_of_telecom_are_picked_from_the_full_list_in_order():
-    full = gzip.compress(json.dumps([{"id": n} for n in range(2285)]).encode())
-    picked = json.loads(RECIPES["domains/telecom/tasks.json"].make(full))
-    assert len(picked) == len({task["id"] for task in picked}) == 114
-    assert [task["id"] for task in picked[:3]] == [34, 11, 8]
-    assert picked[-1]["id"] == 2284
 
 
 def test_a_member_that_unpacks_to_more_than_the_limit_is_refused(monkeypatch):

@@ -1,6 +1,5 @@
 """The library's desk: its tools, its data, and twelve tasks that can be solved."""
 
-import json
 from typing import Any
 
 import pytest
@@ -202,27 +201,3 @@ def test_a_task_with_a_ticket_can_be_settled_alone(raw):
     alone = conversation(raw, solo=True)
 
     assert score_simulation(alone, domain="library", solo=True)["reward"] == 1.0
-
-
-@pytest.mark.parametrize(
-    ("task_id", "forbidden"),
-    [
-        ("renew_own_not_husbands", ("renew_loan", {"loan_id": "L-5002"})),
-        ("renewal_somebody_waits", ("renew_loan", {"loan_id": "L-5003"})),
-        ("renew_all_but_one", ("renew_loan", {"loan_id": "L-5005"})),
-        ("copy_on_the_shelf", ("place_hold", {"member_id": "M-2058", "title_id": "T-110"})),
-        ("owes_too_much_for_a_hold", ("pay_fine", {"fine_id": "F-403"})),
-        ("damage_disputed", ("pay_fine", {"fine_id": "F-405"})),
-        ("slip_out_of_date", ("renew_loan", {"loan_id": "L-5012"})),
-    ],
-)
-def test_doing_more_than_the_policy_allows_costs_the_reward(task_id, forbidden):
-    raw = json.loads(json.dumps(TASKS[task_id]))
-    name, arguments = forbidden
-    raw["evaluation_criteria"]["actions"].append(
-        {"name": name, "arguments": arguments, "requestor": "assistant"}
-    )
-    simulation = conversation(raw)
-
-    assert not simulation["messages"][-2]["error"], "the tool itself allows it"
-    assert score_simulation(simulation, domain="library")["reward"] == 0.0

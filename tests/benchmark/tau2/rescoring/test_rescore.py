@@ -7,14 +7,16 @@ import pytest
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.rescoring.record import (
+    KnownTasks,
     PrintedVerdict,
     RecordItem,
     SimulationRecord,
+    differing_parts,
     planned_trials,
     smallest_split,
+    task_content,
 )
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
-from maseval.benchmark.tau2.rescoring.tasks import KnownTasks, differing_parts, task_content
 from maseval.benchmark.tau2.rescoring.verdict import contradiction
 from maseval.core.outcome import Simulation
 
@@ -66,7 +68,7 @@ def test_a_simulation_that_stays_alone_is_judged_as_among_others(recorded, shown
 
     among, alone = (record.assess(item, alone=each)[0] for each in (False, True))
 
-    assert replace(alone, identity=among.identity) == among
+    assert replace(alone, marks=among.marks) == among
     assert alone.misstatement == among.misstatement
 
 

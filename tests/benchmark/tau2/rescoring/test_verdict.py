@@ -1,6 +1,6 @@
 """Marks of a simulation that no other should have."""
 
-from maseval.benchmark.tau2.rescoring.verdict import identity_of
+from maseval.benchmark.tau2.rescoring.verdict import marks_of
 
 
 def message(second, role="user", content="Bye. ###STOP###", **more):
@@ -18,12 +18,12 @@ def simulation(*messages, **changes):
 
 def test_ids_and_times_of_messages_and_responses_are_marks_and_texts_are_none():
     first = message("01", raw_data={"id": "chatcmpl-1"})
-    marks = identity_of("d", simulation(first, id="one")).marks
+    marks = dict(marks_of(simulation(first, id="one")))
     other_words = {**first, "content": "one \ud83d two"}
     at_another_time = {**first, "timestamp": "2025-01-02T10:00:01", "raw_data": {"id": "-2"}}
 
     assert marks.keys() == {"id", "times", "response ids"}
-    assert identity_of("d", simulation(other_words, id="one")).marks == marks
-    later = identity_of("d", simulation(at_another_time, id="two")).marks
+    assert dict(marks_of(simulation(other_words, id="one"))) == marks
+    later = dict(marks_of(simulation(at_another_time, id="two")))
     assert all(later[name] != marks[name] for name in marks)
-    assert identity_of("d", simulation({"role": "user", "content": "Hi"})).marks == {}
+    assert dict(marks_of(simulation({"role": "user", "content": "Hi"}))) == {}

@@ -29,13 +29,6 @@ def test_the_parts_of_a_file_may_come_in_any_order(tmp_path, order):
     assert [each.domain for each in file.records()] == ["airline", "airline"]
 
 
-@pytest.mark.parametrize("layout", [{}, {"indent": 2}, {"ensure_ascii": False, "indent": 4}])
-def test_the_layout_of_a_file_does_not_matter(tmp_path, layout):
-    said = simulation(messages=[{"role": "user", "content": 'é \U0001f600 \\"]}'}])
-
-    assert list(read_results(written(tmp_path / "r.json", results(said), **layout))) == [said]
-
-
 def test_what_later_versions_add_is_kept(tmp_path):
     later = simulation(mode="half_duplex", reward_info={"reward": 1.0, "partial": {"a": 1}})
     later["messages"][0]["audio"] = {"seconds": 3}

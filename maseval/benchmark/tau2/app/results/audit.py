@@ -78,12 +78,6 @@ class ErrataFound:
     data_version: str
 
     @property
-    def counts(self) -> Mapping[tuple[str, str], int]:
-        """The number of errata by kind and domain; ``remarks`` are counted together."""
-        kinds = (("remarks" if each.is_remark else each.kind, each.domain) for each in self.errata)
-        return Counter(kinds)
-
-    @property
     def tasks(self) -> int:
         """The number of tasks that they are about."""
         return len({(each.domain, each.task) for each in self.errata})

@@ -13,18 +13,17 @@ from typing import Any
 from maseval.app.benchmarks import BenchmarkSupport, OnProgress, RecordedOutcomes, support_for
 from maseval.app.results.examined import examine_run
 from maseval.app.results.recording import notes_on
-from maseval.benchmark.tau2.app.results.results_file_run import ResultsFileRun
+from maseval.benchmark.tau2.app.results.sources import ResultsFileRun
 from maseval.benchmark.tau2.app.results.support import RecordedSetup, RecordedSide
 from maseval.benchmark.tau2.data_loader import data_fingerprint
-from maseval.benchmark.tau2.domains import UnknownDomainError
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.rescoring.findings import (
     in_words,
     record_findings,
     shuffled_task_ids,
 )
+from maseval.benchmark.tau2.rescoring.record import KnownTasks, policies, task_content
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
-from maseval.benchmark.tau2.rescoring.tasks import KnownTasks, policies, task_content
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK
 from maseval.benchmark.tau2.results import ResultsFile
 from maseval.benchmark.tau2.texts.original import format_texts_config
@@ -157,17 +156,8 @@ def settings_of_run(folder: Recording) -> dict[str, object]:
 
 def verdict_obstacle(folder: Recording) -> str | None:
     """Return the reason why the verdicts of a run cannot be recomputed."""
-    words, setup = "rewards as recorded, not recomputed", RecordedSetup.of(folder.config.values)
-    for name, recorded in setup.data.items():
-        try:
-            here = _fingerprint(name, setup)
-        except UnknownDomainError:
-            return f"{words}: the domain {name!r} is not known here"
-        except MASEvalError as error:  # a release that is not known here
-            return f"{words}: {error}"
-        if _other_parts(mapping(recorded), here):
-            return f"{words}: the run had other data for {name!r}"
-    return None
+    differing = differing_data(folder)
+    return f"rewards as recorded, not recomputed: {differing[0]}" if differing else None
 
 
 def _fingerprint(name: str, setup: RecordedSetup) -> dict[str, Any]:

@@ -1,23 +1,35 @@
-"""``maseval score``: recorded conversations judged again, and compared with their record.
+"""``maseval score``, ``tau2 certify`` and ``verify``: recorded conversations judged again.
 
-With several releases (``--under``), the same conversations are judged under each, and the changes
-from the first are listed.
+A certificate is a record of recomputed numbers.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Unpack
 
 from maseval.app.results.questions import Files
-from maseval.benchmark.tau2.app.results.sources import judge_for, open_source, simulations_in
+from maseval.benchmark.tau2.app.results.sources import (
+    judge_for,
+    open_source,
+    own_judge,
+    simulations_in,
+)
+from maseval.benchmark.tau2.certify import Certificate, CertificateError
+from maseval.benchmark.tau2.certify import certify as certify_source
+from maseval.benchmark.tau2.certify import verify as verify_source
 from maseval.benchmark.tau2.rescoring.findings import record_findings
-from maseval.benchmark.tau2.rescoring.releases import ScoredUnder, score_under
+from maseval.benchmark.tau2.rescoring.record import SimulationRecord
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, rescore_record
 from maseval.benchmark.tau2.rescoring.verdict import NEEDS_JUDGE
 from maseval.benchmark.tau2.scoring.judge import RememberingJudge
+from maseval.core.exceptions import NotRunError, OutputExistsError
 from maseval.core.finding import Finding
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
+from maseval.core.storage.files import atomic_file
+from maseval.interface.signing import is_signed, signature
 from maseval.runs import RunFolder
 from maseval.stats.summary import Estimate
 
@@ -29,16 +41,14 @@ class FileScore:
     others, which ``shortfall`` accounts for, ``open`` ones wait for a judge. The record calls
     ``recorded_passes`` passed. ``agreeing`` of ``compared`` recorded verdicts were confirmed.
     ``not_replayable`` conversations count as failures. ``marks`` say how it was judged, if not by
-    the benchmark's tasks. With several releases, it is the score under the first of them, and
-    ``under`` has them all.
+    the benchmark's tasks.
     """
 
-    def __init__(self, path: Path, found: RescoredRecord, under: ScoredUnder | None = None) -> None:
-        self.path, self.found, self.under = path, found, under
+    def __init__(self, path: Path, found: RescoredRecord) -> None:
+        self.path, self.found = path, found
         self.planned = len(found.slots)
         self.simulations = len(found.simulations)
         self.missing = [str(slot) for slot in found.missing]
-        self.judged = sum(each.reward is not None for each in found.simulations)
         self.passes = found.passed
         self.verdicts = sum(passed is not None for passed in found.passes.values())
         self.open = sum(each.reason == NEEDS_JUDGE for each in found.outcomes)
@@ -113,28 +123,7 @@ class FileScore:
             "disagreements": self.disagreements,
             **{f"pass^{k}": estimate.in_brief() for k, estimate in self.pass_hat.items()},
             "over_split": self.over_split,
-            **({} if self.under is None else {"under": self._under_in_json(self.under)}),
         }
-
-    @property
-    def later(self) -> dict[str, "FileScore"]:
-        """The scores under the later releases."""
-        found = {} if self.under is None else self.under.recounts
-        return {name: FileScore(self.path, each) for name, each in [*found.items()][1:]}
-
-    def _under_in_json(self, under: ScoredUnder) -> dict[str, object]:
-        return {
-            name: {
-                **{key: value for key, value in score.to_dict().items() if key in _NUMBERS},
-                **{f"pass^{k}": value.in_brief() for k, value in score.pass_hat.items()},
-                "totals": under.totals[name].to_dict(),
-                "changes": [each.to_dict() for each in under.changes(name)],
-            }
-            for name, score in self.later.items()
-        }
-
-
-_NUMBERS = ("planned", "simulations", "verdicts", "passed", "needs_judge", "not_replayable")
 
 
 def _judge_in_json(judge: RememberingJudge | None) -> dict[str, object]:
@@ -148,7 +137,6 @@ def score(
     files: Files,
     *,
     strict: bool = False,
-    under: Sequence[str] = (),
     judge_model: str | None = None,
     base_url: str | None = None,
     on_progress: Callable[[int], object] | None = None,
@@ -159,8 +147,6 @@ def score(
     Args:
         strict: A conversation that cannot be replayed raises what the original raises, and is
             shown as a disagreement; without it the reward is 0.
-        under: Releases, such as ``0.2.0``, ``1.0.1`` or ``1.0.1+tasks.0.2.0``: the conversations
-            are judged under each; changes are from the first to the others.
         judge_model: Model that judges natural-language assertions, where the reward depends on
             them. Replies are kept with the run or beside the file, and nothing is asked twice.
         base_url: The address of an OpenAI-compatible server for the judge.
@@ -174,15 +160,6 @@ def score(
     def judge(source: RunFolder | Path) -> FileScore:
         path = source if isinstance(source, Path) else source.path
         asked = judge_for(source, judge_model, base_url)
-        if under:
-            every = score_under(
-                lambda version: simulations_in(source, options.domain, version),
-                under,
-                options=options,
-                judge=asked,
-                on_progress=on_progress,
-            )
-            return FileScore(path, every.recounts[every.first], every)
         record = simulations_in(source, options.domain, options.data_version)
         return FileScore(
             path, rescore_record(record, options, judge=asked, on_progress=on_progress)
@@ -190,3 +167,124 @@ def score(
 
     # Every file is opened before any is judged, so that a wrong name is told at once.
     return [judge(each) for each in [open_source(file) for file in files]]
+
+
+@dataclass(frozen=True)
+class Certified:
+    """A certificate, and the file it was written to."""
+
+    certificate: Certificate
+    written: Path | None
+
+
+def certify(
+    source: str | os.PathLike[str],
+    output: str | os.PathLike[str] | None = None,
+    *,
+    domain: str | None = None,
+    partial: bool = False,
+    sign: str | os.PathLike[str] | None = None,
+    data_version: str | None = None,
+    overwrite: bool = False,
+) -> Certified:
+    """Score every simulation of a results file or a run anew, and write down what came out.
+
+    ``domain`` is used whatever the file calls its own. Every task of the split should be there,
+    or with ``partial`` every task that the file lists. ``sign`` is a file with an Ed25519 private
+    key, with which the certificate is signed. ``data_version`` names the release by whose tasks and
+    rules a file is judged.
+    """
+    target = None if output is None else Path(output)
+    if target is not None and target.exists() and not overwrite:
+        raise OutputExistsError(f"{target} already exists; choose another file, or overwrite it")
+    found, simulations = _open_certifiable(source, domain, data_version)
+    certificate = certify_source(simulations, partial=partial, judge=own_judge(found))
+    if sign is not None:
+        certificate = certificate.with_signature(signature(certificate.signed_text, Path(sign)))
+    if target is not None:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_file(target) as file:
+            file.write(certificate.to_json().encode())
+    return Certified(certificate, target)
+
+
+def _open_certifiable(
+    file: str | os.PathLike[str], domain: str | None = None, data_version: str | None = None
+) -> tuple[RunFolder | Path, SimulationRecord]:
+    """Return a results file or a run, and its simulations."""
+    source = open_source(file)
+    if isinstance(source, RunFolder) and not source.recorded:
+        raise NotRunError(f"{source.path} has no finished simulation yet; nothing to certify")
+    return source, simulations_in(source, domain, data_version)
+
+
+def certificate_of(folder: RunFolder) -> str:
+    """Return the certificate of what a run holds."""
+    return certify(folder.path, partial=True).certificate.to_json()
+
+
+def certificate_differences(certificate: Path, folder: RunFolder) -> list[str]:
+    """Return the differences between a run and its certificate."""
+    return verify(certificate, folder.path).differences
+
+
+@dataclass(frozen=True)
+class Verification:
+    """A check of simulations against a certificate; ``differences`` lists all.
+
+    ``signed`` if the certificate's signature was checked, too.
+    """
+
+    certificate: Path
+    path: Path
+    differences: list[str]
+    signed: bool = False
+
+    @property
+    def holds(self) -> bool:
+        """True if nothing differs."""
+        return not self.differences
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "certificate": str(self.certificate),
+            "path": str(self.path),
+            "holds": self.holds,
+            "signed": self.signed,
+            "differences": self.differences,
+        }
+
+
+def verify(
+    certificate: str | os.PathLike[str],
+    source: str | os.PathLike[str],
+    *,
+    domain: str | None = None,
+    key: str | os.PathLike[str] | None = None,
+) -> Verification:
+    """Certify again, and list what differs from the certificate.
+
+    A certificate that was itself changed, or with ``key`` (a file with an Ed25519 public key) is
+    not signed by its owner, raises a ``CertificateError``.
+    """
+    name = Path(certificate)
+    given = Certificate.of(name.read_text(encoding="utf-8"))
+    if key is not None:
+        _check_signature(given, Path(key))
+    found, simulations = _open_certifiable(source, domain, given.version)
+    differences = verify_source(given, simulations, judge=own_judge(found))
+    path = found if isinstance(found, Path) else found.path
+    return Verification(name, path, differences, signed=key is not None)
+
+
+def _check_signature(certificate: Certificate, key: Path) -> None:
+    if certificate.signature is None:
+        raise CertificateError(
+            f"the certificate is not signed, so {key} proves nothing; ask for one made with "
+            "`maseval tau2 certify --sign`"
+        )
+    if not is_signed(certificate.signed_text, certificate.signature, key):
+        raise CertificateError(
+            f"the certificate was not signed by the owner of {key}, or was changed since; ask for "
+            "the right key, or certify the simulations again"
+        )

@@ -1,46 +1,70 @@
 """Recorded simulations, from a run folder or a results file of tau2-bench, and their judges.
 
 The replies of judge models are kept in the run folder, or beside the results file, so that nothing
-is asked twice.
+is asked twice. A results file becomes reports here, and is from then on a run like any other.
 """
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from maseval.app.benchmarks import OnProgress
 from maseval.app.results.finding import (
     check_benchmark,
     open_run_or_file,
     warn_of_damage,
 )
 from maseval.benchmark.tau2.app.results.support import TAU2, RecordedSetup, memory_path
+from maseval.benchmark.tau2.environment import tool_types
+from maseval.benchmark.tau2.rescoring.findings import in_words, record_findings
 from maseval.benchmark.tau2.rescoring.record import (
     RecordItem,
     SimulationRecord,
     item_of_report,
     open_record,
 )
-from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
+from maseval.benchmark.tau2.rescoring.rescore import (
+    NO_RECORDED_VERDICT,
+    RescoredRecord,
+)
+from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
 from maseval.benchmark.tau2.results import (
     Omitted,
+    ResultsFile,
     read_results,
     simulation_of,
 )
-from maseval.benchmark.tau2.results.reports import Tau2Report
-from maseval.benchmark.tau2.scoring.case import Case, open_case
+from maseval.benchmark.tau2.results.reports import JUDGED_BY, Tau2Report
+from maseval.benchmark.tau2.scoring.case import Case, open_case, words_told
 from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge
 from maseval.benchmark.tau2.world.state.records import canonical_json
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.finding import Finding
 from maseval.core.model import resolve_model
 from maseval.core.outcome import Simulation, parse_report
-from maseval.core.recorded import whole_number
-from maseval.core.report import Report
+from maseval.core.recorded import mapping, whole_number
+from maseval.core.report import NO_VERDICT_STATUSES, Report, TaskExecutionStatus
+from maseval.core.scoring_options import ScoringOptions
+from maseval.core.storage.files import Scratch
+from maseval.core.words import text_or_none
+from maseval.report.simulations import report_of_simulation
 from maseval.runs import RunFolder
-from maseval.runs.recording import Recording
-from maseval.runs.verdict_check import Misstatement, VerdictChecker
+from maseval.runs.config import RunConfig
+from maseval.runs.log import DamagedRecord
+from maseval.runs.recording import Recording, report_key
+from maseval.runs.verdict_check import (
+    MISFIT,
+    Misstatement,
+    RunDoubt,
+    SimulationDoubt,
+    VerdictChecker,
+)
 
 _SETUP = ("agent", "user", "max_steps", "max_errors", "seed", "trials")
 
@@ -74,12 +98,6 @@ def simulations_in(
         "config_sha256": hashlib.sha256(canonical_json(values).encode()).hexdigest(),
     }
     return found
-
-
-def simulation_id(item: RecordItem) -> Simulation:
-    """Return the domain, task and trial of a simulation in a file."""
-    simulation = item.simulation
-    return Simulation(item.domain.name, str(simulation["task_id"]), simulation.get("trial") or 0)
 
 
 @dataclass(frozen=True)
@@ -158,3 +176,220 @@ def verdict_checker(folder: Recording) -> VerdictChecker:
         return Misstatement(found.misstatement, passed, None if checks is None else {**checks})
 
     return check
+
+
+_StoredReport = tuple[bool | None, int]
+"""The verdict on a simulation, whatever else is recorded of its trial, and where its report is."""
+
+
+class ResultsFileRun:
+    """The simulations of a results file, read and judged when they are first asked for."""
+
+    damaged: tuple[DamagedRecord, ...] = ()
+
+    def __init__(
+        self,
+        path: Path,
+        options: ScoringOptions | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> None:
+        self.path, self._on_progress = path, on_progress
+        self.options = options or ScoringOptions()
+        self.file: ResultsFile = read_results(path)
+        self._setup = RecordedSetup.of_file(self.file)
+        self.judged = 0
+        """The number of simulations judged so far; another thread may ask for it."""
+        self.expected = 0
+        """The number of simulations that the file should hold, by its own plan; 0 without one."""
+
+    @cached_property
+    def config(self) -> RunConfig:
+        """The settings that the file records, and the release by which it was judged."""
+        tasks: dict[str, dict[str, None]] = {}
+        for one in self.planned:
+            tasks.setdefault(one.domain, {})[one.task_id] = None
+        return RunConfig.of(
+            {
+                "benchmark": "tau2",
+                "tasks": {domain: list(ids) for domain, ids in tasks.items()},
+                "trials": 1 + max(one.trial for one in self.planned),
+                "version": self.recount.version,
+                "agent": self._setup.agent.name,
+                "user": self._setup.user.name,
+                "seed": self._setup.limits.get("seed"),
+            }
+        )
+
+    @cached_property
+    def _scratch(self) -> Scratch:
+        return Scratch()
+
+    @cached_property
+    def _trials(self) -> tuple[RescoredRecord, Mapping[Simulation, list[_StoredReport]]]:
+        """All simulations judged again, and where their reports are, by the planned trial."""
+        options = self.options
+        whole = open_record(self.file, options.domain, version=options.data_version)
+        recount = RescoredRecord(whole, options)
+        self.expected = whole.expected
+        trials: dict[Simulation, list[_StoredReport]] = defaultdict(list)
+        for item in whole.items:
+            judged, verdict = recount.judge(item)
+            passed = recount.verdict_alone(judged)
+            report = self._make_report(recount, item, judged, verdict, passed)
+            trials[judged.slot].append((passed, self._scratch.put(report)))
+            self.judged += 1
+            if self._on_progress is not None:
+                self._on_progress(self.judged, self.expected)
+        if not trials:
+            raise ConfigurationError(f"{self.path} holds no simulation; there is nothing to show")
+        return recount, trials
+
+    @property
+    def recount(self) -> RescoredRecord:
+        """All simulations, judged again."""
+        return self._trials[0]
+
+    def _make_report(
+        self,
+        recount: RescoredRecord,
+        item: RecordItem,
+        judged: RescoredSimulation,
+        verdict: Mapping[str, object] | None,
+        passed: bool | None,
+    ) -> dict[str, object]:
+        """Return the report on a simulation, as one of ours would be."""
+        slot, recorded = judged.slot, item.recorded or {}
+        counted = item.recorded if self.options.as_recorded else verdict
+        simulation = {
+            **item.simulation,
+            **{"task_id": slot.task_id, "trial": slot.trial, "reward_info": counted},
+        }
+        judged_by = recount.embedded_task(slot.task_id)
+        task = judged_by or recount.known_tasks(item.domain).raw(slot.task_id)
+        embedded = recount.record.tasks.get(slot.task_id)
+        report = report_of_simulation(simulation, domain=slot.domain, task=task or embedded)
+        report |= _status(judged, passed, str(report["status"]))
+        # Some releases have the policy with each simulation, as it may differ between tasks.
+        policy = text_or_none(item.simulation.get("policy")) or recount.record.policy
+        report["config"] = self._configuration(item, policy)
+        report["recorded_reward"] = recorded.get("reward")
+        if (doubt := self._doubt_about_one(recount, judged)) is not None:
+            report["doubt"] = doubt
+        if judged_by is None and task and embedded and words_told(task) != words_told(embedded):
+            # The verdict is the benchmark's, but the user was told what the file says.
+            judged_by = {**task, "user_scenario": embedded.get("user_scenario")}
+        if judged_by is not None:
+            report["task"] = {**mapping(report["task"]), JUDGED_BY: judged_by}
+        return report
+
+    def _configuration(self, item: RecordItem, policy: str | None) -> dict[str, object]:
+        """Return the settings of the file in the place where reports of ours have them."""
+        sides = {"agent_model": self._setup.agent, "user_model": self._setup.user}
+        world = {
+            "domain": item.domain.name,
+            "solo": item.solo,
+            "version": item.version,
+            "tool_types": tool_types(item.domain),
+            "policy_sha256": policy and sha256(policy.encode()).hexdigest(),
+        }
+        models = {role: {"model_id": side.model} for role, side in sides.items() if side.model}
+        return {"environment": world, "models": models}
+
+    @cached_property
+    def planned(self) -> list[Simulation]:
+        """Every simulation that should be there."""
+        return list(dict.fromkeys(self.recount.slots))
+
+    @cached_property
+    def recorded(self) -> dict[Simulation, None]:
+        """Every simulation that is there, in the order of the plan."""
+        return dict.fromkeys(one for one in self.planned if one in self._trials[1])
+
+    def reports(self) -> Iterator[Report]:
+        """Yield one report for each simulation, one in memory at a time."""
+        return map(self.report, self.recorded)
+
+    def report(self, simulation: Simulation) -> Report:
+        """Return the report on one simulation."""
+        if simulation not in self.recorded:
+            raise ConfigurationError(f"{self.path} has no {simulation}")
+        # Of several in one place, one whose verdict is that of the trial stands for it.
+        verdict = self.recount.passes[simulation]
+        place = next(place for passed, place in self._trials[1][simulation] if passed is verdict)
+        report = self._scratch.get(place)
+        if "doubt" in report:
+            report["doubt"] = SimulationDoubt(*report["doubt"])
+        return cast("Report", report)
+
+    def content_key(self, simulation: Simulation) -> str:
+        """Return a text that is another one whenever the report is."""
+        return report_key(self.report(simulation))
+
+    @cached_property
+    def notes(self) -> list[str]:
+        """Faults of the file, the rules it was judged by, and the number of confirmed verdicts."""
+        recount = self.recount
+        how = [] if self.options.as_recorded else [f"rewards recomputed from {self.path.name}"]
+        confirmed, compared = sum(each.agrees for each in recount.simulations), recount.compared
+        return [
+            *self.options.marks,
+            *map(in_words, record_findings(recount)),
+            *how,
+            f"judged by tau2-bench {recount.version} ({recount.record.version_from})",
+            f"{confirmed} of {len(compared)} recorded verdicts confirmed"
+            if compared
+            else "no verdict is recorded that could be confirmed",
+        ]
+
+    @cached_property
+    def faults(self) -> list[Finding]:
+        """The reasons why the record is not what was recomputed."""
+        found = [each for each in record_findings(self.recount) if each.weight != "remark"]
+        return [each for each in found if each.kind not in _SHOWN_OTHERWISE]
+
+    @cached_property
+    def doubt(self) -> RunDoubt | None:
+        """The reason why the numbers are not to be taken at face value, if there is one."""
+        doubtful = self.faults
+        if not doubtful:
+            return None
+        new = self.recount.summary
+        return {
+            "reasons": list(map(in_words, doubtful)),
+            "recorded": self.recount.recorded_score,
+            "recomputed": None if new is None else new.scores.get(1),
+        }
+
+    def _doubt_about_one(
+        self, recount: RescoredRecord, judged: RescoredSimulation
+    ) -> SimulationDoubt | None:
+        """Say what is wrong with a simulation: its task, or its recorded verdict."""
+        if (words := recount.misfit(judged)) is not None:
+            return SimulationDoubt(MISFIT, words)
+        if self.options.as_recorded or judged.misstatement is None:
+            return None
+        return Misstatement(judged.misstatement, judged.passed).doubt
+
+
+# What is missing or open has a mark of its own wherever numbers are shown.
+_SHOWN_OTHERWISE = ("missing simulations", "unfinished simulations", "not recomputed")
+
+
+def _status(judged: RescoredSimulation, passed: bool | None, ended: str) -> dict[str, object]:
+    """Return the status of a simulation where the new verdict decides and not its end alone.
+
+    ``ended`` is the status by its end: it stays if that is why there is no verdict.
+    """
+    done: dict[str, object] = {"status": TaskExecutionStatus.SUCCESS.value}
+    match passed:
+        case True:
+            return {**done, "error": None}
+        case False:
+            return {**done, "eval": [{"passed": False}]} if judged.reward is None else done
+        case None if judged.open:
+            return {}
+    if ended in NO_VERDICT_STATUSES:
+        return {"eval": []}
+    words = judged.no_verdict or NO_RECORDED_VERDICT
+    error = {"error_type": "no verdict", "error_message": words}
+    return {"status": TaskExecutionStatus.EVALUATION_FAILED.value, "error": error, "eval": []}

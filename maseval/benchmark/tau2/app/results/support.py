@@ -197,10 +197,10 @@ class Tau2Support(BenchmarkSupport):
     verdict_obstacle = _function("app.results.outcomes", "verdict_obstacle")
     other_data = _function("app.results.outcomes", "differing_data")
     settings = _function("app.results.outcomes", "settings_of_run")
-    certificate = _function("app.results.certify", "certificate_of")
-    certificate_differences = _function("app.results.certify", "certificate_differences")
+    certificate = _function("app.results.score", "certificate_of")
+    certificate_differences = _function("app.results.score", "certificate_differences")
     score = _function("app.results.score", "score")
-    recording = _function("app.results.results_file_run", "ResultsFileRun")
+    recording = _function("app.results.sources", "ResultsFileRun")
     holds_results = _function("results", "has_simulations")
     exports = "tau2-bench"
     export = _function("app.sharing.submit", "export_with_notes")

@@ -5,18 +5,17 @@ anything is paid for or written, the recorded beginning is replayed, and an agen
 is made once, to find out whether it can take over an earlier conversation.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from maseval.app.results.finding import trial_numbered, trials_named
+from maseval.app.results.finding import open_run, trial_numbered, trials_named
 from maseval.app.results.recording import ORIGIN, name_of
 from maseval.app.results.results import RunResult
 from maseval.app.running.options import takes
 from maseval.app.running.own_code import title_of
 from maseval.benchmark.tau2.agent_brief import AgentBrief, FunctionAgentAdapter, make_agents
-from maseval.benchmark.tau2.app.results.sources import open_source, simulation_id, simulations_in
 from maseval.benchmark.tau2.app.results.support import RecordedSetup
 from maseval.benchmark.tau2.app.running.options import SAME, BranchOptions, RunOptions
 from maseval.benchmark.tau2.app.running.prepared import OwnAgent, RecordedStart
@@ -32,12 +31,10 @@ from maseval.benchmark.tau2.conversation.participants import CanRecall
 from maseval.benchmark.tau2.conversation.recording import read_recording
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named
-from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.episode import Seat
 from maseval.benchmark.tau2.formats.message import Tau2Message
 from maseval.benchmark.tau2.players.scripted import PLAYERS
-from maseval.benchmark.tau2.results import read_results
 from maseval.benchmark.tau2.results.reports import Tau2Report
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Simulation
@@ -69,67 +66,28 @@ class Origin:
 
 
 def _find_origin(options: BranchOptions) -> Origin:
-    """Find the simulation in a run or a results file."""
-    source = open_source(options.run)
-    if isinstance(source, Path):
-        return _find_in_file(source, options)
-    chosen = _chosen_trial(options, source.planned, source.recorded, source.path)
-    report = Tau2Report(source.report(chosen))
-    simulation = report.simulation.raw
-    if not simulation:
+    """Find the simulation in its run."""
+    run = open_run(options.run, "tau2")
+    trials = trials_named(options.task, run.planned, run.recorded, run.path)
+    chosen = trials[0] if options.trial is None else trial_numbered(options.trial, trials)
+    report = Tau2Report(run.report(chosen))
+    recorded = report.simulation.raw
+    recording = read_recording(recorded) if recorded else None
+    if recording is None or not recording.messages:
         raise ConfigurationError(
-            f"{chosen} has no recorded conversation; `maseval show {source.path}` shows why"
+            f"{chosen} has no recorded conversation; `maseval show {run.path}` shows why"
         )
-    recording = read_recording(simulation)
     # One that broke off, as by a failing provider, may be continued from its last message.
     ended = recording.termination_reason is not None
     return Origin(
-        name_of(source),
+        name_of(run),
         chosen,
         options.at,
-        _beginning(chosen, recording.messages, options.at, ended=ended),
+        beginning_until(recording.messages, options.at, ended=ended),
         report.release.name,
         report.solo,
-        RecordedSetup.of(source.config.values),
+        RecordedSetup.of(run.config.values),
     )
-
-
-def _find_in_file(source: Path, options: BranchOptions) -> Origin:
-    version = options.data_version or None
-    every = [*map(simulation_id, simulations_in(source, options.of_domain, version).items)]
-    chosen = _chosen_trial(options, every, every, source)
-    items = simulations_in(source, options.of_domain, version).items
-    item = next(each for each in items if simulation_id(each) == chosen)
-    if item.problem is not None:
-        raise ConfigurationError(f"{chosen} cannot be continued: it is {item.problem}")
-    messages = read_recording(item.simulation, messages_required=False).messages
-    return Origin(
-        source.name,
-        chosen,
-        options.at,
-        _beginning(chosen, messages, options.at, ended=True),
-        release_named(item.version).name,
-        item.solo,
-        RecordedSetup.of_file(read_results(source)),
-    )
-
-
-def _chosen_trial(
-    options: BranchOptions,
-    planned: Iterable[Simulation],
-    recorded: Collection[Simulation],
-    where: Path,
-) -> Simulation:
-    trials = trials_named(options.task, planned, recorded, where)
-    return trials[0] if options.trial is None else trial_numbered(options.trial, trials)
-
-
-def _beginning(
-    simulation: Simulation, messages: Sequence[Tau2Message], at: int, *, ended: bool
-) -> Sequence[Tau2Message]:
-    if not messages:
-        raise ConfigurationError(f"{simulation} has no messages to continue")
-    return beginning_until(messages, at, ended=ended)
 
 
 def _recorded_options(setup: RecordedSetup) -> dict[str, object]:
@@ -188,7 +146,7 @@ def branch(options: BranchOptions) -> BranchResult:
     """Continue a recorded conversation from one of its messages, live, into a run of its own.
 
     Up to that message everything is as recorded: the world, what both sides have seen, the steps
-    and the seeds. ``run`` is a run or a results file of tau2-bench.
+    and the seeds.
     """
     origin = _find_origin(options)
     prepared = _prepare(options, origin)
@@ -288,7 +246,7 @@ def _split_of(origin: Origin) -> str:
             return split
     raise ConfigurationError(
         f"{domain} has no task {task_id!r} in tau2-bench {origin.version}, so the conversation "
-        "cannot be continued; --data-version names another release"
+        "cannot be continued"
     )
 
 

@@ -264,7 +264,6 @@ class BranchOptions(RunOptions):
         REQUIRED, "Continue after this message, as the report and the viewer number them", BRANCH
     )
     repeats: int = option(1, "Simulations from that point on", BRANCH, short="-k")
-    of_domain: str | None = None
     agent: str | MakeAgent = option(
         SAME,
         "same; llm; a scripted agent: gold, noop, noisy; or your own: FILE.py:FUNCTION",

@@ -181,10 +181,7 @@ class Rehearsal:
                 "or none; give your client brief.model.name, brief.model.base_url and "
                 "brief.model.api_key, or ask brief.chat_model()."
             ]
-        silent = [name for name, (requests, _) in self.done.items() if not requests]
-        listed = ", ".join(silent[:_MOST_NOTES])
-        never = f"; never in {len(silent)} of them: {listed}" if silent else ""
-        notes = [f"The rehearsal model was asked {total} times in {number}{never}."]
+        notes = [f"The rehearsal model was asked {total} times in {number}."]
         lost = [f"  {name}: {loss}" for name, (_, loss) in self.done.items() if loss]
         if self.player != "gold" or not lost:
             return notes

@@ -158,14 +158,6 @@ Agent = ModelSpec | OwnAgent | Person | Player
 User = ModelSpec | Person | str | None
 """``scripted`` is a user too; with None there is nobody."""
 
-# The names of the same things in tau2-bench.
-_AGENT_ALIASES = {
-    "llm_agent": ("llm", None),
-    "llm_agent_solo": ("llm", Mode.SOLO.value),
-    "llm_agent_gt": ("llm", Mode.ORACLE_PLAN.value),
-}
-_USER_ALIASES = {"user_simulator": "llm", "dummy_user": None}
-
 
 def choose_participants(options: RunOptions) -> tuple[Agent, User, Mode]:
     """Read the options; raise ``ConfigurationError`` for those that cannot work."""
@@ -195,17 +187,17 @@ def _kind_and_mode(options: RunOptions) -> tuple[str, str]:
     """Return the kind of agent (``llm``, ``own``, a person or a scripted one) and the mode."""
     agent = options.agent
     if options.human is not None and options.human.side == "assistant":
-        kind, implied = HUMAN, None
+        kind = HUMAN
     elif not isinstance(agent, str) or ":" in agent:
-        kind, implied = "own", None
+        kind = "own"
+    elif agent in AGENTS:
+        kind = agent
     else:
-        kind, implied = _AGENT_ALIASES.get(agent, (agent, None))
-        if kind not in AGENTS:
-            raise ConfigurationError(
-                f"agent is {agent!r}; choose one of: {', '.join(AGENTS)}, "
-                "or name one of your own, like my_agent.py:function"
-            )
-    mode = implied or options.mode
+        raise ConfigurationError(
+            f"agent is {agent!r}; choose one of: {', '.join(AGENTS)}, "
+            "or name one of your own, like my_agent.py:function"
+        )
+    mode = options.mode
     _check_one_of("mode", mode, tuple(Mode))
     if mode == Mode.ORACLE_PLAN and kind != "llm":
         raise ConfigurationError(
@@ -247,7 +239,7 @@ def _user(agent: str, mode: str, options: RunOptions) -> User:
         return None
     if options.human is not None and options.human.side == "user":
         return options.human  # type: ignore[no-any-return]
-    user = _USER_ALIASES.get(options.user, options.user) if options.user else None
+    user = options.user
     if user is None:
         needs_nobody = agent in (*PLAYERS, HUMAN) or options.rehearse is not None
         user = "scripted" if needs_nobody and not options.user_model else "llm"

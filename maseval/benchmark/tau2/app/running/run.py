@@ -32,11 +32,7 @@ from maseval.benchmark.tau2.app.running.own_agents import Rehearsal, attribute_e
 from maseval.benchmark.tau2.app.running.prepared import (
     ModelSpec,
     OwnAgent,
-    Player,
     PreparedRun,
-)
-from maseval.benchmark.tau2.app.running.tasks import (
-    own_domain_origins,
 )
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.conversation.continuation import Continuation
@@ -53,7 +49,7 @@ from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.context import Said, TaskContext
-from maseval.core.engine.engines import DEFAULT, PROCESSES
+from maseval.core.engine.engines import DEFAULT
 from maseval.core.evaluator import Evaluator
 from maseval.core.exceptions import AgentError, HookResultError
 from maseval.core.model import ModelAdapter, resolve_model
@@ -66,10 +62,6 @@ from maseval.core.words import count_of, text
 from maseval.server import ModelServer
 
 logger = logging.getLogger(__name__)
-
-# From here on two processes are faster than one, with the time that they take to start.
-_MANY = 2_000
-_KEEPING_CORES_BUSY = 64
 
 
 class WorkerNote(NamedTuple):
@@ -421,11 +413,6 @@ class Tau2Run(PreparedRun):
 
     def execute(self, only: Sequence[Task] | None = None) -> RunResult:
         """Run the simulations that are missing in the folder, or ``only`` those of some tasks."""
-        if self._needs_all_cores():
-            # No provider is asked: a few at once would have processes wait for their next one.
-            most = max(self.options.concurrency, _KEEPING_CORES_BUSY)
-            options = replace(self.options, engine=PROCESSES, concurrency=most)
-            return replace(self, options=options).execute()
         for words in self.warnings():
             logger.warning(words)
         options = self.options
@@ -449,19 +436,3 @@ class Tau2Run(PreparedRun):
                 f"{result.folder} --judge-model MODEL` does it"
             )
         return replace(result, notes=[*notes, *result.notes])
-
-    def _needs_all_cores(self) -> bool:
-        """Return True if nobody chose an engine for many simulations that wait for no model.
-
-        Programs that call this are imported by their worker processes, and must choose.
-        """
-        options = self.options
-        return (
-            options.engine is None
-            and options.processes is None
-            and options.command is not None
-            and isinstance(self.agent, Player)
-            and not (self.models or self.start or own_domain_origins(self.tasks))
-            and not isinstance(self.user, Person)
-            and len(self.missing()) >= _MANY
-        )

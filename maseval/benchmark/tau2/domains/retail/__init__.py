@@ -63,11 +63,11 @@ class LenientRetailTools(_Lenient):
 
 
 class LenientItemRetailTools(_Lenient, ItemRetailTools):
-    """The tools of v1.0.1, but order ids may lack their ``#``."""
+    """The same for v1.0.1."""
 
 
 class LenientFaultyItemRetailTools(_Lenient, FaultyItemRetailTools):
-    """The tools of tau2-bench-verified, but order ids may lack their ``#``."""
+    """The same for tau2-bench-verified."""
 
 
 # The tools that change something, in groups by what they change.

@@ -16,8 +16,8 @@ _CLAUSE_END = re.compile(r"[.,;:!?()\n]| - | (?:and|so|but|since|as) ")
 _LETTERS = re.compile(r"(?<![\w#@.'])[a-z]{3,}(?![\w@])")
 # A clause with an id or an amount, or about the agent, asks for something.
 _TO_THE_AGENT = re.compile(r"[\d_@]|\byou|\bagent")
-_MOST_WORDS = 15  # of a line that has no end
-_RUN_ON = re.compile(rf"^(?:[^\s.,;:!?]+ +){{{_MOST_WORDS},}}[^\s.,;:!?]+$", re.MULTILINE)
+_NO_MARK = r"(?:[^\s.,;:!?]|[.,:](?=\d))+"
+_RUN_ON = re.compile(rf"^(?:{_NO_MARK} +){{15,}}{_NO_MARK}$", re.MULTILINE)
 _SPOKEN = (
     rf"(?:{'|'.join(NUMBERS)}|hundred|oh|double|triple|\w+(?:teen|tie)th|twelfth"
     r"|(?:four|fif|six|seven|eigh|nin|ten)th|first|second|third)"
@@ -66,15 +66,16 @@ def spoken(text: str) -> str:
 def telling_clause(moment: CallMoment, about: str) -> str:
     """Return the first clause of the user that is more than a request, and may be a reason.
 
-    Texts with ``about`` are read, or all if none has it.
+    Texts with ``about`` are read, or all if none has it. Where nobody answers, as in the
+    scenario of a task, there is none.
     """
+    if not moment.agent_texts:
+        return ""
     texts = [said.lower for said in moment.user_texts]
     known = "\n".join([*AIRPORTS.values(), *(m.answer for m in moment.calls_read)]).lower()
     for clause in _CLAUSE_END.split("\n".join([t for t in texts if about in t] or texts)):
         words = _LETTERS.findall(clause)
-        if _TO_THE_AGENT.search(clause) and len(words) < _MOST_WORDS:
-            continue
         more = [word for word in words if word[:4] not in _ASKING and word not in known]
-        if len(more) > 1:
+        if len(more) > 1 and not _TO_THE_AGENT.search(clause):
             return clause.strip()
     return ""
