@@ -187,8 +187,6 @@ def _under_parts(score: "FileScore", under: "ScoredUnder") -> Parts:
             yield f"    {_WAYS[each.direction]} {inert(str(each.trial))}"
         if len(changes) > _SHOWN:
             yield f"    and {len(changes) - _SHOWN} more; --json lists all"
-    if early := under.ended_early:
-        yield f"  early end: {early}, which neither side ended, fail under every release"
 
 
 def _totals(totals: "ReleaseTotals") -> str:

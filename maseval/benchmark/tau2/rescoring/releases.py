@@ -5,9 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal, NamedTuple
 
-from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import AnyVersion, release_named
-from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.rescoring.record import RecordSource, SimulationRecord, open_record
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
 from maseval.benchmark.tau2.scoring.judge import RememberingJudge
@@ -19,7 +17,6 @@ Direction = Literal["same", "up", "down", "open"]
 """``open``: a judge decides, and there was none."""
 OpenUnder = Callable[[str], SimulationRecord]
 """Opens the same record again, to be judged under the release of that name."""
-_CHOSEN = (TerminationReason.AGENT_STOP, TerminationReason.USER_STOP)
 
 
 class VerdictChange(NamedTuple):
@@ -53,7 +50,7 @@ class ReleaseTotals:
 
     ``open`` are those that a judge decides: if it says yes each time, ``up_if_met`` go up, and if
     it says no each time, ``down_if_not_met`` go down. ``asks_judge`` counts all that the release
-    asks a judge about. ``ended_early`` neither side ended: these fail under every release.
+    asks a judge about.
     """
 
     simulations: int
@@ -64,10 +61,9 @@ class ReleaseTotals:
     up_if_met: int
     down_if_not_met: int
     asks_judge: int
-    ended_early: int
 
     @classmethod
-    def of(cls, changes: Sequence[VerdictChange], ended_early: int = 0) -> "ReleaseTotals":
+    def of(cls, changes: Sequence[VerdictChange]) -> "ReleaseTotals":
         """Count all simulations of a record."""
         ways = Counter(each.direction for each in changes)
         waiting = [each for each in changes if each.after is None]
@@ -77,7 +73,6 @@ class ReleaseTotals:
             up_if_met=ways["up"] + sum(each.before is False for each in waiting),
             down_if_not_met=ways["down"] + sum(each.before is True for each in waiting),
             asks_judge=sum(each.asks_judge for each in changes),
-            ended_early=ended_early,
         )
 
     def to_dict(self) -> dict[str, int]:
@@ -94,7 +89,6 @@ class ScoredUnder:
 
     recounts: Mapping[str, RescoredRecord]
     every: Mapping[str, list[VerdictChange]]
-    ended_early: int = 0
 
     @property
     def first(self) -> str:
@@ -107,17 +101,13 @@ class ScoredUnder:
 
     @property
     def totals(self) -> dict[str, ReleaseTotals]:
-        return {
-            name: ReleaseTotals.of(changes, self.ended_early)
-            for name, changes in self.every.items()
-        }
+        return {name: ReleaseTotals.of(changes) for name, changes in self.every.items()}
 
 
 def score_under(
     source: RecordSource | OpenUnder,
     versions: Sequence[AnyVersion],
     *,
-    domain: str | Domain | None = None,
     options: ScoringOptions | None = None,
     judge: RememberingJudge | None = None,
     on_progress: Callable[[int], object] | None = None,
@@ -128,7 +118,6 @@ def score_under(
         source: A results file, or simulations or reports; a run's reports may be opened anew for
             each release by a function that takes its name.
         versions: Releases, such as ``0.2.0``, ``1.0.1`` and ``1.0.1+tasks.0.2.0``.
-        domain: The domain, whatever the simulations call theirs.
         options: How simulations are scored. Releases that can replay leniently do unless
             ``strict``.
         judge: The judge of natural-language assertions.
@@ -144,7 +133,7 @@ def score_under(
         wholes = {name: source(name) for name in names}
     else:
         once = [*source] if isinstance(source, Iterator) else source
-        wholes = {name: open_record(once, domain, version=name) for name in names}
+        wholes = {name: open_record(once, version=name) for name in names}
     recounts = {name: RescoredRecord(each, options, judge=judge) for name, each in wholes.items()}
     found = ScoredUnder(recounts, {name: [] for name in names[1:]})
     for number, items in enumerate(zip(*(w.items for w in wholes.values()), strict=True), 1):
@@ -154,7 +143,6 @@ def score_under(
         for changes, now in zip(found.every.values(), later, strict=True):
             before, after = (None if each.open else each.passed for each in (first, now))
             changes.append(VerdictChange(now.slot, before, after, now.asks_judge))
-        found.ended_early += first.ending not in _CHOSEN
         if on_progress is not None:
             on_progress(number)
     return found

@@ -77,16 +77,6 @@ def test_strictly_replayed_an_answer_of_a_write_is_accepted_by_neither(changed):
     assert [each.passed for each in found.recounts.values()] == [11, 11]
 
 
-def test_a_conversation_that_nobody_ended_fails_under_every_release(changed):
-    def cut_off(document):
-        document["simulations"][0]["termination_reason"] = "max_steps"
-
-    found = score_under(changed(cut_off), [OLD, NEW])
-
-    assert found.ended_early == found.totals[NEW].ended_early == 1
-    assert [each.passed for each in found.recounts.values()] == [11, 11]
-
-
 def judged(document):
     """The first task is a matter of judgement, under rules that have a judge."""
     criteria = document["tasks"][0]["evaluation_criteria"]
