@@ -9,7 +9,7 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from maseval.core.clock import Clock
 from maseval.core.exceptions import ConfigurationError
@@ -25,8 +25,6 @@ logger = logging.getLogger(__name__)
 
 # When the run is stopping, a wait of a few seconds can still save what a simulation has cost.
 _PATIENCE_WHEN_STOPPING = 5.0
-
-_FREE_SLOT = "a free slot"
 
 # Separate, so that seeded random numbers do not depend on how often a provider failed.
 _chance = random.Random()
@@ -76,13 +74,7 @@ class CallPolicy:
             model_id: The model, for :func:`waiting`.
             endpoint: Calls to the same endpoint share a :class:`Throttle`; the model by default.
         """
-        call = _Call(self, request, model_id, throttle_of(endpoint or model_id))
-        key = id(call)
-        _calls[key] = call
-        try:
-            return call.result()
-        finally:
-            del _calls[key]
+        return _Call(self, request, model_id, throttle_of(endpoint or model_id)).result()
 
     def delay(self, error: ProviderError, attempt: int) -> float:
         """Return the seconds to wait after attempt number ``attempt`` failed with ``error``."""
@@ -107,19 +99,14 @@ class CallAttempt(NamedTuple):
 
 
 class Wait(NamedTuple):
-    """A wait of a call in progress: for a free slot, an answer or the next attempt.
+    """A call that waits to be repeated: the error of its last attempt, and until when it waits.
 
-    ``since`` is a time of ``time.monotonic()``; ``simulation`` is the task's id and repetition. A
-    call that is repeated has the ``error`` that its last attempt ended with, and ``until`` when it
-    waits.
+    ``until`` is a time of ``time.monotonic()``.
     """
 
-    component: str
-    since: float
-    reason: str
-    simulation: tuple[str, int] | None
-    error: str | None = None
-    until: float | None = None
+    model_id: str
+    error: str
+    until: float
 
 
 class _Call(Generic[T]):
@@ -137,10 +124,7 @@ class _Call(Generic[T]):
         self._clock = Clock.here() or Clock()
         self._attempts = 0
         self._waited = 0.0
-        self._rested = 0
-        self._idle_since = self._since = time.monotonic()
-        self._reason = _FREE_SLOT
-        self._pause: tuple[str | None, float | None] = (None, None)
+        self._idle_since = time.monotonic()
 
     def result(self) -> T:
         while True:
@@ -150,22 +134,14 @@ class _Call(Generic[T]):
             # Not where the error was caught: each would drag all earlier ones along as its context.
             self._back_off(answer)
 
-    def now(self) -> Wait:
-        simulation = self._clock.simulation
-        return Wait(self._model_id, self._since, self._reason, simulation, *self._pause)
-
     def _try_once(self) -> T | ProviderError:
-        slot = self._throttle.enter(self._clock, rested=self._rested)
+        slot = self._throttle.enter(self._clock)
         self._attempts += 1
-        self._waits_for("an answer")
         try:
-            answer = self._request(CallAttempt(self._attempts, self._since - self._idle_since))
+            waited = time.monotonic() - self._idle_since
+            answer = self._request(CallAttempt(self._attempts, waited))
         except BaseException as error:
-            asked = error.retry_after if isinstance(error, ProviderError) else None
-            # Only if this call is going to wait for what the provider asks for.
-            rest = asked if asked and self._obstacle_to(asked) is None else 0.0
-            self._throttle.leave(slot, error, rest=rest)
-            self._rested = slot.rest
+            self._throttle.leave(slot, error)
             if isinstance(error, ProviderError):
                 return error
             raise
@@ -183,13 +159,13 @@ class _Call(Generic[T]):
         delay = self._policy.delay(error, self._attempts)
         self._go_on_unless(self._obstacle_to(delay), error)
         following = f"attempt {self._attempts + 1} of {self._policy.max_attempts}"
-        self._waits_for(f"{following} in {delay:.1f} s, after {type(error).__name__}")
-        logger.info("%s: %s (%s)", self._model_id, self._reason, error)
-        self._idle_since = self._since
-        self._pause = (type(error).__name__, self._since + delay)
-        self._sleep(delay, error)
-        self._pause = (None, None)
-        self._waits_for(_FREE_SLOT)
+        logger.info("%s: %s in %.1f s (%s)", self._model_id, following, delay, error)
+        self._idle_since = time.monotonic()
+        _waits[id(self)] = Wait(self._model_id, type(error).__name__, self._idle_since + delay)
+        try:
+            self._sleep(delay, error)
+        finally:
+            del _waits[id(self)]
 
     def _or_lasting(self, error: ProviderError) -> ProviderError:
         """Return the error, or a lasting one if the provider asks for more than any call waits."""
@@ -228,17 +204,14 @@ class _Call(Generic[T]):
             return "the run is being stopped"
         return None
 
-    def _waits_for(self, reason: str) -> None:
-        self._reason, self._since = reason, time.monotonic()
 
-
-_calls: dict[int, _Call[Any]] = {}
+_waits: dict[int, Wait] = {}
 
 
 def waiting() -> list[Wait]:
-    """Return the wait of each call in progress in this process, longest first."""
-    # Copied in one step, as other threads add and remove calls all the time.
-    return sorted((call.now() for call in _calls.copy().values()), key=lambda wait: wait.since)
+    """Return the calls of this process that wait to be repeated."""
+    # Copied in one step, as other threads add and remove some all the time.
+    return list(_waits.copy().values())
 
 
 _default = CallPolicy()

@@ -1,8 +1,7 @@
 """Throttle: adapts the number of concurrent requests to what a provider accepts.
 
 Requests are unlimited until the provider complains. Then half as many as were in progress may run
-at once, and one more each time that many were answered. While a provider asks to wait, with a
-``Retry-After`` that the refused call follows, no other request starts either.
+at once, and one more each time that many were answered.
 """
 
 import math
@@ -36,14 +35,12 @@ complaints = Tally()
 class Slot:
     """The right to make one request."""
 
-    __slots__ = ("era", "holder", "rest", "turn")
+    __slots__ = ("era", "holder", "turn")
 
     def __init__(self, holder: Clock) -> None:
         self.holder = holder
         self.era = 0
         self.turn: threading.Event | None = None
-        self.rest = 0
-        """Which of the provider's wishes to wait came in reply to this request."""
 
 
 class Throttle:
@@ -55,9 +52,6 @@ class Throttle:
         self._most = math.inf
         self._era = 0
         """Grows with each cut, so that the complaints about one burst count once."""
-        self._rests = 0
-        """The number of times that the provider asked to wait."""
-        self._rest_until = -math.inf
         self._held: set[Slot] = set()
         self._queue: deque[Slot] = deque()
         self._looked = -math.inf
@@ -72,15 +66,11 @@ class Throttle:
     def under_way(self) -> int:
         return len(self._held)
 
-    def enter(self, holder: Clock, *, rested: int = 0) -> Slot:
-        """Wait for a slot, at most until the deadline of ``holder``.
-
-        ``rested`` is the ``rest`` of the caller's last slot, which it has waited out by itself.
-        """
+    def enter(self, holder: Clock) -> Slot:
+        """Wait for a slot, at most until the deadline of ``holder``."""
         slot = Slot(holder)
         with self._lock:
-            may_start = rested == self._rests or not self._is_resting()
-            if may_start and not self._queue and self._has_room():
+            if not self._queue and self._has_room():
                 self._give(slot)
                 return slot
             slot.turn = turn = threading.Event()
@@ -98,11 +88,8 @@ class Throttle:
             raise
         return slot
 
-    def leave(self, slot: Slot, error: BaseException | None = None, *, rest: float = 0.0) -> None:
-        """Release a slot and report the outcome of its request.
-
-        ``rest`` is how many seconds the provider asked to wait, if the caller is going to.
-        """
+    def leave(self, slot: Slot, error: BaseException | None = None) -> None:
+        """Release a slot and report the outcome of its request."""
         with self._lock:
             if error is None:
                 # Only a limit that was reached shows that the provider may accept more.
@@ -113,22 +100,13 @@ class Throttle:
                 if slot.era == self._era:
                     self._most = max(1.0, min(self._most, len(self._held)) / 2)
                     self._era += 1
-                if rest > 0:
-                    self._rests += 1
-                    slot.rest = self._rests
-                    self._rest_until = max(self._rest_until, time.monotonic() + rest)
             self._held.discard(slot)
             self._admit()
 
     def _has_room(self) -> bool:
         return len(self._held) + 1 <= self._most
 
-    def _is_resting(self) -> bool:
-        return time.monotonic() < self._rest_until
-
     def _admit(self) -> None:
-        if not self._queue or self._is_resting():
-            return
         while self._queue and self._has_room():
             slot = self._queue.popleft()
             self._give(slot)

@@ -1,18 +1,16 @@
-"""``config.json``: the run that a folder belongs to, written once when the folder is created.
+"""``config.json``: the run that a folder belongs to, for people to read.
 
-The first line of the log repeats it. A folder whose ``config.json`` is lost or damaged is read by
-that line, and resuming the run writes the file again.
+The first line of the log is the same, and counts: the file is written anew if it is lost or edited.
+Logs of earlier releases have no such line, so that the file is read.
 """
 
 import hashlib
 import os
-from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import SUFFIX, json_bytes, sync_folder, write_bytes
-from maseval.core.tracing import now
 from maseval.core.words import excerpt
 from maseval.runs.config import RunConfig
 from maseval.runs.exceptions import RunConfigError, RunFolderError, check_regular
@@ -27,25 +25,19 @@ def is_run_folder(path: Path) -> bool:
     return os.path.lexists(path / CONFIG) or first_record(path / LOG) is not None
 
 
-def create(folder: Path, config: RunConfig, created: str | None = None) -> None:
-    """Make ``folder`` that of a run; one that is not ours, or damaged, is laid aside."""
-    if os.path.lexists(folder / CONFIG):
-        names = (folder / f"config-damaged-{number}.json" for number in count(1))
-        os.replace(folder / CONFIG, next(name for name in names if not os.path.lexists(name)))
-    write_bytes(folder / CONFIG, StoredConfig(created or now(), config).to_json())
-    sync_folder(folder.parent)
+def write_config(folder: Path, stored: "StoredConfig") -> None:
+    """Write the file, unless it is there as it should be."""
+    path, content = folder / CONFIG, stored.to_json()
+    if not path.is_file() or path.read_bytes() != content:
+        write_bytes(path, content)
+        sync_folder(folder.parent)
 
 
 class StoredConfig(NamedTuple):
-    """The configuration that a run was started with; ``problem`` is what is wrong with its file.
-
-    ``lost`` is set if the file cannot be used, so that the configuration is that of the log.
-    """
+    """The configuration that a run was started with, and when that was."""
 
     created: str
     config: RunConfig
-    problem: str | None = None
-    lost: bool = False
 
     @property
     def id(self) -> str:
@@ -59,32 +51,9 @@ class StoredConfig(NamedTuple):
 
 def read_config(folder: Path) -> StoredConfig:
     """Return when the run was started, and its configuration then."""
-    path, in_log = folder / CONFIG, first_record(folder / LOG)
-    try:
-        found = _read_file(path)
-    except _LostConfigError as error:
-        if in_log is None:
-            raise
-        problem = f"{error.problem}; the configuration is read from the first line of the log"
-        of_log = RunConfig.of(in_log["config"])
-        return StoredConfig(str(in_log["at"]), of_log, problem, lost=True)
-    if in_log is None or in_log["sha256"] == found.config.sha256:
-        return found
-    of_log = RunConfig.of(in_log["config"])
-    differences = "; ".join(found.config.differences(of_log)) or "only in its notes"
-    problem = (
-        f"{path} is not the one that the log began with ({excerpt(differences)}); the log's "
-        "counts. Restore the file from a copy, or remove it: resuming the run writes it again"
-    )
-    return StoredConfig(str(in_log["at"]), of_log, problem)
-
-
-class _LostConfigError(RunFolderError):
-    """The file is missing, damaged or edited: the ``problem``, by default without its way out."""
-
-    def __init__(self, message: str, problem: str | None = None) -> None:
-        super().__init__(message)
-        self.problem = problem or message.rpartition("; ")[0]
+    if (in_log := first_record(folder / LOG)) is not None:
+        return StoredConfig(str(in_log["at"]), RunConfig.of(in_log["config"]))
+    return _read_file(folder / CONFIG)
 
 
 def _read_file(path: Path) -> StoredConfig:
@@ -95,15 +64,14 @@ def _read_file(path: Path) -> StoredConfig:
         known = stored["format"] == FORMAT
         intact = stored["sha256"] == config.sha256
     except (FileNotFoundError, NotADirectoryError):
-        raise _LostConfigError(
+        raise RunFolderError(
             f"{path.parent} is not a run folder: it has no {CONFIG}; "
             "`maseval runs` and list_runs() list the existing runs",
-            f"{path} is missing",
         ) from None
-    except RunFolderError as error:
-        raise _LostConfigError(str(error)) from None
+    except RunFolderError:
+        raise
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise _LostConfigError(
+        raise RunFolderError(
             f"{path} is damaged ({type(error).__name__}: {excerpt(error)}); "
             "restore it from a copy, or choose another folder",
         ) from error
@@ -112,7 +80,7 @@ def _read_file(path: Path) -> StoredConfig:
             f"{path} has format {stored['format']!r}, and this version of maseval reads {FORMAT}"
         )
     if not intact:
-        raise _LostConfigError(
+        raise RunFolderError(
             f"{path} was edited: its hash does not match its content; "
             "restore it, because the results belong to the original configuration",
         )
@@ -125,11 +93,8 @@ def check_usable(folder: Path, wanted: RunConfig, *, changed: bool = False) -> N
     With ``changed`` it may have been begun with other code.
     """
     if is_run_folder(folder):
-        stored = read_config(folder)
-        if stored.problem and not stored.lost:
-            raise RunFolderError(stored.problem)
         check_regular(folder / LOCK)
-        current = contents_of(folder / LOG).config or stored.config
+        current = contents_of(folder / LOG).config or read_config(folder).config
         check_same_run(folder, current, wanted, changed=changed)
         return
     try:

@@ -23,11 +23,12 @@ from maseval.runs.config import RunConfig, cell_of
 from maseval.runs.config_file import (
     LOCK,
     LOG,
+    StoredConfig,
     check_same_run,
     check_usable,
-    create,
     is_run_folder,
     read_config,
+    write_config,
 )
 from maseval.runs.exceptions import (
     RunConfigError,
@@ -160,15 +161,10 @@ class RunFolder:
     @classmethod
     def _begin(cls, path: Path, wanted: RunConfig, changed: bool) -> "RunFolder":
         check_regular(path / LOG)
-        if not is_run_folder(path):
-            create(path, wanted)
-        stored = read_config(path)
-        if stored.lost:
-            create(path, stored.config, stored.created)
+        begun = is_run_folder(path)
+        write_config(path, read_config(path) if begun else StoredConfig(now(), wanted))
         aside = mend(path / LOG) if (path / LOG).exists() else None
         folder = cls(path)
-        if stored.lost:
-            logger.warning("%s; it was written again", stored.problem)
         # Checked before the folder was locked, but another process may have used it since.
         check_same_run(path, folder.config, wanted, changed=changed)
         folder.set_aside, folder._writer = aside, RecordWriter(path / LOG, resume=True)
@@ -197,12 +193,12 @@ class RunFolder:
     @property
     def damage(self) -> list[str]:
         """Sentences on what is damaged, which stand before its numbers."""
-        return damage_to_folder(self, self._stored)
+        return damage_to_folder(self)
 
     @property
     def notes(self) -> list[str]:
         """Sentences on what is damaged, missing or waiting, for whoever looks at the results."""
-        return notes_on_folder(self, self._stored, torn=self._contents.torn)
+        return notes_on_folder(self, self.id, torn=self._contents.torn)
 
     @property
     def shared(self) -> list[object]:

@@ -89,19 +89,17 @@ def run_state(path: str | os.PathLike[str]) -> RunState:
         return RunState(path, "damaged", updated=_change_time(path / CONFIG), problem=str(error))
     annotations, unreadable = annotations_or_problem(path)
     holder = holder_of(path / LOCK)
-    sound = not damaged and not stored.problem
     doubt = recall_check(path / LOG)
     whole = counts["done"] == counts["planned"]
     judged = counts.get("verdicts") in (None, counts["planned"])
     ended: RunCondition = "complete" if whole and judged else "incomplete"
     return RunState(
         path,
-        "running" if holder else ended if sound else "damaged",
+        "running" if holder else "damaged" if damaged else ended,
         started=stored.created,
         updated=_change_time(path / LOG) or stored.created,
         holder=holder,
-        problem="; ".join(filter(None, [stored.problem, damage_in_words(damaged), unreadable]))
-        or None,
+        problem="; ".join(filter(None, [damage_in_words(damaged), unreadable])) or None,
         annotations=annotations,
         unconfirmed="; ".join(doubt["reasons"]) or None if doubt else None,
         recomputed=doubt["recomputed"] if doubt else None,

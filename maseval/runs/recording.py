@@ -12,7 +12,7 @@ from maseval.core.storage import strict_json
 from maseval.core.storage.records import rescued_files
 from maseval.core.words import excerpt
 from maseval.runs.config import RunConfig
-from maseval.runs.config_file import LOCK, LOG, StoredConfig
+from maseval.runs.config_file import LOCK, LOG
 from maseval.runs.lock import holder_of
 from maseval.runs.log import DamagedRecord, damage_in_words
 from maseval.runs.report_line import check_report, lines_of, simulation_of
@@ -103,24 +103,24 @@ def is_waiting(record: Mapping[str, Any], run: Recording) -> bool:
     return judged or begun > before
 
 
-def damage_to_folder(run: Recording, stored: StoredConfig) -> list[str]:
+def damage_to_folder(run: Recording) -> list[str]:
     """Return sentences on what is damaged in a run folder; a damaged run has some."""
-    notes = [stored.problem] if stored.problem else []
-    if damage := damage_in_words(run.damaged):
-        count = sum(one in run.recorded for one in run.planned)
-        notes.append(
-            f"{damage}; {count} of {len(run.planned)} planned simulations are recorded; "
-            "resume the run to get the missing ones"
-        )
-    return notes
+    damage = damage_in_words(run.damaged)
+    if damage is None:
+        return []
+    count = sum(one in run.recorded for one in run.planned)
+    return [
+        f"{damage}; {count} of {len(run.planned)} planned simulations are recorded; "
+        "resume the run to get the missing ones"
+    ]
 
 
-def notes_on_folder(run: Recording, stored: StoredConfig, *, torn: bool = False) -> list[str]:
+def notes_on_folder(run: Recording, run_id: str, *, torn: bool = False) -> list[str]:
     """Return sentences on what is damaged, missing or waiting in a run folder."""
-    notes = damage_to_folder(run, stored)
+    notes = damage_to_folder(run)
     if not run.damaged and torn and holder_of(run.path / LOCK) is None:
         notes.append("the last line of its log is cut off, as after a kill, and does not count")
-    for path in rescued_files(run.path / LOG, stored.id):
+    for path in rescued_files(run.path / LOG, run_id):
         found = [each for each in rescued_reports(path) if each and is_waiting(each, run)]
         if found:
             were = "report was" if len(found) == 1 else "reports were"

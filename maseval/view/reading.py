@@ -145,11 +145,11 @@ class IndexedRun:
 
     @property
     def damage(self) -> Sequence[str]:
-        return damage_to_folder(self, self._stored)
+        return damage_to_folder(self)
 
     @property
     def notes(self) -> Sequence[str]:
-        return notes_on_folder(self, self._stored)
+        return notes_on_folder(self, self._stored.id)
 
     @property
     def planned(self) -> Mapping[Simulation, None]:

@@ -190,44 +190,6 @@ def test_never_more_than_the_limit_are_under_way_and_all_get_through():
     assert (done, now, excess) == (1000, 0, [])
 
 
-def test_while_the_provider_asks_to_wait_only_who_has_waited_starts_a_request():
-    throttle = Throttle()
-    refused, other = entered(throttle, 2)
-    throttle.leave(other)
-    throttle.leave(refused, complaint(), rest=3600)
-
-    with pytest.raises(TaskTimeoutError):
-        throttle.enter(Clock(deadline=0.05))
-
-    throttle.leave(throttle.enter(Clock(), rested=refused.rest))
-
-
-def test_who_has_waited_waits_again_if_the_provider_asked_another_call_to():
-    throttle = Throttle()
-    first, second, third = entered(throttle, 3)
-    for slot in (first, second):
-        throttle.leave(slot, complaint(), rest=3600)
-    throttle.leave(third, complaint())
-
-    for slot in (first, third):
-        with pytest.raises(TaskTimeoutError):
-            throttle.enter(Clock(deadline=0.05), rested=slot.rest)
-
-
-def test_after_the_wait_everybody_is_let_in(ticks):
-    throttle = Throttle()
-    throttle.leave(entered(throttle, 1)[0], complaint(), rest=200)
-    began = ticks.now
-    waiting = in_thread(lambda: throttle.enter(Clock(deadline=60_000)))
-    until(lambda: throttle._queue)
-    assert throttle.under_way == 0
-
-    ticks.advance(200)
-    waiting.join(60)
-
-    assert (throttle.under_way, ticks.now - began) == (1, 200) and not throttle._queue
-
-
 def test_every_complaint_is_counted_for_whoever_watches_the_run():
     before = complaints.count
     throttle = Throttle()

@@ -126,18 +126,14 @@ def test_what_is_not_as_it_was_written_is_noticed_and_does_not_count(run, name, 
 @shows(AREA, *rows(REPAIRED))
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("name", REPAIRED)
-def test_a_lost_configuration_is_read_from_the_log_and_written_again(run, name, caplog):
+def test_a_lost_configuration_is_read_from_the_log_and_written_again(run, name):
     before = results_in(run), (run / "config.json").read_bytes()
     DAMAGES[name].do(run)
 
-    shown = maseval("show", str(run))
-
-    assert shown.exit_code == 0 and "is read from the first line of the log" in " ".join(
-        shown.stdout.split()
-    )
-    assert resumed(run) == [] and "it was written again" in caplog.text
-    assert (results_in(run), (run / "config.json").read_bytes()) == before
     assert [state.state for state in list_runs(run.parent)] == ["complete"]
+    assert maseval("show", str(run)).exit_code == 0
+    assert resumed(run) == []
+    assert (results_in(run), (run / "config.json").read_bytes()) == before
 
 
 RESCUED = {"full-disk": "taken over when the run is resumed; until then `maseval show` names it"}

@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maseval.core.storage.records import seal_record
+from maseval.core.storage import strict_json
+from maseval.core.storage.records import seal_json
 from maseval.runs import RunFolder, RunFolderError, Simulation
 from maseval.runs.log import contents_of, last_record, report_at
 from maseval.runs.report_line import report_record
@@ -10,7 +11,7 @@ from tests.runs.worlds import config, report
 
 
 def written(path, *records, tail=b""):
-    path.write_bytes(b"".join(seal_record(one) + b"\n" for one in records) + tail)
+    path.write_bytes(b"".join(seal_json(strict_json.dumps(one)) + b"\n" for one in records) + tail)
     return path
 
 

@@ -77,26 +77,18 @@ class DISCOQueue(InformativeSubsetQueue):
             raise AnchorPointsNotFoundError(f"Anchor points file not found: {file}") from None
         except OSError as error:
             raise ConfigurationError(f"{file} cannot be read ({error.strerror})") from None
-        if file.suffix in _PICKLES or content[:1] == _PICKLE:
-            raise ConfigurationError(
-                f"{file} is a pickle file, which is not read because it may run any code; write "
-                "the positions as JSON, where you trust the file: "
-                "json.dump([int(point) for point in points], open('anchor_points.json', 'w'))"
-            )
         try:
             points = strict_json.loads(content)
         except ValueError as error:
-            raise ConfigurationError(f"{file} is not a JSON file: {error}") from None
+            raise ConfigurationError(
+                f"{file} is not a JSON file: {error}; a pickle is not read, as that may run any "
+                "code: write the positions as JSON where you trust the file"
+            ) from None
         if not isinstance(points, list) or not all(type(point) is int for point in points):
             raise ConfigurationError(
                 f"{file} must hold a JSON list of positions, such as [0, 4, 7]"
             )
         return points
-
-
-# The first byte of every pickle since protocol 2.
-_PICKLE = b"\x80"
-_PICKLES = (".pkl", ".pickle")
 
 
 def _positions(given: Any, tasks: int) -> list[int]:
