@@ -38,19 +38,17 @@ from maseval.cli.options import (
 )
 from maseval.cli.results import estimate, variant_parts
 from maseval.cli.show import section_parts
-from maseval.core.figures import in_percent, percent
+from maseval.core.figures import percent
 from maseval.core.scoring_options import ScoringKeywords
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.results.questions import ReviewedRun
     from maseval.benchmark.tau2.app.results.audit import RuleBook
     from maseval.benchmark.tau2.app.results.score import FileScore
-    from maseval.benchmark.tau2.rescoring import ReleaseTotals, ScoredUnder
     from maseval.benchmark.tau2.scoring.judge import RememberingJudge
 
 
 _SHOWN = 12
-_WAYS = {"up": "[green]up[/green]", "down": "[red]down[/red]", "open": "[yellow]judge[/yellow]"}
 
 
 @with_examples(
@@ -61,7 +59,7 @@ _WAYS = {"up": "[green]up[/green]", "down": "[red]down[/red]", "open": "[yellow]
     ),
     ("maseval score theirs.json --domain airline", "a fork with another name for its domain"),
     ("maseval score retail.json --judge-model gpt-4.1", "what 1.0.1 leaves to a judge"),
-    ("maseval score theirs.json --under 0.2.0,1.0.1", "what another release would say"),
+    ("maseval score theirs.json --data-version 1.0.1", "what another release would say"),
     ("maseval score runs/* --json", "for scripts"),
 )
 @with_scoring_options()
@@ -73,11 +71,6 @@ def score(
     fail_on_disagreement: bool = flag(
         "Exit code 1 if a verdict differs or anything is wrong.", "--fail-on-disagreement"
     ),
-    under: str | None = option(
-        None,
-        "Releases, such as 0.2.0,1.0.1,1.0.1+tasks.0.2.0: judge the same conversations "
-        "under each, and say which verdicts change from the first.",
-    ),
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
 ) -> None:
@@ -85,17 +78,10 @@ def score(
 
     Exit code 1 if a file holds nothing to compare.
     """
-    fixed = scoring.get("as_recorded") or scoring.get("data_version")
-    if under is not None and fixed:
-        raise typer.BadParameter(
-            "--under names the releases and recomputes every verdict; leave out --data-version "
-            "and --as-recorded"
-        )
     with counting("judged") as count:
         scores = commands.score(
             files,
             strict=strict,
-            under=() if under is None else under.split(","),
             judge_model=judge_model,
             base_url=base_url,
             on_progress=count,
@@ -126,12 +112,10 @@ def _score_parts(score: "FileScore") -> Parts:
     if score.not_replayable:
         yield f"  {score.not_replayable} cannot be replayed, and count as failures"
     yield from _judge_parts(score.judge)
-    if score.judged or score.open:
+    if score.verdicts or score.open:
         yield from _pass_parts(score)
         version, source = score.found.version, score.found.record.version_from
         yield f"  judged by tau2-bench {version} ({source})"
-    if score.under is not None:
-        yield from _under_parts(score, score.under)
     for each in score.disagreements[:_SHOWN]:
         first, *others = each["differences"]
         where = f"task {inert(each['task_id'])}, trial {each['trial']}"
@@ -154,53 +138,13 @@ def _pass_parts(score: "FileScore") -> Parts:
             f"{split['tasks']} tasks of the split; on the {split['tasks'] - split['missing']} that "
             "are there:"
         )
-    yield f"  {_passes(score, 'passed:')}; {score.recorded_passes} as recorded"
+    of = f"{score.verdicts} with a verdict" if score.shortfall else str(score.planned)
+    yield f"  passed: {score.passes} of {of}; {score.recorded_passes} as recorded"
     yield from (f"  pass^{k} {estimate(value)}" for k, value in score.pass_hat.items())
     if score.shortfall:
         yield f"  {inert(score.shortfall)}"
     if score.open:
         yield f"  {score.open} depend on a judge (--judge-model)"
-
-
-def _passes(score: "FileScore", word: str) -> str:
-    """Format as ``passed: 22 of 50 (44%, 95% CI 30-59)``, of what has a verdict."""
-    first = score.pass_hat.get(1)
-    if not score.verdicts:
-        return f"{word} no verdict on any of {score.planned}"
-    share = score.passes / score.verdicts
-    # Where tasks have different numbers of trials, the interval is about another mean.
-    same = first is not None and first.value is not None and abs(first.value - share) < 1e-9
-    interval = ""
-    if first is not None and first.interval is not None and same:
-        interval = f", 95% CI {in_percent(first.low, 0)}\u2013{in_percent(first.high, 0)}"
-    of = f"{score.verdicts} with a verdict" if score.shortfall else str(score.planned)
-    return f"{word} {score.passes} of {of} ({percent(share, 0)}{interval})"
-
-
-def _under_parts(score: "FileScore", under: "ScoredUnder") -> Parts:
-    """Yield the number under each later release, and the verdicts that change."""
-    for name, later in score.later.items():
-        yield f"  {name}: {_passes(later, 'passed')}"
-        yield f"    from {under.first}: {_totals(under.totals[name])}"
-        changes = under.changes(name)
-        for each in sorted(changes, key=lambda each: each.direction == "open")[:_SHOWN]:
-            yield f"    {_WAYS[each.direction]} {inert(str(each.trial))}"
-        if len(changes) > _SHOWN:
-            yield f"    and {len(changes) - _SHOWN} more; --json lists all"
-    if early := under.ended_early:
-        yield f"  early end: {early}, which neither side ended, fail under every release"
-
-
-def _totals(totals: "ReleaseTotals") -> str:
-    words = f"{totals.same} the same, {totals.up} up, {totals.down} down"
-    if totals.open:
-        words += (
-            f", {totals.open} decided by a judge (all met: {totals.up_if_met} up, {totals.down} "
-            f"down; none met: {totals.up} up, {totals.down_if_not_met} down)"
-        )
-    if totals.asks_judge:
-        words += f"; {totals.asks_judge} need the judge"
-    return words
 
 
 @with_examples(

@@ -1,6 +1,5 @@
 """``maseval show``."""
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
@@ -248,10 +247,6 @@ def _beside_parts(found: "RunFindings", *, details: bool) -> Parts:
 
 _WHO = {"assistant": ("Agent", "cyan"), "user": ("User", "magenta"), "system": ("System", "dim")}
 _RESULT_LENGTH = 300
-_EMPHASIS = (
-    (re.compile(r"\b(FAILED|NOT MET)\b"), r"[red]\1[/red]"),
-    (re.compile(r"^(agent|user|task|infrastructure|unclear): ([^()]+)"), r"[bold]\1: \2[/bold]"),
-)
 
 
 def print_simulation(view: "SimulationView", console: Console) -> None:
@@ -369,19 +364,10 @@ def section_parts(sections: Sequence[Section]) -> Parts:
     for number, section in enumerate(sections):
         if number:
             yield ""
-        title = _emphasise(section.title)
-        plain = title != inert(section.title) or not section.lines
-        yield indent(title if plain else f"[bold]{title}[/bold]")
+        yield indent(styled(section.title, "bold") if section.lines else inert(section.title))
         for line in section.lines:
             words = line.lstrip(" ")
-            yield indent(_emphasise(words), 2 + len(line) - len(words))
-
-
-def _emphasise(words: str) -> str:
-    shown = inert(words)
-    for pattern, replacement in _EMPHASIS:
-        shown = pattern.sub(replacement, shown)
-    return shown
+            yield indent(inert(words), 2 + len(line) - len(words))
 
 
 def _outcome_parts(view: "SimulationView") -> Parts:

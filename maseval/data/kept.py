@@ -32,26 +32,30 @@ _CHECKSUM = 32
 class KeptValues:
     """Values by key, in one file.
 
-    ``version`` is JSON: all that decides the values beside their keys. None keeps nothing.
+    ``version`` is JSON: all that decides the values beside their keys. With None they are kept as
+    long as this object.
     """
 
     def __init__(self, place: Path, version: object) -> None:
         self._place = place
-        self.is_open = version is not None
+        self._is_open = version is not None
         self._version = hashlib.sha256(strict_json.dumps(version).encode()).hexdigest().encode()
         self._new: dict[bytes, bytes] = {}
+        self._memory: dict[str, Any] = {}
 
     @cached_property
     def _lines(self) -> dict[bytes, bytes]:
         """The lines without their checksums checked, by key; of several, the last one."""
         with suppress(OSError):
-            if self.is_open and self._place.is_file():
+            if self._place.is_file():
                 version, *lines = self._place.read_bytes().split(b"\n")
                 if version == self._version:
                     return {line[_CHECKSUM + 1 :].partition(b" ")[0]: line for line in lines}
         return {}
 
     def get(self, key: str) -> Any:
+        if not self._is_open:
+            return self._memory.get(key)
         line = self._lines.get(key.encode(), b"")
         body = line[_CHECKSUM:]
         if not body or line[:_CHECKSUM] != self._checksum(body):
@@ -60,9 +64,11 @@ class KeptValues:
 
     def put(self, key: str, value: object) -> None:
         """Take a JSON value, to be written by ``save``; the key has no spaces."""
-        if self.is_open:
-            body = f" {key} {strict_json.dumps(value)}".encode("ascii")
-            self._lines[key.encode()] = self._new[key.encode()] = self._checksum(body) + body
+        if not self._is_open:
+            self._memory[key] = value
+            return
+        body = f" {key} {strict_json.dumps(value)}".encode("ascii")
+        self._lines[key.encode()] = self._new[key.encode()] = self._checksum(body) + body
 
     def save(self) -> None:
         """Write what is new, if that is possible."""

@@ -126,15 +126,13 @@ class ExaminedRun:
 
         ``found`` is what another process found of it.
         """
-        if self._kept.is_open and key is None:
-            key = self.folder.content_key(one)
-        known = self._known(key)
+        key = key or self.folder.content_key(one)
+        known = self._kept.get(key) or {}
         if not _is_complete(known, parts):
             new = found or self._find(one, parts, known, report)
             known = known | new
             kept = {part: each for part, each in known.items() if part not in _NOT_KEPT}
-            if key is not None and kept:
-                self._kept.put(key, kept)
+            self._kept.put(key, kept)
         read = {
             part: _READERS[part](known[part]) if part in _READERS else known[part]
             for part in (*parts, "obstacle")
@@ -142,22 +140,18 @@ class ExaminedRun:
         }
         return SimulationFindings(**read)
 
-    def _known(self, key: str | None) -> "_Plain":
-        return {} if key is None else self._kept.get(key) or {}
-
     def examine_all(
         self, simulations: Sequence[Simulation], parts: Sequence[FindingPart]
     ) -> Iterator[SimulationFindings]:
         """Yield the findings on simulations, in order; all cores find what a large log lacks."""
-        keys = {
-            one: self.folder.content_key(one) if self._kept.is_open else None for one in simulations
-        }
-        lacking = {one for one in simulations if not _is_complete(self._known(keys[one]), parts)}
-        ordered = [one for one in simulations if one in lacking]
-        with closing(self._find_elsewhere(ordered, parts)) as elsewhere:
+        keys = {one: self.folder.content_key(one) for one in simulations}
+        known = {one: self._kept.get(key) or {} for one, key in keys.items()}
+        lacking = [one for one in simulations if not _is_complete(known[one], parts)]
+        waiting = set(lacking)
+        with closing(self._find_elsewhere(lacking, parts)) as elsewhere:
             new: dict[Simulation, _Plain | None] = {}
             for one in simulations:
-                if one in lacking and one not in new:
+                if one in waiting and one not in new:
                     new |= next(elsewhere, {})
                 yield self.examine(one, parts, key=keys[one], found=new.pop(one, None))
 

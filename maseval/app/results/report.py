@@ -32,7 +32,7 @@ from maseval.report import write_report
 from maseval.runs.config import mark_of
 from maseval.runs.recording import ReadOnce, Recording, unrecorded_trials
 from maseval.runs.verdict_check import doubt_about, doubt_in
-from maseval.stats import pass_curves
+from maseval.stats import pass_plot
 from maseval.stats.summary import Summary, summarise
 
 
@@ -137,7 +137,7 @@ def drawings(folder: Recording, found: Summary) -> list[str]:
     *domains, last = found.groups
     groups = {**{each.group or "": each for each in domains}, last.group or "all": last}
     curves = {f"{name}{mark}": replace(found, groups=[each]) for name, each in groups.items()}
-    return [pass_curves(curves)]
+    return [pass_plot(curves)]
 
 
 def page_summary(run: RunFindings, found: Summary | None = None) -> dict[str, Any]:

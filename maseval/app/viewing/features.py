@@ -50,9 +50,6 @@ class BenchmarkReader(RunReader):
 
     def __init__(self) -> None:
         self._examined: WeakKeyDictionary[Recording, ExaminedRun] = WeakKeyDictionary()
-        # What cannot be kept on the disk would otherwise be found anew for each overview.
-        self._found: WeakKeyDictionary[Recording, dict[str, Sequence[Finding]]]
-        self._found = WeakKeyDictionary()
 
     def is_results(self, path: Path) -> bool:
         return any(each.holds_results(path) for each in all_support())
@@ -70,16 +67,14 @@ class BenchmarkReader(RunReader):
         unexplained = support.explanation_obstacle(run)
         findings: dict[Simulation, Sequence[Finding]] = {}
         if labelled and not unexplained:
-            findings = {(one := each.simulation): self._findings(run, one) for each in known}
+            run_findings = self._examine(run)
+            findings = {
+                (one := each.simulation): run_findings.examine(one, FINDINGS).findings
+                for each in known
+            }
         known_run = RunFindings(run, lines, None, unexplained, findings)
         summary = page_summary(known_run, found)
         return Overview(summary, support.task_findings(run), facts_of(run.config.values))
-
-    def _findings(self, run: Recording, one: Simulation) -> Sequence[Finding]:
-        known, key = self._found.setdefault(run, {}), run.content_key(one)
-        if key not in known:
-            known[key] = self._examine(run).examine(one, FINDINGS, key=key).findings
-        return known[key]
 
     def plots(self, run: Recording, found: Summary) -> Sequence[str]:
         return drawings(run, found)
@@ -112,7 +107,6 @@ class BenchmarkReader(RunReader):
         parts = () if support.explanation_obstacle(run) else REASONS
         key = key or report_key(report)
         found = examined.examine(Simulation.of(report), parts, report, key)
-        self._found.setdefault(run, {})[key] = found.findings
         title = support.task_title(report)
         return complete_report(report, title, found.findings, found.explanation)
 

@@ -1,12 +1,11 @@
 """``maseval tau2 tasks``, ``data``, ``audit`` and ``errata``: the benchmark itself."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import dropwhile, groupby
 from typing import TYPE_CHECKING
 
 import typer
-from rich.console import Console
 from rich.table import Column, Table
 
 from maseval import commands
@@ -114,28 +113,7 @@ def _show(what: str, domain: str | None, data_version: str) -> None:
         console.print(f"[bold]{inert(view.domain)} task {inert(str(view.task.get('id')))}[/bold]")
         if view.reason:
             console.print(indent(f"[bold]{inert(view.reason)}[/bold]", 2))
-        _print_parts(console, view.task)
-
-
-def _print_parts(console: Console, value: Mapping[str, object], margin: int = 2) -> None:
-    """Every part that says something, as an outline."""
-    for key, part in value.items():
-        if part in (None, "", [], {}) or key == "id":
-            continue
-        title = f"[cyan]{inert(key)}[/cyan]"
-        if isinstance(part, Mapping):
-            console.print(indent(title, margin))
-            _print_parts(console, part, margin + 2)
-        elif isinstance(part, list):
-            console.print(indent(title, margin))
-            for entry in part:
-                console.print(indent(f"- {inert(_text(entry))}", margin + 2))
-        else:
-            console.print(indent(f"{title}: {inert(_text(part))}", margin))
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        typer.echo(json.dumps(view.task, indent=2))
 
 
 @with_examples(

@@ -252,7 +252,7 @@ def test_an_id_that_no_tool_knows_is_the_agents_too(cause):
 # -- limits, and what stays open
 
 
-def test_a_limit_is_the_agents_unless_all_was_done(cause):
+def test_a_limit_is_the_agents(cause):
     raw, read = wish("Have task_1 completed.", COMPLETE), do("get_users")
     begun = user("Complete task_1."), read
 
@@ -261,7 +261,6 @@ def test_a_limit_is_the_agents_unless_all_was_done(cause):
 
     assert cut_off(*begun) == "agent: used up the limit"
     assert cut_off(*begun, *[read] * 4) == "agent: went in circles"
-    assert cut_off(*begun, COMPLETE) == "unclear: cut off when all was done"
 
 
 def test_a_user_that_should_change_its_mind_and_says_yes_failed(cause):

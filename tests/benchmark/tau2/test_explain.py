@@ -97,8 +97,8 @@ def test_information_that_was_not_given_is_set_beside_the_nearest_number(tmp_pat
     found = explain(said(domain, "It costs $1,600. Or $7."), domain=domain)
 
     assert found.to_be_said == ("1628",)
-    (evidence,) = found.communication
-    assert not evidence.met and evidence.quote.text == "It costs $1,600."
+    (unsaid,) = found.unsaid
+    assert (unsaid.message_index, unsaid.closest) == (0, "It costs $1,600.")
     assert found.repair is None
 
 
@@ -116,19 +116,7 @@ def test_a_date_an_id_or_a_far_number_is_no_evidence_for_an_amount(tmp_path, sen
     domain = todo_list(tmp_path, task(communicate_info=["1627"]))
     found = explain(said(domain, sentence), domain=domain)
 
-    (evidence,) = found.communication
-    assert not evidence.met and evidence.quote is None and evidence.elsewhere is None
-
-
-def test_an_amount_in_a_tools_answer_is_found_as_a_number(tmp_path):
-    domain = todo_list(tmp_path, task(CREATE, communicate_info=["1628"]))
-    paid = act("create_task", user_id="user_1", title="Meeting", description="It is 1,628.")
-    id_only = act("create_task", user_id="user_1", title="Meeting", description="A1628")
-
-    (found,) = explain(said(domain, paid), domain=domain).communication
-    (other,) = explain(said(domain, id_only), domain=domain).communication
-
-    assert found.elsewhere.message_index == 1 and other.elsewhere is None
+    assert [each.closest for each in found.unsaid] == [None]
 
 
 def test_fields_of_one_call_stand_together_in_their_own_letters(todo):

@@ -373,15 +373,6 @@ def test_one_database_is_explained_once(vectors, folder, domain):
     assert places and {place.side for place in places} == {"company"}
 
 
-def test_a_call_that_was_not_made_names_the_documents_that_describe_it(folder, domain):
-    call = {"arguments": {"agent_tool_name": "initial_transfer_to_human_agent_1822"}}
-
-    (document,) = domain.described_in(folder, call)
-
-    assert document.startswith("Internal: Backend Incident 11/13 (doc_")
-    assert domain.described_in(folder, {"arguments": {"user_id": "123"}}) == []
-
-
 def test_a_timeline_ends_in_the_state_that_scoring_computes(vectors, folder, domain):
     recorded = [each for each in records(vectors / "evaluations.jsonl.gz") if _as_it_is(each)]
 

@@ -137,10 +137,6 @@ def _have_no_documents(folder: Path) -> Sequence["DomainDocument"]:
     return ()
 
 
-def _describe_nowhere(folder: Path, call: Mapping[str, Any]) -> Sequence[str]:
-    return ()
-
-
 _PAYMENT = re.compile(
     r"gift ?card|\bGC\b|certificate|voucher|credit|debit|visa|master ?card|amex|american express"
     r"|paypal|\bcards?\b|payment|original|refund(?:ed)? (?:to|on|via|through|in)\b",
@@ -215,8 +211,8 @@ class Domain:
 
     Some things are known for those who ask whether a number is right, and may be left out:
     ``rules`` are those of the policy (``comply``, ``audit``, ``labels``), ``permanence`` what no
-    tool can undo, ``choices`` what users may be free to choose (``errata``), and ``described_in``
-    which of its ``documents`` tell an agent to make a call (``explain``).
+    tool can undo, ``choices`` what users may be free to choose (``errata``), and ``documents`` what
+    its knowledge base holds (``audit``).
     """
 
     name: str
@@ -244,7 +240,6 @@ class Domain:
     permanence: Sequence[PermanenceRule] = ()
     choices: Sequence[OpenChoice] = ()
     documents: Callable[[Path], Sequence[DomainDocument]] = _have_no_documents
-    described_in: Callable[[Path, Mapping[str, Any]], Sequence[str]] = _describe_nowhere
 
     def __post_init__(self) -> None:
         if not self.folder_name:

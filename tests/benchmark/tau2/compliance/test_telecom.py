@@ -9,7 +9,7 @@ import pytest
 from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.review.policy import PolicyResult, check_gold, scenario_text
 from maseval.benchmark.tau2.scoring.case import open_case
-from tests.benchmark.tau2.compliance.gold_talk import Do, Say, compliance_of
+from tests.benchmark.tau2.compliance.gold_talk import Do, Say, Step, compliance_of
 from tests.benchmark.tau2.compliance.gold_telecom import (
     CUSTOMER,
     LINE,
@@ -108,15 +108,24 @@ def test_no_arguments_make_a_rule_raise(solo: bool, tasks: list[dict[str, Any]])
     assert found.breaches
 
 
+def offered(task: dict[str, Any], text: str) -> list[Step]:
+    """The conversation of a task in which data is offered in other words."""
+    offer = Say("assistant", OFFER)
+    return [Say("assistant", text) if step == offer else step for step in clean_steps(task)]
+
+
+def test_a_price_in_words_that_are_not_read_is_no_breach(tasks: list[dict[str, Any]]) -> None:
+    task = next(each for each in tasks if "data_usage_exceeded" in each["id"])
+    found = compliance_of("telecom", task, offered(task, "2 GB more cost four oh oh. Add it?"))
+    assert (found.breaches, {each.rule for each in found.undecided}) == (
+        (),
+        {"telecom.refuel.price"},
+    )
+
+
 def test_a_breach_names_what_was_said_and_what_was_booked(tasks: list[dict[str, Any]]) -> None:
     task = next(each for each in tasks if "data_usage_exceeded" in each["id"])
-    steps = [
-        Say("assistant", OFFER.replace("$4.00", "$6.00"))
-        if step == Say("assistant", OFFER)
-        else step
-        for step in clean_steps(task)
-    ]
-    (breach,) = compliance_of("telecom", task, steps).breaches
+    (breach,) = compliance_of("telecom", task, offered(task, OFFER.replace("$4", "$6"))).breaches
     assert breach.rule == "telecom.refuel.price"
     assert breach.text == "the price given was $6.00, but $4.00 is charged"
 

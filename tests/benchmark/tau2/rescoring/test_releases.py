@@ -6,8 +6,8 @@ import pytest
 
 from maseval.benchmark.tau2.rescoring import score_under
 from maseval.commands import tau2
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.scoring_options import ScoringOptions
-from tests.cli.commandline import last_json, maseval
 
 OLD, NEW = "0.2.0", "1.0.1"
 
@@ -102,38 +102,10 @@ def test_what_a_judge_decides_is_neither_up_nor_down(changed):
     assert (totals.up, totals.down, totals.asks_judge) == (0, 0, 1)
 
 
-def test_the_command_line_says_what_changes(changed):
-    file = changed(reworded("get_member"))
-
-    shown = maseval("score", file, "--under", "0.2.0,1.0.1")
-    told = maseval("score", file, "--under", "0.2.0,1.0.1", "--json")
-
-    assert shown.exit_code == 0 and "passed: 11 of 12" in shown.stdout
-    assert "1.0.1: passed 12 of 12" in shown.stdout
-    assert "from 0.2.0: 11 the same, 1 up, 0 down" in shown.stdout
-    (found,) = last_json(told.stdout)["files"]
-    assert found["passed"] == 11 and found["under"]["1.0.1"]["totals"]["up"] == 1
-    (change,) = found["under"]["1.0.1"]["changes"]
-    assert change["direction"] == "up"
-
-
 @pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        (("--under", "0.2.0,9.9"), "choose one of: 0.2.0, 1.0.1"),
-        (("--under", "0.2.0"), "two releases or more"),
-        (("--under", "0.2.0,1.0.1", "--as-recorded"), "leave out"),
-    ],
+    ("releases", "words"),
+    [([OLD, "9.9"], "choose one of: 0.2.0, 1.0.1"), ([OLD], "two releases or more")],
 )
-def test_what_cannot_be_compared_is_a_named_error(changed, given, words):
-    result = maseval("score", changed(lambda document: None), *given)
-
-    assert result.exit_code != 0 and words in " ".join(result.stderr.split())
-
-
-def test_a_run_of_ours_is_judged_under_any_release(tmp_path):
-    tau2.run(domain="library", agent="gold", num_tasks=2, output=tmp_path / "mine")
-
-    (found,) = tau2.score([tmp_path / "mine"], under=[OLD, NEW])
-
-    assert found.passes == found.later[NEW].passes == 2
+def test_what_cannot_be_compared_is_a_named_error(changed, releases, words):
+    with pytest.raises(ConfigurationError, match=words):
+        score_under(changed(lambda document: None), releases)

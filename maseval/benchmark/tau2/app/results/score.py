@@ -1,11 +1,10 @@
 """``maseval score``, ``tau2 certify`` and ``verify``: recorded conversations judged again.
 
-With several releases (``--under``), the same conversations are judged under each, and the changes
-from the first are listed. A certificate is a record of recomputed numbers.
+A certificate is a record of recomputed numbers.
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +22,6 @@ from maseval.benchmark.tau2.certify import certify as certify_source
 from maseval.benchmark.tau2.certify import verify as verify_source
 from maseval.benchmark.tau2.rescoring.findings import record_findings
 from maseval.benchmark.tau2.rescoring.record import SimulationRecord
-from maseval.benchmark.tau2.rescoring.releases import ScoredUnder, score_under
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, rescore_record
 from maseval.benchmark.tau2.rescoring.verdict import NEEDS_JUDGE
 from maseval.benchmark.tau2.scoring.judge import RememberingJudge
@@ -43,16 +41,14 @@ class FileScore:
     others, which ``shortfall`` accounts for, ``open`` ones wait for a judge. The record calls
     ``recorded_passes`` passed. ``agreeing`` of ``compared`` recorded verdicts were confirmed.
     ``not_replayable`` conversations count as failures. ``marks`` say how it was judged, if not by
-    the benchmark's tasks. With several releases, it is the score under the first of them, and
-    ``under`` has them all.
+    the benchmark's tasks.
     """
 
-    def __init__(self, path: Path, found: RescoredRecord, under: ScoredUnder | None = None) -> None:
-        self.path, self.found, self.under = path, found, under
+    def __init__(self, path: Path, found: RescoredRecord) -> None:
+        self.path, self.found = path, found
         self.planned = len(found.slots)
         self.simulations = len(found.simulations)
         self.missing = [str(slot) for slot in found.missing]
-        self.judged = sum(each.reward is not None for each in found.simulations)
         self.passes = found.passed
         self.verdicts = sum(passed is not None for passed in found.passes.values())
         self.open = sum(each.reason == NEEDS_JUDGE for each in found.outcomes)
@@ -127,28 +123,7 @@ class FileScore:
             "disagreements": self.disagreements,
             **{f"pass^{k}": estimate.in_brief() for k, estimate in self.pass_hat.items()},
             "over_split": self.over_split,
-            **({} if self.under is None else {"under": self._under_in_json(self.under)}),
         }
-
-    @property
-    def later(self) -> dict[str, "FileScore"]:
-        """The scores under the later releases."""
-        found = {} if self.under is None else self.under.recounts
-        return {name: FileScore(self.path, each) for name, each in [*found.items()][1:]}
-
-    def _under_in_json(self, under: ScoredUnder) -> dict[str, object]:
-        return {
-            name: {
-                **{key: value for key, value in score.to_dict().items() if key in _NUMBERS},
-                **{f"pass^{k}": value.in_brief() for k, value in score.pass_hat.items()},
-                "totals": under.totals[name].to_dict(),
-                "changes": [each.to_dict() for each in under.changes(name)],
-            }
-            for name, score in self.later.items()
-        }
-
-
-_NUMBERS = ("planned", "simulations", "verdicts", "passed", "needs_judge", "not_replayable")
 
 
 def _judge_in_json(judge: RememberingJudge | None) -> dict[str, object]:
@@ -162,7 +137,6 @@ def score(
     files: Files,
     *,
     strict: bool = False,
-    under: Sequence[str] = (),
     judge_model: str | None = None,
     base_url: str | None = None,
     on_progress: Callable[[int], object] | None = None,
@@ -173,8 +147,6 @@ def score(
     Args:
         strict: A conversation that cannot be replayed raises what the original raises, and is
             shown as a disagreement; without it the reward is 0.
-        under: Releases, such as ``0.2.0``, ``1.0.1`` or ``1.0.1+tasks.0.2.0``: the conversations
-            are judged under each; changes are from the first to the others.
         judge_model: Model that judges natural-language assertions, where the reward depends on
             them. Replies are kept with the run or beside the file, and nothing is asked twice.
         base_url: The address of an OpenAI-compatible server for the judge.
@@ -188,15 +160,6 @@ def score(
     def judge(source: RunFolder | Path) -> FileScore:
         path = source if isinstance(source, Path) else source.path
         asked = judge_for(source, judge_model, base_url)
-        if under:
-            every = score_under(
-                lambda version: simulations_in(source, options.domain, version),
-                under,
-                options=options,
-                judge=asked,
-                on_progress=on_progress,
-            )
-            return FileScore(path, every.recounts[every.first], every)
         record = simulations_in(source, options.domain, options.data_version)
         return FileScore(
             path, rescore_record(record, options, judge=asked, on_progress=on_progress)

@@ -267,14 +267,6 @@ def _sections(documents: Iterable[Document]) -> str:
     return _SEPARATOR.join(document.as_section() for document in documents)
 
 
-def _described_in(folder: Path, call: Mapping[str, Any]) -> list[str]:
-    """The documents that mention the tool that a call unlocks, gives or calls."""
-    given = call.get("arguments") or {}
-    name = given.get("agent_tool_name") or given.get("discoverable_tool_name")
-    documents = knowledge_base(folder).documents if name else ()
-    return [f"{each.title} ({each.id})" for each in documents if str(name) in each.content]
-
-
 def _searching(name: str, template: str, search: SearchOptions = _PLAIN) -> list[KnowledgeVariant]:
     """The variants of one search of the knowledge base: rated or not, with grep or without."""
     return [
@@ -363,7 +355,6 @@ def banking(variant: str = DEFAULT, *, name: str | None = None, **options: objec
         retrieval=chosen.name,
         retrieval_options=given,
         documents=lambda folder: knowledge_base(folder).documents,
-        described_in=_described_in,
         rules=LateRules("banking_knowledge.rules"),
         choices=CHOICES,
         solo_refusal="banking_knowledge domain does not support solo mode",

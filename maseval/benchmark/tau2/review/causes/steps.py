@@ -30,11 +30,8 @@ from maseval.benchmark.tau2.review.explain.scored_case import (
     score_case,
     score_corrected,
 )
-from maseval.benchmark.tau2.scoring.judge import NoJudgeError
-from maseval.benchmark.tau2.scoring.score import score
 from maseval.benchmark.tau2.versions import FIRST_ENDINGS
 from maseval.core.finding import LEFT_OUT, Finding, Grade, Who
-from maseval.core.outcome import is_successful
 from maseval.core.words import excerpt
 
 
@@ -278,19 +275,8 @@ def used_up_the_limit(failure: Failure) -> Finding | None:
     if len(last) >= _LOOP and last[0].call["requestor"] == "assistant":
         text += f", the last {len(last)} calls identical: {render_call(last[0].call)}"
         return _blame("agent", "went in circles", text, message=last[-1].message_index)
-    if _would_have_passed(failure):
-        return _blame("unclear", "cut off when all was done", text, grade="undecided")
     more = tuple(_missing(failure))
     return _blame("agent", "used up the limit", text, evidence=more, grade="undecided")
-
-
-def _would_have_passed(failure: Failure) -> bool:
-    recording = failure.case.recording._replace(termination_reason=TerminationReason.USER_STOP)
-    try:
-        verdict = score(failure.case._replace(recording=recording)).reward_info
-    except NoJudgeError:
-        return False
-    return is_successful(verdict["reward"])
 
 
 _CHANGE_OF_MIND = re.compile(

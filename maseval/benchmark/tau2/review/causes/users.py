@@ -1,13 +1,12 @@
 """Faults of the simulated user, looked for in passes as well as in failures.
 
-Only what the record shows is looked for: a turn without a word or a call, words of the agent's
-part, a conversation that ends in the yes to an offer, an id or address that nobody gave the user,
-and in a failure what ``causes`` blames it for. Most of what readers note (wishes never
-said, conditions turned around, reports without a look at the device) is not found, so that a share
-of conversations with a fault is a lower bound.
+Only what the record shows is looked for: a turn without a word or a call, a conversation that ends
+in the yes to an offer, an id or address that nobody gave the user, and in a failure what ``causes``
+blames it for. Most of what readers note (wishes never said, conditions turned around, reports
+without a look at the device) is not found, so that a share of conversations with a fault is a lower
+bound.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -17,18 +16,11 @@ from maseval.benchmark.tau2.scoring.case import Case
 from maseval.core.finding import NOT_READ, Finding
 
 LOOKED_FOR = (
-    "Looked for: empty turns, speaking as the agent, leaving in the same message as a yes, ids and "
+    "Looked for: empty turns, leaving in the same message as a yes, ids and "
     "addresses that nobody gave the user, and in failures a mind that was not changed. "
     "These were 12 of the 125 faults that readers noted in 180 conversations."
 )
 """A sentence to stand above every number of faults."""
-_AGENT = re.compile(
-    r"\bhow (?:can|may) i (?:help|assist) you\b|\banything else (?:i can|you need) (?:help|assist)"
-    r"|\bi(?:'ve| have) (?:processed|booked|cancell?ed|updated|located) your\b"
-    r"|\bi(?:'d| would) be happy to (?:help|assist) you\b"
-    r"|\bplease (?:confirm you'd like to proceed|provide your (?:user id|e-?mail|order))\b",
-    re.IGNORECASE,
-)
 
 
 def user_findings(case: Case, cause: Finding | None = None) -> tuple[Finding, ...]:
@@ -64,11 +56,6 @@ def _silent_turns(conversation: Conversation) -> Iterator[Finding]:
 
 def _other_faults(conversation: Conversation) -> Iterator[Finding]:
     """Yield what is found by reading words."""
-    for turn in conversation.talk.user:
-        at = turn.message_index
-        said = next((each for each in words.sentences(turn.text) if _AGENT.search(each)), None)
-        if said is not None:
-            yield _fault("spoke as the agent", f"the user speaks as the agent: {said!r}", at)
     for value, at in conversation.invented_values():
         text = f"the user gives {value!r}, which is neither in its task nor said before"
         yield _fault("invented fact", text, at)

@@ -233,25 +233,12 @@ class AssertionEvidence:
 
 
 @dataclass(frozen=True)
-class Quote:
-    """A sentence and where it stands."""
-
-    message_index: int
-    role: str
-    text: str
-
-
-@dataclass(frozen=True)
-class CommunicationEvidence:
-    """Something that had to be said: where it was, or the closest sentence.
-
-    ``elsewhere`` is the first message of a tool or the user that has it, if the agent's have not.
-    """
+class Unsaid:
+    """Something that the agent had to say and did not, with the closest sentence that it said."""
 
     info: str
-    met: bool
-    quote: Quote | None
-    elsewhere: Quote | None = None
+    message_index: int | None = None
+    closest: str | None = None
 
 
 def assertion_evidence(
@@ -269,63 +256,35 @@ def assertion_evidence(
     return tuple(found)
 
 
-def communication_evidence(
+def find_unsaid(
     messages: Sequence[Tau2Message], checks: Sequence[CommunicateCheck]
-) -> tuple[CommunicationEvidence, ...]:
-    """Return each thing to be said with the sentence that says it, or the nearest one."""
-    found = []
-    for check in checks:
-        info, met = check["info"], check["met"]
-        wanted, quote, elsewhere = info.lower(), None, None
-        if met:
-            quote = _containing(messages, wanted, ("assistant",))
-        else:
-            quote = _nearest(messages, wanted)
-            elsewhere = _containing(messages, wanted, ("tool", "user"), by_itself=True)
-        found.append(CommunicationEvidence(info, met, quote, elsewhere))
-    return tuple(found)
+) -> tuple[Unsaid, ...]:
+    """Return each thing that was not said, beside the agent's sentence with the closest number.
+
+    What is no number stands beside the sentence with the most words in common.
+    """
+    return tuple(
+        Unsaid(check["info"], *_nearest(messages, check["info"].lower()))
+        for check in checks
+        if not check["met"]
+    )
 
 
-def _containing(
-    messages: Sequence[Tau2Message], wanted: str, roles: Sequence[str], *, by_itself: bool = False
-) -> Quote | None:
-    """Return the first text with what is wanted; ``by_itself`` takes a number only as a number."""
-    as_number = by_itself and _NUMBER.fullmatch(wanted)
-
-    def has(text: str) -> bool:
-        if as_number:
-            return float(wanted) in _amounts(text)
-        return wanted in text.lower().replace(",", "")
-
-    for index, message in enumerate(messages):
-        text = spoken_text(message) if message["role"] in roles else ""
-        if text and has(text):
-            said = next(filter(has, _SENTENCE.split(text)), text)
-            return Quote(index, message["role"], excerpt(said, _LONGEST_QUOTE))
-    return None
-
-
-def _amounts(text: str) -> list[float]:
-    """Return the numbers of a text that stand by themselves."""
-    without = _THOUSANDS.sub("", _DATE.sub(" ", text))
-    return [float(each) for each in _AMOUNT.findall(without)]
-
-
-def _nearest(messages: Sequence[Tau2Message], wanted: str) -> Quote | None:
-    """Return the agent's sentence with the closest number, or with the most words in common."""
-    best: tuple[float, Quote | None] = (0.0, None)
+def _nearest(messages: Sequence[Tau2Message], wanted: str) -> tuple[int | None, str | None]:
+    best: tuple[float, int | None, str | None] = (0.0, None, None)
     for index, message in enumerate(messages):
         spoken = message["role"] == "assistant" and has_text(message)
         for sentence in _SENTENCE.split(spoken_text(message)) if spoken else ():
             near = _closeness(sentence, wanted)
             if near > best[0]:
-                best = near, Quote(index, "assistant", excerpt(sentence, _LONGEST_QUOTE))
-    return best[1]
+                best = near, index, excerpt(sentence, _LONGEST_QUOTE)
+    return best[1:]
 
 
 def _closeness(sentence: str, wanted: str) -> float:
     if not _NUMBER.fullmatch(wanted):
         return len({*_WORD.findall(wanted)} & {*_WORD.findall(sentence.lower())})
     target = float(wanted)
-    apart = (abs(number - target) for number in _amounts(sentence))
+    without = _THOUSANDS.sub("", _DATE.sub(" ", sentence))
+    apart = (abs(float(each) - target) for each in _AMOUNT.findall(without))
     return max((1 / (1 + each) for each in apart if each <= _NEAR * abs(target)), default=0.0)

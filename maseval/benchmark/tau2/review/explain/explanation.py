@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
 from typing import Any, Unpack
 
@@ -15,12 +15,11 @@ from maseval.benchmark.tau2.review.errata.sound import sound_finding
 from maseval.benchmark.tau2.review.explain.evidence import (
     AssertionEvidence,
     CheckSummary,
-    CommunicationEvidence,
-    Quote,
     ReplayFault,
+    Unsaid,
     assertion_evidence,
     check_summaries,
-    communication_evidence,
+    find_unsaid,
     replay_fault,
 )
 from maseval.benchmark.tau2.review.explain.repair import (
@@ -48,7 +47,6 @@ from maseval.core.outcome import is_successful
 
 CHECKS, END_STATE = "Checks", "End state"
 _WHERE = {"end": "", "start": " (before the recorded writes)", "instead": " (in its place)"}
-_MOST_TEXTS = 3
 
 
 def _lines_of_fault(fault: ReplayFault) -> Iterator[str]:
@@ -56,14 +54,6 @@ def _lines_of_fault(fault: ReplayFault) -> Iterator[str]:
     yield f"{where}{fault.meaning}"
     if fault.call and "name" in fault.call:
         yield f"the call: {render_call(fault.call)}"
-
-
-def _describe_documents(texts: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Yield the calls that the agent did not make, each with the documents that describe it."""
-    for call, names in texts.items():
-        more = f" and {len(names) - _MOST_TEXTS} more" if len(names) > _MOST_TEXTS else ""
-        yield call
-        yield f"  described in: {'; '.join(names[:_MOST_TEXTS])}{more}"
 
 
 def _check(check: CheckSummary) -> str:
@@ -116,21 +106,6 @@ def _assertion(found: AssertionEvidence) -> Iterator[str]:
         yield f"  looked at {name} = {format_value(value)}"
 
 
-def _communication(found: CommunicationEvidence) -> Iterator[str]:
-    if found.met:
-        yield f"{found.info!r} was said{_quote_text(found.quote)}"
-        return
-    yield f"{found.info!r} was never said by the agent"
-    if found.quote is not None:
-        yield f"  closest sentence{_quote_text(found.quote)}"
-    if found.elsewhere is not None:
-        yield f"  found in a message of the {found.elsewhere.role}{_quote_text(found.elsewhere)}"
-
-
-def _quote_text(quote: Quote | None) -> str:
-    return "" if quote is None else f", message {quote.message_index}: {quote.text!r}"
-
-
 def _repair(repair: Repair | None, to_be_said: Sequence[str]) -> Iterator[str]:
     if repair is not None:
         for change in repair.changes or ():
@@ -143,6 +118,12 @@ def _repair(repair: Repair | None, to_be_said: Sequence[str]) -> Iterator[str]:
         yield repair.note
     elif repair.changes:
         yield f"(a smallest set of tool calls; {repair.tried} tried)"
+
+
+def _unsaid(found: Unsaid) -> Iterator[str]:
+    yield f"{found.info!r} was never said by the agent"
+    if found.closest is not None:
+        yield f"  closest sentence, message {found.message_index}: {found.closest!r}"
 
 
 def _change(change: CallChange) -> str:
@@ -169,9 +150,8 @@ class Explanation:
 
     ``wrong_fields`` are where the end state differs from the gold one; they decide the verdict
     only if ``state_gates``. ``repair`` is a smallest set of tool calls that would flip the
-    verdict; where the agent also had to say something, ``to_be_said`` lists it. ``described_in``
-    names, by call, the texts in which the agent could have read of calls that it did not make.
-    ``sound`` says how the sound verdict differs from the official one, if it does.
+    verdict; where the agent also had to say something, ``to_be_said`` lists it. ``sound`` says
+    how the sound verdict differs from the official one, if it does.
     """
 
     domain: str
@@ -188,9 +168,8 @@ class Explanation:
     repair: Repair | None = None
     to_be_said: tuple[str, ...] = ()
     assertions: tuple[AssertionEvidence, ...] = ()
-    communication: tuple[CommunicationEvidence, ...] = ()
+    unsaid: tuple[Unsaid, ...] = ()
     actions_not_taken: tuple[Action, ...] = ()
-    described_in: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     sound: Finding | None = None
 
     @property
@@ -212,14 +191,13 @@ class Explanation:
             "Replay failed": _lines_of_fault(self.replay_fault) if self.replay_fault else (),
             END_STATE: _wrong_fields(self.wrong_fields),
             "Assertions": (line for each in self.assertions for line in _assertion(each)),
-            "Communication": (line for each in self.communication for line in _communication(each)),
+            "Communication": (line for each in self.unsaid for line in _unsaid(each)),
             "Actions not taken": (
                 f"{each.action_id}: {render_call(each.model_dump())}"
                 for each in self.actions_not_taken
             ),
             "Point of no return": _divergence(self.divergence) if self.divergence else (),
             f"What would have made it {opposite}": _repair(self.repair, self.to_be_said),
-            "Where it is described": _describe_documents(self.described_in),
         }
         # The page shows the checks with the verdict, and the fields of the end state as a table.
         sections = (
@@ -286,10 +264,9 @@ def explain_subject(subject: ScoredCase, *, most_trials: int = MOST_TRIALS) -> E
     passed = is_successful(reward_info["reward"])
     parts: dict[str, Any] = {}
     if looked and subject.case.task.evaluation_criteria is not None:
-        said = communication_evidence(messages, reward_info["communicate_checks"] or ())
-        parts["communication"] = said
+        parts["unsaid"] = find_unsaid(messages, reward_info["communicate_checks"] or ())
         if subject.case.counts(RewardType.COMMUNICATE):
-            parts["to_be_said"] = tuple(each.info for each in said if not each.met)
+            parts["to_be_said"] = tuple(each.info for each in parts["unsaid"])
         parts |= _explain_end_state(subject, passed, most_trials)
         parts["sound"] = sound_finding(subject.case, subject.errata, reward_info)
     checks = check_summaries(subject.case.criteria, reward_info, looked=looked)
@@ -332,18 +309,7 @@ def _explain_end_state(subject: ScoredCase, passed: bool, most_trials: int) -> d
         "divergence": point,
         "assertions": _assertions(subject),
         "actions_not_taken": _not_taken(subject),
-        "described_in": _described_in(subject),
     }
-
-
-def _described_in(subject: ScoredCase) -> dict[str, tuple[str, ...]]:
-    """Return the texts of the domain that describe the calls which were not made."""
-    setting = subject.case.setting
-    found = {
-        render_call(action.call()): setting.domain.described_in(setting.folder, action.call())
-        for action in _not_taken(subject)
-    }
-    return {call: tuple(texts) for call, texts in found.items() if texts}
 
 
 def _calls_decide(subject: ScoredCase) -> bool:

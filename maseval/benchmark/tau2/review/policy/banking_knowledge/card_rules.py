@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from maseval.benchmark.tau2.domains.banking_knowledge.desk import (
     TODAY,
-    last_4_digits,
 )
 from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
 from maseval.benchmark.tau2.review.policy.banking_knowledge.account_rules import (
@@ -21,7 +20,6 @@ from maseval.benchmark.tau2.review.policy.banking_knowledge.records import (
     figure,
     find_row,
     inner_call,
-    is_same,
     money,
     other_status,
     read_date,
@@ -82,7 +80,6 @@ _YEAR = 365
 _FRAUD, _NOT_RECEIVED = "unauthorized_fraudulent_charge", "goods_services_not_received"
 _COVERED = (_FRAUD, "duplicate_charge", _NOT_RECEIVED)
 _MOST_CREDITED = {"entry": 2500, "mid": 5000, "premium": 10000, "elite": 15000, "invitation": 25000}
-_ON_RECORD = {"full_name": "name", "phone": "phone_number", "email": "email", "address": "address"}
 _MOST_OPEN = {"entry": 2, "mid": 3, "premium": 4, "elite": 5}
 _OPEN = ("OPEN", "PENDING_DOCUMENTATION", "UNDER_REVIEW", "PROVISIONAL_CREDIT_ISSUED")
 _CARRIED_OUT_BY = {
@@ -262,35 +259,6 @@ def _card_of(call: BankCall, paid: Row) -> Row:
         return next((each for each in cards if each.get("account_id") == named), {})
     alike = [each for each in cards if each.get("card_type") == paid.get("credit_card_type")]
     return alike[0] if len(alike) == 1 else {}
-
-
-@bank.state("dispute.facts", f"{_CREDIT}: 1 to 14", CREDIT_DISPUTE)
-def check_disputed(call: BankCall) -> Iterator[Answer]:
-    """A dispute is about a transaction that there is, with its date, card and customer as known.
-
-    A partial refund is a part of what was paid, and a full one names no part.
-    """
-    for field, known in _ON_RECORD.items():
-        given, registered = call.arguments.get(field), call.user.get(known)
-        if registered and not is_same(given, registered):
-            yield Broken(f"the registered {known.replace('_', ' ')} is {registered}, not {given}")
-    paid, part = _card_transaction(call), call.number("partial_refund_amount")
-    wanted, bought = call.text("resolution_requested"), call.text("purchase_date")
-    if wanted == "full_refund" and not math.isnan(part) and part:
-        yield Broken(f"a full refund is asked for, and ${part:g} are named")
-    if not paid:
-        yield Broken(f"there is no transaction {call.arguments.get('transaction_id')!r}")
-        return
-    date = read_date(paid.get("transaction_date"))
-    if date is not None and read_date(bought) != date:
-        yield Broken(f"the purchase was on {paid.get('transaction_date')}, not {bought}")
-    card, digits = _card_of(call, paid), call.arguments.get("card_last_4_digits")
-    known_digits = (card.get("card_last_4_digits"), last_4_digits(str(card.get("account_id"))))
-    if card and digits not in known_digits:
-        yield Broken(f"the card does not end in {digits}")
-    amount = figure(paid.get("transaction_amount"))
-    if wanted == "partial_refund" and (part <= 0 or part >= amount):
-        yield Broken(f"${part:g} are no part of the ${amount:g} that were paid")
 
 
 @bank.state("dispute.provisional", _PROVISIONAL, CREDIT_DISPUTE)

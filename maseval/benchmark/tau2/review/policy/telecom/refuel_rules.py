@@ -32,6 +32,7 @@ from maseval.benchmark.tau2.domains.telecom.user_models import (
     TelecomUserDB,
 )
 from maseval.benchmark.tau2.review.policy import phrases
+from maseval.benchmark.tau2.review.policy.absence import missing, spoken
 from maseval.benchmark.tau2.review.policy.confirming import declines
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, policy_of
 from maseval.benchmark.tau2.review.replies import agrees
@@ -212,7 +213,8 @@ def check_amount(call: TelecomCall) -> Iterator[Answer]:
     elif reply is not None and phrases.ALL_OF_IT.search(reply.lower):
         return
     elif reply is None or amount not in offered:
-        yield Broken(f"{amount:g} GB are added, and no amount was agreed")
+        text = f"{amount:g} GB are added, and no amount was agreed"
+        yield missing(text, spoken(call.user_words))
     elif not agrees(reply.text):
         yield CannotTell("the reply to the offer names no amount")
 
@@ -232,7 +234,10 @@ def check_price(call: TelecomCall) -> Iterator[Answer]:
         and (prices := list(_data_prices(each, plan, amount, others)))
     ]
     if not told:
-        yield Broken(f"no price was given before {amount:g} GB were added")
+        # A price in words that no list has: "four for each".
+        costs = (each for said in call.agent_texts for each in said.sentences)
+        unread = next((each for each in costs if phrases.OF_COST.search(each) and spoken(each)), "")
+        yield missing(f"no price was given before {amount:g} GB were added", unread)
         return
     wrong = [price for price, is_right in told[-1] if not is_right]
     if wrong:

@@ -4,10 +4,9 @@ The rules about more data stand in ``refuel_rules``, those about what was read o
 about how the customer is dealt with, in ``service_rules``.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from maseval.benchmark.tau2.domains.telecom.models import BillStatus, LineStatus
-from maseval.benchmark.tau2.domains.telecom.user_models import NetworkModePreference, PhoneDevice
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.confirming import (
     no_text_beside_a_call,
@@ -123,43 +122,6 @@ def check_roaming_need(call: TelecomCall) -> Iterator[Answer]:
     line = call.line
     if line is not None and line.roaming_enabled:
         yield Broken(f"line {line.line_id} is roaming enabled already")
-
-
-# What the manual has done with each switch: the direction in which it turns it, and how to tell
-# that it stands the other way.
-_TURNED: dict[str, tuple[str, Callable[[PhoneDevice], bool]]] = {
-    "toggle_airplane_mode": ("airplane mode off", lambda device: device.airplane_mode),
-    "toggle_data": ("mobile data on", lambda device: not device.data_enabled),
-    "toggle_roaming": ("data roaming on", lambda device: not device.roaming_enabled),
-    "toggle_data_saver_mode": ("data saver off", lambda device: device.data_saver_mode),
-    "toggle_wifi_calling": ("Wi-Fi calling off", lambda device: device.wifi_calling_enabled),
-}
-
-
-@telecom.state("phone.switch", "Tech support: each step that turns a switch", *_TURNED)
-def check_switch(call: TelecomCall) -> Iterator[Answer]:
-    """An agent that works alone turns the phone's switches the way the manual does.
-
-    A switch that is turned again later was only tried.
-    """
-    phone, name = call.phone, call.tool
-    wanted, stands_otherwise = _TURNED[name]
-    if phone is None or stands_otherwise(phone.device):
-        return
-    again = (each for each in call.talk.calls if each.call["name"] == name)
-    if not any(each.message_index > call.message_index for each in again):
-        yield Broken(f"the manual turns {wanted}, and so it was before")
-
-
-@telecom.state(
-    "phone.setting", "Tech support: network mode; VPN", "set_network_mode_preference", "connect_vpn"
-)
-def check_setting(call: TelecomCall) -> Iterator[Answer]:
-    """An agent that works alone chooses no 2G network and connects no VPN."""
-    if call.tool == "connect_vpn":
-        yield Broken("no step of the manual connects a VPN")
-    elif call.arguments.get("mode") == NetworkModePreference.TWO_G_ONLY:
-        yield Broken("2G is too old for data and picture messages")
 
 
 _FORM = "introduction, 3rd paragraph"
