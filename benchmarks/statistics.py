@@ -9,7 +9,7 @@ from functools import partial
 
 from benchmarks import coverage
 from benchmarks.table import best, show
-from maseval.stats import Outcome, compare, compare_all, pass_curves, summarise
+from maseval.stats import Outcome, compare, compare_all, pass_plot, summarise
 
 TASKS = {"airline": 50, "retail": 114, "telecom": 114}
 TRIALS = 4
@@ -25,7 +25,7 @@ def main() -> None:
         "compare two runs": lambda: compare(first, second),
         "compare three runs": lambda: compare_all({"a": first, "b": second, "c": third}),
         "summarise": lambda: summarise(first),
-        "draw pass^k": lambda: pass_curves({"a": summarise(first)}),
+        "draw pass^k": lambda: pass_plot({"a": summarise(first)}),
     }
     rows = [(name, f"{best(work, ROUNDS) * 1e3:.0f}") for name, work in measured.items()]
     show(f"Runs of {len(first):,} simulations", ["", "ms"], rows)

@@ -18,7 +18,7 @@ from maseval.stats.planning import SamplePlan as SamplePlan
 from maseval.stats.planning import requirement as requirement
 from maseval.stats.plots import difference_plot as difference_plot
 from maseval.stats.plots import effects_plot as effects_plot
-from maseval.stats.plots import pass_curves as pass_curves
+from maseval.stats.plots import pass_plot as pass_plot
 from maseval.stats.sequential import Decision as Decision
 from maseval.stats.sequential import LookResult as LookResult
 from maseval.stats.sequential import SequentialPlan as SequentialPlan

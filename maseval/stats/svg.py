@@ -2,36 +2,26 @@
 
 A figure can be put into a page as it is, or be saved as a file. It follows the reader's colour
 scheme, or ``data-theme="dark"`` on a page's root. A page with colours of its own sets the custom
-properties ``--plot-ink``, ``--plot-series-1`` and so on. No figure tells things apart by colour
-alone.
+properties ``--plot-ink``, ``--plot-mark`` and so on. No figure tells things apart by colour.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 from itertools import count, takewhile
 from math import floor, log10
 
-from maseval.core.figures import percent
-
 FONT = 'system-ui, "Segoe UI", "Noto Sans", "DejaVu Sans", sans-serif'
 
-# Light and dark: each legible on its ground, the series also to people who see few colours.
+# Light and dark: each legible on its ground.
 _COLOURS = {
     "ground": ("#ffffff", "#14181f"),
     "ink": ("#1b2430", "#e8ecf2"),
     "quiet": ("#596575", "#a3adbb"),
     "grid": ("#e1e6ec", "#2c343f"),
-    "series-1": ("#0b62b8", "#6cb2ff"),
-    "series-2": ("#b45309", "#f5a94a"),
-    "series-3": ("#0f766e", "#3fd0bd"),
-    "series-4": ("#9d2a78", "#f08cc8"),
-    "series-5": ("#5b4bb7", "#b3a7ff"),
-    "series-6": ("#5f6b1f", "#c3d05a"),
+    "mark": ("#0b62b8", "#6cb2ff"),
 }
-SERIES = 6
-# The pattern of a line and the sign at its points differ with the series, as its colour does.
-DASHES = ("", "7 4", "2 3", "9 3 2 3", "12 4", "4 2")
+MARK = "mark"
 
 
 def figure(width: float, height: float, title: str, description: str, parts: Iterable[str]) -> str:
@@ -86,47 +76,10 @@ def line(x1: float, y1: float, x2: float, y2: float, kind: str = "grid", width: 
     )
 
 
-def polyline(points: Iterable[tuple[float, float]], kind: str, dash: str = "") -> str:
-    pattern = f' stroke-dasharray="{dash}"' if dash else ""
-    places = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    return f'<polyline class="{kind} line" points="{places}" stroke-width="2"{pattern}/>'
-
-
-def area(points: Iterable[tuple[float, float]], kind: str) -> str:
-    """Return a translucent surface with these corners."""
-    places = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    return f'<polygon class="{kind}" points="{places}" fill-opacity="0.13"/>'
-
-
-def marker(x: float, y: float, number: int, words: str) -> str:
-    """Return the sign of a series at a place; ``words`` appear when it is pointed at."""
-    shapes = (
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.2"/>',
-        f'<rect x="{x - 3.8:.1f}" y="{y - 3.8:.1f}" width="7.6" height="7.6"/>',
-        f'<path d="M{x:.1f} {y - 5:.1f}l5 8.6h-10z"/>',
-        f'<path d="M{x:.1f} {y - 5.4:.1f}l5.4 5.4-5.4 5.4-5.4-5.4z"/>',
-        f'<path d="M{x:.1f} {y + 5:.1f}l5-8.6h-10z"/>',
-        f'<path d="M{x - 4.5:.1f} {y - 1.5:.1f}h3v-3h3v3h3v3h-3v3h-3v-3h-3z"/>',
-    )
-    return f'<g class="{series(number)}">{hint(words)}{shapes[number % SERIES]}</g>'
-
-
-def hint(words: str) -> str:
-    return f"<title>{escape(words)}</title>"
-
-
-def series(number: int) -> str:
-    return f"series-{number % SERIES + 1}"
-
-
-def percent_axis(scale: Scale, left: float, right: float) -> list[str]:
-    """Return horizontal lines with their percentages."""
-    parts = []
-    for value in ticks(*scale.values):
-        y = scale(value)
-        parts.append(line(left, y, right, y))
-        parts.append(text(left - 8, y + 4, percent(value, 0), anchor="end"))
-    return parts
+def marker(x: float, y: float, words: str) -> str:
+    """Return the sign of a value at a place; ``words`` appear when it is pointed at."""
+    hint = f"<title>{escape(words)}</title>"
+    return f'<g class="{MARK}">{hint}<circle cx="{x:.1f}" cy="{y:.1f}" r="4.2"/></g>'
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[float]:
@@ -139,25 +92,6 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     first = -floor(-low / step + 1e-9)
     values = ((first + i) * step for i in count())
     return list(takewhile(lambda value: value <= high + step * 1e-9, values))
-
-
-def spread_apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Return places close to those wanted, with a gap between them, in the order given.
-
-    The gap is smaller if there is no room for it.
-    """
-    gap = min(gap, (high - low) / max(1, len(wanted) - 1))
-    order = sorted(range(len(wanted)), key=wanted.__getitem__)
-    places = [0.0] * len(wanted)
-    floor_at = low
-    for position in order:
-        places[position] = max(wanted[position], floor_at)
-        floor_at = places[position] + gap
-    ceiling = high
-    for position in reversed(order):
-        places[position] = min(places[position], ceiling)
-        ceiling = places[position] - gap
-    return places
 
 
 def shorten(words: str, length: int) -> str:

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from maseval.report import write_report
 from maseval.runs import RunFolder
 from maseval.runs.live import publish
-from maseval.stats import Outcome, pass_curves, summarise
+from maseval.stats import Outcome, pass_plot, summarise
 from tests.browser.runs import planned
 from tests.browser.waiting import unfold
 from tests.report.builders import broken, simulated
@@ -24,7 +24,7 @@ def report(tmp_path):
         broken("12", 1, domain="retail"),
     ]
     findings = {("retail", "0"): [("doing nothing passes", "an idle agent gets the reward")]}
-    plots = [pass_curves({"mine": summarise([Outcome("retail", "0", 0, passed=True)])})]
+    plots = [pass_plot({"mine": summarise([Outcome("retail", "0", 0, passed=True)])})]
     return write_report(finished, tmp_path / "report.html", plots=plots, findings=findings)
 
 

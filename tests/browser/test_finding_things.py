@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from maseval.report import write_report
-from maseval.stats import Outcome, pass_curves, summarise
+from maseval.stats import Outcome, pass_plot, summarise
 from tests.report.builders import CONVERSATION, said, simulated
 
 LABEL = "agent: missing write"
@@ -32,7 +32,7 @@ def run(tmp_path):
         finished,
         tmp_path / "report.html",
         title="A run",
-        plots=[pass_curves({"run": summarise(outcomes)})],
+        plots=[pass_plot({"run": summarise(outcomes)})],
         findings={("retail", "2"): [("doing nothing passes", "an idle agent gets the reward")]},
     )
 

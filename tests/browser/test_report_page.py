@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from maseval.report import write_report
-from maseval.stats import Outcome, pass_curves, summarise
+from maseval.stats import Outcome, pass_plot, summarise
 from tests.browser.hostile import ALIVE, ALLOWED, PAYLOADS, hostile_reports
 from tests.browser.waiting import eventually, unfold
 from tests.report.builders import answered, broken, call, report, said, simulated
@@ -185,7 +185,7 @@ def test_a_failed_simulation_is_explained_beside_its_verdict(visit, tmp_path):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_plots_are_drawn_in_the_colours_of_the_page(visit, tmp_path, scheme):
     outcomes = [Outcome("retail", str(task), 0, passed=task > 1) for task in range(9)]
-    plots = [pass_curves({name: summarise(outcomes) for name in ("careful", "hurried")})]
+    plots = [pass_plot({name: summarise(outcomes) for name in ("careful", "hurried")})]
     path = write_report([report()], tmp_path / "report.html", plots=plots)
 
     page = visit(path, color_scheme=scheme).open()
@@ -193,8 +193,8 @@ def test_plots_are_drawn_in_the_colours_of_the_page(visit, tmp_path, scheme):
     plot = page.locator(".plots svg")
     expect(plot).to_contain_text("hurried")
     assert plot.bounding_box()["width"] > 300
-    names = plot.locator("text.series-1, text.series-2")
-    colours = names.evaluate_all("(names) => names.map((each) => getComputedStyle(each).fill)")
+    marks = plot.locator("g.mark circle, text.ink")
+    colours = marks.evaluate_all("(marks) => marks.map((each) => getComputedStyle(each).fill)")
     assert len(set(colours)) == 2 and "rgb(0, 0, 0)" not in colours
 
 
@@ -346,7 +346,7 @@ def test_paper_shows_the_open_conversation_alone(visit, run):
 def hostile_run(text, folder):
     """A report in which everything that could come from outside says the same thing."""
     summary = {"rows": [{"name": text, "tasks": 1, text: {"value": 0.5}}], "notes": [text]}
-    plots = [pass_curves({text: summarise([Outcome(text, text, 0, passed=True)])})]
+    plots = [pass_plot({text: summarise([Outcome(text, text, 0, passed=True)])})]
     path = folder / "report.html"
     return write_report(hostile_reports(text), path, title=text, summary=summary, plots=plots)
 

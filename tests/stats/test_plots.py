@@ -1,6 +1,5 @@
 """The figures as files: well formed, readable, complete."""
 
-import itertools
 import re
 from xml.etree import ElementTree
 
@@ -10,10 +9,10 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.stats import (
     compare,
     difference_plot,
-    pass_curves,
+    pass_plot,
     summarise,
 )
-from maseval.stats.svg import spread_apart, ticks
+from maseval.stats.svg import ticks
 from tests.stats.made_up import run
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -22,7 +21,7 @@ RUNS = {
     "second": summarise(run([4, 4, 1, 4, 0] * 3, cost=0.5)),
 }
 FIGURES = {
-    "curves": pass_curves(RUNS),
+    "pass^k": pass_plot(RUNS),
     "differences": difference_plot(compare(run([4, 3, 0] * 5), run([2, 4, 1] * 5))),
 }
 
@@ -56,30 +55,23 @@ def test_a_figure_says_what_it_shows_inside_its_frame_in_light_and_dark(figure):
         assert light != dark
 
 
-def test_curves_show_each_run_with_a_band_and_a_point_for_each_k():
-    root = drawn(FIGURES["curves"])
-
-    assert len(root.findall(f"{SVG}polyline")) == 2
-    assert len(root.findall(f"{SVG}polygon")) == 2
+def test_a_row_shows_a_value_within_its_interval():
+    root = drawn(FIGURES["pass^k"])
     points = [group.find(f"{SVG}title").text for group in root.findall(f"{SVG}g")]
+
     assert len(points) == 8
-    assert points[0].startswith("first <&> only: pass^1 50.0% (")
-    lines = root.findall(f"{SVG}polyline")
-    assert lines[0].get("stroke-dasharray") != lines[1].get("stroke-dasharray")
-    heights = [float(place.split(",")[1]) for place in lines[0].get("points").split()]
-    assert heights == sorted(heights) and heights[0] == pytest.approx((52 + 336) / 2)
-
-
-def test_one_trial_has_a_whisker_instead_of_a_band():
-    root = drawn(pass_curves({"x": summarise(run([1, 0, 1] * 4, trials=1))}))
-
-    assert root.findall(f"{SVG}polygon") == []
-    assert len([each for each in root.iter() if each.get("class") == "series-1 line"]) == 2
+    assert points[0].startswith("first <&> only pass^1: 50.0% (")
+    values = [float(each.get("cx")) for each in root.iter(f"{SVG}circle")]
+    bars = [each for each in root.iter(f"{SVG}line") if each.get("stroke-width") == "2"]
+    assert values[:4] == sorted(values[:4], reverse=True)
+    assert values[0] == pytest.approx((190 + 500) / 2)
+    for value, bar in zip(values, bars, strict=True):
+        assert float(bar.get("x1")) <= value <= float(bar.get("x2"))
 
 
 def test_an_interval_of_more_than_60_points_is_words_instead_of_a_bar():
     few, more = (summarise(run([4, 0] * pairs, cost=0.5)) for pairs in (2, 8))
-    plots = [pass_curves({"x": each}) for each in (few, more)]
+    plots = [pass_plot({"x": each}) for each in (few, more)]
     assert "too few tasks" in plots[0] and "too few tasks" not in plots[1]
     assert "(6.8% to 93.2%)" in plots[0], "the numbers stay, for who points at them"
     figure = difference_plot(compare(run([4, 0]), run([0, 4])))
@@ -88,7 +80,7 @@ def test_an_interval_of_more_than_60_points_is_words_instead_of_a_bar():
 
 def test_runs_without_values_cannot_be_drawn():
     with pytest.raises(ConfigurationError, match="no run"):
-        pass_curves({})
+        pass_plot({})
 
 
 @pytest.mark.parametrize(
@@ -104,32 +96,8 @@ def test_ticks_are_round_and_within(low, high, expected):
     assert ticks(low, high) == pytest.approx(expected)
 
 
-def test_labels_are_moved_apart_and_stay_within():
-    assert spread_apart([50, 51, 20], 10, 0, 100) == [50, 60, 20]
-    assert spread_apart([99, 98], 10, 0, 100) == [100, 90]
-    assert spread_apart([9, 9, 9], 80, 0, 100) == [0, 50, 100]
-
-
-def test_the_names_of_many_runs_stay_within_the_figure():
-    runs = {f"run {number}": summarise(run([1, 0, 1], trials=2)) for number in range(20)}
-    for figure in (pass_curves(runs), pass_curves(dict(list(runs.items())[:8]))):
-        expect_all_inside(drawn(figure))
-        places = [
-            float(each.get("y"))
-            for each in drawn(figure).iter(f"{SVG}text")
-            if (each.text or "").startswith("run ")
-        ]
-        assert len(set(places)) == len(places)
-
-
-def whiskers(figure):
-    """The places of the vertical bars of intervals."""
-    found = re.findall(r'class="series-\d line" x1="([\d.]+)" y1="[\d.]+" x2="\1"', figure)
-    return [float(x) for x in found]
-
-
-def test_bars_of_runs_with_one_trial_stand_side_by_side():
-    once = {name: summarise(run([1, 0, 1, 1, 0] * 3, trials=1)) for name in "abc"}
-    places = whiskers(pass_curves(once))
-    assert len(places) == 3
-    assert min(b - a for a, b in itertools.pairwise(places)) >= 10
+def test_of_many_runs_only_the_first_k_is_drawn():
+    runs = {f"run {number}": summarise(run([1, 0, 1] * 5, trials=2)) for number in range(20)}
+    root = drawn(pass_plot(runs))
+    expect_all_inside(root)
+    assert len(root.findall(f"{SVG}g")) == 20

@@ -32,7 +32,7 @@ from maseval.stats import (
     Pair,
     difference_plot,
     effects_plot,
-    pass_curves,
+    pass_plot,
 )
 from maseval.stats.comparison import UP_TO
 
@@ -193,7 +193,7 @@ def comparison_plots(found: RunComparison) -> list[str]:
         name if marks[name] is None else f"{name}, {marks[name]}": summary
         for name, summary in found.summaries.items()
     }
-    drawn = [] if found.grid else [pass_curves(named)]
+    drawn = [] if found.grid else [pass_plot(named)]
     if found.two is not None:
         drawn.append(difference_plot(found.two))
     return drawn
