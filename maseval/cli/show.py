@@ -267,11 +267,7 @@ def print_simulation(view: "SimulationView", console: Console) -> None:
 
 
 def print_verdict(view: "SimulationView", console: Console) -> None:
-    """Print the changes that the conversation made, the verdict, and its explanation."""
-    console.rule("what changed")
-    for change in view.changes:
-        changed = "[bold]changed[/bold]" if change["changed"] else "unchanged"
-        console.print(f"{inert(str(change['name']))}: {changed}")
+    """Print the verdict and its explanation."""
     if view.error:
         kind, words = view.error.get("error_type"), str(view.error.get("error_message"))
         console.print(f"{styled(kind, 'red')}: {inert(words)}")

@@ -45,7 +45,7 @@ from maseval.core.recorded import Shape
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.storage.redaction import redact
 from maseval.core.teamwork import AgentWork
-from maseval.report.checks import shown_verdicts, state_changes
+from maseval.report.checks import shown_verdicts
 from maseval.report.conversation import ShownMessage, conversation
 from maseval.runs import RunFolder
 from maseval.runs.recording import Recording
@@ -249,9 +249,9 @@ class RunView:
 
 @dataclass(frozen=True)
 class SimulationView:
-    """One simulation: the conversation, the changes it made, and the reasons of its verdict.
+    """One simulation: the conversation, and the reasons of its verdict.
 
-    ``messages``, ``verdicts`` and ``changes`` have the form that the HTML report shows. ``trials``
+    ``messages`` and ``verdicts`` have the form that the HTML report shows. ``trials``
     are all recorded trials of the same task. ``findings`` say who failed, which rules were broken,
     and what is known of the task, and ``explanation`` why the verdict is what it is; ``title`` is
     what the task is about. ``misstatement`` says how the recorded verdict differs from the
@@ -266,7 +266,6 @@ class SimulationView:
     task: Shape
     messages: Sequence[ShownMessage]
     verdicts: Sequence[Shape]
-    changes: Sequence[Shape]
     error: Shape | None
     title: str | None = None
     findings: Sequence[Finding] = ()
@@ -295,7 +294,6 @@ class SimulationView:
                 "findings": [each.to_dict() for each in self.findings],
                 "explanation": self.explanation and asdict(self.explanation),
                 "verdicts": self.verdicts,
-                "changes": self.changes,
                 "team": [each._asdict() for each in self.team],
                 "decider": self.decider,
                 "messages": self.messages,
@@ -410,7 +408,6 @@ def _simulation_view(
         task=report["task"],
         messages=messages,
         verdicts=shown_verdicts(parsed, messages),
-        changes=state_changes(parsed),
         error=report["error"],
         title=found.title,
         findings=found.findings,
