@@ -10,16 +10,9 @@ from maseval.core import provider_errors as errors
 from maseval.core.call_policy import CallPolicy
 from maseval.core.messages import INVALID_ARGUMENTS, arguments_of
 from maseval.core.model import resolve_model
-from maseval.testing import (
-    FAULTS,
-    AnthropicProtocol,
-    GoogleProtocol,
-    OpenAIProtocol,
-    Reply,
-    ResponsesProtocol,
-    serving,
-)
+from maseval.testing import FAULTS, OpenAIProtocol, Reply, serving
 from tests.faults.table import shows
+from tests.interface.inference.protocols import AnthropicProtocol, GoogleProtocol, ResponsesProtocol
 from tests.interface.libraries import needing
 from tests.waiting import wait_until
 

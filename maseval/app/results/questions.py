@@ -251,18 +251,16 @@ class RunView:
 class SimulationView:
     """One simulation: the conversation, and the reasons of its verdict.
 
-    ``messages`` and ``verdicts`` have the form that the HTML report shows. ``trials``
-    are all recorded trials of the same task. ``findings`` say who failed, which rules were broken,
-    and what is known of the task, and ``explanation`` why the verdict is what it is; ``title`` is
-    what the task is about. ``misstatement`` says how the recorded verdict differs from the
-    recomputed one, if it does, and ``doubt`` why the verdict is not to be believed: for that
-    reason, or because the task is not that of the conversation. ``notes`` say what is wrong with
-    the record. ``team`` has the part of each of
-    several agents, and ``decider`` is the one whose message decided a failure.
+    ``messages`` and ``verdicts`` have the form that the HTML report shows. ``findings`` say who
+    failed, which rules were broken, and what is known of the task, and ``explanation`` why the
+    verdict is what it is; ``title`` is what the task is about. ``misstatement`` says how the
+    recorded verdict differs from the recomputed one, if it does, and ``doubt`` why the verdict is
+    not to be believed: for that reason, or because the task is not that of the conversation.
+    ``notes`` say what is wrong with the record. ``team`` has the part of each of several agents,
+    and ``decider`` is the one whose message decided a failure.
     """
 
     line: Outcome
-    trials: Sequence[Outcome]
     task: Shape
     messages: Sequence[ShownMessage]
     verdicts: Sequence[Shape]
@@ -342,10 +340,10 @@ def show(
     trials = trials_named(task, planned, folder.recorded, folder.path)
     lines = [RecordedReport(folder.report(one)).outcome for one in trials]
     if trial is not None:
-        return _simulation_view(folder, trial_numbered(trial, trials), lines, explain)
+        return _simulation_view(folder, trial_numbered(trial, trials), explain)
     for one, line in zip(trials, lines, strict=True):
         if not failed or line.kind != "pass":
-            return _simulation_view(folder, one, lines, explain)
+            return _simulation_view(folder, one, explain)
     raise ConfigurationError(f"none of the {len(trials)} trials of {trials[0].task} failed")
 
 
@@ -367,7 +365,7 @@ def explain(
     lines = [RecordedReport(folder.report(one)).outcome for one in trials]
     first = min(lines, key=lambda line: _EXPLAINED_FIRST.index(line.kind)).simulation
     chosen = first if trial is None else trial_numbered(trial, trials)
-    view = _simulation_view(folder, chosen, lines, True, support)
+    view = _simulation_view(folder, chosen, True, support)
     if view.explanation is None and view.line.kind == "pass" and not view.doubt:
         report = folder.report(chosen)
         view = replace(view, explanation=support.explanation_of_pass(report))
@@ -385,7 +383,6 @@ _EXPLAINED_FIRST = ("fail", "unjudged", "pass", "error")
 def _simulation_view(
     folder: Recording,
     chosen: Simulation,
-    trials: Sequence[Outcome],
     explain: bool,
     support: BenchmarkSupport | None = None,
 ) -> SimulationView:
@@ -404,7 +401,6 @@ def _simulation_view(
     cause = cause_in(found.findings)
     return SimulationView(
         line=parsed.outcome,
-        trials=trials,
         task=report["task"],
         messages=messages,
         verdicts=shown_verdicts(parsed, messages),

@@ -281,19 +281,6 @@ def _usage(usage: object) -> ChatUsage | None:
         tokens(get(usage, "total_token_count")),
         cached_input_tokens=tokens(get(usage, "cached_content_token_count")),
         reasoning_tokens=thoughts,
-        audio_tokens=_audio(usage),
-    )
-
-
-def _audio(usage: object) -> int:
-    details = (
-        *(get(usage, "prompt_tokens_details") or ()),
-        *(get(usage, "candidates_tokens_details") or ()),
-    )
-    return sum(
-        tokens(get(part, "token_count"))
-        for part in details
-        if _word(get(part, "modality")) == "AUDIO"
     )
 
 

@@ -37,7 +37,7 @@ _PLAIN = {
 # Each begins with what is rare in a text, and is quick for that.
 _STARS = re.compile(r"\*(?<![\w*]\*)(?=[$\w])|\*(?<=[\w.!?)$]\*)(?![\w*$])")
 _COMMAS = re.compile(r",(?<=\d,)(?=\d{3}(?!\d))")
-_GROUPS = re.compile(r"(\d)(?:[ '](?=\d{3}\.\d\d(?!\d))|\.(?=\d{3},\d\d(?!\d)))")
+_GROUPS = re.compile(r"(?<!\w)(\d{1,3})(?:[ '](?=\d{3}\.\d\d(?!\d))|\.(?=\d{3},\d\d(?!\d)))")
 _HAS_GROUPS = (
     re.compile(r"\.(?<=\d[ ']\d{3}\.)\d\d(?!\d)"),
     re.compile(r",(?<=\d\.\d{3},)\d\d(?!\d)"),

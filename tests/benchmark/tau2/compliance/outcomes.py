@@ -39,6 +39,7 @@ FIRST_LOOK = {
     **{"banking_knowledge 1": "0 | 0", "banking_knowledge 2": "8 | 0"},
     **{"banking_knowledge 3": "3 | 0", "banking_knowledge 4": "2 | 0"},
     **{"airline 3": "25 | 3", "retail 3": "23 | 1", "telecom 5": "12 | 2"},
+    **{"airline 4": "17 | 2", "retail 4": "11 | 0", "telecom 6": "12 | 0"},
     **{"sms": "16 | 2", "list": "17 | 1", "stiff": "17 | 1"},
     **{"airline.price.agreed": "5 of 8", "airline.confirm.yes": "3 of 5"},
     **dict.fromkeys(
@@ -83,7 +84,7 @@ def outcomes() -> tuple[Outcome, ...]:
 def _of_styles() -> Iterator[Outcome]:
     for part, name in enumerate(SETS, 1):
         for pair in pairs(name):
-            number = 5 if pair.domain == "telecom" else part  # behind those of scenes
+            number = part + 2 if pair.domain == "telecom" else part  # behind those of scenes
             found = pair.rule in rules_broken(pair, pair.breach, form=True)
             clean = rules_broken(pair, pair.clean)
             yield Outcome(f"{pair.domain} {number}", pair.rule, pair.style, found, bool(clean))

@@ -139,17 +139,7 @@ class RuleBook:
     rules: Sequence[Rule]
     statements: Sequence[Mapping[str, Any]]
 
-    @property
-    def coverage(self) -> dict[str, tuple[int, int]]:
-        """The statements that have a rule, and all of them, counted by what decides them."""
-        return {
-            kind: (sum(bool(each.get("rules")) for each in mine), len(mine))
-            for kind in ("records", "words", "no")
-            if (mine := [each for each in self.statements if each["decidable"] == kind])
-        }
-
     def to_dict(self) -> dict[str, Any]:
-        usual = {"rules": (), "reason": None, "releases": ()}
         return {
             "domain": self.domain,
             "rules": [
@@ -161,10 +151,7 @@ class RuleBook:
                 }
                 for each in self.rules
             ],
-            "statements": [
-                {**each, **{name: each.get(name, none) for name, none in usual.items()}}
-                for each in self.statements
-            ],
+            "statements": list(self.statements),
         }
 
 

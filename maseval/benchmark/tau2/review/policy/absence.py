@@ -16,7 +16,8 @@ _CLAUSE_END = re.compile(r"[.,;:!?()\n]| - | (?:and|so|but|since|as) ")
 _LETTERS = re.compile(r"(?<![\w#@.'])[a-z]{3,}(?![\w@])")
 # A clause with an id or an amount, or about the agent, asks for something.
 _TO_THE_AGENT = re.compile(r"[\d_@]|\byou|\bagent")
-_RUN_ON = re.compile(r"^(?:[^\s.,;:!?]+ +){15,}[^\s.,;:!?]+$", re.MULTILINE)
+_NO_MARK = r"(?:[^\s.,;:!?]|[.,:](?=\d))+"
+_RUN_ON = re.compile(rf"^(?:{_NO_MARK} +){{15,}}{_NO_MARK}$", re.MULTILINE)
 _SPOKEN = (
     rf"(?:{'|'.join(NUMBERS)}|hundred|oh|double|triple|\w+(?:teen|tie)th|twelfth"
     r"|(?:four|fif|six|seven|eigh|nin|ten)th|first|second|third)"

@@ -221,7 +221,7 @@ def _objection(consent: Consent, moment: CallMoment) -> Answer:
         said = consent.question.text
         named = name and mentions(said, name) and not _names_another(said, name, moment)
         text = "the agent did not tell the user about the action before it"
-        return missing(text, said if named else "", values)
+        return missing(text, said if named else spoken(consent.question.lower), values)
     if meaning is Meaning.CONDITION:
         return CannotTell("the user agreed on a condition")
     if meaning is Meaning.QUESTION:
@@ -249,6 +249,9 @@ def _pays_as_proposed(consent: Consent, moment: CallMoment) -> bool:
         if not any(mentions(consent.question.text, form) for form in forms):
             return False
     return True
+
+
+_MANY_DETAILS = 4
 
 
 class Detail(NamedTuple):
@@ -292,7 +295,8 @@ def details_listed(
         if unsaid:
             values = {part.name: part.value for part in unsaid}
             text = f"the user was not told {', '.join(values)} before the yes"
-            yield missing(text, spoken(consent.question.lower), values)
+            few = len(values) < _MANY_DETAILS  # what was read out would be all of them
+            yield missing(text, spoken(consent.question.lower) if few else "", values)
         elif absent:
             named = ", ".join(dict.fromkeys(part.name for part in absent))
             yield CannotTell(f"{named} may have been said in other words")

@@ -76,7 +76,7 @@ WANTED = re.compile(
 MAYBE_WANTED = re.compile(
     r"\b(?:refund|money back|certificate|voucher|due\b(?! to (?!me|us))|deserv|entitl|expect"
     r"|mak\w+ .{0,20}right|what (?:do|can|will|would|could|are|is) (?:i|you|we|there|going)\b"
-    r"|trouble)"
+    r"|trouble|do about)"
 )
 OFFERS = re.compile(
     r"\b(?:offer|provide you|issue|send|give|eligible for|entitled to|qualif|arrange)[^.!?\n]*"

@@ -441,7 +441,7 @@ def _refusal_of(call: AirlineCall, subject: re.Pattern[str], no: re.Pattern[str]
 
 CABINS = {
     "basic_economy": re.compile(r"basic[ _-]economy"),
-    "economy": re.compile(r"(?<!basic )(?<!basic_)(?<!basic-)(?:econ(?:omy)?\b|coach\b)"),
+    "economy": re.compile(r"(?<!basic )(?<!basic_)(?<!basic-)(?:eco(?:n(?:omy)?)?\b|coach\b)"),
     "business": re.compile(r"business|\bbiz\b"),
 }
 

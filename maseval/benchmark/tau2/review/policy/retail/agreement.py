@@ -32,7 +32,7 @@ _BRANDS = {
 }
 _OF_PAYMENT = (
     *("card", "paypal", "visa", "amex", "express", "pay", "paid", "used", "bought", "same"),
-    *("original", "purchased", "existing", " on ", "initial"),
+    *("original", "purchased", "existing", " on ", "initial", "mc "),
 )
 _OF_ORIGINAL = ("origin", "same", "initial", "used", "paid", "bought", "purchased")
 

@@ -362,7 +362,7 @@ def customer_said_who(call: RetailCall) -> Iterator[Answer]:
     for name, value in call.arguments.items():
         if isinstance(value, str) and value and _bare(value) not in said:
             text = f"the customer never said the {name} {value!r}"
-            yield missing(text, spoken(call.user_words))
+            yield missing(text, spoken(call.user_words) if _number(value) else "")
 
 
 @retail.flow("identity.one_user", "Introduction: 4th paragraph", _READ_USER, *WRITES)

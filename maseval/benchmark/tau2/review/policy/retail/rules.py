@@ -55,6 +55,7 @@ _REASON_WORDS = {
     ),
 }
 _WHOLE = ("anything else", "everything", "complete list", "full list", "one-time", "one time")
+_DIGIT = re.compile(r"\d")
 _SIZES = {"s": "s|small", "m": "m|medium", "l": "l|large", "xl": "xl|extra[ -]large"}
 
 
@@ -131,8 +132,7 @@ def items_were_named(call: RetailCall) -> Iterator[Answer]:
             if phrases.EVERYTHING.search(text) and len(listed) > 1:
                 yield CannotTell(f"{item.name} may be meant by 'all'")
             else:
-                breach = f"{item.name} was not mentioned before the customer agreed"
-                yield missing(breach, spoken(_last_question(call)))
+                yield Broken(f"{item.name} was not mentioned before the customer agreed")
 
 
 def _before_the_reply(call: RetailCall) -> str:
@@ -140,11 +140,6 @@ def _before_the_reply(call: RetailCall) -> str:
     _, reply = call.question_and_reply
     at = reply.message_index if reply else call.message_index
     return "\n".join(said.lower for said in call.texts_backwards if said.message_index < at)
-
-
-def _last_question(call: RetailCall) -> str:
-    question, _ = call.question_and_reply
-    return question.lower if question else ""
 
 
 def _names_item(text: str, item: OrderItem) -> bool:
@@ -166,7 +161,7 @@ def new_items_were_described(call: RetailCall) -> Iterator[Answer]:
         ]
         told = [each for each in changed if _says_option(text, each)]
         if changed and not told:
-            unread = spoken(_last_question(call))
+            unread = spoken(text) if any(map(_DIGIT.search, changed)) else ""
             yield missing(f"the new {item.name} was never described", unread)
         elif len(told) < len(changed):
             untold = ", ".join(each for each in changed if each not in told)
@@ -238,11 +233,10 @@ def _unexpected_items(call: RetailCall, text: str) -> Iterator[Answer]:
     tried = {each for made in call.earlier_calls for each in _listed_before(made, call)}
     for item in listed:
         if item.item_id not in tried and not _names_item(earlier, item):
-            breach = (
+            yield Broken(
                 f"{item.name} {item.item_id} is changed, and the question was about "
                 f"{', '.join(each.name for each in named)}"
             )
-            yield missing(breach, spoken(text))
 
 
 def _listed_before(made: CallMade, call: RetailCall) -> list[str]:
