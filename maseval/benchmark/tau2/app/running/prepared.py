@@ -260,8 +260,6 @@ def _check_one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
 
 # The rules look at the clock between steps; this is the least time for the last one.
 _LAST_STEP = 60.0
-OWN = "own_agent"
-"""The role of the model of an agent of the user's own."""
 
 
 @dataclass(frozen=True)
@@ -341,17 +339,12 @@ class PreparedRun(FolderRun):
         agent = self.agent
         return agent.model if isinstance(agent, OwnAgent) and not agent.rehearse else None
 
-    @property
-    def models_asked(self) -> dict[str, ModelSpec]:
-        """The models by role, with that of an own agent, which its own library asks."""
-        return {**({OWN: self.own_model} if self.own_model else {}), **self.models}
-
     @cached_property
     def model_prices(self) -> dict[str, ModelPrice | None]:
         """The price of each model that takes part; None where it is not known."""
         return {
             each.model_id: self.prices.at(each.model_id, each.options.get("base_url"))
-            for each in self.models_asked.values()
+            for each in filter(None, (self.own_model, *self.models.values()))
         }
 
     @property
