@@ -147,7 +147,6 @@ class RuleBook:
                     **{name: getattr(each, name) for name in ("id", "text", "place")},
                     "kind": each.kind.value,
                     "tools": sorted(each.tools),
-                    "releases": sorted(each.releases),
                 }
                 for each in self.rules
             ],
