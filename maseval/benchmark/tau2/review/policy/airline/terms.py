@@ -280,7 +280,7 @@ def agreed_price(call: AirlineCall) -> Iterator[Answer]:
         return
     facts = _facts(call)
     claims = _claims(call.tool, text) - facts
-    if not claims and not sums & _new_prices(call) and not _adds_up(sums, abs(moved)):
+    if not claims and not _adds_up(sums, abs(moved)):
         claims = _claims(_TOTAL, text) - facts
     claims = claims or named
     if not claims:
@@ -311,17 +311,6 @@ def _labelled(tool: str) -> re.Pattern[str]:
 def _claims(tool: str, text: str) -> set[float]:
     """Return the sums that a text gives as what a call moves."""
     return set().union(*(_amounts(each, text) for each in _claim_patterns(tool)))
-
-
-def _new_prices(call: AirlineCall) -> set[float]:
-    """Return the price of the journey after a change: of all of it, and of what is new in it."""
-    reservation = call.reservation
-    if reservation is None:
-        return set()
-    people = len(reservation.passengers)
-    before = sum(flight.price for flight in reservation.flights) * people
-    after = (call.moved or 0) + before
-    return {float(after), float(sum(call.new_fares) * people)}
 
 
 def _tells_prices_per_head(said: Utterance) -> bool:

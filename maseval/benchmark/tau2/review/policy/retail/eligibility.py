@@ -307,21 +307,7 @@ FINDING = (_BY_EMAIL, _BY_NAME)
 _READ_ORDER, _READ_USER = "get_order_details", "get_user_details"
 _PROFILE, _ORDERS = (_READ_USER, USER_ADDRESS), (_READ_ORDER, *OF_ORDERS)
 _EXAMPLE = "1008292230"
-_ADDRESS_PARTS = ("address1", "address2", "city", "state", "zip")
-_STATES = dict(
-    re.findall(
-        r"([A-Z]{2}) ([a-z ]+)",
-        "AL alabama,AK alaska,AZ arizona,AR arkansas,CA california,CO colorado,CT connecticut,"
-        "DE delaware,DC district of columbia,FL florida,GA georgia,HI hawaii,ID idaho,IL illinois,"
-        "IN indiana,IA iowa,KS kansas,KY kentucky,LA louisiana,ME maine,MD maryland,"
-        "MA massachusetts,MI michigan,MN minnesota,MS mississippi,MO missouri,MT montana,"
-        "NE nebraska,NV nevada,NH new hampshire,NJ new jersey,NM new mexico,NY new york,"
-        "NC north carolina,ND north dakota,OH ohio,OK oklahoma,OR oregon,PA pennsylvania,"
-        "RI rhode island,SC south carolina,SD south dakota,TN tennessee,TX texas,UT utah,"
-        "VT vermont,VA virginia,WA washington,WV west virginia,WI wisconsin,WY wyoming",
-    )
-)
-_CODES = {name: code.lower() for code, name in _STATES.items()}
+_ADDRESS_PARTS = ("address1", "address2", "city", "zip")
 
 
 @once_per_call
@@ -434,7 +420,7 @@ def address_is_known(call: RetailCall) -> Iterator[Answer]:
         value = call.arguments.get(name)
         if not isinstance(value, str) or not _words(value).strip():
             continue
-        if not any(f" {each} " in known for each in _ways_to_say(name, value)):
+        if _words(value) not in known:
             words = _words(value).split()
             if name in ("address1", "address2", "city") and all(f" {w} " in known for w in words):
                 yield CannotTell(f"the words of {value!r} were said, but not together")
@@ -442,13 +428,6 @@ def address_is_known(call: RetailCall) -> Iterator[Answer]:
                 yield CannotTell(f"{value!r} may have been said in other words")
             else:
                 yield missing(f"{value!r} was neither said nor read", spoken(call.user_words))
-
-
-def _ways_to_say(name: str, value: str) -> list[str]:
-    bare = _words(value).strip()
-    if name == "state":
-        return [bare, _STATES.get(bare.upper(), bare), _CODES.get(bare, bare)]
-    return [bare]
 
 
 def _number(value: str) -> str:
