@@ -34,7 +34,7 @@ from maseval.benchmark.tau2.domains.retail.models import (
 )
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.absence import missing, spoken
-from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, Rule, policy_of
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, policy_of
 from maseval.benchmark.tau2.review.talk import CallMoment, Utterance, once_per_call
 
 REASONS = ("no longer needed", "ordered by mistake")
@@ -166,32 +166,28 @@ class RetailCall(CallMoment):
 retail = policy_of("retail", RetailCall)
 
 
-def _status_rule(name: str, place: str, text: str, status: str, *tools: str) -> Rule:
-    def check(call: RetailCall) -> Iterator[Answer]:
-        order = call.order
-        if order is not None and order.status != status:
-            yield Broken(f"order {order.order_id} is {order.status!r} and not {status!r}")
-
-    check.__doc__ = text
-    return retail.state(f"{name}.status", place, *tools)(check)
+_STATUS = dict.fromkeys((CANCEL, MODIFY_ITEMS, MODIFY_ADDRESS, MODIFY_PAYMENT), "pending")
+_STATUS |= dict.fromkeys((RETURN, EXCHANGE), "delivered")
 
 
-_TO_CANCEL = _status_rule(
-    *("cancel", "Cancel pending order: 1st paragraph", "Only a pending order is cancelled."),
-    *("pending", CANCEL),
+def _has_status(call: RetailCall) -> Iterator[Answer]:
+    """A pending order is cancelled or modified, a delivered one returned or exchanged."""
+    order, status = call.order, _STATUS[call.tool]
+    if order is not None and order.status != status:
+        yield Broken(f"order {order.order_id} is {order.status!r} and not {status!r}")
+
+
+_STATUS_RULES = (
+    ("cancel.status", "Cancel pending order: 1st paragraph", CANCEL),
+    (
+        *("modify.status", "Modify pending order: 1st paragraph; Modify items: 1st paragraph"),
+        *(MODIFY_ITEMS, MODIFY_ADDRESS, MODIFY_PAYMENT),
+    ),
+    ("return.status", "Return delivered order: 1st paragraph", RETURN),
+    ("exchange.status", "Exchange delivered order: 1st paragraph", EXCHANGE),
 )
-_TO_MODIFY = _status_rule(
-    *("modify", "Modify pending order: 1st paragraph; Modify items: 1st paragraph"),
-    *("Only a pending order is modified.", "pending"),
-    *(MODIFY_ITEMS, MODIFY_ADDRESS, MODIFY_PAYMENT),
-)
-_TO_RETURN = _status_rule(
-    *("return", "Return delivered order: 1st paragraph", "Only a delivered order is returned."),
-    *("delivered", RETURN),
-)
-_TO_EXCHANGE = _status_rule(
-    *("exchange", "Exchange delivered order: 1st paragraph"),
-    *("Only items of a delivered order are exchanged.", "delivered", EXCHANGE),
+_TO_CANCEL, _TO_MODIFY, _TO_RETURN, _TO_EXCHANGE = (
+    retail.state(*each)(_has_status) for each in _STATUS_RULES
 )
 
 
