@@ -3,7 +3,7 @@
 import pytest
 import typer
 
-from maseval.cli.options import arguments
+from maseval.cli.running import arguments
 from tests.cli.commandline import maseval
 
 

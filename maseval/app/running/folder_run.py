@@ -137,7 +137,7 @@ class RunWatch(BenchmarkCallback):
         self.engine = run.options.chosen_engine
         self.secrets = Secrets.of(run.config)
         self.began = time.monotonic()
-        self.progress = RunProgress(len(folder.planned), run.time_limit)
+        self.progress = RunProgress(len(folder.planned))
         # Verdicts of an earlier session count by what was said: a log can be edited.
         held, self._check = recompute_verdicts(folder) if folder.recorded else (folder, None)
         for line in lines_of(held):
@@ -285,11 +285,6 @@ class FolderRun(ABC):
     def knows_prices(self) -> bool:
         """True if the prices of all models are known, so that a cost of nothing is believed."""
         return False
-
-    @property
-    def time_limit(self) -> float | None:
-        """The seconds after which a simulation is given up."""
-        return None
 
     def outlook(self) -> tuple[int, int, tuple[float, int]]:
         """Return how many simulations are planned, how many are missing, and what was used."""

@@ -26,17 +26,15 @@ from maseval.cli.console import (
     stderr,
     stdout,
 )
-from maseval.cli.display import display
 from maseval.cli.options import (
     TASK_OF_RUN,
     AsJson,
     argument,
-    command_with,
-    json_or_text,
     option,
     runs_argument,
 )
 from maseval.cli.results import finish, print_outcome
+from maseval.cli.running import command_with, display, json_or_text
 from maseval.cli.show import print_verdict
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import in_percent, percent
@@ -259,10 +257,6 @@ def _print_result(result: RunResult, how: str) -> None:
     (
         "maseval tau2 branch last retail/12 0 --at 14 --agent-model openai/gpt-4.1",
         "another model takes over after message 14",
-    ),
-    (
-        "maseval tau2 branch last retail/12 0 --at 14 --prompt kinder.md",
-        "the same model with another prompt",
     ),
     (
         "maseval tau2 branch last retail/12 0 --at 14 --agent my_agent.py:agent",

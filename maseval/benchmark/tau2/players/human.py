@@ -14,7 +14,6 @@ from maseval.benchmark.tau2.agent import MessageAgent, MessageAgentAdapter
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.formats.message import (
     STOP,
-    TRANSFER,
     Requestor,
     SpokenMessage,
     Tau2Message,
@@ -66,10 +65,9 @@ class SeatView:
         made = make_call(f"human_call_{len(self.messages)}", name, arguments, self.side)
         return self._message(None, [made])
 
-    def finish(self, words: str = "", *, transferred: bool = False) -> SpokenMessage:
-        """End the conversation, which is then judged; a customer may say that it is transferred."""
-        token = TRANSFER if transferred else STOP
-        return self._message(f"{words.strip() or 'Goodbye.'} {token}")
+    def finish(self, words: str = "") -> SpokenMessage:
+        """End the conversation, which is then judged."""
+        return self._message(f"{words.strip() or 'Goodbye.'} {STOP}")
 
     def _message(self, text: str | None, calls: list[Tau2ToolCall] | None = None) -> SpokenMessage:
         make = assistant_message if self.side == "assistant" else user_message

@@ -163,14 +163,14 @@ def test_a_person_plays_the_customer_against_a_scripted_agent(tmp_path):
 def test_in_telecom_the_customer_has_a_phone(tau2_data, tmp_path):
     found, (first, second, _) = played(
         lambda view: view.call_tool("toggle_data", {}),
-        lambda view: view.finish(transferred=True),
+        lambda view: view.finish(),
         **{"domain": "telecom", "side": "user", "agent": "noop", "output": tmp_path / "run"},
     )
 
     names = {tool["function"]["name"] for tool in first.tools}
     assert {"toggle_data", "check_status_bar"} <= names
     assert second.messages[-1]["role"] == "tool"
-    assert show(found.run.folder, "0").messages[-1]["text"].endswith("###TRANSFER###")
+    assert show(found.run.folder, "0").messages[-1]["text"].endswith("###STOP###")
 
 
 @pytest.mark.parametrize(

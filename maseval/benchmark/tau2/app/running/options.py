@@ -104,8 +104,7 @@ class RunOptions(ConversationOptions, FolderRunOptions):
 
     ``patience`` is how long a conversation that hangs is waited for, in seconds; by default as long
     as its ``timeout``, and longer where the release's rules end it by that. ``human`` is the
-    ``Person`` who plays one side, see ``play``. ``agent_prompt`` is the system prompt of the
-    reference agent, if not the benchmark's; ``{policy}`` in it stands for the domain's policy.
+    ``Person`` who plays one side, see ``play``.
     """
 
     domain: str | Sequence[str] = option(
@@ -144,7 +143,6 @@ class RunOptions(ConversationOptions, FolderRunOptions):
     mode: str = option("normal", "normal, solo or oracle-plan", PARTICIPANTS)
     patience: float | None = None
     human: Any = None
-    agent_prompt: str | None = None
 
     def __post_init__(self) -> None:
         ConversationOptions.__post_init__(self)
@@ -269,13 +267,6 @@ class BranchOptions(RunOptions):
         "same; llm; a scripted agent: gold, noop, noisy; or your own: FILE.py:FUNCTION",
         PARTICIPANTS,
         typed=str,
-    )
-    prompt: str | os.PathLike[str] | None = option(
-        None,
-        "File with another system prompt for the reference agent; {policy} in it stands for "
-        "the domain's policy",
-        PARTICIPANTS,
-        typed=Path,
     )
     mode: str = option(SAME, "same, normal, solo or oracle-plan", PARTICIPANTS)
     user: str | None = option(None, "llm or scripted (default: as in the original)", PARTICIPANTS)

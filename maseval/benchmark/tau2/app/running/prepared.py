@@ -58,15 +58,11 @@ _RENAMED = {"api_base": "base_url"}
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A model and how to ask it: ``options`` reach it, ``args`` steer what it says.
-
-    ``prompt`` is a system prompt of the user's own, for the reference agent.
-    """
+    """A model and how to ask it: ``options`` reach it, ``args`` steer what it says."""
 
     model_id: str
     options: ExtraArguments = field(default_factory=dict)
     args: ExtraArguments = field(default_factory=dict)
-    prompt: str | None = None
 
     @classmethod
     def of(
@@ -90,9 +86,7 @@ class ModelSpec:
 
     def to_config(self) -> dict[str, object]:
         """Return the model for the run's configuration, which takes out the secrets."""
-        prompt = {} if self.prompt is None else {"prompt": self.prompt}
-        asked = {"options": dict(self.options), "args": dict(self.args)}
-        return {"model": self.model_id, **asked, **prompt}
+        return {"model": self.model_id, "options": dict(self.options), "args": dict(self.args)}
 
 
 @dataclass(frozen=True)
@@ -162,24 +156,13 @@ User = ModelSpec | Person | str | None
 def choose_participants(options: RunOptions) -> tuple[Agent, User, Mode]:
     """Read the options; raise ``ConfigurationError`` for those that cannot work."""
     kind, mode = _kind_and_mode(options)
-    rehearse, prompt = options.rehearse, options.agent_prompt
-    if rehearse is not None:
+    if (rehearse := options.rehearse) is not None:
         _check_one_of("rehearse", rehearse, tuple(PLAYERS))
         if kind != "own":
             raise ConfigurationError(
                 f"rehearse is {rehearse!r}, which gives an agent of your own a scripted model, but "
                 f"agent is {kind!r}; name your agent like my_agent.py:function"
             )
-    if prompt is not None and kind != "llm":
-        raise ConfigurationError(
-            f"a prompt is for the reference agent, but agent is {kind!r}; leave the prompt out, or "
-            "use the agent llm (--agent llm --agent-model MODEL)"
-        )
-    if prompt is not None and mode != Mode.NORMAL:
-        raise ConfigurationError(
-            f"mode is {mode!r}, whose prompt holds more than the policy; use a prompt of your "
-            "own in mode 'normal' only"
-        )
     return _agent(kind, options), _user(kind, mode, options), Mode(mode)
 
 
@@ -224,8 +207,7 @@ def _agent(kind: str, options: RunOptions) -> Agent:
     if kind == HUMAN:
         return options.human  # type: ignore[no-any-return]
     if kind == "llm":
-        model = _model("agent", options.agent_model, args, options.base_url)
-        return replace(model, prompt=options.agent_prompt)
+        return _model("agent", options.agent_model, args, options.base_url)
     if kind in PLAYERS:
         return Player(kind, _error_rate(kind, args or {}))
     make = load_agent(options.agent) if isinstance(options.agent, str) else options.agent
@@ -379,6 +361,7 @@ class PreparedRun(FolderRun):
 
     @property
     def time_limit(self) -> float | None:
+        """The seconds after which a simulation is given up."""
         limit = self.options.timeout
         if limit is None or self.options.patience is not None:
             return self.options.patience
