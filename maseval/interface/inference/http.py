@@ -235,13 +235,23 @@ def transport_error(error: BaseException) -> type[ProviderError] | None:
     return errors.ProviderConnectionError if names & _BROKEN else None
 
 
-def connection_error(error: BaseException | None) -> type[ProviderError]:
+def connection_error(error: BaseException) -> type[ProviderError]:
     """Return the class of error for a broken connection: whether there ever was one."""
-    while error is not None:
-        if type(error).__name__ in _NO_CONNECTION:
-            return errors.UnreachableError
-        error = error.__cause__ or error.__context__
-    return errors.ProviderConnectionError
+    is_unreachable = any(type(link).__name__ in _NO_CONNECTION for link in causes(error))
+    return errors.UnreachableError if is_unreachable else errors.ProviderConnectionError
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and its causes, newest first."""
+    seen: set[int] = set()
+    link: BaseException | None = error
+    while link is not None and id(link) not in seen:
+        seen.add(id(link))
+        yield link
+        if isinstance(link, BaseExceptionGroup):
+            for member in link.exceptions:
+                yield from causes(member)
+        link = link.__cause__ or link.__context__
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -28,6 +28,7 @@ from maseval.interface import extras
 from maseval.interface.inference.chat_completions import ToolChoice, ToolDefinitions, sendable
 from maseval.interface.inference.http import (
     RefusedAnswer,
+    causes,
     connection_error,
     error_from_status,
     limited_client,
@@ -178,13 +179,11 @@ class ProviderModelAdapter(ModelAdapter):
 
     def _refusal_behind(self, error: BaseException) -> ProviderError | None:
         """Return what our own HTTP client refused; the libraries wrap it in errors of theirs."""
-        cause: BaseException | None = error
-        while cause is not None:
+        for cause in causes(error):
             if isinstance(cause, RefusedAnswer):
                 return self._error(cause.kind, cause)
             if type(cause).__name__ == "TooManyRedirects":
                 return self._error(errors.RedirectRefusedError, "in a circle")
-            cause = cause.__cause__ or cause.__context__
         return None
 
     def _error(
