@@ -2,19 +2,13 @@
 
 import inspect
 from collections.abc import Callable
-from dataclasses import MISSING
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast, get_origin
+from typing import Annotated, Any, TypeVar, cast
 
 import typer
 
-from maseval.app.running.options import ExtraArguments, Flag, OptionSpec, list_options
+from maseval.app.running.options import list_options
 from maseval.benchmark.tau2.data import VERSIONS
 from maseval.cli.console import note, stderr
-from maseval.core.storage import strict_json
-
-if TYPE_CHECKING:  # help must not load what runs need
-    from maseval.app.running.folder_run import FolderRun
 
 
 def load_domain(given: str | None) -> str | None:
@@ -80,7 +74,7 @@ NAMED_DOMAINS = argument(
     "Domains, or your own: FILE.py:NAME.",
     metavar="DOMAIN",
 )
-RUNS_OR_FILES = runs_argument("Runs or results files.", metavar="RUN_OR_FILE")
+RUNS_OR_FILES = runs_argument("Runs, results files, or folders of them.", metavar="RUN_OR_FILE")
 
 
 class Scoring:
@@ -126,7 +120,7 @@ def with_scoring_options(**declared: Any) -> Callable[[_Command], _Command]:
         signature = inspect.signature(command)
         kept = [each for each in signature.parameters.values() if each.kind != each.VAR_KEYWORD]
         added = [
-            _keyword(name, kind, declared.get(name, getattr(Scoring, name)))
+            keyword_of(name, kind, declared.get(name, getattr(Scoring, name)))
             for name, kind in Scoring.__annotations__.items()
         ]
         # Typer reads the options of a command from its signature.
@@ -154,126 +148,8 @@ JudgeAddress = Annotated[
 ]
 
 
-def command_with(
-    options: type, *, prepare: "Callable[..., FolderRun] | None" = None
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of an options object, beside those of its own.
-
-    The function's first parameter gets what was given, as keywords for the object. What a command
-    can ``prepare`` can also be prepared for another one, such as a run file.
-    """
-    listed = [each for each in list_options(options) if each.flag]
-
-    def decorate(function: Callable[..., None]) -> Callable[..., None]:
-        def command(**given: Any) -> None:
-            values = {each.name: _value_of(each, given) for each in listed}
-            function(values, **given)
-
-        def prepare_run(context: typer.Context, **more: Any) -> "FolderRun":
-            given = dict(context.params)
-            values = {each.name: _value_of(each, given) for each in listed}
-            assert prepare is not None
-            return prepare(context, {**values, **more})
-
-        _, *own = inspect.signature(function).parameters.values()
-        others = [_keyword(each.name, each.annotation, each.default) for each in own]
-        if prepare is not None:
-            vars(command)["prepare_run"] = prepare_run
-        vars(command)["__signature__"] = inspect.Signature([*_parameters(listed), *others])
-        command.__name__, command.__doc__ = function.__name__, function.__doc__
-        return command
-
-    return decorate
-
-
-def _parameters(options: list[OptionSpec]) -> list[inspect.Parameter]:
-    shown = [_parameter(each, each.flag) for each in options if each.flag]
-    aliases = [_alias(each, each.flag) for each in options if each.flag and each.flag.alias]
-    return [*shown, *aliases]
-
-
-def _parameter(option: OptionSpec, flag: Flag) -> inspect.Parameter:
-    name = f"--{option.name.replace('_', '-')}"
-    spelling = f"{name}/--no-{name[2:]}" if option.default is True else name
-    shown = typer.Option(
-        *filter(None, (spelling, flag.short)),
-        help=f"{flag.help}.",
-        rich_help_panel=flag.panel,
-        envvar=f"MASEVAL_{option.name.upper()}" if flag.env else None,
-    )
-    if option.default is MISSING:
-        return _keyword(option.name, Annotated[flag.typed or option.type, shown])
-    typed = flag.typed | None if flag.typed else option.type
-    return _keyword(option.name, Annotated[typed, shown], _default(option))
-
-
-def _default(option: OptionSpec) -> object:
-    return None if option.default == () else option.default
-
-
-def _alias(option: OptionSpec, flag: Flag) -> inspect.Parameter:
-    typed = (flag.typed or option.type) | None
-    return _keyword(str(flag.alias), Annotated[typed, typer.Option(hidden=True)], None)
-
-
-def _keyword(
+def keyword_of(
     name: str, kind: object, default: object = inspect.Parameter.empty
 ) -> inspect.Parameter:
     keyword = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(name, keyword, default=default, annotation=kind)
-
-
-def _value_of(option: OptionSpec, given: dict[str, Any]) -> object:
-    """Return the value typed under the option's own name, or under that of tau2-bench."""
-    value, flag = given.pop(option.name), option.flag
-    other = given.pop(flag.alias, None) if flag and flag.alias else None
-    if flag and get_origin(flag.typed) is list:
-        value = [*(value or ()), *(other or ())]
-    elif other and value == _default(option):
-        value = other
-    return arguments(value) if option.type == ExtraArguments | None else value
-
-
-def arguments(texts: list[str] | None) -> dict[str, object]:
-    """Parse JSON objects, files with one, and ``key=value``; given several times, all count."""
-    merged: dict[str, object] = {}
-    for text in texts or ():
-        merged |= json_object(text) if text.lstrip().startswith("{") else _from_file_or_pair(text)
-    return merged
-
-
-def _from_file_or_pair(text: str) -> dict[str, object]:
-    if not text.endswith(".json") or "=" in text:
-        return _key_and_value(text)
-    try:
-        return json_object(Path(text).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise typer.BadParameter(f"{text} cannot be read: {error}") from None
-
-
-def json_object(text: str) -> dict[str, object]:
-    try:
-        value = strict_json.loads(text)
-    except ValueError as error:
-        raise typer.BadParameter(f"not a JSON object ({error})") from None
-    if not isinstance(value, dict):
-        raise typer.BadParameter("not a JSON object")
-    return value
-
-
-def _key_and_value(text: str) -> dict[str, object]:
-    key, equals, value = text.partition("=")
-    if not equals or not key.strip():
-        # The text itself is not repeated: it may be a key that was typed in the wrong place.
-        raise typer.BadParameter(
-            "neither a JSON object like '{\"temperature\": 0}', nor a .json file, nor "
-            "key=value like temperature=0"
-        )
-    return {key.strip(): json_or_text(value.strip())}
-
-
-def json_or_text(text: str) -> object:
-    try:
-        return strict_json.loads(text)
-    except ValueError:
-        return text

@@ -1,22 +1,19 @@
 """``maseval run``, ``demo`` and ``new``."""
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console
 
 from maseval import commands
 from maseval.app.running.options import EXECUTION
 from maseval.app.running.run_options import BenchmarkRunOptions
 from maseval.cli.command_line import INCOMPLETE, command_line, with_examples
-from maseval.cli.console import here, inert, print_json, stderr, stdout
-from maseval.cli.display import display, run_and_finish
-from maseval.cli.options import AsJson, argument, command_with, flag, option
+from maseval.cli.console import counting, here, inert, print_json, stderr, stdout
+from maseval.cli.options import AsJson, argument, flag, option
 from maseval.cli.results import print_outcome
 from maseval.cli.run_file import read_run_file
+from maseval.cli.running import command_with, display, run_and_finish
 from maseval.core.exceptions import ConfigurationError
 
 if TYPE_CHECKING:  # help must not load it
@@ -116,7 +113,6 @@ def _is_typed(context: typer.Context, name: str) -> bool:
 
 
 _NEXT = "Next: maseval view, to browse all runs   maseval tau2 play, to be the agent yourself"
-_SECONDS_BETWEEN_LINES = 3.0
 
 
 @with_examples(
@@ -152,8 +148,8 @@ def demo(
     page = None
     if result.complete:
         _print_stage(3, "explaining what failed, and writing the report")
-        shown = _every_few_seconds(progress)
-        page = commands.report(result.folder, title="maseval demo", on_progress=shown)
+        with counting("explained") as shown:
+            page = commands.report(result.folder, title="maseval demo", on_progress=shown)
         console.print(f"Report: {inert(here(page))}", soft_wrap=True)
     console.print(_NEXT, soft_wrap=True)
     if as_json:
@@ -175,20 +171,6 @@ def _problem_with_data() -> str | None:
     except Tau2DataError as error:
         return str(error)
     return None
-
-
-def _every_few_seconds(console: Console) -> Callable[[int, int], None]:
-    """Print how far the report is, so that nobody waits before a silent screen."""
-    printed = time.monotonic()
-
-    def show(done: int, total: int) -> None:
-        nonlocal printed
-        if done == total or time.monotonic() - printed > _SECONDS_BETWEEN_LINES:
-            printed = time.monotonic()
-            next_step = "; writing the page" if done == total else ""
-            console.print(f"    {done} of {total} simulations explained{next_step}")
-
-    return show
 
 
 @with_examples(

@@ -40,9 +40,9 @@ from maseval.cli.console import (
     stderr,
     stdout,
 )
-from maseval.cli.display import prepare_run
 from maseval.cli.results import consumption, estimate, finish
 from maseval.cli.run_file import BENCHMARK, FileRun, command_words
+from maseval.cli.running import prepare_run
 from maseval.cli.tau2.run import about_money, lost_to_gold, show_plan
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.storage.redaction import redact_command

@@ -77,23 +77,12 @@ def _homes(stub: str) -> dict[str, tuple[str, str]]:
 
 
 def find_entry_points(group: str) -> "tuple[EntryPoint, ...]":
-    """Return the entry points of a group.
-
-    Finding them reads a file of every installed package. So what was found is remembered while the
-    folders on ``sys.path`` are the same and unchanged; installing a package changes one.
-    """
-    return _read(group, tuple((folder, _changed_at(folder)) for folder in sys.path))
+    """Return the entry points of a group; finding them reads a file of every installed package."""
+    return _read(group, tuple(sys.path))
 
 
 @cache
-def _read(group: str, folders: tuple[tuple[str, int], ...]) -> "tuple[EntryPoint, ...]":
+def _read(group: str, folders: tuple[str, ...]) -> "tuple[EntryPoint, ...]":
     from importlib.metadata import entry_points
 
     return tuple(entry_points(group=group))
-
-
-def _changed_at(folder: str) -> int:
-    try:
-        return os.stat(folder or ".").st_mtime_ns
-    except OSError:
-        return 0

@@ -7,7 +7,6 @@ used for wheels because it knows the indexes, proxies and certificates in use he
 import importlib.util
 import json
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,7 +33,6 @@ class FetchProgress:
         self.note(text, 2)
 
 
-_SLOWEST = 1024  # bytes per second: less than this is no download but a hanging one
 _CHUNK = 64 * 1024
 
 
@@ -44,7 +42,7 @@ def download_bytes(url: str, size: int, patience: float) -> bytes:
         raise SourceError("not an HTTP address")
     name = url.rpartition("/")[2]
     with _translate_errors(name, patience), _open_url(url, patience) as response:
-        return _body(response, name, size, patience)
+        return _body(response, name, size)
 
 
 def download_text(url: str, patience: float) -> str:
@@ -94,17 +92,12 @@ def _open_url(url: str, patience: float) -> "HTTPResponse":
     return response
 
 
-def _body(response: "HTTPResponse", name: str, size: int, patience: float) -> bytes:
+def _body(response: "HTTPResponse", name: str, size: int) -> bytes:
     content = bytearray()
-    since, before = time.monotonic(), 0
     while chunk := response.read1(_CHUNK):
         content += chunk
         if len(content) > size:
             raise SourceError(f"{name} is longer than the {size:,} bytes it should have")
-        if (elapsed := time.monotonic() - since) >= patience:
-            if len(content) - before < _SLOWEST * elapsed:
-                raise SourceError(f"{name} is too slow: {len(content):,} bytes so far")
-            since, before = time.monotonic(), len(content)
     if len(content) < size:
         raise SourceError(f"{name} broke off after {len(content):,} of {size:,} bytes")
     return bytes(content)

@@ -19,7 +19,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from maseval.core.storage.files import SUFFIX, FileState, LocksUnavailableError, lock, write_bytes
+from maseval.core.storage.files import FileState, LocksUnavailableError, lock, write_bytes
 from maseval.data.download import FetchProgress
 from maseval.data.files import (
     CacheError,
@@ -33,7 +33,6 @@ from maseval.data.sources import DataSource, data_root, default_sources, local_s
 
 AnyPath = str | os.PathLike[str]
 
-_ABANDONED_AFTER = 3600.0
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -132,11 +131,6 @@ class DataFolder:
                 if not lock(file.fileno()):
                     progress.note("waiting for another process that is downloading")
                     lock(file.fileno(), wait=True)
-            oldest = time.time() - _ABANDONED_AFTER
-            for hidden in self.root.rglob(f".*{SUFFIX}"):  # leftovers of killed processes
-                with suppress(OSError):
-                    if hidden.stat().st_mtime < oldest:
-                        hidden.unlink()
             yield
 
 

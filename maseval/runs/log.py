@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from maseval import __version__
-from maseval.core.outcome import Score, Simulation
-from maseval.core.recorded import mapping, number
+from maseval.core.outcome import Simulation
 from maseval.core.report import Attempt, Report, attempt_of
 from maseval.core.storage import strict_json
 from maseval.core.storage.records import seal_problem
@@ -328,22 +327,10 @@ def counts_at_end(record: Mapping[str, Any]) -> dict[str, Any] | None:
     number of simulations that have one, and ``pass_1`` their score, if the writer counted them.
     ``config`` is there only if the run was extended.
     """
+    if record.get("kind") != "closed" or not record.keys() >= {*_COUNTS}:
+        return None
     names = (*_COUNTS, "tokens", "verdicts", "cost", "pass_1", "config")
-    found = {name: record.get(name) for name in names}
-    numbers = [record.get(name, 0) for name in ("tokens", "verdicts", "cost")]
-    if found["pass_1"] is not None:
-        score = mapping(found["pass_1"])
-        shares = Score.__required_keys__ | (Score.__optional_keys__ & score.keys())
-        numbers += [score.get(share) for share in shares]
-    known = all(type(found[name]) is int for name in _COUNTS) and None not in map(number, numbers)
-    if record.get("kind") != "closed" or not known:
-        return None
-    try:
-        if found["config"] is not None:
-            RunConfig.of(_mapping(found["config"]))
-    except ValueError:
-        return None
-    return found
+    return {name: record.get(name) for name in names}
 
 
 def report_in(path: Path, place: ReportPlace, shared: Mapping[str, object]) -> Report:

@@ -9,7 +9,6 @@ from typing import Self
 import uvicorn
 from starlette.types import ASGIApp
 
-from maseval.core.engine.process import rare_garbage_collection
 from maseval.core.exceptions import ConfigurationError
 
 LOCAL = "127.0.0.1"
@@ -73,8 +72,7 @@ class ViewServer:
         self._socket.close()
 
     def _serve(self) -> None:
-        with rare_garbage_collection():  # the index of a large run is many objects that all stay
-            self._server.run(sockets=[self._socket])
+        self._server.run(sockets=[self._socket])
 
     def __enter__(self) -> Self:
         return self.start()

@@ -26,13 +26,17 @@ def patient_collectors(monkeypatch):
 
 @pytest.fixture
 def ticks(monkeypatch):
-    """The time that clocks, calls and repetitions read, instead of the machine's.
-
-    Limits on calls are fresh, as those of other tests rest until a time of the machine's.
-    """
+    """The time that clocks, calls, repetitions and runs read, instead of the machine's."""
     ticks = Ticks()
     machine = SimpleNamespace(monotonic=ticks.read, perf_counter=ticks.read, sleep=ticks.advance)
-    for module in ("clock", "call_policy", "throttle", "scripted", "engine.repetition"):
+    for module in (
+        "clock",
+        "call_policy",
+        "throttle",
+        "scripted",
+        "engine.repetition",
+        "engine.run",
+    ):
         monkeypatch.setattr(f"maseval.core.{module}.time", machine)
     monkeypatch.setattr("maseval.core.throttle._throttles", {})
     return ticks

@@ -1,4 +1,3 @@
-import os
 import subprocess
 import sys
 from importlib import import_module
@@ -107,12 +106,3 @@ def test_a_folder_that_is_added_to_the_path_brings_its_packages(tmp_path, monkey
     monkeypatch.syspath_prepend(tmp_path)
 
     assert (before, offered_names()) == (set(), {"apple"})
-
-
-def test_a_package_that_is_installed_meanwhile_is_found(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(tmp_path)
-    os.utime(tmp_path, (0, 0))
-    before = offered_names()
-    install(tmp_path, "pear")
-
-    assert (before, offered_names()) == (set(), {"pear"})

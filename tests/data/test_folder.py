@@ -3,7 +3,6 @@ import os
 import resource
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -167,17 +166,6 @@ def test_a_source_that_brings_everything_is_asked_for_all_that_is_missing(folder
 
     fill(folder, [POLICY_FILE], [Everything()], FetchProgress(0))
     assert files_in(folder) == EVERYTHING
-
-
-def test_what_a_killed_process_left_behind_is_swept_away_after_a_while(folder, mirror):
-    filled(folder, tag(mirror))
-    old, young = (folder.root / "domains" / f".{name}.tmp" for name in ("old", "young"))
-    old.write_bytes(b"half")
-    young.write_bytes(b"half")
-    os.utime(old, (time.time() - 7200,) * 2)
-    filled(folder, tag(mirror))
-    assert not old.exists()
-    assert young.exists()
 
 
 def test_a_cache_that_cannot_be_a_folder_is_an_error_with_a_way_out(tmp_path, mirror):

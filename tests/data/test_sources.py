@@ -1,14 +1,11 @@
 import hashlib
 import io
-import itertools
 import socket
 import tarfile
 import zipfile
-from types import SimpleNamespace
 
 import pytest
 
-from maseval.data import download
 from maseval.data.download import FetchProgress
 from maseval.data.files import DataWheel, Manifest, Recipe, SourceError
 from maseval.data.sources import (
@@ -71,36 +68,6 @@ def test_a_server_that_keeps_us_waiting_is_given_up(file_server, answer, complai
     file_server.answers = {DB_PATH: answer}
     with pytest.raises(SourceError, match=complaint):
         fetched(repository(file_server.url, patience=1))
-
-
-def test_a_server_that_drips_is_too_slow(file_server, monkeypatch):
-    moments = itertools.count(step=100)  # which pass with each piece
-    monkeypatch.setattr(download, "time", SimpleNamespace(monotonic=lambda: next(moments)))
-    file_server.answers = {DB_PATH: dripping(DB, pause=0.1)}
-    with pytest.raises(SourceError, match="too slow"):
-        fetched(repository(file_server.url, patience=60))
-
-
-def test_a_large_file_may_take_longer_than_our_patience(file_server, monkeypatch):
-    content, patience, now = b"x" * 1_000_000, 60, 0
-
-    def tick():  # each piece that is read takes ten seconds
-        nonlocal now
-        now += 10
-        return now
-
-    monkeypatch.setattr(download, "time", SimpleNamespace(monotonic=tick))
-    file_server.answers = {DB_PATH: lambda request: sending(request, content)}
-
-    assert download.download_bytes(file_server.url + DB_PATH, len(content), patience) == content
-    assert now > patience
-
-
-def sending(request, content):
-    request.send_response(200)
-    request.send_header("Content-Length", str(len(content)))
-    request.end_headers()
-    request.wfile.write(content)
 
 
 def test_a_server_that_is_not_there_is_unreachable():

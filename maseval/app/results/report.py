@@ -22,7 +22,6 @@ from maseval.app.results.recording import (
 )
 from maseval.app.results.variants import variant_notes, variant_rows
 from maseval.core.callbacks import read_reports
-from maseval.core.engine.process import rare_garbage_collection
 from maseval.core.exceptions import NotRunError
 from maseval.core.outcome import RecordedReport, Simulation, TaskKey
 from maseval.core.recorded import entries
@@ -64,39 +63,37 @@ def report(
     names = [run, *others]
     options = ScoringOptions(**scoring)
     recordings = [open_recording(each, options) for each in names]
-    # What is read of a run stays in memory until its page is written: there is no garbage to find.
-    with rare_garbage_collection():
-        for each in recordings:
-            warn_of_damage(each)
-        opened = [ReadOnce(each) for each in recordings]
-        reasons = REASONS if explain else ()
-        found = [examine_run(each, reasons, on_progress, timelines=True) for each in opened]
-        runs: dict[str | None, RunFindings] = {None: found[0]}
-        summary, plots, compared = None, list[str](), None
-        if others:
-            comparison = compare(names, options=options, explain=explain)
-            compared = document_of(comparison)
-            runs = dict(zip(comparison.runs, found, strict=True))
-        else:
-            summary, plots = _summarise(found[0])
-        return write_report(
-            (each for name, one in runs.items() for each in _page_reports(one, name)),
-            output or beside(opened[0], "comparison.html" if others else "report.html"),
-            title=title or _title(opened),
-            summary=summary,
-            plots=plots,
-            findings={
-                k: v for each in opened for k, v in support_for(each).task_findings(each).items()
-            },
-            facts=_facts(runs),
-            compared=compared,
-            # The report on the page names its run.
-            timeline=lambda shown: runs[text_or_none(shown.get("run"))].timelines.get(
-                Simulation.of(cast(Report, shown))
-            ),
-            policies=_policies(opened),
-            unrecorded={} if others else unrecorded_trials(found[0].folder),
-        )
+    for each in recordings:
+        warn_of_damage(each)
+    opened = [ReadOnce(each) for each in recordings]
+    reasons = REASONS if explain else ()
+    found = [examine_run(each, reasons, on_progress, timelines=True) for each in opened]
+    runs: dict[str | None, RunFindings] = {None: found[0]}
+    summary, plots, compared = None, list[str](), None
+    if others:
+        comparison = compare(names, options=options, explain=explain)
+        compared = document_of(comparison)
+        runs = dict(zip(comparison.runs, found, strict=True))
+    else:
+        summary, plots = _summarise(found[0])
+    return write_report(
+        (each for name, one in runs.items() for each in _page_reports(one, name)),
+        output or beside(opened[0], "comparison.html" if others else "report.html"),
+        title=title or _title(opened),
+        summary=summary,
+        plots=plots,
+        findings={
+            k: v for each in opened for k, v in support_for(each).task_findings(each).items()
+        },
+        facts=_facts(runs),
+        compared=compared,
+        # The report on the page names its run.
+        timeline=lambda shown: runs[text_or_none(shown.get("run"))].timelines.get(
+            Simulation.of(cast(Report, shown))
+        ),
+        policies=_policies(opened),
+        unrecorded={} if others else unrecorded_trials(found[0].folder),
+    )
 
 
 def _policies(opened: Sequence[Recording]) -> Mapping[str, Iterable[str]]:

@@ -66,9 +66,8 @@ class RunProgress:
     refused.
     """
 
-    def __init__(self, planned: int, time_limit: float | None = None) -> None:
+    def __init__(self, planned: int) -> None:
         self.planned = planned
-        self.time_limit = time_limit
         self.stopping: str | None = None
         self.ran = 0
         self.cost: float | None = 0.0
@@ -145,14 +144,6 @@ class RunProgress:
         """The seconds that the rest will take at this rate."""
         missing = self.planned - len(self.lines)
         return self.elapsed / self.ran * missing if self.ran else None
-
-    @property
-    def grace(self) -> float | None:
-        """At most how long the running simulations can still take."""
-        running = self.running
-        if self.time_limit is None or not running:
-            return None
-        return max(0.0, self.time_limit - running[-1].seconds)
 
 
 Display = Callable[[RunProgress], AbstractContextManager[object]]

@@ -328,10 +328,6 @@ class PreparedBenchmarkRun(FolderRun):
         wanted = bool(benchmark.callbacks)
         return self.run(benchmark, by_domain(self.tasks), self.agent_data, keep_reports=wanted)
 
-    @property
-    def time_limit(self) -> float | None:
-        return self.options.timeout
-
     @cached_property
     def config(self) -> dict[str, object]:
         """The run's configuration."""

@@ -22,38 +22,24 @@ from maseval.core.recorded import (
     list_of,
     mapping,
 )
+from maseval.core.tracing import JsonObject
 from maseval.core.words import text
 
 ACTION, OBSERVATION = "Action", "Observation"
 
 
-class MockInput(TypedDict):
-    """The call of a simulated tool."""
-
-    tool_name: str
-    tool_parameters: Mapping[str, object]
-
-
-class ActionParameters(TypedDict):
-    mock_fn_input: MockInput
-
-
-class TrajectoryAction(TypedDict):
-    """One call of a tool; ``action_name`` is always None."""
-
-    tool_name: str
-    action_name: str | None
-    parameters: ActionParameters
-
-
 class TrajectoryRow(TypedDict):
-    """A message, an action or an observation."""
+    """A message, an action or an observation.
+
+    An action is the call of a simulated tool: its ``tool_name``, an ``action_name`` that is always
+    None, and ``parameters`` with the ``mock_fn_input``, name and parameters of the tool once more.
+    """
 
     role: str | None
     source: str
     destination: str
     content: str | None
-    actions: list[TrajectoryAction] | None
+    actions: list[JsonObject] | None
     observation: object
 
 
@@ -75,8 +61,8 @@ class TrajectoryLog:
             self._add(participant, source, destination, role, content=content)
 
     def call(self, agent: str, tool_name: str, arguments: Mapping[str, object]) -> None:
-        called: MockInput = {"tool_name": tool_name, "tool_parameters": dict(arguments)}
-        action: TrajectoryAction = {
+        called = {"tool_name": tool_name, "tool_parameters": dict(arguments)}
+        action = {
             "tool_name": tool_name,
             "action_name": None,
             "parameters": {"mock_fn_input": called},
@@ -128,7 +114,7 @@ def _invocation(row: TrajectoryRow) -> str:
     return text.rstrip("\n")
 
 
-def action_line(agent: str, called: MockInput) -> str:
+def action_line(agent: str, called: Shape) -> str:
     return f"[{agent} {ACTION}]: {called}"
 
 
@@ -209,7 +195,7 @@ def _text_of(content: object) -> str:
     return "" if content is None else text(content)
 
 
-def _calls(tools: Mapping[str, _ToolTrace]) -> Iterator[tuple[str, MockInput, object]]:
+def _calls(tools: Mapping[str, _ToolTrace]) -> Iterator[tuple[str, JsonObject, object]]:
     """Yield owner, call and answer of every call of a tool, in the order of time."""
     calls = [(name, call) for name, trace in tools.items() for call in trace.invocations]
     for name, call in sorted(calls, key=lambda each: each[1].timestamp):

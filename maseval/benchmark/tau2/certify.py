@@ -14,14 +14,8 @@ from maseval.benchmark.tau2.data_loader import data_fingerprint, load_domain_con
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import AnyVersion
 from maseval.benchmark.tau2.rescoring.findings import in_words, record_findings
-from maseval.benchmark.tau2.rescoring.record import (
-    RecordItem,
-    RecordSource,
-    SimulationRecord,
-    open_record,
-)
-from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, rescore_record
-from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
+from maseval.benchmark.tau2.rescoring.record import RecordSource, SimulationRecord, open_record
+from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
 from maseval.benchmark.tau2.scoring.judge import RememberingJudge
 from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.exceptions import MASEvalError
@@ -183,28 +177,20 @@ def certify(
         judge: The judge of natural-language assertions; without one, a source with rewards that
             depend on them cannot be certified.
     """
-    whole = (
-        source
-        if isinstance(source, SimulationRecord)
-        else open_record(source, domain, solo, version)
-    )
+    whole = source
+    if not isinstance(whole, SimulationRecord):
+        whole = open_record(whole, domain, solo, version)
     forget_hashes()  # a certificate rests on the data files as they are now
     planned, hashed = bool(whole.tasks or whole.planned), hashlib.sha256()
     modes, texts, code = set[str](), set[str](), list[str | None]()
-
-    def see(item: RecordItem, judged: RescoredSimulation) -> None:
+    found = RescoredRecord(whole, whole_split=planned and not partial, judge=judge)
+    for item in whole.items:
+        judged, _ = found.judge(item)
         hashed.update(canonical_json((str(judged.slot), item.simulation)).encode())
         used = {"lenient order ids": item.lenient, "solo": item.solo}
         modes.update(mode for mode, is_used in used.items() if is_used)
         texts.update([item.texts] if item.texts else [])
         code.append(item.code)
-
-    found = rescore_record(
-        whole,
-        whole_split=planned and not partial,
-        judge=judge,
-        on_item=see,
-    )
     wrong = record_findings(found)  # first: it refuses a plan that is too large to be listed
     compared = [each for each in found.simulations if None not in (each.reward, each.recorded)]
     return Certificate(

@@ -23,8 +23,8 @@ from maseval.cli.console import (
     stdout,
     styled,
 )
-from maseval.cli.display import run_and_finish
-from maseval.cli.options import AsJson, Overwrite, argument, command_with, flag, option
+from maseval.cli.options import AsJson, Overwrite, argument, flag, option
+from maseval.cli.running import command_with, run_and_finish
 from maseval.core.exceptions import OutputExistsError
 from maseval.core.figures import between, percent
 from maseval.core.recorded import number

@@ -20,8 +20,8 @@ from maseval.cli.console import (
     shorten_line,
     stdout,
 )
-from maseval.cli.display import run_and_finish
-from maseval.cli.options import AsJson, command_with, flag
+from maseval.cli.options import AsJson, flag
+from maseval.cli.running import command_with, run_and_finish
 from maseval.core.words import count_of
 
 if TYPE_CHECKING:  # help must not load what makes these

@@ -27,10 +27,10 @@ from maseval.cli.options import (
     RunOrFile,
     Scoring,
     argument,
-    command_with,
     flag,
     option,
 )
+from maseval.cli.running import command_with
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.tau2.app.sharing.submit import WrittenSubmission

@@ -1,9 +1,8 @@
-"""Process-wide settings that a run changes: thread switching, garbage collection, signals.
+"""Process-wide settings that a run changes: thread switching and signals.
 
 Ctrl-C is held back while a finished result is delivered.
 """
 
-import gc
 import os
 import signal
 import stat
@@ -66,24 +65,6 @@ def spread_waiting_threads() -> None:
 
             unused = ctypes.c_ulong(0)
             ctypes.CDLL(None).prctl(_FUTEX_HASH, _SET_SLOTS, ctypes.c_ulong(_SLOTS), unused, unused)
-
-
-@contextmanager
-def rare_garbage_collection() -> Iterator[None]:
-    """Look for garbage rarely, while much is read that all stays in memory, such as a large file.
-
-    By default Python looks after every 700 new objects, and now and then visits every object.
-    """
-    first, *others = before = gc.get_threshold()
-    if first:  # else the process never collects
-        gc.set_threshold(max(first, _RARE), *others)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-
-
-_RARE = 200_000
 
 
 @contextmanager

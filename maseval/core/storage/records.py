@@ -189,10 +189,6 @@ def seal_problem(line: bytes) -> str | None:
     return None
 
 
-_STEP = 1 << 16
-"""The bytes that are read at a time, from the end backwards."""
-
-
 def mend(path: str | os.PathLike[str]) -> Path | None:
     """Prepare a file for more records; call it only while nobody writes to the file.
 
@@ -220,14 +216,12 @@ def mend(path: str | os.PathLike[str]) -> Path | None:
 
 
 def _start_of_last_line(file: BinaryIO) -> int:
-    position = file.seek(0, os.SEEK_END)
-    while position:
-        size = min(_STEP, position)
-        position = file.seek(position - size)
-        line_end = file.read(size).rfind(b"\n")
-        if line_end >= 0:
-            return position + line_end + 1
-    return 0
+    import mmap  # few files need it
+
+    if not os.fstat(file.fileno()).st_size:
+        return 0
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return content.rfind(b"\n") + 1
 
 
 def _set_aside(path: Path, tail: bytes) -> Path:

@@ -9,7 +9,6 @@ thread of its own, so that the code that opened it can continue.
 
 import asyncio
 import os
-import re
 import socket
 import threading
 from collections.abc import (
@@ -32,7 +31,6 @@ from typing import Any, TypeAlias
 from maseval.core.agent import AgentAdapter, AgentObserver
 from maseval.core.event_loop import in_thread
 from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError
-from maseval.core.words import excerpt
 from maseval.interface import extras
 from maseval.interface.agents.framework import Tool, Tools, as_text, describe_tools
 from maseval.interface.agents.mcp_conversation import Conversation
@@ -267,24 +265,11 @@ def over_stdio(server: Any, on_closed: Callable[[], object]) -> Iterator[threadi
     When the client has disconnected, ``on_closed`` is called and the event that is yielded is set.
     """
     stdio = extras.load("mcp.server.stdio", extra="mcp")
-    types = extras.load("mcp_types", extra="mcp")
     closed = threading.Event()
     loop = asyncio.new_event_loop()
-    outgoing: Any = None
-
-    async def readable() -> AsyncIterator[str]:
-        # The library drops what it cannot read, and the client would wait for ever.
-        async for line in _lines(loop):
-            try:
-                types.jsonrpc_message_adapter.validate_json(line, by_name=False)
-            except ValueError as error:
-                await outgoing.send(stdio.SessionMessage(_parse_error(types, line, error)))
-            else:
-                yield line
 
     async def serve() -> None:
-        nonlocal outgoing
-        async with stdio.stdio_server(stdin=readable()) as (incoming, outgoing):
+        async with stdio.stdio_server(stdin=_lines(loop)) as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
 
     work = loop.create_task(serve())
@@ -308,18 +293,6 @@ def over_stdio(server: Any, on_closed: Callable[[], object]) -> Iterator[threadi
         with suppress(RuntimeError):  # the client has already gone, and the loop with it
             loop.call_soon_threadsafe(work.cancel)
         thread.join()
-
-
-_ID = re.compile(r'"id"\s*:\s*(?:(\d{1,15})|"([^"\\]{1,99})")')
-
-
-def _parse_error(types: Any, line: str, error: ValueError) -> Any:
-    """Return the answer to a message that cannot be read, with the id that it seems to have."""
-    found = _ID.search(line)
-    number = found and (int(found[1]) if found[1] else found[2])
-    words = excerpt(str(error), 300)
-    about = types.ErrorData(code=types.PARSE_ERROR, message=f"The message cannot be read: {words}")
-    return types.JSONRPCError(jsonrpc="2.0", id=number, error=about)
 
 
 async def _lines(loop: asyncio.AbstractEventLoop) -> AsyncIterator[str]:

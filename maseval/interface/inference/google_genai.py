@@ -281,19 +281,6 @@ def _usage(usage: object) -> ChatUsage | None:
         tokens(get(usage, "total_token_count")),
         cached_input_tokens=tokens(get(usage, "cached_content_token_count")),
         reasoning_tokens=thoughts,
-        audio_tokens=_audio(usage),
-    )
-
-
-def _audio(usage: object) -> int:
-    details = (
-        *(get(usage, "prompt_tokens_details") or ()),
-        *(get(usage, "candidates_tokens_details") or ()),
-    )
-    return sum(
-        tokens(get(part, "token_count"))
-        for part in details
-        if _word(get(part, "modality")) == "AUDIO"
     )
 
 
@@ -303,7 +290,7 @@ def _client(endpoint: Endpoint) -> object:
     options = {
         "base_url": endpoint.base_url,
         "timeout": None if timeout is None else max(1, round(timeout * 1000)),
-        "client_args": client_options(endpoint.max_answer_mb),
+        "client_args": client_options(),
     }
     given = {key: value for key, value in options.items() if value is not None}
     return genai.Client(api_key=endpoint.api_key, http_options=given)

@@ -1,7 +1,6 @@
 """Settings of the process: changed while a run needs them, restored after the last run."""
 
 import ast
-import gc
 import json
 import os
 import signal
@@ -18,7 +17,6 @@ from maseval.core.callbacks import TornRecordWarning, read_reports
 from maseval.core.engine.process import (
     HeldInterrupts,
     end_signals,
-    rare_garbage_collection,
     signal_handlers,
     spread_waiting_threads,
     switch_interval,
@@ -31,11 +29,9 @@ PATIENCE = 60
 
 @pytest.fixture(autouse=True)
 def settings_are_put_back():
-    thresholds, interval = gc.get_threshold(), sys.getswitchinterval()
-    gc.set_threshold(700, 10, 10)
+    interval = sys.getswitchinterval()
     sys.setswitchinterval(0.005)
     yield
-    gc.set_threshold(*thresholds)
     sys.setswitchinterval(interval)
 
 
@@ -69,23 +65,6 @@ def test_a_longer_switch_interval_of_the_process_stays():
     with switch_interval(0.02):
         assert sys.getswitchinterval() == pytest.approx(0.2)
     assert sys.getswitchinterval() == pytest.approx(0.2)
-
-
-def test_garbage_is_collected_less_often_inside_and_as_before_outside():
-    with pytest.raises(LookupError), rare_garbage_collection():
-        assert gc.get_threshold()[0] >= 10_000
-        raise LookupError
-
-    assert gc.get_threshold() == (700, 10, 10)
-
-
-@pytest.mark.parametrize("chosen", [(0, 0, 0), (1_000_000, 100, 100)])
-def test_a_process_that_collects_even_less_keeps_to_that(chosen):
-    gc.set_threshold(*chosen)
-
-    with rare_garbage_collection():
-        assert gc.get_threshold() == chosen
-    assert gc.get_threshold() == chosen
 
 
 class Handler:

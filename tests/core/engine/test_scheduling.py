@@ -3,10 +3,8 @@
 import asyncio
 import contextvars
 import threading
-import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -25,8 +23,6 @@ from maseval import (
     TraceableMixin,
     UserError,
 )
-from maseval.core import clock
-from maseval.core.engine import run
 from maseval.core.exceptions import ConfigurationError, DuplicateTaskError, TaskFormatError
 from tests.core.worlds import Diary, Shop, World, answer, failing, numbered, only, statuses, tasks
 
@@ -192,25 +188,11 @@ def test_a_queue_may_make_tasks_as_it_goes_if_the_agent_data_is_for_all():
         Shop().run(queue, [{"model": "m"}])
 
 
-@pytest.fixture
-def leap(monkeypatch):
-    """Let deadlines pass while an agent is where the test wants it, however slow the machine is."""
-    passed = [0.0]
-    moved = SimpleNamespace(monotonic=lambda: time.monotonic() + passed[0])
-    for module in (clock, run):
-        monkeypatch.setattr(module, "time", moved)
-
-    def pass_deadline():
-        passed[0] += TaskContext.current().deadline
-
-    return pass_deadline
-
-
 class Prison:
     """An agent that hangs until it is released; what it does later must not count."""
 
-    def __init__(self, leap, shop_of):
-        self.leap = leap
+    def __init__(self, ticks, shop_of):
+        self.ticks = ticks
         self.release = threading.Event()
         self.out = threading.Event()
         self.log = {"steps": ["before"], "type": "Log"}
@@ -228,7 +210,7 @@ class Prison:
         model = shop.get_model_adapter("scripted/echo", register_name="m")
         model.generate("hello there, this is before")
         TaskContext.current().set_collected_traces({"left": {"steps": ["before"]}})
-        self.leap()
+        self.ticks.advance(TaskContext.current().deadline)
         self.release.wait(60)
         self.log["steps"].append("after")
         TaskContext.current().collected_traces["left"]["steps"].append("after")
@@ -244,8 +226,8 @@ def limited(task_id, seconds=600.0, **protocol):
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_a_repetition_that_overruns_is_given_up_and_the_others_finish(workers, leap):
-    prison = Prison(leap, lambda: shop)
+def test_a_repetition_that_overruns_is_given_up_and_the_others_finish(workers, ticks):
+    prison = Prison(ticks, lambda: shop)
     diary = Diary()
     shop = Shop({"late": prison}, num_workers=workers, callbacks=[diary])
 
@@ -385,13 +367,13 @@ def test_each_attempt_is_recorded_with_its_usage_and_counts_in_the_totals():
         (TimeoutAction.EXTEND, [600.0, 1200.0]),
     ],
 )
-def test_the_protocol_says_what_to_do_with_a_timeout(action, limits, leap):
+def test_the_protocol_says_what_to_do_with_a_timeout(action, limits, ticks):
     seen = []
     never = threading.Event()
 
     def hang(query):
         seen.append(TaskContext.current().deadline)
-        leap()
+        ticks.advance(TaskContext.current().deadline)
         never.wait(60)
 
     report = only(Shop(hang).run(limited("a", timeout_action=action, max_retries=3)))
@@ -405,14 +387,14 @@ def test_the_protocol_says_what_to_do_with_a_timeout(action, limits, leap):
     )
 
 
-def test_after_a_timeout_the_retries_for_other_failures_are_still_there(leap):
+def test_after_a_timeout_the_retries_for_other_failures_are_still_there(ticks):
     calls = []
     never = threading.Event()
 
     def behave(query):
         calls.append(query)
         if len(calls) == 1:
-            leap()
+            ticks.advance(TaskContext.current().deadline)
             never.wait(60)
         if len(calls) == 2:
             raise ConnectionError("net")

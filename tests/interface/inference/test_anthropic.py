@@ -10,7 +10,7 @@ from maseval.core.seeding import SeedingError
 from maseval.core.usage import StaticPricingCalculator
 from maseval.interface.inference import provider
 from maseval.interface.inference.anthropic import AnthropicModelAdapter
-from maseval.testing.provider_server import AnthropicProtocol, message
+from tests.interface.inference.protocols import AnthropicProtocol, message
 from tests.interface.libraries import needing
 
 pytestmark = needing("anthropic")

@@ -60,8 +60,7 @@ RUN = ("tau2", "run", "--domain", "library", "--num-tasks", "1", "--user", "scri
     [
         ("opnai/gpt-4.1", "did you mean 'openai/…'"),
         ("typo/x", "known prefixes: anthropic, google, hf, litellm"),
-        ("scripted/ehco", "did you mean 'scripted/echo'"),
-        ("scripted/repiles.json", "did you mean 'scripted/replies.json'"),
+        ("scripted/ehco", "use scripted/echo, scripted/<file>.json"),
         ("openai/", "names no model"),
     ],
 )
@@ -69,8 +68,6 @@ def test_an_id_that_leads_nowhere_is_answered_with_what_is_near(
     tmp_path, monkeypatch, model_id, advice
 ):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "replies.json").write_text('["Hello"]')
-
     done = maseval(*RUN, "--agent-model", model_id)
 
     assert (done.exit_code != 0, done.stdout) == (True, "")

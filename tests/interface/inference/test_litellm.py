@@ -7,7 +7,8 @@ from maseval.core.model import resolve_model
 from maseval.core.provider_errors import ModelNotFoundError
 from maseval.interface.inference import provider
 from maseval.interface.inference.litellm import LiteLLMModelAdapter
-from maseval.testing.provider_server import AnthropicProtocol, OpenAIProtocol, completion
+from maseval.testing.provider_server import OpenAIProtocol, completion
+from tests.interface.inference.protocols import AnthropicProtocol
 from tests.interface.libraries import QUIET_LITELLM, needing
 
 pytestmark = [QUIET_LITELLM, *needing("litellm")]

@@ -7,7 +7,8 @@ from maseval.core.messages import tool_call
 from maseval.core.model import resolve_model
 from maseval.interface.inference.openai import UnusableClientError
 from maseval.interface.inference.openai_responses import OpenAIResponsesModelAdapter
-from maseval.testing.provider_server import Reply, ResponsesProtocol, response
+from maseval.testing.provider_server import Reply
+from tests.interface.inference.protocols import ResponsesProtocol, response
 from tests.interface.libraries import needing
 
 pytestmark = needing("openai")

@@ -20,13 +20,8 @@ from maseval.interface.inference import (
     openai,
     openai_responses,
 )
-from maseval.testing.provider_server import (
-    AnthropicProtocol,
-    GoogleProtocol,
-    OpenAIProtocol,
-    Reply,
-    ResponsesProtocol,
-)
+from maseval.testing.provider_server import OpenAIProtocol, Reply
+from tests.interface.inference.protocols import AnthropicProtocol, GoogleProtocol, ResponsesProtocol
 from tests.interface.libraries import QUIET_LITELLM, needing
 
 pytestmark = QUIET_LITELLM

@@ -6,7 +6,6 @@ import sys
 import pytest
 
 from maseval.app.running.run_options import FolderRunOptions
-from maseval.core.engine.engines import engine_of
 from maseval.core.exceptions import ConfigurationError
 from maseval.interface import extras
 from maseval.interface.extras import MissingExtraError
@@ -54,14 +53,3 @@ print(sorted(name for name in sys.modules if name.partition(".")[0] == "ray"))
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
 
     assert (done.stderr, done.stdout) == ("", "[]\n")
-
-
-def test_the_package_offers_the_engine_by_its_name():
-    import tomllib
-    from pathlib import Path
-
-    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
-    place = project["entry-points"]["maseval.engines"]["ray"]
-
-    assert place == f"{RayEngine.__module__}:{RayEngine.__name__}"
-    assert engine_of("threads") is not None

@@ -285,20 +285,16 @@ def rescore_record(
     record: SimulationRecord,
     options: ScoringOptions | None = None,
     *,
-    whole_split: bool = False,
     judge: RememberingJudge | None = None,
     on_progress: Callable[[int], object] | None = None,
-    on_item: Callable[[RecordItem, RescoredSimulation], object] | None = None,
 ) -> RescoredRecord:
     """Judge every simulation of a record; ``on_progress`` gets how many are done.
 
-    ``judge`` decides natural-language assertions. ``on_item`` gets each item with its new verdict.
+    ``judge`` decides natural-language assertions.
     """
-    found = RescoredRecord(record, options, whole_split=whole_split, judge=judge)
+    found = RescoredRecord(record, options, judge=judge)
     for number, item in enumerate(record.items, 1):
-        judged, _ = found.judge(item)
-        if on_item is not None:
-            on_item(item, judged)
+        found.judge(item)
         if on_progress is not None:
             on_progress(number)
     return found

@@ -61,9 +61,9 @@ class RescoredSimulation:
 
     ``checked_task`` is the other task to which its recorded checks belong. Without a ``reward``,
     its ``problem`` says why. ``contradiction`` is within the recorded verdict, ``differing`` lists
-    the checks that came out otherwise. ``asks_judge`` if the original asks a judge; ``open``
-    if only a judge can decide it, and there was none, or one whose reply cannot be read. ``shown``
-    is what a report shows of it. ``stopped`` if the user's stop is its last message.
+    the checks that came out otherwise. It is ``open`` if only a judge can decide it, and there was
+    none, or one whose reply cannot be read. ``shown`` is what a report shows of it. ``stopped`` if
+    the user's stop is its last message.
     """
 
     slot: Simulation
@@ -82,7 +82,6 @@ class RescoredSimulation:
     checked_task: str | None = None
     cost: float | None = None
     version: str | None = None
-    asks_judge: bool = False
     shown: PrintedVerdict | None = None
 
     @property
@@ -177,7 +176,6 @@ class NewVerdict:
     raised: Exception | None = None
     problem: str | None = None
     so_far: RewardInfo | None = None
-    asks_judge: bool = False
 
     @classmethod
     def without_judge(cls, so_far: RewardInfo | None) -> "NewVerdict":
@@ -187,7 +185,6 @@ class NewVerdict:
             reward_info=so_far if decided else None,
             problem=None if decided else NEEDS_JUDGE,
             so_far=so_far,
-            asks_judge=True,
         )
 
 
@@ -227,7 +224,7 @@ def rescore_simulation(
         if not strict:
             raise
         return NewVerdict(raised=error)
-    return NewVerdict(found, asks_judge=bool(found["nl_assertions"]))
+    return NewVerdict(found)
 
 
 def compare_verdicts(item: RecordItem, new: NewVerdict) -> dict[str, Any]:
@@ -251,7 +248,6 @@ def compare_verdicts(item: RecordItem, new: NewVerdict) -> dict[str, Any]:
         "unknown_tool": unknown_tool(item),
         "cost": total_cost(costs),
         "version": item.version,
-        "asks_judge": new.asks_judge,
         "shown": item.shown,
     }
 

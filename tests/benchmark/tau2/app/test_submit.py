@@ -150,11 +150,10 @@ def test_a_standard_submission_is_the_reference_agents_with_the_original_texts(
 def test_a_run_in_which_the_agent_is_sent_something_else_is_not_standard(
     tau2_data_of_1_0_1, tmp_path
 ):
-    other = run_of_echoes(
-        tmp_path / "other", num_tasks=1, reasoning="auto", agent_prompt="Be quick. {policy}"
-    )
+    other = run_of_echoes(tmp_path / "other", num_tasks=1, reasoning="auto")
     entry = SubmittedDomain(RunFolder.read(other), "airline")
-    entry.setup = replace(entry.setup, texts="original")
+    agent = replace(entry.setup.agent, prompt="Be quick.")
+    entry.setup = replace(entry.setup, texts="original", agent=agent)
 
     assert list(entry.deviations()) == [
         "models read other texts than the benchmark's",

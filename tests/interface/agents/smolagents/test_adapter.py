@@ -1,13 +1,11 @@
-import copy
 import json
 from importlib import import_module
 
 import pytest
 
-from maseval import ScriptedModelAdapter
 from maseval.benchmark.tau2 import Tau2Environment
 from maseval.core.clock import Clock
-from maseval.core.exceptions import TaskTimeoutError, UserExhaustedError
+from maseval.core.exceptions import TaskTimeoutError
 from maseval.core.messages import tool_call
 from maseval.core.provider_errors import (
     AuthenticationError,
@@ -16,8 +14,7 @@ from maseval.core.provider_errors import (
     ProviderTimeoutError,
     RateLimitError,
 )
-from maseval.interface.agents.framework import describe_tools
-from maseval.interface.agents.smolagents import Inputs, SmolAgentAdapter, SmolAgentLLMUser, as_tools
+from maseval.interface.agents.smolagents import SmolAgentAdapter, as_tools
 from maseval.testing.provider_server import OpenAIProtocol, Reply
 from tests.interface.agents.frameworks import Smolagents
 from tests.interface.agents.served import KEY, NAME, look, recorded_calls, served
@@ -50,16 +47,6 @@ def test_the_prompt_describes_the_tools_like_the_request(framework, clerk):
 def echo(text: str) -> str:
     """Say it again."""
     return text
-
-
-def test_arguments_that_are_no_object_are_the_first_argument(clerk):
-    environment = Tau2Environment({"domain": "retail"})
-    call = {"id": "c", "type": "function"}
-    call["function"] = {"name": "get_order_details", "arguments": "#W2378156, please"}
-    with served(call, say("Sorry.")) as (_, url):
-        clerk(url, environment.tools).run("Where is it?")
-
-    assert recorded_calls(environment) == [("get_order_details", {"order_id": "#W2378156, please"})]
 
 
 def test_what_went_wrong_in_a_step_is_part_of_the_messages(clerk, read):
@@ -358,35 +345,3 @@ def test_a_provider_that_fails_at_the_limit_of_a_managed_agent_is_no_report(team
 
     with served(TASK, say("I give up.")) as (_, url), pytest.raises(OverloadedError):
         team(url, f"{server.url}/v1", [echo], max_steps=1).run("Look")
-
-
-def test_a_user_who_has_said_enough_ends_the_turn(clerk):
-    player = ScriptedModelAdapter(['{"text": "The blue one."}'], model_id="player")
-    user = SmolAgentLLMUser("ada", player, {"name": "Ada"}, "Buys a hat", "A hat!", max_turns=2)
-    question = {"name": "user_input", "arguments": {"question": "Which one?"}}
-    with served(question, say("Here it is."), question) as (_, url):
-        agent = clerk(url, own_tools=[user.get_tool()])
-        assert agent.run(user.get_initial_query()) == "Here it is."
-        with pytest.raises(UserExhaustedError):
-            agent.run("Another!")
-
-
-def book(seat: str, extras: list[dict[str, int]], note: str | None = None) -> str:
-    """Book a seat."""
-    return seat
-
-
-def inputs() -> Inputs:
-    (tool,) = describe_tools([book])
-    return Inputs(tool.inlined_parameters)
-
-
-def test_a_copy_survives_being_gone_through_and_is_the_true_schema():
-    properties = copy.deepcopy(inputs())
-    required = [name for name, schema in properties.items() if not schema["nullable"]]
-    for schema in properties.values():
-        assert schema.get("nullable") is None
-
-    assert required == ["seat", "extras"]
-    assert json.loads(json.dumps(properties)) == inputs().properties
-    assert "anyOf" in properties["note"]

@@ -1,10 +1,8 @@
 """``maseval tau2 run``: simulations into a run folder.
 
 ``RunBenchmark`` seats on each side what the prepared run names: a model, an agent of the user's
-own, a scripted agent, a scripted user, or a person. It keeps the environments of running
-simulations, so that the progress can say what was said, and lets go of them when a simulation is
-over. The replies of the judge are kept in the run folder. ``play``, ``branch``, ``mcp`` and
-``plan`` use the same benchmark.
+own, a scripted agent or user, or a person. The replies of the judge are kept in the run
+folder. ``play``, ``branch``, ``mcp`` and ``plan`` use the same benchmark.
 """
 
 import logging
@@ -40,7 +38,6 @@ from maseval.benchmark.tau2.default_benchmark import DefaultAgentTau2Benchmark
 from maseval.benchmark.tau2.domains.releases import Release
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.evaluator import Tau2Evaluator
-from maseval.benchmark.tau2.formats.message import tool_calls_of
 from maseval.benchmark.tau2.players.human import Person
 from maseval.benchmark.tau2.players.scripted import make_agent, make_user
 from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge
@@ -48,7 +45,7 @@ from maseval.benchmark.tau2.texts.original import Wording
 from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
-from maseval.core.context import Said, TaskContext
+from maseval.core.context import TaskContext
 from maseval.core.engine.engines import DEFAULT
 from maseval.core.evaluator import Evaluator
 from maseval.core.exceptions import AgentError, HookResultError
@@ -58,7 +55,7 @@ from maseval.core.seeding import SeedGenerator
 from maseval.core.task import Task
 from maseval.core.task.task import RepetitionKey
 from maseval.core.user import User
-from maseval.core.words import count_of, text
+from maseval.core.words import count_of
 from maseval.server import ModelServer
 
 logger = logging.getLogger(__name__)
@@ -101,7 +98,6 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
             self.orchestrator = partial(Continuation, past=start.past)
         self.add_callback(_ForgetFinished())
         self._judge_memory: JudgeMemory | None = None
-        self._environments: dict[RepetitionKey, Tau2Environment] = {}
         self._seen = _SeenAgents()
 
     # Around the run.
@@ -110,8 +106,8 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
     def benchmark_level_config(self) -> dict[str, Any]:
         """The configuration that every report has, with whose agent it is."""
         config, agent = super().benchmark_level_config, self.prepared.agent
-        if human := self.prepared.options.human:
-            config = {**config, "human": {"plays": "agent" if agent is human else "user"}}
+        if isinstance(agent, Person):
+            config = {**config, "human": {"plays": "agent"}}
         return {**config, "agent": agent.to_facts()} if isinstance(agent, OwnAgent) else config
 
     @property
@@ -130,29 +126,23 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
     def stop(self) -> None:
         """Start nothing more; a person is not waited for, and one who plays by MCP is sent away."""
         super().stop()
-        for side in (self.prepared.agent, self.prepared.user):
-            if isinstance(side, Person):
-                side.leave()
-            elif isinstance(side, OwnAgent) and hasattr(side.make, "leave"):
-                side.make.leave()
+        agent = self.prepared.agent
+        if isinstance(agent, Person):
+            agent.leave()
+        elif isinstance(agent, OwnAgent) and hasattr(agent.make, "leave"):
+            agent.make.leave()
 
     def wording(self, release: Release) -> Wording:
         return self.prepared.wording
 
-    def last_said(self, task_id: str, repeat_idx: int) -> Said | None:
-        environment = self._environments.get((task_id, repeat_idx))
-        known = None if environment is None else _last_message(environment)
-        return known or super().last_said(task_id, repeat_idx)
-
     def forget(self, report: Report) -> None:
-        """Let go of a finished simulation; only its rehearsal is counted."""
+        """Count a finished simulation in the rehearsal, if it is one."""
         requests = self._release(report)
         if self.rehearsal and requests is not None:
             self.rehearsal.add(report, requests)
 
     def _release(self, report: Report) -> int | None:
         trial = (report["task_id"], report["repeat_idx"])
-        self._environments.pop(trial, None)
         return self.rehearsal.end(trial) if self.rehearsal else None
 
     # Other processes.
@@ -166,13 +156,12 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
             engine=DEFAULT,
             ray_address=None,
             processes=None,
-            force=False,
         )
         # Each task comes with its order to run it.
         twin.prepared = replace(self.prepared, options=options, tasks={})
         twin.rehearsal = self.rehearsal and Rehearsal(self.rehearsal.player)
         twin._judge_memory = self._judge_memory and self._judge_memory.for_worker()
-        twin._environments, twin._seen = {}, _SeenAgents()
+        twin._seen = _SeenAgents()
         return twin
 
     def worker_note(self, report: Report) -> WorkerNote | None:
@@ -195,13 +184,6 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         options = {**(model.options if model else {}), **kwargs}
         adapter = super().get_model_adapter(model_id, **options)
         return _with_price(adapter, self.prices, model_id, options.get("base_url"))
-
-    def setup_environment(
-        self, agent_data: dict[str, Any], task: Task, seed_generator: SeedGenerator
-    ) -> Tau2Environment:
-        environment = super().setup_environment(agent_data, task, seed_generator)
-        self._environments[_trial(task, seed_generator)] = environment
-        return environment
 
     def setup_evaluators(
         self,
@@ -226,10 +208,6 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
     ) -> User | None:
         if self.prepared.user == "scripted" and self.mode is not Mode.SOLO:
             return make_user(task, environment)
-        if isinstance(self.prepared.user, Person):
-            tools = environment.create_user_tools(task.user_data.get("user_tools"))
-            definitions = self._user_definitions(environment, tools)
-            return self.prepared.user.as_user(task, environment, tools, definitions)
         return super().setup_user(agent_data, environment, task, self._seeds(seed_generator))
 
     def _seeds(self, seed_generator: SeedGenerator) -> SeedGenerator:
@@ -263,12 +241,6 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
             seed, rate = seeds.derive_seed("agents/player"), agent.error_rate
             adapter = make_agent(agent.name, task, environment, seed=seed, error_rate=rate)
         return [adapter], {adapter.name: adapter}
-
-    def _system_prompt(self, environment: Tau2Environment, task: Task) -> str:
-        agent = self.prepared.agent
-        if isinstance(agent, ModelSpec) and agent.prompt is not None:
-            return agent.prompt.replace("{policy}", environment.policy)
-        return super()._system_prompt(environment, task)
 
     def run_agents(
         self,
@@ -384,15 +356,6 @@ class _ForgetFinished(BenchmarkCallback):
 
 def _trial(task: Task, seed_generator: SeedGenerator) -> RepetitionKey:
     return str(task.id), seed_generator.gather_config().get("rep_index") or 0
-
-
-def _last_message(environment: Tau2Environment) -> Said | None:
-    messages = environment.trajectory.messages
-    if not messages:
-        return None
-    last = messages[-1]
-    calls = (f"{call['name']}({text(call['arguments'])})" for call in tool_calls_of(last) or ())
-    return Said(last["role"], last.get("content") or ", ".join(calls), len(messages))
 
 
 @takes(RunOptions)
