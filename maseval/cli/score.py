@@ -62,7 +62,7 @@ _SHOWN = 12
 )
 @with_scoring_options()
 def score(
-    files: list[str] = runs_argument("Results files or runs.", metavar="FILE"),
+    files: list[str] = runs_argument("Results files, folders of them, or runs.", metavar="FILE"),
     strict: bool = flag("Count what the original could not replay as a disagreement.", "--strict"),
     judge_model: JudgeModel = None,
     base_url: JudgeAddress = None,

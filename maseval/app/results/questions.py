@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
@@ -48,10 +48,23 @@ from maseval.core.teamwork import AgentWork
 from maseval.report.checks import shown_verdicts
 from maseval.report.conversation import ShownMessage, conversation
 from maseval.runs import RunFolder
+from maseval.runs.config_file import is_run_folder
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import doubt_in
 
 Files = Sequence[str | os.PathLike[str]]
+
+
+def files_below(files: Files) -> Files:
+    """Return these runs and files; of a folder that is not a run, the results files in it."""
+    found: list[str | os.PathLike[str]] = []
+    for name in files:
+        folder = Path(name)
+        below: list[Path] = []
+        if folder.is_dir() and not is_run_folder(folder) and not (folder / "results.json").exists():
+            below = [path for each in all_support() for path in each.results_below(folder)]
+        found += below or [name]
+    return found
 
 
 class RuleCount(NamedTuple):
@@ -135,7 +148,7 @@ def users(
 
 def _open_all(files: Files, scoring: ScoringKeywords) -> list[Recording]:
     """Open every file before any is examined, so that a wrong name is told at once."""
-    return [open_recording(file, ScoringOptions(**scoring)) for file in files]
+    return [open_recording(file, ScoringOptions(**scoring)) for file in files_below(files)]
 
 
 def _comply(folder: Recording, on_progress: OnProgress | None) -> ReviewedRun:
@@ -175,6 +188,7 @@ def _check_users(folder: Recording, on_progress: OnProgress | None) -> ReviewedR
 
 def score(files: Files, **options: Any) -> Any:
     """Judge runs and results files again; ``options`` are those of the benchmark's ``score``."""
+    files = files_below(files)
     for found in map(open_run_or_file, files):
         if isinstance(found, RunFolder):
             support = support_that_answers(found, "score", built_on=True)
@@ -290,7 +304,7 @@ class SimulationView:
                 "doubt": self.doubt,
                 "notes": list(self.notes),
                 "findings": [each.to_dict() for each in self.findings],
-                "explanation": self.explanation and asdict(self.explanation),
+                "explanation": self.explanation and self.explanation.to_dict(),
                 "verdicts": self.verdicts,
                 "team": [each._asdict() for each in self.team],
                 "decider": self.decider,
