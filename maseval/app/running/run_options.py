@@ -296,11 +296,11 @@ class BenchmarkRunOptions(GeneralRunOptions):
 
     benchmark: AnyBenchmark
     set: ExtraArguments | None = option(
-        None, "Arguments of the benchmark: JSON, key=value or FILE.json", MADE, typed=list[str]
+        None, "Arguments of the benchmark: JSON or key=value", MADE, typed=list[str]
     )
     agent_data: ExtraArguments | None = option(
         None,
-        "Agent data: JSON, key=value or FILE.json, e.g. model_id=openai/gpt-4.1",
+        "Agent data: JSON or key=value, e.g. model_id=openai/gpt-4.1",
         MADE,
         typed=list[str],
     )
