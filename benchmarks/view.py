@@ -112,7 +112,7 @@ def _grow(path: Path, played: list[Report], tasks: int, trials: int) -> tuple[in
         library = Library(path.parent, BenchmarkReader())
         library.examine = lambda run: None  # why simulations failed is another question
         began = time.process_time()
-        news = NewsOfRun("run", None, None)
+        news = NewsOfRun("run", None)
         told = "".join(news.of(library))
         opened, spent, told = time.process_time() - began, 0.0, ""
         for report in reports:

@@ -216,6 +216,10 @@ class BenchmarkSupport:
         """Write a run as the files of the original benchmark, by default into its folder."""
         raise NotImplementedError
 
+    def results_below(self, folder: Path) -> Sequence[Path]:
+        """Return the results files of this benchmark in a folder and the folders below it."""
+        return ()
+
     def score(self, files: Sequence[str | os.PathLike[str]], **options: Any) -> Any:
         """Judge recorded conversations again, and compare with the recorded rewards."""
         raise NotImplementedError

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import FrameType, MappingProxyType
-from typing import IO, TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 import typer
 from rich.console import Console, RenderableType
@@ -97,10 +97,6 @@ def _packed(pieces: Iterable[str], width: int) -> Iterator[str]:
             longer = piece
         line = longer
     yield line
-
-
-class HasJSON(Protocol):
-    def to_dict(self) -> Mapping[str, object]: ...
 
 
 Parts = Iterable[RenderableType]
@@ -201,7 +197,7 @@ def print_json(value: object) -> None:
     typer.echo(json.dumps(value))
 
 
-def print_result(found: HasJSON, parts: Parts, as_json: bool) -> None:
+def print_result(found: Any, parts: Parts, as_json: bool) -> None:
     """Print a result for people, or for scripts."""
     if as_json:
         print_json(found.to_dict())

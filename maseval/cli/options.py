@@ -74,7 +74,7 @@ NAMED_DOMAINS = argument(
     "Domains, or your own: FILE.py:NAME.",
     metavar="DOMAIN",
 )
-RUNS_OR_FILES = runs_argument("Runs or results files.", metavar="RUN_OR_FILE")
+RUNS_OR_FILES = runs_argument("Runs, results files, or folders of them.", metavar="RUN_OR_FILE")
 
 
 class Scoring:

@@ -11,8 +11,7 @@ from maseval.app.results.recording import warnings_on
 from maseval.app.results.results import RunResult, RunSummary
 from maseval.app.results.variants import (
     VariantScore,
-    worth_showing,
-    worth_telling,
+    variants_of_all,
 )
 from maseval.app.running.prices import unpriced_models
 from maseval.cli.command_line import FAILED, INCOMPLETE
@@ -78,24 +77,19 @@ def estimate(value: Estimate | None, gap: str = " ") -> str:
 
 
 def variant_parts(scores: Sequence[VariantScore]) -> Parts:
-    """Yield the official number, those beside it below, and what they change."""
-    shown = worth_showing(scores)
-    if any(not each.is_official for each in shown):
-        # The official number comes first, and has every k.
-        ks = sorted({k for each in shown if each.is_official for k in each.pass_hat})
-        columns = number_columns(*(f"k = {k}" for k in ks), no_wrap=True)
-        table = Table("domain", "counted", *columns)
-        for before, each in zip([None, *shown], shown, strict=False):
-            same = before is not None and before.domain == each.domain
-            if not same:
-                table.add_section()
+    """Yield the numbers beside the official one, over all domains, and what they change."""
+    variants = variants_of_all(scores)
+    if any(not each.same for each in variants):
+        official = next(e for e in scores if e.is_official and e.domain == variants[0].domain)
+        table = Table("counted", *number_columns(*(f"k = {k}" for k in official.pass_hat)))
+        for each in (official, *variants):
             name = "the official number" if each.is_official else each.counted
-            numbers = (estimate(each.pass_hat.get(k)) for k in ks)
-            table.add_row("" if same else inert(each.domain), f"pass^k, {name}", *numbers)
-        table.add_section()
+            table.add_row(
+                f"pass^k, {name}", *(estimate(each.pass_hat.get(k)) for k in official.pass_hat)
+            )
         yield table
-    for each in worth_telling(scores):
-        yield inert(f"{each.domain}, {each.counted}: {each.effect}")
+    for each in variants:
+        yield inert(f"{each.counted}: {each.effect}")
 
 
 def consumption_of(summary: RunSummary, config: Mapping[str, object]) -> str:

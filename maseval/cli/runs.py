@@ -51,9 +51,7 @@ _COLOURS = {"complete": "green", "running": "cyan", "incomplete": "yellow", "dam
 
 @with_examples(
     ("maseval runs", "the runs below ./runs, the latest first"),
-    ("maseval runs /data/runs", "those of another folder"),
     ("maseval runs --tag baseline", "those with a tag"),
-    ("maseval runs --json", "for scripts"),
 )
 def runs(
     root: Path | None = argument(None, "The folder of runs, or one run.", show_default="./runs"),
@@ -159,7 +157,6 @@ def _record(state: RunState) -> dict[str, object]:
     ("maseval tag theirs.json --note 'from their paper, table 3'", "what to remember about it"),
     ("maseval tag last --note - < findings.txt", "a note from a file or a pipe"),
     ("maseval tag last", "print its tags and its note"),
-    ("maseval runs --tag baseline", "the runs with a tag"),
 )
 def tag(
     runs: list[str] = runs_argument("Runs: folder, name or last; or results files of tau2-bench."),
@@ -188,11 +185,9 @@ def tag(
 
 @with_examples(
     ("maseval report last", "report.html in the folder of the latest run"),
-    ("maseval report last --no-explain", "faster: failures are not explained"),
     ("maseval report own.jsonl", "what your own benchmark's FileResultLogger wrote"),
     ("maseval report theirs.json", "a results file of tau2-bench, its rewards recomputed"),
     ("maseval report --compare careful hurried gold", "runs compared, in one file"),
-    ("maseval report runs/mine --output mine.html --title 'Mine'", "elsewhere, under a name"),
 )
 @with_scoring_options()
 def report(

@@ -57,14 +57,12 @@ _SHOWN = 12
         "maseval score last --fail-on-disagreement",
         "a run of your own; exit code 1 if it differs",
     ),
-    ("maseval score theirs.json --domain airline", "a fork with another name for its domain"),
     ("maseval score retail.json --judge-model gpt-4.1", "what 1.0.1 leaves to a judge"),
     ("maseval score theirs.json --data-version 1.0.1", "what another release would say"),
-    ("maseval score runs/* --json", "for scripts"),
 )
 @with_scoring_options()
 def score(
-    files: list[str] = runs_argument("Results files or runs.", metavar="FILE"),
+    files: list[str] = runs_argument("Results files, folders of them, or runs.", metavar="FILE"),
     strict: bool = flag("Count what the original could not replay as a disagreement.", "--strict"),
     judge_model: JudgeModel = None,
     base_url: JudgeAddress = None,
@@ -150,7 +148,6 @@ def _pass_parts(score: "FileScore") -> Parts:
 @with_examples(
     ("maseval explain last retail/12", "the first trial that failed"),
     ("maseval explain theirs.json 12 3", "trial 3 in a results file of tau2-bench"),
-    ("maseval explain last 12 --json", "for scripts"),
 )
 @with_scoring_options()
 def explain(
@@ -170,9 +167,7 @@ def explain(
 @with_examples(
     ("maseval comply last", "pass^k without breaches found, and which rules were broken"),
     ("maseval comply theirs.json", "a results file of tau2-bench, or several"),
-    ("maseval comply last --all", "every conversation in which something was found"),
     ("maseval comply --rules airline", "the rules of a domain, and what they do not cover"),
-    ("maseval comply last --json", "for scripts"),
 )
 @with_scoring_options()
 def comply(
@@ -239,9 +234,6 @@ def _rule_parts(book: "RuleBook") -> Parts:
     for each in book.rules:
         yield f"{styled(each.id, 'bold')} [dim]{each.kind.value}[/dim]"
         yield indent(f"{inert(each.text)} ({inert(each.place)})", 2)
-    names = {"records": "by the records", "words": "by words", "no": "by neither"}
-    for kind, (covered, total) in book.coverage.items():
-        yield f"{total} statements decidable {names[kind]}: {covered} with a rule"
     for one in book.statements:
         if not one.get("rules"):
             words = f"{inert(one['statement'])}: {inert(one.get('reason') or '')}"
@@ -251,8 +243,6 @@ def _rule_parts(book: "RuleBook") -> Parts:
 @with_examples(
     ("maseval users last", "faults of the simulated user, by kind"),
     ("maseval users theirs.json mine", "several runs and results files"),
-    ("maseval users last --all", "every fault, with its message and words"),
-    ("maseval users last --json", "for scripts"),
 )
 @with_scoring_options()
 def users(

@@ -71,7 +71,6 @@ _LONGEST_FACT = 160
     ("maseval show runs/mine 12 3", "its trial 3"),
     ("maseval show last --failed", "what failed, and for which reason"),
     ("maseval show last --sound", "which tasks are unsound, and which verdicts that changes"),
-    ("maseval show last --json", "its numbers and simulations, for scripts"),
 )
 @with_scoring_options(
     domain=domain_option("Only this domain; one of your own as FILE.py:NAME.", callback=load_domain)
@@ -250,7 +249,7 @@ _RESULT_LENGTH = 300
 
 
 def print_simulation(view: "SimulationView", console: Console) -> None:
-    """Print the task, the conversation, its changes, and the verdict."""
+    """Print the task, the conversation, and the verdict."""
     line = view.line
     name = f"{line.domain} task {line.task_id}".lstrip()
     console.rule(f"{inert(name)}, trial {line.trial}")
@@ -267,11 +266,7 @@ def print_simulation(view: "SimulationView", console: Console) -> None:
 
 
 def print_verdict(view: "SimulationView", console: Console) -> None:
-    """Print the changes that the conversation made, the verdict, and its explanation."""
-    console.rule("what changed")
-    for change in view.changes:
-        changed = "[bold]changed[/bold]" if change["changed"] else "unchanged"
-        console.print(f"{inert(str(change['name']))}: {changed}")
+    """Print the verdict and its explanation."""
     if view.error:
         kind, words = view.error.get("error_type"), str(view.error.get("error_message"))
         console.print(f"{styled(kind, 'red')}: {inert(words)}")
@@ -285,7 +280,8 @@ def print_verdict(view: "SimulationView", console: Console) -> None:
         print_parts(section_parts(sections), console)
         console.rule()
     print_parts(unexplained_parts(view.unexplained), console)
-    print_parts(_team_parts(view), console)
+    if view.decider:
+        console.print(f"The message that decided was {inert(view.decider)}'s.")
     print_parts(_outcome_parts(view), console)
 
 
@@ -321,31 +317,6 @@ def _message_parts(message: Mapping[str, Any], margin: int = 0) -> Parts:
     yield ""
 
 
-def _team_parts(view: "SimulationView") -> Parts:
-    """Yield the part of each agent of a team."""
-    if not view.team:
-        return
-    table = Table("agent", *_WORK.values())
-    for column in table.columns[1:]:
-        column.justify = "right"
-    for each in view.team:
-        values = (getattr(each, name) for name in _WORK)
-        table.add_row(inert(each.agent), *("" if one is None else f"{one:,}" for one in values))
-    yield table
-    if view.decider:
-        yield f"The message that decided was {inert(view.decider)}'s."
-
-
-_WORK = {
-    "requests": "model requests",
-    "calls": "tool calls",
-    "handovers": "took over",
-    "input_tokens": "input tokens",
-    "output_tokens": "output tokens",
-    "seconds": "seconds",
-}
-
-
 def _verdict_parts(verdict: Mapping[str, Any]) -> Parts:
     for name, value in verdict.get("returned", ()):
         yield indent(f"{inert(name)}: {inert(value)}")
@@ -379,6 +350,3 @@ def _outcome_parts(view: "SimulationView") -> Parts:
     outcome = f"{MARKS[line.kind]} [bold]{line.kind}[/bold], {reward}{ended}"
     code = f", code {inert(line.code)}" if line.code else ""
     yield indent(f"{outcome}, {duration(line.seconds)}{cost}{cached}{code}")
-    if len(view.trials) > 1:
-        marks = ", ".join(f"{each.trial} {MARKS[each.kind]}" for each in view.trials)
-        yield indent(f"all trials: {marks}")

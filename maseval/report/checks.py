@@ -6,7 +6,7 @@ returned is shown as it is. A report may also come with an ``explanation`` of it
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
 from maseval.core.outcome import RecordedEvaluation, RecordedReport
 from maseval.core.recorded import Part, Recorded, Shape, dict_of, list_of, mapping, number
@@ -194,26 +194,6 @@ def _notes(info: _RewardInfo) -> Iterator[str]:
         yield text(info.info["note"])
     if "overrides" in info.info:
         yield text(info.info["overrides"])
-
-
-def state_changes(report: RecordedReport) -> list[dict[str, Any]]:
-    """Return the databases of the simulation before and after it, by their hashes."""
-    environment = report.environment
-    if not report.simulation:
-        return []
-    company = {
-        "name": "Database",
-        "changed": environment.get("db_changed"),
-        "before": environment.get("initial_db_hash"),
-        "after": environment.get("final_db_hash"),
-    }
-    customer = {
-        "name": "Customer's database",
-        "changed": environment.get("user_db_changed"),
-        "before": None,
-        "after": environment.get("final_user_db_hash"),
-    }
-    return [each for each in (company, customer) if each["after"] is not None]
 
 
 def _dict_with(**parts: Callable[[object], object]) -> Callable[[object], dict[str, object]]:

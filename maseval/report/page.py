@@ -35,7 +35,7 @@ from maseval.core.storage import strict_json
 from maseval.core.storage.files import write_bytes
 from maseval.core.storage.redaction import redact, redact_text
 from maseval.core.words import text, text_or_none
-from maseval.report.checks import shown_explanation, shown_verdicts, state_changes
+from maseval.report.checks import shown_explanation, shown_verdicts
 from maseval.report.conversation import ShownMessage, conversation
 from maseval.report.index import (
     ComparedDocument,
@@ -148,7 +148,6 @@ _PARTS: dict[str, Callable[[RecordedReport, list[ShownMessage]], object]] = {
     ],
     "verdicts": shown_verdicts,
     "explanation": lambda report, _: shown_explanation(report),
-    "state": lambda report, _: state_changes(report),
     "messages": lambda _, messages: messages,
     "answer": lambda report, messages: None if messages else text_or_none(report.final_answer),
     "usage": lambda report, _: usage_rows(report),

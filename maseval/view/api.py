@@ -92,7 +92,7 @@ def _index(library: Library, query: Query) -> object:
     run = library.run(name)
     # First, as what comes in meanwhile may be told twice but must not be missed.
     version = run.last_place
-    live = {**_state(run), "version": version, "relabelled": len(run.relabelled)}
+    live = {**_state(run), "version": version}
     kind = "run" if library.path_of(name).is_dir() else "results"
     found = {**run.index(), "live": {**live, "kind": kind}}
     library.examine(run)  # last, as that would take the processor from what is waited for

@@ -50,7 +50,7 @@ async def _events(request: Request) -> Response:
     news: NewsOfAll | NewsOfRun = NewsOfAll()
     if (run := query.get("run")) is not None:
         library.path_of(run)  # raises if there is none
-        news = NewsOfRun(run, known, _number(query.get("relabelled")))
+        news = NewsOfRun(run, known)
     return StreamingResponse(_stream(library, news), media_type="text/event-stream")
 
 
@@ -86,10 +86,10 @@ class NewsOfAll:
 
 
 class NewsOfRun:
-    """Simulations that were not there before, labels that were found, and the run's progress."""
+    """Simulations that were not there before, and the run's progress."""
 
-    def __init__(self, run: str, after: int | None, relabelled: int | None) -> None:
-        self._run, self._after, self._told = run, after, relabelled
+    def __init__(self, run: str, after: int | None) -> None:
+        self._run, self._after = run, after
         self._live: Shape | None = None
 
     def of(self, library: Library) -> Iterator[str]:
@@ -99,17 +99,12 @@ class NewsOfRun:
             return
         library.examine(run)
         # What comes in from here on belongs to the next look.
-        last, relabelled, live = run.last_place, len(run.relabelled), live_of(run)
+        last, live = run.last_place, live_of(run)
         after = last if self._after is None or self._after > last else self._after
         self._after = last
         for entry in run.entries_after(after):
             if entry.at <= last:
                 yield _event("simulation", _simulation(entry), entry.at)
-        told, self._told = self._told, relabelled
-        # A larger number is that of a server before this one.
-        told = relabelled if told is None else told if told <= relabelled else 0
-        if changed := run.entries_at(run.relabelled[told:relabelled]):
-            yield _event("labels", [(*each.key, each.trial, each.labels) for each in changed])
         if live != self._live:
             self._live = live
             yield _event("live", live, last)

@@ -218,29 +218,23 @@ class _SiteWriter:
                 yield make(values) if result is None else result
 
     def _write_comparisons(self) -> list[list[str]]:
-        """Compare every two runs, and all that can be compared with each other.
-
-        Returns these groups; what a site says of some runs of a group is a part of the whole.
-        """
+        """Compare every two runs, and all that can be compared with each other; return these."""
         names = [each for each in self._names if each not in self.unreadable]
-        pairs = [*combinations(names, 2)]
-        found, groups = {}, list[list[str]]()
+        pairs, groups, refused = [*combinations(names, 2)], list[list[str]](), set[object]()
         for number, pair in enumerate(pairs):
             self._on_progress(f"{number:,} of {len(pairs):,} pairs of runs compared")
-            found[pair] = self._comparison(*pair)
+            found = self._comparison(*pair)
+            refused |= {pair} if "error" in found else set()
+            place = "/".join(sorted(self._names[name] for name in pair))
+            self._put(f"compare/{place}", found, short_paths=True)
         for name in names:
-            fitting = (g for g in groups if all("error" not in found[each, name] for each in g))
+            fitting = (g for g in groups if not any((each, name) in refused for each in g))
             if (group := next(fitting, None)) is None:
                 groups.append(group := [])
             group.append(name)
         groups = [each for each in groups if len(each) > 2]
-        together = [self._comparison(*group) for group in groups]
-        for number, whole in enumerate(together):
-            self._put(f"compare/group-{number}", whole, short_paths=True)
-        for pair, two in found.items():
-            place = "/".join(sorted(self._names[name] for name in pair))
-            within = groups and {*pair} <= {*groups[0]} and "error" not in together[0]
-            self._put(f"compare/{place}", _part_of(together[0], two) if within else two, True)
+        for number, group in enumerate(groups):
+            self._put(f"compare/group-{number}", self._comparison(*group), short_paths=True)
         return groups
 
     def _comparison(self, *names: str) -> dict[str, object]:
@@ -293,21 +287,6 @@ class _SiteWriter:
         for known, word in self._hidden:
             text = known.sub(word, text)
         return text
-
-
-def _part_of(whole: Mapping[str, Any], two: dict[str, Any]) -> dict[str, Any]:
-    """Return a comparison of two runs without what the one of all says of their tasks as well.
-
-    Their tasks are then numbers: the places of the same ones there, in the order of the two.
-    """
-    places = {(each["domain"], each["id"]): at for at, each in enumerate(whole["tasks"])}
-    runs = [whole["names"].index(name) for name in two.get("names", ())]
-    numbers = [places.get((each["domain"], each["id"]), -1) for each in two.get("tasks", ())]
-    for at, each in zip(numbers, two.get("tasks", ()), strict=True):
-        known = whole["tasks"][at]
-        if at < 0 or {**known, "cells": [known["cells"][run] for run in runs]} != each:
-            return two
-    return {**two, "tasks": numbers} if numbers else two
 
 
 def _folder_name(run: str) -> str:

@@ -70,8 +70,6 @@ class ViewedRun:
         self._score_again = 0.0
         self.version = 0
         """Grows whenever there is something new."""
-        self.relabelled: list[int] = []
-        """The places of reports whose labels have changed since the run was opened, in order."""
 
     def refresh(self) -> bool:
         """Read what is new, and return whether there was anything."""
@@ -109,13 +107,9 @@ class ViewedRun:
     def entries_after(self, place: int) -> list[Entry]:
         """Return the entries of reports beyond a place, in order."""
         with self._lock:
-            self._by_place()
-            return self.entries_at(self._places[bisect_right(self._places, place) :])
-
-    def entries_at(self, places: Iterable[int]) -> list[Entry]:
-        """Return the entries of the reports at some places."""
-        known = self._by_place()
-        return [known[at] for at in dict.fromkeys(places) if at in known]
+            known = self._by_place()
+            places = self._places[bisect_right(self._places, place) :]
+            return [known[at] for at in places if at in known]
 
     @property
     def last_place(self) -> int:
@@ -314,20 +308,14 @@ class ViewedRun:
     def learn(self, labels: Mapping[int, tuple[str, ...]]) -> None:
         """Add labels to the index."""
         with self._lock:
-            fresh = {at: own for at, own in labels.items() if self._labels.get(at, ()) != own}
             self._labels = {**self._labels, **labels}
-            self._relabel(fresh)
+            self._relabel(labels)
 
     def _relabel(self, places: Iterable[int]) -> None:
         """Have the entries of these reports show the labels that are known by now."""
-        known, changed = self._by_place(), [*places]
-        known.update({at: self._with_labels(known[at]) for at in changed if at in known})
-        self.relabelled += changed
-        if tasks := self._derived.get("tasks"):
-            # Which trials there are does not depend on labels, and takes long to find out again.
-            keys = {known[at].key for at in changed if at in known}
-            fresh = {key: [(n, known[e.at]) for n, e in tasks[key]] for key in keys}
-            self._derived["tasks"] = {**tasks, **fresh}
+        known = self._by_place()
+        known.update({at: self._with_labels(known[at]) for at in [*places] if at in known})
+        self._derived.pop("tasks", None)
 
     def keep_findings(self) -> None:
         """Keep what the labels come from for the next start."""

@@ -1,8 +1,6 @@
 """``maseval demo``: something real to look at, with data and without."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -54,14 +52,3 @@ def test_make_demo_installs_the_product_and_nothing_for_development():
     assert re.search(r"^demo: \$\(DEMO_READY\) ##", makefile, re.M)
     assert 'install -e ".[view]"' in rule and "requirements/" not in rule
     assert rule.count("echo") == 2
-
-
-def test_a_command_that_no_shell_finds_names_itself_by_its_path(tmp_path):
-    script = Path(sys.executable).with_name("maseval")
-    words = [script, "tau2", "run", "library", "--agent", "gold", "--output", tmp_path / "run"]
-
-    hidden = subprocess.run(words, capture_output=True, text=True, env={"PATH": str(tmp_path)})
-    found = subprocess.run(words, capture_output=True, text=True, env={"PATH": str(script.parent)})
-
-    assert "bin/maseval show" in hidden.stdout
-    assert "\nmaseval show" in found.stdout

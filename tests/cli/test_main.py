@@ -112,7 +112,9 @@ def test_a_stream_that_is_closed_keeps_no_command_from_its_work(missing, run, mo
     assert not end.value.code
 
 
-@pytest.mark.parametrize("module", ["maseval.cli.app", "rich.table", "maseval.app.results.runs"])
+@pytest.mark.parametrize(
+    "module", ["maseval.cli.app", "rich.table", "maseval.app.results.recording"]
+)
 def test_ctrl_c_while_loading_is_one_line_and_exit_code_130(module, tmp_path):
     code = INTERRUPTED_AT.format(module=module)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -83,8 +83,8 @@ def test_numbers_beside_the_official_one_come_after_it_with_intervals():
         assert sorted(order, key=shown.index) == order
         assert re.search(r"without breaches found( +│|\n  k = 1)? +25\.0% \[", shown)
         words = " ".join(shown.split())
-        assert "retail, without breaches found: 1 verdict differs" in words
-        assert "retail, over sound tasks: 1 task left out, 0 verdicts differ" in words
+        assert "without breaches found: 1 verdict differs" in words
+        assert "over sound tasks: 1 task left out, 0 verdicts differ" in words
 
 
 @pytest.mark.parametrize(

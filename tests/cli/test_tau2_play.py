@@ -79,15 +79,6 @@ def test_input_that_ends_interrupts_and_the_same_command_plays_it_again(tmp_path
     assert run_state(tmp_path / "run").state == "complete"
 
 
-def test_the_customer_reads_its_instructions_and_no_policy(tmp_path):
-    lines = ["Please renew my book.", "Yes.", "Yes.", "/stop Thanks"]
-    result = played(tmp_path / "run", *lines, options=["--as", "user", "--agent", "noop"])
-
-    assert "Ask for your own book first" in result.stdout
-    assert "Good standing" not in result.stdout
-    assert result.exit_code == 0 and "ended by user_stop" in result.stdout
-
-
 def test_a_model_that_the_environment_names_for_the_played_side_is_not_meant(tmp_path, monkeypatch):
     monkeypatch.setenv("MASEVAL_AGENT_MODEL", "openai/gpt-4.1")
 

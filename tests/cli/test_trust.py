@@ -72,7 +72,7 @@ def test_without_a_trial_the_first_that_failed_is_explained(failed):
 
     assert (run["trial"], run["domain"]) == (failed.trial, "library")
     assert file["explanation"] == run["explanation"] and file["findings"] == run["findings"]
-    assert "reward 0: failed at " in run["explanation"]["summary"]
+    assert not run["explanation"]["passed"] and run["explanation"]["checks"]
 
 
 def test_a_verdict_that_passed_is_explained_too():

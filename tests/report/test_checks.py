@@ -1,7 +1,7 @@
 import pytest
 
 from maseval.core.outcome import RecordedReport
-from maseval.report.checks import shown_verdicts, state_changes
+from maseval.report.checks import shown_verdicts
 from maseval.report.conversation import conversation
 from tests.report.builders import report, reward_info, simulated
 
@@ -74,16 +74,6 @@ def test_a_conversation_that_cannot_be_replayed_says_where():
 def test_any_other_verdict_is_shown_as_it_was_returned():
     finished = report(eval=[{"passed": True, "booked": {"Ash": [10]}}])
     assert verdict_on(finished) == {"returned": [("passed", "true"), ("booked", '{"Ash": [10]}')]}
-
-
-def test_state_changes_are_those_of_the_databases_that_exist():
-    (database,) = state_changes(RecordedReport(simulated()))
-    assert (database["changed"], database["before"], database["after"]) == (
-        True,
-        "a" * 64,
-        "b" * 64,
-    )
-    assert state_changes(RecordedReport(report())) == []
 
 
 def test_judged_assertions_are_shown_one_by_one_and_undecided_ones_do_not_count():

@@ -1,7 +1,5 @@
 """Labels of failures are there before any failure was opened."""
 
-import json
-
 import pytest
 
 pytest.importorskip("starlette")
@@ -9,8 +7,6 @@ pytest.importorskip("starlette")
 from maseval.core.outcome import RecordedReport
 from maseval.runs import RunFolder
 from maseval.runs.verdict_check import RunCheck
-from maseval.view import create_app
-from maseval.view.app import NewsOfRun
 from maseval.view.reading import RunReader
 from tests.report.reading import rows_of
 from tests.runs.worlds import config, report
@@ -60,30 +56,6 @@ def test_all_simulations_of_an_opened_run_get_their_labels(run):
     assert sorted(reader.asked) == ["a", "b", "c"]
     assert reader.asked[-1] == "a"  # it passed, and can wait
     assert client.get("/api/run/live", params={"run": "run"}).json()["labelled"] == 3
-
-
-def news(library, relabelled):
-    """The events that a listener gets at a look."""
-    listened = NewsOfRun("run", after=None, relabelled=relabelled)
-    found = [event.partition("data: ")[::2] for event in listened.of(library)]
-    return {name.split("event: ")[1].strip(): json.loads(data) for name, data in found}
-
-
-def test_labels_are_told_as_they_are_found_without_the_rest_of_the_index(run):
-    library = create_app(run.parent, reader=RunReader()).state.library
-    viewed = library.run("run")
-    failed, *_, passed = viewed.without_labels()
-    viewed.learn({failed: ("user: gave up",), passed: ()})
-    opened = len(viewed.relabelled)
-    viewed.learn({failed: ("agent: missing write",)})
-    labelled = viewed.labelled
-
-    told = news(library, opened)
-
-    assert told["labels"] == [["", "b", "0", ["agent: missing write"]]]
-    assert told["live"]["labelled"] >= labelled == 2  # the rest is found in the background
-    assert "labels" not in news(library, 2)
-    assert news(library, 7)["labels"] == told["labels"]  # that of an earlier server
 
 
 def test_results_can_be_asked_for_without_a_row_for_each_simulation(run):

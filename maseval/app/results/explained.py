@@ -13,17 +13,22 @@ class VerdictExplanation:
     """The explanation of a verdict beside the findings.
 
     ``summary`` says in a sentence what decided it, ``sections`` what led to it, and ``fields``
-    lists what is wrong in the end state, in the form of the HTML page.
+    lists what is wrong in the end state, in the form of the HTML page. ``record`` has all of it
+    for scripts.
     """
 
     summary: str
     sections: Sequence[Section] = ()
     fields: Sequence[Mapping[str, object]] = ()
+    record: Mapping[str, object] | None = None
+
+    def to_dict(self) -> Mapping[str, object]:
+        return self.record or {"summary": self.summary, "sections": list(self.sections)}
 
     @classmethod
     def read(cls, form: Mapping[str, Any]) -> "VerdictExplanation":
         """Return the explanation that ``dataclasses.asdict`` gave."""
-        return cls(form["summary"], [Section(*each) for each in form["sections"]], form["fields"])
+        return cls(**{**form, "sections": [Section(*each) for each in form["sections"]]})
 
 
 MISFIT = "task does not fit"

@@ -3,7 +3,6 @@
 A task with a long id has short names: a part of the id, or the number in the list.
 """
 
-import difflib
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -203,17 +202,7 @@ def why_not_one(name: str, found: Sequence[TaskKey], tasks: Iterable[TaskKey]) -
         return f"{name!r} is a task of several domains; write {choices}"
     if found:
         return f"{name!r} may be any of {len(found)} tasks: {_some(found)}; write more of the id"
-    every = list(dict.fromkeys(tasks))
-    # An id like ``[topic]first|second[persona]`` is made of words.
-    parts = {
-        part: task
-        for task in reversed(every)
-        for part in (task.task_id.casefold(), *re.split(r"[\[\]|]", task.task_id.casefold()))
-    }
-    wanted = name.rpartition("/")[2].casefold()
-    close = difflib.get_close_matches(wanted, parts, n=_SHOWN, cutoff=0.6)
-    alike = list(dict.fromkeys(parts[part] for part in close))
-    return f"did you mean {_some(alike)}?" if alike else f"there are {_some(every)}"
+    return f"there are {_some(list(dict.fromkeys(tasks)))}"
 
 
 def _some(tasks: Sequence[TaskKey]) -> str:

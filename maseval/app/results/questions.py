@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
@@ -45,13 +45,26 @@ from maseval.core.recorded import Shape
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.storage.redaction import redact
 from maseval.core.teamwork import AgentWork
-from maseval.report.checks import shown_verdicts, state_changes
+from maseval.report.checks import shown_verdicts
 from maseval.report.conversation import ShownMessage, conversation
 from maseval.runs import RunFolder
+from maseval.runs.config_file import is_run_folder
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import doubt_in
 
 Files = Sequence[str | os.PathLike[str]]
+
+
+def files_below(files: Files) -> Files:
+    """Return these runs and files; of a folder that is not a run, the results files in it."""
+    found: list[str | os.PathLike[str]] = []
+    for name in files:
+        folder = Path(name)
+        below: list[Path] = []
+        if folder.is_dir() and not is_run_folder(folder) and not (folder / "results.json").exists():
+            below = [path for each in all_support() for path in each.results_below(folder)]
+        found += below or [name]
+    return found
 
 
 class RuleCount(NamedTuple):
@@ -135,7 +148,7 @@ def users(
 
 def _open_all(files: Files, scoring: ScoringKeywords) -> list[Recording]:
     """Open every file before any is examined, so that a wrong name is told at once."""
-    return [open_recording(file, ScoringOptions(**scoring)) for file in files]
+    return [open_recording(file, ScoringOptions(**scoring)) for file in files_below(files)]
 
 
 def _comply(folder: Recording, on_progress: OnProgress | None) -> ReviewedRun:
@@ -175,6 +188,7 @@ def _check_users(folder: Recording, on_progress: OnProgress | None) -> ReviewedR
 
 def score(files: Files, **options: Any) -> Any:
     """Judge runs and results files again; ``options`` are those of the benchmark's ``score``."""
+    files = files_below(files)
     for found in map(open_run_or_file, files):
         if isinstance(found, RunFolder):
             support = support_that_answers(found, "score", built_on=True)
@@ -249,24 +263,21 @@ class RunView:
 
 @dataclass(frozen=True)
 class SimulationView:
-    """One simulation: the conversation, the changes it made, and the reasons of its verdict.
+    """One simulation: the conversation, and the reasons of its verdict.
 
-    ``messages``, ``verdicts`` and ``changes`` have the form that the HTML report shows. ``trials``
-    are all recorded trials of the same task. ``findings`` say who failed, which rules were broken,
-    and what is known of the task, and ``explanation`` why the verdict is what it is; ``title`` is
-    what the task is about. ``misstatement`` says how the recorded verdict differs from the
-    recomputed one, if it does, and ``doubt`` why the verdict is not to be believed: for that
-    reason, or because the task is not that of the conversation. ``notes`` say what is wrong with
-    the record. ``team`` has the part of each of
-    several agents, and ``decider`` is the one whose message decided a failure.
+    ``messages`` and ``verdicts`` have the form that the HTML report shows. ``findings`` say who
+    failed, which rules were broken, and what is known of the task, and ``explanation`` why the
+    verdict is what it is; ``title`` is what the task is about. ``misstatement`` says how the
+    recorded verdict differs from the recomputed one, if it does, and ``doubt`` why the verdict is
+    not to be believed: for that reason, or because the task is not that of the conversation.
+    ``notes`` say what is wrong with the record. ``team`` has the part of each of several agents,
+    and ``decider`` is the one whose message decided a failure.
     """
 
     line: Outcome
-    trials: Sequence[Outcome]
     task: Shape
     messages: Sequence[ShownMessage]
     verdicts: Sequence[Shape]
-    changes: Sequence[Shape]
     error: Shape | None
     title: str | None = None
     findings: Sequence[Finding] = ()
@@ -293,9 +304,8 @@ class SimulationView:
                 "doubt": self.doubt,
                 "notes": list(self.notes),
                 "findings": [each.to_dict() for each in self.findings],
-                "explanation": self.explanation and asdict(self.explanation),
+                "explanation": self.explanation and self.explanation.to_dict(),
                 "verdicts": self.verdicts,
-                "changes": self.changes,
                 "team": [each._asdict() for each in self.team],
                 "decider": self.decider,
                 "messages": self.messages,
@@ -344,10 +354,10 @@ def show(
     trials = trials_named(task, planned, folder.recorded, folder.path)
     lines = [RecordedReport(folder.report(one)).outcome for one in trials]
     if trial is not None:
-        return _simulation_view(folder, trial_numbered(trial, trials), lines, explain)
+        return _simulation_view(folder, trial_numbered(trial, trials), explain)
     for one, line in zip(trials, lines, strict=True):
         if not failed or line.kind != "pass":
-            return _simulation_view(folder, one, lines, explain)
+            return _simulation_view(folder, one, explain)
     raise ConfigurationError(f"none of the {len(trials)} trials of {trials[0].task} failed")
 
 
@@ -369,7 +379,7 @@ def explain(
     lines = [RecordedReport(folder.report(one)).outcome for one in trials]
     first = min(lines, key=lambda line: _EXPLAINED_FIRST.index(line.kind)).simulation
     chosen = first if trial is None else trial_numbered(trial, trials)
-    view = _simulation_view(folder, chosen, lines, True, support)
+    view = _simulation_view(folder, chosen, True, support)
     if view.explanation is None and view.line.kind == "pass" and not view.doubt:
         report = folder.report(chosen)
         view = replace(view, explanation=support.explanation_of_pass(report))
@@ -387,7 +397,6 @@ _EXPLAINED_FIRST = ("fail", "unjudged", "pass", "error")
 def _simulation_view(
     folder: Recording,
     chosen: Simulation,
-    trials: Sequence[Outcome],
     explain: bool,
     support: BenchmarkSupport | None = None,
 ) -> SimulationView:
@@ -406,11 +415,9 @@ def _simulation_view(
     cause = cause_in(found.findings)
     return SimulationView(
         line=parsed.outcome,
-        trials=trials,
         task=report["task"],
         messages=messages,
         verdicts=shown_verdicts(parsed, messages),
-        changes=state_changes(parsed),
         error=report["error"],
         title=found.title,
         findings=found.findings,

@@ -200,31 +200,18 @@ def _score(
     )
 
 
-def worth_showing(scores: Sequence[VariantScore]) -> list[VariantScore]:
-    """Return the official numbers and those variants that count anything otherwise.
+def variants_of_all(scores: Sequence[VariantScore]) -> list[VariantScore]:
+    """Return the numbers beside the official one over all domains.
 
     What the undecided cases could change is left out where there are none.
     """
-    decided = {each.domain: each for each in scores if each.counted == WITHOUT_BREACHES.name}
-
-    def differs(score: VariantScore) -> bool:
-        if score.counted == IF_UNDECIDED.name:
-            return score.differing > decided[score.domain].differing
-        return score.is_official or not score.same
-
-    return [*filter(differs, scores)]
-
-
-def worth_telling(scores: Sequence[VariantScore]) -> list[VariantScore]:
-    """Return the variants to say a word about: those shown, and over all also those that agree."""
-    shown = worth_showing(scores)
-    others = [each for each in scores if not each.is_official]
-    whole = [each for each in _variants_of_all(scores) if each.counted != IF_UNDECIDED.name]
-    return [each for each in others if each in shown or each in whole]
+    others = [e for e in scores if not e.is_official and e.domain == scores[-1].domain]
+    decided = sum(each.differing for each in others if each.counted == WITHOUT_BREACHES.name)
+    return [e for e in others if e.counted != IF_UNDECIDED.name or e.differing > decided]
 
 
 def variant_rows(scores: Sequence[VariantScore]) -> list[dict[str, Any]]:
-    """Return the variants over all domains in the form of the HTML report."""
+    """Return the variants that differ in the form of the HTML report."""
     return [
         {
             "name": each.counted,
@@ -232,21 +219,18 @@ def variant_rows(scores: Sequence[VariantScore]) -> list[dict[str, Any]]:
             "simulations": each.simulations,
             **{f"pass^{k}": value.in_brief() for k, value in each.pass_hat.items()},
         }
-        for each in worth_showing(_variants_of_all(scores))
+        for each in variants_of_all(scores)
+        if not each.same
     ]
 
 
 def variant_notes(scores: Sequence[VariantScore]) -> list[str]:
     """Say what each variant changes, if there are any."""
-    every = worth_telling(_variants_of_all(scores))
+    every = variants_of_all(scores)
     if told := "; ".join(f"{each.counted}: {each.effect}" for each in every):
         words = "These are additional numbers; the official one is unchanged."
         return [f"{told[0].upper()}{told[1:]}. {words}"]
     return []
-
-
-def _variants_of_all(scores: Sequence[VariantScore]) -> list[VariantScore]:
-    return [e for e in scores if not e.is_official and e.domain == scores[-1].domain]
 
 
 @dataclass(frozen=True)

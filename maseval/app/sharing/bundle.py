@@ -2,13 +2,11 @@
 
 It holds the files of a run folder under their own names, and ``bundle.json``, which has the
 checksum of each, the end of the log and the number of simulations in it, the fingerprint of the
-data, and the versions of the code. Its report is for those who look into the archive: anybody could
-have changed it, so opening a bundle does not take it over.
+data, and the versions of the code.
 """
 
 import hashlib
 import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,13 +17,11 @@ from typing import Any
 from maseval.app.benchmarks import BenchmarkSupport, support_for
 from maseval.app.results.examined import examine_run
 from maseval.app.results.finding import run_path, warn_of_damage
-from maseval.app.results.report import report
 from maseval.core.exceptions import MASEvalError, NotRunError, OutputExistsError
 from maseval.core.outcome import RecordedSoftware
 from maseval.core.storage import strict_json
-from maseval.core.storage.files import atomic_file, atomic_folder, write_bytes
+from maseval.core.storage.files import atomic_file, atomic_folder
 from maseval.core.storage.zip_archive import (
-    CHUNK,
     ArchiveLimits,
     ArchiveReader,
     ArchiveWriter,
@@ -40,22 +36,17 @@ from maseval.runs.report_line import Link, Seal
 FORM = "maseval bundle 2"
 _FIRST_FORM = "maseval bundle 1"
 SUFFIXES = ".maseval.zip"
-MANIFEST, CERTIFICATE, REPORT, JUDGED = (
-    "bundle.json",
-    "certificate.json",
-    "report.html",
-    "judged.jsonl",
-)
+MANIFEST, CERTIFICATE, JUDGED = "bundle.json", "certificate.json", "judged.jsonl"
 REQUIRED = (CONFIG, LOG)
-# Bundles of versions before 0.9 may have remarks of readers.
-OPTIONAL = (JUDGED, CERTIFICATE, REPORT, "remarks.json")
+OPTIONAL = (JUDGED, CERTIFICATE)
+# Bundles of versions before 0.9 may have these, which are not taken over.
+FORMER = ("report.html", "remarks.json")
 # What is read at once must fit into memory; a simulation needs a thousandth of what a line may.
 _MOST = {
     MANIFEST: 16 << 20,
     CONFIG: 64 << 20,
     CERTIFICATE: 256 << 20,
 }
-_LONGEST_LINE = 256 << 20
 
 
 class BundleError(RunFolderError, ValueError):
@@ -160,7 +151,7 @@ def open_bundle(
 
 
 def _unpack(path: Path, folder: Path, limits: ArchiveLimits | None) -> BundleManifest:
-    with open_archive(path, (MANIFEST, *REQUIRED, *OPTIONAL), limits) as archive:
+    with open_archive(path, (MANIFEST, *REQUIRED, *OPTIONAL, *FORMER), limits) as archive:
         missing = {MANIFEST, *REQUIRED} - set(archive.names)
         if missing:
             raise BundleError(f"{path} is not a bundle: it has no {min(missing)}")
@@ -177,10 +168,8 @@ def _unpack(path: Path, folder: Path, limits: ArchiveLimits | None) -> BundleMan
                     f"{path}: its {name} was changed: its checksum is {digest.sha256}, not the one "
                     "listed; ask for another copy"
                 )
-    (folder / REPORT).unlink(missing_ok=True)
-    for name in (LOG, JUDGED):
-        if name in manifest["files"]:
-            _check_lines(path, folder / name)
+    for name in FORMER:
+        (folder / name).unlink(missing_ok=True)
     return manifest
 
 
@@ -198,17 +187,6 @@ def _read_manifest(path: Path, archive: ArchiveReader, target: Path) -> BundleMa
     except (ValueError, RecursionError) as error:
         raise BundleError(f"{path}: its {MANIFEST} cannot be used: {error}") from None
     return dict(content)
-
-
-def _check_lines(path: Path, file: Path) -> None:
-    length = 0
-    with file.open("rb") as content:
-        while piece := content.read(CHUNK):
-            first, *rest = piece.split(b"\n")
-            length += len(first)
-            if length > _LONGEST_LINE:
-                raise BundleError(f"{path}: a line of its {file.name} is too long to be read")
-            length = len(rest[-1]) if rest else length
 
 
 def _check_log(path: Path, folder: RunFolder, manifest: BundleManifest) -> None:
@@ -238,7 +216,7 @@ def bundle(
     *,
     overwrite: bool = False,
 ) -> BundleFile:
-    """Write a run, its certificate and its report into one archive.
+    """Write a run and its certificate into one archive.
 
     Without ``output`` it is ``NAME.maseval.zip`` in the current folder.
 
@@ -252,7 +230,7 @@ def bundle(
         )
     folder = _finished_run(path)
     warn_of_damage(folder)
-    made = {REPORT: _page(folder, path.resolve().name)}
+    made = {}
     marks = (folder.config.subset, folder.config.stopped)
     notes = [each.note for each in marks if each is not None]
     try:
@@ -287,12 +265,6 @@ def _finished_run(path: Path) -> RunFolder:
     return folder
 
 
-def _page(folder: RunFolder, title: str, *, explain: bool = True) -> bytes:
-    with tempfile.TemporaryDirectory() as scratch:
-        page = Path(scratch) / REPORT
-        return report(folder.path, page, title=title, explain=explain).read_bytes()
-
-
 @dataclass(frozen=True)
 class UnbundledRun:
     """A run folder that was a bundle.
@@ -301,7 +273,7 @@ class UnbundledRun:
     numbers, computed anew, are not those of its certificate; None if that was not checked, and
     ``unchecked`` says why. ``data`` lists where the benchmark's data differs from the data here,
     and ``verdicts`` says which of its recorded verdicts do not hold when they are recomputed.
-    ``notes`` say what the run lacks of its plan, of its end and of its report.
+    ``notes`` say what the run lacks of its plan and of its end.
     """
 
     path: Path
@@ -332,8 +304,7 @@ def unbundle(
 
     Refused are archives that hold anything but the files of a bundle, unpack to more than
     ``limits`` allow, or differ in a byte from what they list. ``verify`` computes the rewards anew
-    and compares them with the certificate. The report is made anew, too, with explanations if
-    ``verify`` is set: nobody can tell whether that of the archive was changed.
+    and compares them with the certificate.
     """
     path = Path(file)
     name = path.name.removesuffix(SUFFIXES) if path.name.endswith(SUFFIXES) else path.stem
@@ -344,10 +315,6 @@ def unbundle(
         certificate, unchecked = _check_certificate(folder, support, data, verify)
         count, notes = len(folder.recorded), describe_gaps(simulations_of(folder))
         check = examine_run(folder, ()).check if verify and not data else None
-        try:
-            write_bytes(folder.path / REPORT, _page(folder, target.name, explain=verify))
-        except MASEvalError as error:
-            notes.append(f"no report: {error}")
     verdicts = check.note if check is not None and check.differing else None
     return UnbundledRun(target, count, certificate, unchecked, data, verdicts, notes)
 

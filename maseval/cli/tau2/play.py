@@ -11,7 +11,6 @@ from rich.console import Console
 
 from maseval import commands
 from maseval.app.results.results import RunResult
-from maseval.app.running.options import PARTICIPANTS
 from maseval.benchmark.tau2.app.running.options import BranchOptions, McpOptions, PlayOptions
 from maseval.cli.command_line import INCOMPLETE, command_line, is_debugging, with_examples
 from maseval.cli.console import (
@@ -30,7 +29,6 @@ from maseval.cli.options import (
     TASK_OF_RUN,
     AsJson,
     argument,
-    option,
     runs_argument,
 )
 from maseval.cli.results import finish, print_outcome
@@ -49,22 +47,14 @@ if TYPE_CHECKING:  # help must not load what makes these
     ("maseval tau2 play", "a small library, no key and no download needed"),
     ("maseval tau2 play retail --task-id 5", "the agent of a task, with a scripted customer"),
     ("maseval tau2 play retail --user-model openai/gpt-4.1", "with a customer that a model plays"),
-    ("maseval tau2 play telecom --as user", "the customer, with the customer's phone"),
-    ("maseval tau2 play telecom --as user --agent-model openai/gpt-4.1", "a model helps you"),
     (
         "maseval tau2 play retail --task-id 1-5 --output runs/me",
         "a human baseline: the same command again plays the next task",
     ),
 )
 @command_with(PlayOptions)
-def play(
-    given: dict[str, Any],
-    context: typer.Context,
-    side: str = option(
-        "agent", "Which side you play: agent or user.", "--as", rich_help_panel=PARTICIPANTS
-    ),
-) -> None:
-    """Play the agent or the customer yourself, in this terminal.
+def play(given: dict[str, Any], context: typer.Context) -> None:
+    """Play the agent yourself, in this terminal.
 
     The tools, the databases and the rules are real, and the result is a run like any other, marked
     as human. Ctrl-C interrupts it.
@@ -72,7 +62,7 @@ def play(
     given["timeout"] = given["timeout"] or None
     console = stdout()
     terminal = PlayTerminal(console)
-    played = commands.tau2.play(**given, command=command_line(context), side=side, ask=terminal.ask)
+    played = commands.tau2.play(**given, command=command_line(context), ask=terminal.ask)
     if played.view is not None:
         terminal.show_new(played.view)
     folder, task = here(played.run.folder), str(played.simulation.task)
@@ -95,15 +85,9 @@ _AS_AGENT = (
     "refused, say goodbye with /stop.\n"
     "You pass if the database ends up exactly as it should, and you said what had to be said."
 )
-_AS_USER = (
-    "You are the customer of [bold]{domain}[/bold]. You talk to the agent about what your "
-    "instructions below say, and to nobody else. Do not invent facts. When your request is settled "
-    "or refused, leave with /stop.\n"
-    "Only the agent is judged, by whether the database ends up as it should."
-)
 _HELP = (
     ("any text", "say it to the other side"),
-    ("/text", "the policy, or the customer's instructions"),
+    ("/text", "the policy"),
     ("/tools", "what you can do"),
     (
         "/call NAME",
@@ -137,22 +121,21 @@ class PlayTerminal:
     def show_new(self, view: "SeatView") -> None:
         """Print the messages since the last call; at first also the task."""
         if self._shown is None:
-            words = _AS_AGENT if view.side == "assistant" else _AS_USER
             self._console.print(f"[bold]{inert(view.domain)}, task {inert(view.task_id)}[/bold]")
-            self._console.print(words.format(domain=inert(view.domain)))
+            self._console.print(_AS_AGENT.format(domain=inert(view.domain)))
             self._console.print("[cyan]/text   /tools   /help[/cyan]")
-            if view.side == "user":
-                self._console.print(inert(view.text))
         for message in view.messages[self._shown or 0 :]:
-            self._show(message, view.side)
+            self._show(message)
         self._shown = len(view.messages)
 
-    def _show(self, message: Any, side: str) -> None:
+    def _show(self, message: Any) -> None:
         for call in message.get("tool_calls") or ():
             arguments = json.dumps(call["arguments"], ensure_ascii=False)
             self._console.print(indent(f"→ [bold]{inert(call['name'])}[/] {inert(arguments)}", 2))
         # What was typed is on the screen.
-        if not message.get("content") or (message["role"] == side and self._shown is not None):
+        if not message.get("content") or (
+            message["role"] == "assistant" and self._shown is not None
+        ):
             return
         who = {"assistant": "Agent", "user": "Customer"}.get(message["role"], "Result")
         colour = "bold red" if message.get("error") else "bold magenta"
@@ -259,8 +242,12 @@ def _print_result(result: RunResult, how: str) -> None:
         "another model takes over after message 14",
     ),
     (
+        "maseval tau2 branch last retail/12 0 --at 14 --prompt kinder.md",
+        "the same model with another prompt",
+    ),
+    (
         "maseval tau2 branch last retail/12 0 --at 14 --agent my_agent.py:agent",
-        "your own agent takes over",
+        "your own agent takes over, if it can be given a conversation",
     ),
     (
         "maseval tau2 branch last retail/12 0 --at 14 --agent gold --user scripted",
@@ -276,7 +263,7 @@ def branch(
     trial: int | None = argument(None, "Which trial.", show_default="first"),
     as_json: AsJson = False,
 ) -> None:
-    """Continue a recorded conversation from one of its messages, with any agent.
+    """Continue a recorded conversation from one of its messages, with another model or prompt.
 
     The beginning is replayed and checked: databases, histories, steps, seeds.
     What is not named stays as in the original.

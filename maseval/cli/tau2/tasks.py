@@ -151,7 +151,6 @@ _WORSE_OR_EQUAL = {"error": ("error",), "warning": ("error", "warning")}
     ("maseval tau2 audit library --severity info", "another domain, or one of your own"),
     ("maseval tau2 audit retail --show 15", "one task: what was tried, and what happened"),
     ("maseval tau2 audit shop.py:SHOP --fail-on warning", "in the tests of a domain of your own"),
-    ("maseval tau2 audit retail --json", "for scripts"),
 )
 def audit(
     named: list[str] | None = NAMED_DOMAINS,
@@ -232,7 +231,6 @@ _MOST_TASKS = 4
     ("maseval tau2 errata", "all known errors of the benchmark"),
     ("maseval tau2 errata --domain retail --data-version verified", "of one domain and release"),
     ("maseval tau2 errata --task retail/18", "one task, with what would be right"),
-    ("maseval tau2 errata --json", "for scripts"),
 )
 def errata(
     named: list[str] | None = NAMED_DOMAINS,

@@ -84,18 +84,6 @@ export async function reloadResults() {
   Object.assign(index.live, live);
 }
 
-/** Gives simulations the labels that were found; says which tasks they are of. */
-export function relabel(found) {
-  const tasks = new Set();
-  for (const [domain, id, trial, labels] of found) {
-    const simulation = named.get(simulationName(domain, id, trial));
-    if (!simulation) continue;
-    simulation.labels = labels;
-    tasks.add(simulation.task);
-  }
-  return tasks;
-}
-
 /** How far labelling has come, as long as it goes on: until then no number of labels is final. */
 export function labelling() {
   const labelled = index.live?.labelled;

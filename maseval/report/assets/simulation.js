@@ -8,7 +8,7 @@ import { markdown } from "./markdown.js";
 import { meaningOf, term } from "./terms.js";
 import { count, duration, isJSON, money } from "./text.js";
 import { timelineSection } from "./timeline.js";
-import { decision, errorSection, explanationSection, stateSection, verdict, verdictLine } from "./verdict.js";
+import { decision, errorSection, explanationSection, verdict, verdictLine } from "./verdict.js";
 import { choose } from "./view.js";
 
 /** What is wrong with the task itself: its errata. */
@@ -65,7 +65,6 @@ const SECTIONS = [
   ["Verdict", ({ verdicts }) => verdicts?.map(verdict)],
   ["Explanation", explanationSection],
   ["Time travel", timelineSection],
-  ["State", stateSection],
   ["Policy", policySection],
   ["Task", taskSection],
   ["Team", teamSection],

@@ -1,5 +1,4 @@
-// Why the verdict is what it is: the error, each check and what it rests on, the explanation, and what
-// the conversation changed.
+// Why the verdict is what it is: the error, each check and what it rests on, and the explanation.
 
 import { toMessage } from "./conversation.js";
 import { OUTCOMES } from "./data.js";
@@ -175,20 +174,5 @@ export function explanationSection({ explanation }) {
     summary && h("p", { class: "evidence" }, summary),
     fields.length > 0 && [h("h4", {}, "End state"), wrongFields(fields)],
     sections.map(({ title, lines }) => [h("h4", {}, title), lines.map(explained)]),
-  ];
-}
-
-export function stateSection({ state, messages = [] }) {
-  if (!state) return null;
-  const writers = messages.filter(({ calls = [] }) => calls.some(({ writes, result }) => writes && result && !result.failed));
-  const short = (hash) => h("code", { title: hash }, hash.slice(0, 12));
-  const databases = state.map(({ name, changed, before, after }) => [
-    name,
-    [changed == null ? "" : changed ? "changed " : "unchanged ", before && changed && [short(before), " → "], short(after)],
-  ]);
-  const calls = (said) => said.calls.filter(({ writes }) => writes).map(({ name }) => h("code", {}, name));
-  return [
-    pairs(databases),
-    writers.length > 0 && h("ul", { class: "writes" }, writers.map((said) => h("li", {}, toMessage(said.index), calls(said)))),
   ];
 }

@@ -1,7 +1,7 @@
 // One run: the report's page, fed by the server. What finishes while somebody reads appears in its
 // place; what is open, has the focus or is scrolled to stays as it is.
 
-import { index, labelling, relabel, reload, reloadResults, take } from "../data.js";
+import { index, reload, reloadResults, take } from "../data.js";
 import { add, h } from "../dom.js";
 import { start } from "../page.js";
 import { showPlan } from "../table.js";
@@ -57,7 +57,6 @@ export async function runPage(run) {
   let page;
   let latest;
   let fresh = [];
-  let relabelled = new Set();
 
   const readAll = async () => {
     await reload();
@@ -67,12 +66,7 @@ export async function runPage(run) {
     await reloadResults();
     page.update(new Set());
   }, RESULTS_EVERY, RESULTS_SHARE);
-  const drawLabels = gathered(async () => {
-    const tasks = relabelled;
-    relabelled = new Set();
-    if (!labelling()) await reloadResults(); // some numbers go by labels
-    page.update(tasks);
-  }, LABELS_AFTER);
+  const drawLabels = gathered(readAll, LABELS_AFTER, RESULTS_SHARE);
   const draw = gathered(async () => {
     const before = index.tasks.length;
     const taken = fresh.map(({ row, domain, task, trial, note = "" }) => take({ domain, id: task, note }, trial, row));
@@ -99,10 +93,6 @@ export async function runPage(run) {
   };
   const handlers = {
     live,
-    labels: (found) => {
-      for (const task of relabel(found)) relabelled.add(task);
-      drawLabels();
-    },
     simulation: (found) => {
       fresh.push(found);
       draw();
@@ -112,7 +102,6 @@ export async function runPage(run) {
   document.title = `${visible(run)} · maseval`;
   page = await start(source, { above: [topBar(), notice], below: [strip] });
   // What finished since the index was read comes with the first events.
-  const { version: after, relabelled: told } = index.live;
-  listen({ run, after, relabelled: told }, handlers, () => again().catch(() => {}), notice);
+  listen({ run, after: index.live.version }, handlers, () => again().catch(() => {}), notice);
   live(await ask("/api/run/live", { run }));
 }

@@ -10,22 +10,13 @@ async function packetOf({ run, domain, task }) {
   return storedPacket(folder, place);
 }
 
-/** The comparison of two; its tasks may be places in the comparison of all. */
-async function comparisonOfTwo(place) {
-  const two = await readFile(`compare/${place}`);
-  if (typeof two.tasks?.[0] !== "number") return two;
-  const { names, tasks } = await readOnce("compare/group-0");
-  const runs = two.names.map((name) => names.indexOf(name));
-  return { ...two, tasks: two.tasks.map((at) => ({ ...tasks[at], cells: runs.map((run) => tasks[at].cells[run]) })) };
-}
-
 /** The comparison of any two runs, or of all that can be compared with each other, in whichever order they are named. */
 async function storedComparison(query) {
   const { runs, groups } = await readOnce("runs");
   const asked = new Set(query.map(([, run]) => run));
   const folders = runs.filter(({ name }) => asked.has(name)).map(({ folder }) => folder);
   if (folders.length < asked.size || folders.length < 2) throw new Error("This site does not have these runs; choose two or more in its list.");
-  if (folders.length === 2) return comparisonOfTwo(folders.sort().join("/"));
+  if (folders.length === 2) return readFile(`compare/${folders.sort().join("/")}`);
   const group = groups.findIndex((names) => names.length === asked.size && names.every((name) => asked.has(name)));
   if (group >= 0) return readOnce(`compare/group-${group}`);
   throw new Error(["This site compares any two runs", ...groups.map((names) => names.join(", "))].join("; or together: "));

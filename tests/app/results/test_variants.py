@@ -7,7 +7,7 @@ from maseval.app.results.variants import (
     variant_notes,
     variant_rows,
     variant_scores,
-    worth_showing,
+    variants_of_all,
 )
 from maseval.core.finding import LEFT_OUT, SOUND_FAIL, SOUND_PASS, Finding
 from maseval.core.outcome import Outcome
@@ -49,7 +49,7 @@ def test_the_official_number_comes_first_and_is_the_one_of_the_run():
         assert official.pass_hat[k] == overall.estimate(k)
     assert [each.counted for each in others] == [each.name for each in (*BREACHES, SOUND)]
     assert all(each.same and each.pass_hat == official.pass_hat for each in others)
-    assert worth_showing([official, *others]) == [official]
+    assert variant_rows([official, *others]) == []
 
 
 def test_without_variants_the_official_number_stands_alone():
@@ -73,13 +73,13 @@ def test_only_a_decided_breach_of_state_makes_a_pass_not_count():
     assert (official.pass_hat[1].value, found.pass_hat[1].value) == (0.8, 0.6)
     assert (found.differing, found.left_out) == (1, 0)
     assert (worst.pass_hat[1].value, worst.differing) == (0.4, 2)
-    assert worth_showing([official, found, worst]) == [official, found, worst]
+    assert variants_of_all([official, found, worst]) == [found, worst]
 
 
 def test_where_nothing_is_undecided_there_is_one_number_without_breaches():
     found = variant_scores(outcomes(a="+-"), {one("a", 0): [policy()]}, BREACHES)
 
-    assert [each.counted for each in worth_showing(found)] == ["official", WITHOUT_BREACHES.name]
+    assert [each.counted for each in variants_of_all(found)] == [WITHOUT_BREACHES.name]
 
 
 def test_unsound_tasks_are_left_out_with_their_passes():

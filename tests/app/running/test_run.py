@@ -153,7 +153,7 @@ def test_tasks_are_chosen_by_name_and_number():
     chosen = run(benchmark="shopping.py:Shopping", task_id=["te", "0"], output="r")
 
     assert planned(chosen) == ["pair", "team"]
-    with pytest.raises(ConfigurationError, match="did you mean trio"):
+    with pytest.raises(ConfigurationError, match=r"there are .*trio"):
         run(benchmark="shopping.py:Shopping", task_id=["tiro"])
 
 

@@ -125,34 +125,13 @@ def test_every_two_runs_are_compared(site, played):
     of = folders(site)
     found = read(site, f"compare/{of['careful']}/{of['hurried']}")
     assert found["names"] == ["careful", "hurried"]
-    # Their tasks are numbers in the comparison of all, which says the same of them.
     library, asked = Library(played, BenchmarkReader()), Query([("run", n) for n in found["names"]])
-    compare = features.comparisons().asked["/api/compare"]
-    alone = compare(library, asked)
-    whole = read(site, "compare/group-0")
-    runs = [whole["names"].index(name) for name in found["names"]]
-    told = [whole["tasks"][at] for at in found["tasks"]]
-    told = [{**each, "cells": [each["cells"][run] for run in runs]} for each in told]
-    assert told == json.loads(json.dumps(alone["tasks"])) and len(told) == 3
+    alone = features.comparisons().asked["/api/compare"](library, asked)
+    assert found["tasks"] == json.loads(json.dumps(alone["tasks"])) and len(found["tasks"]) == 3
     assert found["reasons"]["verdicts"]
     assert read(site, "runs")["groups"] == [read(site, "compare/group-0")["names"]]
     assert len(read(site, "compare/group-0")["names"]) == 3
     assert len([*site.glob("data/compare/*/*.js")]) == 3  # once, whichever is named first
-
-
-def test_runs_are_opened_and_compared_once_for_numbers_and_reasons(played, tmp_path, monkeypatch):
-    done = []
-    for name in ("open_recording", "compare_outcomes"):
-        real = getattr(features, name)
-
-        def spy(*given, real=real, name=name, **more):
-            done.append(name)
-            return real(*given, **more)
-
-        monkeypatch.setattr(features, name, spy)
-    commands.export_site(tmp_path / "site", played)
-    assert done.count("open_recording") == 3
-    assert done.count("compare_outcomes") == 3 + 1  # every two, and all
 
 
 def test_the_same_runs_make_the_same_site(site, played, tmp_path):
@@ -160,15 +139,6 @@ def test_the_same_runs_make_the_same_site(site, played, tmp_path):
     assert contents(again.folder) == contents(site)
     assert (again.runs, again.simulations, again.unreadable) == (3, 18, {})
     assert again.bytes == sum(map(len, contents(site).values()))
-
-
-def test_how_far_an_export_is_can_be_heard(played, tmp_path):
-    told = []
-    commands.export_site(tmp_path / "site", played, on_progress=told.append)
-
-    assert told[0].endswith("of 12 simulations exported")
-    assert "18 of 18 simulations exported" in told
-    assert "2 of 3 pairs of runs compared" in told
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only there a process can be forked safely")

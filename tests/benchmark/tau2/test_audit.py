@@ -51,7 +51,6 @@ def test_a_sound_domain_of_ones_own_has_no_findings_but_those_of_its_tools(tmp_p
         (task(reward_basis=["COMMUNICATE"]), "criteria can only pass"),
         (task(CREATE, communicate_info=["1,000"]), "text can never match"),
         (task(CREATE, communicate_info=["12"]), "text matches by chance"),
-        (task(CREATE, communicate_info=["be kind"]), "text matches by chance"),
         (task(do("update_task_status", task_id="task_77", status="pending")), "id nobody can know"),
         (
             task(do("update_task_status", task_id="task_1", status="lost")),
@@ -67,13 +66,6 @@ def test_a_sound_domain_of_ones_own_has_no_findings_but_those_of_its_tools(tmp_p
 )
 def test_a_fault_in_a_task_is_found(tmp_path, raw, kind):
     assert kinds(todo_list(tmp_path, raw))[kind] == 1
-
-
-def test_tasks_that_are_the_same_but_for_their_ids_are_found_once(tmp_path):
-    one, other = task(COMPLETE), {**task(COMPLETE), "id": "another"}
-    third = {**one, "id": "third", "user_scenario": {"instructions": "Ask nicely."}}
-
-    assert kinds(todo_list(tmp_path, one, other, third))["tasks with equal content"] == 1
 
 
 def test_facts_that_the_database_denies_are_found(tmp_path):

@@ -133,10 +133,14 @@ class FaultyShopTools(ShopTools):
         raise ValueError("not found")
 
     @is_tool(ToolType.READ)
-    def count_orders(self) -> int:
-        """Count the orders."""
-        self.db.orders["W100"].log.append("counted")
-        return len(self.db.orders)
+    def get_order(self, order_id: str) -> Order:
+        """Show an order.
+
+        Args:
+            order_id: Its id.
+        """
+        self.db.orders[order_id].log.append("shown")
+        return self.db.orders.view(order_id)
 
     @is_tool(ToolType.WRITE)
     def pay(self, order_id: str, card_id: str) -> Order:
@@ -325,11 +329,12 @@ def test_tools_that_work_have_no_defect_but_what_can_be_done_twice(shop):
 
 
 def test_tools_with_a_fault_are_found_by_trying_them(shop):
-    findings = found(shop(PAY, toolkit=FaultyShopTools), "tool defect")
+    shown = step("get_order", order_id="W100")
+    findings = found(shop(shown, PAY, toolkit=FaultyShopTools), "tool defect")
 
     assert {each.rule for each in findings} == {
         "get_user finds what is there",
-        "count_orders reads only",
+        "get_order reads only",
         "pay fails as a whole",
     }
 

@@ -1,4 +1,4 @@
-"""A person as the agent or the customer of a simulation.
+"""A person as the agent of a simulation.
 
 A person takes part in the same loop as every model: one message at a time, a text or a tool call,
 recorded and scored like any other. Whenever it is the person's turn, ``Person`` calls the function
@@ -14,18 +14,14 @@ from maseval.benchmark.tau2.agent import MessageAgent, MessageAgentAdapter
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.formats.message import (
     STOP,
-    Requestor,
     SpokenMessage,
     Tau2Message,
     Tau2ToolCall,
     assistant_message,
     is_tool_call,
     messages_seen_by,
-    user_message,
 )
 from maseval.benchmark.tau2.players.scripted import make_call
-from maseval.benchmark.tau2.texts.prompts import scenario_text
-from maseval.benchmark.tau2.user import MessageUser
 from maseval.core.agent import HUMAN
 from maseval.core.clock import Clock
 from maseval.core.exceptions import ConfigurationError, RunInterruptedError
@@ -38,13 +34,11 @@ class PlayInterruptedError(RunInterruptedError):
 
 @dataclass(frozen=True)
 class SeatView:
-    """The person's task and what its side has seen; its methods make the messages to choose from.
+    """The person's task and what it has seen; its methods make the messages to choose from.
 
-    ``text`` is the policy of an agent or the instructions of a customer, ``tools`` are function
-    schemas as models are sent them.
+    ``text`` is the policy, ``tools`` are function schemas as models are sent them.
     """
 
-    side: Requestor
     domain: str
     task_id: str
     text: str
@@ -62,7 +56,7 @@ class SeatView:
         known = [tool["function"]["name"] for tool in self.tools]
         if name not in known:
             raise ConfigurationError(f"there is no tool {name!r}; choose one of {', '.join(known)}")
-        made = make_call(f"human_call_{len(self.messages)}", name, arguments, self.side)
+        made = make_call(f"human_call_{len(self.messages)}", name, arguments, "assistant")
         return self._message(None, [made])
 
     def finish(self, words: str = "") -> SpokenMessage:
@@ -70,8 +64,7 @@ class SeatView:
         return self._message(f"{words.strip() or 'Goodbye.'} {STOP}")
 
     def _message(self, text: str | None, calls: list[Tau2ToolCall] | None = None) -> SpokenMessage:
-        make = assistant_message if self.side == "assistant" else user_message
-        return make(text, tool_calls=calls, cost=0.0)
+        return assistant_message(text, tool_calls=calls, cost=0.0)
 
 
 AskPerson = Callable[[SeatView], SpokenMessage]
@@ -79,10 +72,10 @@ AskPerson = Callable[[SeatView], SpokenMessage]
 
 
 class Person:
-    """Somebody who plays one side; the simulation asks for messages."""
+    """Somebody who plays the agent; the simulation asks for messages."""
 
-    def __init__(self, side: Requestor, ask: AskPerson) -> None:
-        self.side, self._ask = side, ask
+    def __init__(self, ask: AskPerson) -> None:
+        self._ask = ask
         self._see: Callable[[], SeatView] | None = None
         self._has_left = False
 
@@ -97,9 +90,11 @@ class Person:
 
     def begin(self, task: Task, environment: Tau2Environment, text: str, tools: Any) -> None:
         """Begin a simulation, or begin again."""
-        trajectory, side = environment.trajectory, self.side
-        told = (side, environment.domain, str(task.id), text, list(tools))
-        self._see = lambda: SeatView(*told, tuple(messages_seen_by(trajectory.messages, side)))
+        trajectory = environment.trajectory
+        told = (environment.domain, str(task.id), text, list(tools))
+        self._see = lambda: SeatView(
+            *told, tuple(messages_seen_by(trajectory.messages, "assistant"))
+        )
 
     def next_message(self) -> SpokenMessage:
         """Ask the person; one who is out of time is told so after the answer."""
@@ -126,18 +121,6 @@ class Person:
         self.begin(task, environment, environment.policy, tools)
         return HumanAgentAdapter(HumanAgent(self, environment.tools), HUMAN)
 
-    def as_user(
-        self,
-        task: Task,
-        environment: Tau2Environment,
-        tools: Mapping[str, Callable[..., object]],
-        definitions: Sequence[dict[str, Any]],
-    ) -> "HumanUser":
-        """Make the person the customer of a task, who reads its instructions."""
-        told = scenario_text(task.user_data.get("persona"), task.user_data.get("instructions"))
-        self.begin(task, environment, told, definitions)
-        return HumanUser(self, task.query, tools)
-
 
 class HumanAgent(MessageAgent):
     """An agent that a person plays."""
@@ -156,22 +139,6 @@ class HumanAgent(MessageAgent):
 
 class HumanAgentAdapter(MessageAgentAdapter):
     """A person as the engine sees it."""
-
-    def gather_config(self) -> dict[str, Any]:
-        return {**super().gather_config(), "player": HUMAN, "model_id": HUMAN}
-
-
-class HumanUser(MessageUser):
-    """A customer that a person plays."""
-
-    def __init__(
-        self, person: Person, query: str, tools: Mapping[str, Callable[..., object]]
-    ) -> None:
-        super().__init__(query, tools, max_turns=None)
-        self.person = person
-
-    def _answer(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
-        return self.person.next_message()
 
     def gather_config(self) -> dict[str, Any]:
         return {**super().gather_config(), "player": HUMAN, "model_id": HUMAN}

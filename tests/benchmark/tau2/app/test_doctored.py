@@ -417,6 +417,17 @@ def test_the_verdicts_of_a_run_are_recomputed(home, tmp_path):
     assert believed.two.main.difference > 0
 
 
+def test_a_folder_is_searched_for_results_files(home, tmp_path, honest):
+    (tmp_path / "data" / "simulations").mkdir(parents=True)
+    (tmp_path / "data" / "db.json").write_text('{"users": {}}')
+    (tmp_path / "data" / "tasks.json").write_text('[{"id": "0"}]')
+    (tmp_path / "data" / "simulations" / "run.json").write_text(json.dumps(honest))
+
+    (found,) = tau2.score([tmp_path / "data"])
+
+    assert found.path.name == "run.json" and found.agreeing == 24
+
+
 def test_simulations_without_a_plan_are_counted_as_they_are(tmp_path, honest):
     some = [each for each in honest["simulations"] if each["trial"] == 0][:7]
     lines = [{"simulation": each, "domain": "library"} for each in some + some[:2]]

@@ -1,4 +1,4 @@
-"""A person plays one side of a simulation."""
+"""A person plays the agent of a simulation."""
 
 import signal
 import threading
@@ -8,7 +8,7 @@ import pytest
 
 from maseval import ScriptedModelAdapter, register_model
 from maseval.benchmark.tau2.data_loader import load_tasks
-from maseval.benchmark.tau2.players.scripted import GOODBYE, requests_in
+from maseval.benchmark.tau2.players.scripted import GOODBYE
 from maseval.benchmark.tau2.world.tasks import TaskSpec
 from maseval.commands import compare, runs, show, tau2
 from maseval.core.exceptions import ConfigurationError, MASEvalError
@@ -133,7 +133,7 @@ def test_each_call_plays_the_next_task_of_a_run(tmp_path):
     tasks = (TASK, "first_waiver")
     calls = [play_gold(tmp_path / "run", *tasks)]
     with pytest.raises(RunConfigError, match="another configuration"):
-        played(side="user", task_id=tasks, output=tmp_path / "run")
+        played(user="scripted", seed=1, task_id=tasks, output=tmp_path / "run")
     calls += [play_gold(tmp_path / "run", *tasks)]
 
     assert [each.simulation.task_id for each in calls] == [*tasks]
@@ -142,41 +142,9 @@ def test_each_call_plays_the_next_task_of_a_run(tmp_path):
         play_gold(tmp_path / "run", *tasks)
 
 
-def test_a_person_plays_the_customer_against_a_scripted_agent(tmp_path):
-    def ask(view):
-        assert "Salt Road" in view.text and "policy" not in view.text.lower()
-        text = str(view.messages[-1]["content"])
-        wanted = requests_in(text) if view.messages[-1]["role"] == "assistant" else []
-        if GOODBYE in text:
-            return view.finish("Thank you.")
-        return view.call_tool(*wanted[0]) if wanted else view.say("Please renew my book.")
-
-    found = tau2.play(domain="library", side="user", output=tmp_path / "run", ask=ask)
-
-    assert found.run.summary.overall.passed == 1
-    [state] = runs(tmp_path)
-    assert state.config["user"] == {"player": "human"}
-    assert state.config["agent"] == {"player": "gold"}
-
-
-@pytest.mark.data
-def test_in_telecom_the_customer_has_a_phone(tau2_data, tmp_path):
-    found, (first, second, _) = played(
-        lambda view: view.call_tool("toggle_data", {}),
-        lambda view: view.finish(),
-        **{"domain": "telecom", "side": "user", "agent": "noop", "output": tmp_path / "run"},
-    )
-
-    names = {tool["function"]["name"] for tool in first.tools}
-    assert {"toggle_data", "check_status_bar"} <= names
-    assert second.messages[-1]["role"] == "tool"
-    assert show(found.run.folder, "0").messages[-1]["text"].endswith("###STOP###")
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"side": "referee"}, "choose one of: agent, user"),
         ({"task_id": ["no_such"]}, "no task 'no_such'"),
         ({"user": "llm"}, "user_model is not set"),
     ],

@@ -176,11 +176,6 @@ def test_a_domain_without_rules_says_so(check):
     assert "has no rules" in check([], *make("one")).unreadable
 
 
-def test_a_rule_holds_for_its_releases_alone(check):
-    later = replace(state_rule(always_broken), releases=("1.0.1",))
-    assert check([later], *make("one")).breaches == ()
-
-
 def test_a_talk_rule_is_asked_once(check):
     seen = []
 

@@ -139,17 +139,7 @@ class RuleBook:
     rules: Sequence[Rule]
     statements: Sequence[Mapping[str, Any]]
 
-    @property
-    def coverage(self) -> dict[str, tuple[int, int]]:
-        """The statements that have a rule, and all of them, counted by what decides them."""
-        return {
-            kind: (sum(bool(each.get("rules")) for each in mine), len(mine))
-            for kind in ("records", "words", "no")
-            if (mine := [each for each in self.statements if each["decidable"] == kind])
-        }
-
     def to_dict(self) -> dict[str, Any]:
-        usual = {"rules": (), "reason": None, "releases": ()}
         return {
             "domain": self.domain,
             "rules": [
@@ -157,14 +147,10 @@ class RuleBook:
                     **{name: getattr(each, name) for name in ("id", "text", "place")},
                     "kind": each.kind.value,
                     "tools": sorted(each.tools),
-                    "releases": sorted(each.releases),
                 }
                 for each in self.rules
             ],
-            "statements": [
-                {**each, **{name: each.get(name, none) for name, none in usual.items()}}
-                for each in self.statements
-            ],
+            "statements": list(self.statements),
         }
 
 

@@ -85,7 +85,8 @@ def explanation_of_pass(report: Report) -> VerdictExplanation | None:
         explanation, _ = explain_with_cause(score_opened(found.case, errata_of_report(found)))
     except (UnknownTaskError, NoJudgeError):
         return None
-    return VerdictExplanation(explanation.summary, explanation.sections())
+    sections, record = explanation.sections(), explanation.to_dict()
+    return VerdictExplanation(explanation.summary, sections, record=record)
 
 
 def explanation_of(report: Report) -> VerdictExplanation | None:
@@ -167,10 +168,11 @@ def _diagnose(report: Report) -> Diagnosis | None:
         seen = "recorded as failed, but it passes when scored again"
         kind = "verdict not reproduced"
         cause = Finding("cause", "infrastructure", kind, "judged again", seen, "proven")
+    record = explanation.to_dict()
     # Passes have sound verdicts as well, so that commands and pages tell them apart from this.
     explanation = replace(explanation, sound=None)
     fields = [_field(each) for each in explanation.wrong_fields]
-    explained = VerdictExplanation(explanation.summary, explanation.sections(), fields)
+    explained = VerdictExplanation(explanation.summary, explanation.sections(), fields, record)
     return Diagnosis(cause, explained)
 
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Unpack
 
-from maseval.app.results.questions import Files
+from maseval.app.results.questions import Files, files_below
 from maseval.benchmark.tau2.app.results.sources import (
     judge_for,
     open_source,
@@ -144,6 +144,8 @@ def score(
 ) -> list[FileScore]:
     """Judge the simulations of run folders and results files again, by the benchmark's rules.
 
+    Of a folder that is not a run, all results files below it are judged.
+
     Args:
         strict: A conversation that cannot be replayed raises what the original raises, and is
             shown as a disagreement; without it the reward is 0.
@@ -166,7 +168,7 @@ def score(
         )
 
     # Every file is opened before any is judged, so that a wrong name is told at once.
-    return [judge(each) for each in [open_source(file) for file in files]]
+    return [judge(each) for each in [open_source(file) for file in files_below(files)]]
 
 
 @dataclass(frozen=True)

@@ -37,9 +37,12 @@ from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
 from maseval.benchmark.tau2.results import (
     Omitted,
     ResultsFile,
+    ResultsFormatError,
+    layout_of,
     read_results,
     simulation_of,
 )
+from maseval.benchmark.tau2.results.layout import RESULTS_NAME, SIMULATIONS_NAME
 from maseval.benchmark.tau2.results.reports import JUDGED_BY, Tau2Report
 from maseval.benchmark.tau2.scoring.case import Case, open_case, words_told
 from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge
@@ -98,6 +101,20 @@ def simulations_in(
         "config_sha256": hashlib.sha256(canonical_json(values).encode()).hexdigest(),
     }
     return found
+
+
+def results_below(folder: Path) -> list[Path]:
+    """Return the results files in a folder and the folders below it."""
+    return [path for path in sorted(folder.rglob("*.json*")) if _holds_simulations(path)]
+
+
+def _holds_simulations(path: Path) -> bool:
+    if (path.parent.parent / RESULTS_NAME).exists() and path.parent.name == SIMULATIONS_NAME:
+        return False  # a part of the results beside its folder
+    try:
+        return path.is_file() and layout_of(path) is not None
+    except ResultsFormatError:
+        return True  # damaged: reported when it is read
 
 
 @dataclass(frozen=True)

@@ -201,6 +201,7 @@ class Tau2Support(BenchmarkSupport):
     certificate_differences = _function("app.results.score", "certificate_differences")
     score = _function("app.results.score", "score")
     recording = _function("app.results.sources", "ResultsFileRun")
+    results_below = _function("app.results.sources", "results_below")
     holds_results = _function("results", "has_simulations")
     exports = "tau2-bench"
     export = _function("app.sharing.submit", "export_with_notes")

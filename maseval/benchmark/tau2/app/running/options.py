@@ -16,7 +16,7 @@ from maseval.app.running.options import (
     ExtraArguments,
     option,
 )
-from maseval.app.running.run_options import FolderRunOptions, OutputOptions, check_timeout
+from maseval.app.running.run_options import FolderRunOptions, OutputOptions
 from maseval.benchmark.tau2.agent_brief import MakeAgent
 from maseval.benchmark.tau2.data import VERSIONS_IN_WORDS
 from maseval.core.exceptions import ConfigurationError
@@ -91,12 +91,6 @@ class ConversationOptions(OutputOptions):
         recorded=True,
     )
 
-    def __post_init__(self) -> None:
-        check_timeout(self.timeout)
-        for name in ("max_steps", "max_errors"):
-            if (limit := getattr(self, name)) < 1:
-                raise ConfigurationError(f"{name} is {limit}; give at least 1")
-
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(ConversationOptions, FolderRunOptions):
@@ -104,7 +98,8 @@ class RunOptions(ConversationOptions, FolderRunOptions):
 
     ``patience`` is how long a conversation that hangs is waited for, in seconds; by default as long
     as its ``timeout``, and longer where the release's rules end it by that. ``human`` is the
-    ``Person`` who plays one side, see ``play``.
+    ``Person`` who plays the agent, see ``play``. ``agent_prompt`` is another system prompt for the
+    reference agent; ``{policy}`` in it stands for the domain's policy.
     """
 
     domain: str | Sequence[str] = option(
@@ -143,10 +138,7 @@ class RunOptions(ConversationOptions, FolderRunOptions):
     mode: str = option("normal", "normal, solo or oracle-plan", PARTICIPANTS)
     patience: float | None = None
     human: Any = None
-
-    def __post_init__(self) -> None:
-        ConversationOptions.__post_init__(self)
-        FolderRunOptions.__post_init__(self)
+    agent_prompt: str | None = None
 
     @classmethod
     def of(cls, given: ConversationOptions, **more: Any) -> "RunOptions":
@@ -157,11 +149,6 @@ class RunOptions(ConversationOptions, FolderRunOptions):
             if hasattr(given, each.name)
         }
         return RunOptions(**{**shared, **more})
-
-    @property
-    def domains(self) -> list[str]:
-        """The domains without repetition."""
-        return list(dict.fromkeys([self.domain] if isinstance(self.domain, str) else self.domain))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,36 +175,17 @@ class McpOptions(ConversationOptions):
 class PlayOptions(ConversationOptions):
     """The options of ``play``.
 
-    ``side`` is the one that the person plays; ``ask`` gets a ``SeatView`` and returns a message.
+    ``ask`` gets a ``SeatView`` and returns a message.
     """
 
     domain: str = option(
         "library", "airline, retail, telecom, ... or your own: FILE.py:NAME", TASKS, short="-d"
     )
-    side: str = "agent"
     ask: Callable[[Any], Any]
     task_id: Sequence[str] = option(
         (), "This task, or 1-5,9 (repeatable; default: the first)", TASKS, typed=list[str]
     )
-    agent: str | MakeAgent | None = option(
-        None,
-        "If you play the customer: gold (default), noop, noisy, llm or FILE.py:FUNCTION",
-        PARTICIPANTS,
-        typed=str,
-    )
-    agent_model: str | None = option(
-        None,
-        "Model of the agent, if you play the customer",
-        PARTICIPANTS,
-        env=True,
-        alias="agent_llm",
-    )
-    agent_args: ExtraArguments | None = option(
-        None, "JSON or key=value for the agent", PARTICIPANTS, typed=list[str]
-    )
-    user: str | None = option(
-        None, "If you play the agent: scripted (default) or llm", PARTICIPANTS
-    )
+    user: str | None = option(None, "scripted (default) or llm", PARTICIPANTS)
     timeout: float | None = option(
         None, "Seconds for the whole conversation (0: no limit)", EXECUTION, recorded=True
     )
@@ -267,6 +235,13 @@ class BranchOptions(RunOptions):
         "same; llm; a scripted agent: gold, noop, noisy; or your own: FILE.py:FUNCTION",
         PARTICIPANTS,
         typed=str,
+    )
+    prompt: str | os.PathLike[str] | None = option(
+        None,
+        "File with another system prompt for the reference agent; {policy} in it stands for "
+        "the domain's policy",
+        PARTICIPANTS,
+        typed=Path,
     )
     mode: str = option(SAME, "same, normal, solo or oracle-plan", PARTICIPANTS)
     user: str | None = option(None, "llm or scripted (default: as in the original)", PARTICIPANTS)

@@ -1,4 +1,4 @@
-"""``maseval tau2 play``: one simulation in which a person plays the agent or the customer.
+"""``maseval tau2 play``: one simulation in which a person plays the agent.
 
 It is run like every other, into a run folder, by the same rules, and judged in the same way. Of a
 run of several tasks, each call plays the next; one that was interrupted begins again.
@@ -10,13 +10,10 @@ from maseval.app.results.results import RunResult
 from maseval.app.running.options import takes
 from maseval.benchmark.tau2.app.running.options import PlayOptions, RunOptions
 from maseval.benchmark.tau2.app.running.run import Tau2Run
-from maseval.benchmark.tau2.formats.message import Requestor
 from maseval.benchmark.tau2.players.human import Person, SeatView
 from maseval.core.engine.engines import CallingThreadEngine
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Simulation
-
-SIDES: dict[str, Requestor] = {"agent": "assistant", "user": "user"}
 
 
 class PlayedTask(NamedTuple):
@@ -29,21 +26,17 @@ class PlayedTask(NamedTuple):
 
 @takes(PlayOptions)
 def play(options: PlayOptions) -> PlayedTask:
-    """Let a person play one side of a task, in this thread.
+    """Let a person play the agent of a task, in this thread.
 
     ``ask`` is called for each message of the person. If it raises ``KeyboardInterrupt``, the
     simulation is recorded as far as it came. The run is of the tasks in ``task_id``, else of the
-    domain's first; the next one that has no verdict in the folder is played. ``side`` is ``agent``
-    or ``user``; what the options say about that side is not used.
+    domain's first; the next one that has no verdict in the folder is played.
     """
-    if options.side not in SIDES:
-        raise ConfigurationError(f"side is {options.side!r}; choose one of: {', '.join(SIDES)}")
-    person = Person(SIDES[options.side], options.ask)
+    person = Person(options.ask)
     prepared = Tau2Run.of(
         RunOptions.of(
             options,
             num_tasks=None if options.task_id else 1,
-            agent=options.agent or ("llm" if options.agent_model else "gold"),
             concurrency=1,
             engine=CallingThreadEngine(),
             human=person,

@@ -16,6 +16,7 @@ from maseval.app.running.folder_run import FolderRun, path_of
 from maseval.app.running.options import ExtraArguments
 from maseval.app.running.own_code import qualified_name
 from maseval.app.running.prices import ModelPrice, noted_prices
+from maseval.app.running.run_options import check_timeout
 from maseval.benchmark.tau2.agent_brief import AgentModel, MakeAgent
 from maseval.benchmark.tau2.app.results.support import SUPPORT
 from maseval.benchmark.tau2.app.running.options import RunOptions
@@ -49,7 +50,7 @@ from maseval.runs.config import CODE
 # Arguments of the connection to a model; any other is one of generation, such as temperature.
 _CONNECTION = frozenset(
     {
-        *("api_key", "base_url", "timeout", "max_answer_mb"),
+        *("api_key", "base_url", "timeout"),
         *("replies", "delay_seconds", "loop", "usage", "reasoning_policy"),
     }
 )
@@ -58,11 +59,15 @@ _RENAMED = {"api_base": "base_url"}
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A model and how to ask it: ``options`` reach it, ``args`` steer what it says."""
+    """A model and how to ask it: ``options`` reach it, ``args`` steer what it says.
+
+    ``prompt`` is another system prompt for the reference agent.
+    """
 
     model_id: str
     options: ExtraArguments = field(default_factory=dict)
     args: ExtraArguments = field(default_factory=dict)
+    prompt: str | None = None
 
     @classmethod
     def of(
@@ -86,7 +91,9 @@ class ModelSpec:
 
     def to_config(self) -> dict[str, object]:
         """Return the model for the run's configuration, which takes out the secrets."""
-        return {"model": self.model_id, "options": dict(self.options), "args": dict(self.args)}
+        prompt = {} if self.prompt is None else {"prompt": self.prompt}
+        asked = {"options": dict(self.options), "args": dict(self.args)}
+        return {"model": self.model_id, **asked, **prompt}
 
 
 @dataclass(frozen=True)
@@ -149,7 +156,7 @@ class Player:
 AGENTS = ("llm", *PLAYERS)
 USERS = ("llm", "scripted")
 Agent = ModelSpec | OwnAgent | Person | Player
-User = ModelSpec | Person | str | None
+User = ModelSpec | str | None
 """``scripted`` is a user too; with None there is nobody."""
 
 
@@ -163,13 +170,18 @@ def choose_participants(options: RunOptions) -> tuple[Agent, User, Mode]:
                 f"rehearse is {rehearse!r}, which gives an agent of your own a scripted model, but "
                 f"agent is {kind!r}; name your agent like my_agent.py:function"
             )
+    if options.agent_prompt is not None and (kind, mode) != ("llm", Mode.NORMAL):
+        raise ConfigurationError(
+            f"a prompt is for the reference agent in mode 'normal', but agent is {kind!r} and mode "
+            f"is {mode!r}; leave the prompt out, or use --agent llm --agent-model MODEL"
+        )
     return _agent(kind, options), _user(kind, mode, options), Mode(mode)
 
 
 def _kind_and_mode(options: RunOptions) -> tuple[str, str]:
     """Return the kind of agent (``llm``, ``own``, a person or a scripted one) and the mode."""
     agent = options.agent
-    if options.human is not None and options.human.side == "assistant":
+    if options.human is not None:
         kind = HUMAN
     elif not isinstance(agent, str) or ":" in agent:
         kind = "own"
@@ -207,7 +219,8 @@ def _agent(kind: str, options: RunOptions) -> Agent:
     if kind == HUMAN:
         return options.human  # type: ignore[no-any-return]
     if kind == "llm":
-        return _model("agent", options.agent_model, args, options.base_url)
+        model = _model("agent", options.agent_model, args, options.base_url)
+        return replace(model, prompt=options.agent_prompt)
     if kind in PLAYERS:
         return Player(kind, _error_rate(kind, args or {}))
     make = load_agent(options.agent) if isinstance(options.agent, str) else options.agent
@@ -219,8 +232,6 @@ def _agent(kind: str, options: RunOptions) -> Agent:
 def _user(agent: str, mode: str, options: RunOptions) -> User:
     if mode == Mode.SOLO:
         return None
-    if options.human is not None and options.human.side == "user":
-        return options.human  # type: ignore[no-any-return]
     user = options.user
     if user is None:
         needs_nobody = agent in (*PLAYERS, HUMAN) or options.rehearse is not None
@@ -261,8 +272,6 @@ def _check_one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
 
 # The rules look at the clock between steps; this is the least time for the last one.
 _LAST_STEP = 60.0
-OWN = "own_agent"
-"""The role of the model of an agent of the user's own."""
 
 
 @dataclass(frozen=True)
@@ -296,12 +305,18 @@ class PreparedRun(FolderRun):
     @classmethod
     def of(cls, options: RunOptions) -> Self:
         """Prepare the run that the options ask for; raises ``ConfigurationError``."""
-        options = replace(options, domain=[domain_name(name) for name in options.domains])
+        check_timeout(options.timeout)
+        for name in ("max_steps", "max_errors"):
+            if (limit := getattr(options, name)) < 1:
+                raise ConfigurationError(f"{name} is {limit}; give at least 1")
+        named = [options.domain] if isinstance(options.domain, str) else options.domain
+        domains = [domain_name(each) for each in dict.fromkeys(named)]
+        options = replace(options, domain=domains)
         agent, user, mode = choose_participants(options)
         judge = options.judge_model
         run = cls(
             options,
-            path_of(options, "+".join(options.domains), title=_title(agent, user)),
+            path_of(options, "+".join(domains), title=_title(agent)),
             agent,
             user,
             ModelSpec.of(judge, None, options.base_url) if judge else None,
@@ -336,17 +351,12 @@ class PreparedRun(FolderRun):
         agent = self.agent
         return agent.model if isinstance(agent, OwnAgent) and not agent.rehearse else None
 
-    @property
-    def models_asked(self) -> dict[str, ModelSpec]:
-        """The models by role, with that of an own agent, which its own library asks."""
-        return {**({OWN: self.own_model} if self.own_model else {}), **self.models}
-
     @cached_property
     def model_prices(self) -> dict[str, ModelPrice | None]:
         """The price of each model that takes part; None where it is not known."""
         return {
             each.model_id: self.prices.at(each.model_id, each.options.get("base_url"))
-            for each in self.models_asked.values()
+            for each in filter(None, (self.own_model, *self.models.values()))
         }
 
     @property
@@ -434,16 +444,15 @@ class PreparedRun(FolderRun):
         yield from SUPPORT.warnings(self.config)
 
 
-def _title(agent: Agent, user: User) -> str:
+def _title(agent: Agent) -> str:
     """Return the part of a new folder's name that says who takes part."""
     match agent:
         case Person():
-            title = HUMAN
+            return HUMAN
         case ModelSpec(model_id):
-            title = model_id
+            return model_id
         case OwnAgent() as own:
             rehearsed = f"-rehearsed-{own.rehearse}" if own.rehearse else ""
-            title = own.name.replace(".py:", "-") + rehearsed
+            return own.name.replace(".py:", "-") + rehearsed
         case Player(name):
-            title = name
-    return f"{title}-for-{HUMAN}" if isinstance(user, Person) else title
+            return name

@@ -1,7 +1,7 @@
 """``maseval tau2 run``: simulations into a run folder.
 
 ``RunBenchmark`` seats on each side what the prepared run names: a model, an agent of the user's
-own, a scripted agent, a scripted user, or a person. The replies of the judge are kept in the run
+own, a scripted agent or user, or a person. The replies of the judge are kept in the run
 folder. ``play``, ``branch``, ``mcp`` and ``plan`` use the same benchmark.
 """
 
@@ -106,8 +106,8 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
     def benchmark_level_config(self) -> dict[str, Any]:
         """The configuration that every report has, with whose agent it is."""
         config, agent = super().benchmark_level_config, self.prepared.agent
-        if human := self.prepared.options.human:
-            config = {**config, "human": {"plays": "agent" if agent is human else "user"}}
+        if isinstance(agent, Person):
+            config = {**config, "human": {"plays": "agent"}}
         return {**config, "agent": agent.to_facts()} if isinstance(agent, OwnAgent) else config
 
     @property
@@ -126,11 +126,11 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
     def stop(self) -> None:
         """Start nothing more; a person is not waited for, and one who plays by MCP is sent away."""
         super().stop()
-        for side in (self.prepared.agent, self.prepared.user):
-            if isinstance(side, Person):
-                side.leave()
-            elif isinstance(side, OwnAgent) and hasattr(side.make, "leave"):
-                side.make.leave()
+        agent = self.prepared.agent
+        if isinstance(agent, Person):
+            agent.leave()
+        elif isinstance(agent, OwnAgent) and hasattr(agent.make, "leave"):
+            agent.make.leave()
 
     def wording(self, release: Release) -> Wording:
         return self.prepared.wording
@@ -156,7 +156,6 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
             engine=DEFAULT,
             ray_address=None,
             processes=None,
-            force=False,
         )
         # Each task comes with its order to run it.
         twin.prepared = replace(self.prepared, options=options, tasks={})
@@ -209,10 +208,6 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
     ) -> User | None:
         if self.prepared.user == "scripted" and self.mode is not Mode.SOLO:
             return make_user(task, environment)
-        if isinstance(self.prepared.user, Person):
-            tools = environment.create_user_tools(task.user_data.get("user_tools"))
-            definitions = self._user_definitions(environment, tools)
-            return self.prepared.user.as_user(task, environment, tools, definitions)
         return super().setup_user(agent_data, environment, task, self._seeds(seed_generator))
 
     def _seeds(self, seed_generator: SeedGenerator) -> SeedGenerator:
@@ -246,6 +241,12 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
             seed, rate = seeds.derive_seed("agents/player"), agent.error_rate
             adapter = make_agent(agent.name, task, environment, seed=seed, error_rate=rate)
         return [adapter], {adapter.name: adapter}
+
+    def _system_prompt(self, environment: Tau2Environment, task: Task) -> str:
+        agent = self.prepared.agent
+        if isinstance(agent, ModelSpec) and agent.prompt is not None:
+            return agent.prompt.replace("{policy}", environment.policy)
+        return super()._system_prompt(environment, task)
 
     def run_agents(
         self,

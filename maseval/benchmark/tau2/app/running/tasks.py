@@ -190,7 +190,7 @@ def _task_line(domain: str, number: int, raw: Mapping[str, Any]) -> TaskLine:
 
 def select_tasks(options: RunOptions, timeout: float | None) -> TasksByDomain:
     """Load the tasks of each domain that the options choose."""
-    domains, split, version = options.domains, options.split, options.data_version
+    domains, split, version = options.domain, options.split, options.data_version
     if not domains:
         raise ConfigurationError("no domain is given; name one or more, such as --domain retail")
     raw_tasks = {

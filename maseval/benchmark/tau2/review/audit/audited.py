@@ -13,7 +13,7 @@ from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, ToolType
 from maseval.benchmark.tau2.domains.domain import DomainDocument
 from maseval.benchmark.tau2.formats.message import Requestor
 from maseval.benchmark.tau2.formats.simulation import RawTask
-from maseval.benchmark.tau2.review.audit.values import Tables, parts_of, texts_in, words_of
+from maseval.benchmark.tau2.review.audit.values import Tables, parts_of, texts_in
 from maseval.benchmark.tau2.review.explain.snapshot import by_id
 from maseval.benchmark.tau2.versions import RULES_0_2_0, RuleSet
 from maseval.benchmark.tau2.world.reference import GoldState, gold_state
@@ -54,7 +54,6 @@ KINDS: Mapping[str, str] = {
     "unknown tool is named": "the policy or a document names a tool that neither side has",
     "tool defect": "a tool does not do what it says, in the benchmark's own world",
     "stored twice with different gold": "two tasks have the same request but different solutions",
-    "tasks with equal content": "several tasks differ only in their ids",
     "task cannot be read": "a task is not in the form that scoring needs",
 }
 
@@ -132,27 +131,19 @@ class AuditedDomain:
                     tables[name] = found if isinstance(found, dict) else {}
         return tables
 
-    def records_with(self, names: frozenset[str]) -> Iterator[tuple[str | None, dict[str, str]]]:
-        """Yield the texts of records that have fields of these names.
-
-        With each comes its id if it is a record of a table, which an answer should name.
-        """
+    def records_with(self, names: frozenset[str]) -> Iterator[dict[str, str]]:
+        """Yield the texts of records that have fields of these names."""
         for table in self.tables.values():
-            for key, record in table.items():
+            for record in table.values():
                 if not isinstance(record, dict):
                     continue
                 texts = _flat_texts(record)
                 if names <= texts.keys():
-                    yield key, texts
+                    yield texts
                     continue
                 for part in parts_of(record):
                     if names <= part.keys() and all(isinstance(part[n], str) for n in names):
-                        yield None, part
-
-    def names_another(self, key: str, answer: str) -> bool:
-        """Return True if an answer names another record of the table in which a record is."""
-        table = next(table for table in self.tables.values() if key in table)
-        return any(word in table and word != key for word in words_of(answer))
+                        yield part
 
     @cached_property
     def text(self) -> str:

@@ -52,7 +52,7 @@ _TASK_CHECKS = (
     experiments.order_in_lists,
 )
 _DOMAIN_CHECKS = (
-    criteria.equal_tasks,
+    criteria.equal_requests,
     references.unknown_tools,
     knowledge.unread_tables,
     faulty_tools,

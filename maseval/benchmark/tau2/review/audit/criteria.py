@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from maseval.benchmark.tau2.formats.message import INITIAL_GREETING, Tau2ToolCall, render_call
+from maseval.benchmark.tau2.formats.message import Tau2ToolCall, render_call
 from maseval.benchmark.tau2.review.audit.audited import (
     AuditedDomain,
     AuditedTask,
@@ -121,51 +121,24 @@ def text_can_never_match(task: AuditedTask) -> Iterator[TaskFinding]:
 
 
 def text_matches_by_chance(task: AuditedTask) -> Iterator[TaskFinding]:
-    """Find a text so short, or so common, that a wrong answer has it too."""
-    if not task.counts(RewardType.COMMUNICATE):
-        return
-    common = {
-        "the agent's greeting": INITIAL_GREETING,
-        "the policy": task.audited.policy,
-        "what the user is told to say": task.scenario,
-    }
+    """Find a text so short that a wrong answer has it too."""
     for info in (task.criteria and task.criteria.communicate_info) or ():
-        wanted = info.lower()
-        places = [name for name, text in common.items() if wanted in text.lower().replace(",", "")]
-        if len(wanted) <= 2:
+        if len(info) <= 2 and task.counts(RewardType.COMMUNICATE):
             text = f"{info!r} also matches inside any longer number or word"
             yield task.finding("text matches by chance", "warning", text)
-        elif places:
-            text = f"{info!r} also appears in {' and in '.join(places)}, which an agent may repeat"
-            yield task.finding("text matches by chance", "info", text)
 
 
-def equal_tasks(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Iterator[TaskFinding]:
-    """Tasks that are the same but for their ids, and one request with two solutions."""
-    same: dict[str, list[str]] = defaultdict(list)
+def equal_requests(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Iterator[TaskFinding]:
+    """Tasks with one request and two solutions."""
     asked: dict[str, list[AuditedTask]] = defaultdict(list)
     for task in tasks:
-        request = task.raw.get("user_scenario")
-        same[canonical_json((task.spec.gold_key, _criteria(task), request))].append(task.id)
-        if request:
+        if request := task.raw.get("user_scenario"):
             asked[canonical_json((task.spec.start.key, request))].append(task)
-    for ids in same.values():
-        if len(ids) > 1:
-            text = f"tasks {', '.join(ids)} are the same but for their ids"
-            yield audited.finding("tasks with equal content", "warning", text)
     for first, *others in asked.values():
         for other in others:
             if first.gold.state != other.gold.state:
                 text = f"tasks {first.id} and {other.id} have one request, but different end states"
                 yield audited.finding("stored twice with different gold", "error", text)
-
-
-def _criteria(task: AuditedTask) -> object:
-    if task.criteria is None:
-        return None
-    return task.criteria.model_dump(
-        include={"env_assertions", "communicate_info", "reward_basis"}, mode="json"
-    )
 
 
 def against_the_policy(task: AuditedTask) -> Iterator[TaskFinding]:

@@ -5,8 +5,8 @@ That are ids of the reference solution, texts that the agent must say, and table
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice, product
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
 from types import CodeType, FunctionType
 
 from maseval.benchmark.tau2.domains.base import ToolType
@@ -19,12 +19,10 @@ from maseval.benchmark.tau2.review.audit.audited import (
     TaskFinding,
     reading_tools,
 )
-from maseval.benchmark.tau2.review.audit.values import parts_of, texts_in, words_of
+from maseval.benchmark.tau2.review.audit.values import texts_in, words_of
 from maseval.benchmark.tau2.world.tasks import RewardType
 from maseval.benchmark.tau2.world.world import to_json_str
 from maseval.core.words import count_of
-
-_MOST_COMBINATIONS = 64
 
 
 def ids_nobody_can_know(task: AuditedTask) -> Iterator[TaskFinding]:
@@ -34,7 +32,7 @@ def ids_nobody_can_know(task: AuditedTask) -> Iterator[TaskFinding]:
     wanted = {v for action in task.spec.actions for v in _ids(action.arguments)}
     unknown = {value for value in wanted if not reader.knows(value)}
     if unknown:  # which is rare, and reading all takes its time
-        reader.read_all(unknown)
+        reader.read_all()
     for value in sorted(each for each in unknown if not reader.knows(each)):
         text = f"{value!r} appears in no text and in no answer of a reading tool"
         severity: Severity = "info" if value.lstrip("#") in words_of(task.scenario) else "warning"
@@ -125,8 +123,8 @@ class Reader:
         self.heard: list[str] = []
         self.known = words_of(task.scenario) | words_of(task.audited.policy)
 
-    def read_all(self, wanted: Iterable[str] = ()) -> None:
-        """Read by ids and words, with tools that need none, and search for what is wanted."""
+    def read_all(self) -> None:
+        """Read by ids and words, and with tools that need none."""
         keys = {key for table in self._task.audited.tables.values() for key in table}
         words = {word for word in words_of(self._task.scenario) if re.search(r"[\d@]", word)}
         for tool in self._tools:
@@ -137,9 +135,6 @@ class Reader:
             for tool, word in product(self._tools, sorted(fresh)):
                 if len(tool.parameters) == 1:
                     self._ask(tool, {tool.parameters[0]: word})
-        for tool, value in product(self._tools, sorted(wanted)):
-            for arguments in self._guesses(tool, value) if len(tool.parameters) > 1 else ():
-                self._ask(tool, arguments)
 
     def follow_the_gold(self) -> None:
         """Read the answers to the gold's own calls: writes make ids that are then known."""
@@ -156,17 +151,6 @@ class Reader:
         self.heard.append(text)
         self.known |= words_of(text)
 
-    def _guesses(self, tool: ReadingTool, value: str) -> Iterator[Mapping[str, object]]:
-        """Yield arguments for a tool of several, taken from the record itself."""
-        sources = [table[value] for table in self._task.audited.tables.values() if value in table]
-        sources += [action.arguments for action in self._task.spec.actions]
-        choices = [
-            list(dict.fromkeys(each for source in sources for each in _values_named(key, source)))
-            for key in tool.parameters
-        ]
-        for combination in islice(product(*choices), _MOST_COMBINATIONS):
-            yield dict(zip(tool.parameters, combination, strict=True))
-
     def _ask(self, tool: ReadingTool, arguments: Mapping[str, object]) -> None:
         """Hear an answer; before anything was written, tasks that begin alike share it."""
         answers = {} if self._gold_is_played else self._task.audited.answers
@@ -178,8 +162,3 @@ class Reader:
                 answers[key] = None
         if (answer := answers[key]) is not None:
             self._hear(answer)
-
-
-def _values_named(key: str, value: object) -> Iterator[object]:
-    parts = parts_of(value) if isinstance(value, dict | list) else ()
-    return (each[key] for each in parts if isinstance(each.get(key), str))

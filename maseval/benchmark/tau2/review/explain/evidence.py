@@ -60,52 +60,29 @@ def check_summaries(
     criteria: Criteria, reward_info: RewardInfo, *, looked: bool
 ) -> tuple[CheckSummary, ...]:
     """Return every check; ``looked`` is False if none was run."""
-    passed: dict[RewardType, bool | None] = {kind: None for kind in RewardType}
-    db = reward_info["db_check"]
-    if looked:
-        passed |= {
-            RewardType.DB: None if db is None else db["db_match"],
-            RewardType.ENV_ASSERTION: _all(reward_info["env_assertions"], "met"),
-            RewardType.ACTION: _all(reward_info["action_checks"], "action_match"),
-            RewardType.COMMUNICATE: _all(reward_info["communicate_checks"], "met"),
-        }
-        if reward_info["nl_assertions"] is not None:
-            passed[RewardType.NL_ASSERTION] = _all(reward_info["nl_assertions"], "met")
-    return tuple(
-        CheckSummary(
-            kind.value,
-            kind in criteria.reward_basis,
-            passed[kind],
-            criteria.can_fail(kind),
-            _detail(kind, criteria, reward_info) if looked else "",
-        )
-        for kind in RewardType
-    )
-
-
-def _all(checks: Sequence[Mapping[str, object]] | None, key: str) -> bool:
-    return all(check[key] for check in checks or ())
-
-
-def _detail(kind: RewardType, criteria: Criteria, reward_info: RewardInfo) -> str:
-    match kind:
-        case RewardType.ENV_ASSERTION:
-            return _share(reward_info["env_assertions"], "met", "assertions hold")
-        case RewardType.ACTION:
-            return _share(reward_info["action_checks"], "action_match", "actions taken")
-        case RewardType.COMMUNICATE:
-            return _share(reward_info["communicate_checks"], "met", "things said")
-        case RewardType.NL_ASSERTION if criteria.nl_assertions:
-            judged = reward_info["nl_assertions"]
-            if judged is None:
-                return f"{count_of(len(criteria.nl_assertions), 'assertion')}, not judged"
-            return _share(judged, "met", "assertions hold")
-        case _:
-            return ""
-
-
-def _share(checks: Sequence[Mapping[str, Any]] | None, key: str, words: str) -> str:
-    return f"{sum(c[key] for c in checks)} of {len(checks)} {words}" if checks else ""
+    db, judged = reward_info["db_check"], reward_info["nl_assertions"]
+    listed: dict[RewardType, tuple[Sequence[Mapping[str, Any]] | None, str, str]] = {
+        RewardType.ENV_ASSERTION: (reward_info["env_assertions"], "met", "assertions hold"),
+        RewardType.NL_ASSERTION: (judged, "met", "assertions hold"),
+        RewardType.ACTION: (reward_info["action_checks"], "action_match", "actions taken"),
+        RewardType.COMMUNICATE: (reward_info["communicate_checks"], "met", "things said"),
+    }
+    found = []
+    for kind in RewardType:
+        checks, key, words = listed.get(kind, (None, "", ""))
+        passed, detail = all(each[key] for each in checks or ()), ""
+        if checks and looked:
+            detail = f"{sum(each[key] for each in checks)} of {len(checks)} {words}"
+        ran: bool | None = passed if looked else None
+        if kind is RewardType.DB:
+            ran = db["db_match"] if looked and db is not None else None
+        elif kind is RewardType.NL_ASSERTION and judged is None:
+            ran = None
+            if looked and criteria.nl_assertions:
+                detail = f"{count_of(len(criteria.nl_assertions), 'assertion')}, not judged"
+        gates = kind in criteria.reward_basis
+        found.append(CheckSummary(kind.value, gates, ran, criteria.can_fail(kind), detail))
+    return tuple(found)
 
 
 @dataclass(frozen=True)

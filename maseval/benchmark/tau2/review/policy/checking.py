@@ -103,10 +103,10 @@ class _Findings:
         if rule.check_talk is not None:
             self._note(rule, rule.check_talk, talk, None)
 
-    def doubt(self, rule: Rule, reason: str) -> None:
-        """Note that a rule could not be asked."""
+    def doubt(self, rule: Rule, reason: str, moment: CallMoment | None = None) -> None:
+        """Note that a rule could not be asked, or did not decide."""
         self.asked[rule.id] = None
-        self._undecided(rule, reason, None)
+        self._add(rule, UNDECIDED, "undecided", _weight_of(rule), Broken(reason), moment)
 
     def result(self) -> PolicyResult:
         """Return all that was found, what is decided first."""
@@ -128,47 +128,40 @@ class _Findings:
                 if isinstance(answer, Broken):
                     self._breach(rule, answer, moment)
                 else:
-                    self._undecided(rule, answer.reason, moment)
+                    self.doubt(rule, answer.reason, moment)
         except Exception as error:  # a rule of anybody's: what others found must stay
-            self._undecided(rule, f"{_RULE_FAILED}{type(error).__name__}: {error}", moment)
-
-    def _undecided(self, rule: Rule, text: str, moment: CallMoment | None) -> None:
-        weight: Weight = "manner" if rule.kind is Kind.FORM else "state"
-        at = None if moment is None else moment.message_index
-        self._add(UNDECIDED, rule, text, "undecided", at, moment, (), weight)
+            self.doubt(rule, f"{_RULE_FAILED}{type(error).__name__}: {error}", moment)
 
     def _breach(self, rule: Rule, broken: Broken, moment: CallMoment | None) -> None:
-        at, kind = broken.message_index, BROKE
-        weight: Weight = "state"
-        if moment is not None and at is None:
-            at = moment.message_index
+        kind, weight = BROKE, _weight_of(rule)
         if rule.kind is Kind.FORM:
-            kind, weight = FORM, "manner"
+            kind = FORM
         elif moment is not None and moment.failed:
             kind, weight = TRIED, "remark"
         elif moment is not None and (rule.id, *_subject(moment.call)) in self.demanded:
             kind, weight = DEMANDED, "remark"
-        grade: Grade = "proven" if rule.is_replayed else "likely"
-        evidence = tuple(f"{name}: {excerpt(value)}" for name, value in broken.values.items())
-        self._add(kind, rule, broken.text, grade, at, moment, evidence, weight)
+        self._add(rule, kind, "proven" if rule.is_replayed else "likely", weight, broken, moment)
 
     def _add(
         self,
-        kind: str,
         rule: Rule,
-        text: str,
+        kind: str,
         grade: Grade,
-        at: int | None,
-        moment: CallMoment | None,
-        evidence: tuple[str, ...],
         weight: Weight,
+        broken: Broken,
+        moment: CallMoment | None,
     ) -> None:
-        call = None if moment is None else moment.call
+        at, call = broken.message_index, None if moment is None else moment.call
+        if moment is not None and at is None:
+            at = moment.message_index
         words = None if call is None else render_call(call)
-        finding = Finding(
-            *("policy", "agent"), kind, rule.id, text, grade, at, words, evidence, weight
-        )
-        self.found.append((finding, call))
+        values = tuple(f"{name}: {excerpt(value)}" for name, value in broken.values.items())
+        about = (rule.id, broken.text, grade, at, words, values, weight)
+        self.found.append((Finding("policy", "agent", kind, *about), call))
+
+
+def _weight_of(rule: Rule) -> Weight:
+    return "manner" if rule.kind is Kind.FORM else "state"
 
 
 def check_case(case: Case, *, scripted: bool = False) -> PolicyResult:
@@ -306,8 +299,7 @@ class _RuleBook:
     """The rules of a domain, and by the tools that they are about."""
 
     def __init__(self, domain: Domain, only_state: bool) -> None:
-        holding = [rule for rule in domain.rules if rule.holds_in(domain.version)]
-        self.rules = [each for each in holding if each.kind is Kind.STATE or not only_state]
+        self.rules = [each for each in domain.rules if each.kind is Kind.STATE or not only_state]
         self.reading_words = [each for each in self.rules if each.reads_words]
         self.about_talk = [each for each in self.rules if each.check_talk is not None]
         self.by_tool: dict[str, list[Rule]] = {}

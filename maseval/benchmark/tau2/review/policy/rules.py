@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partialmethod
 from typing import Generic, NamedTuple, TypeVar
 
 from maseval.benchmark.tau2.review.talk import CallMoment, Talk
@@ -55,8 +56,7 @@ class Rule:
     """One demand of a policy.
 
     ``place`` is the heading of the policy under which it stands, and what it is there. ``tools``
-    are those of the agent about whose calls it is asked. ``releases`` are those of the benchmark
-    whose policy has it; without any it holds for all. A rule that ``reads_words`` is not asked
+    are those of the agent about whose calls it is asked. A rule that ``reads_words`` is not asked
     about a conversation that is not in English; one that ``hears`` is, and looks at the state first
     and then for a wish in what was said.
     """
@@ -68,12 +68,8 @@ class Rule:
     tools: Collection[str] = frozenset()
     check: Check | None = None
     check_talk: TalkCheck | None = None
-    releases: Collection[str] = frozenset()
     reads_words: bool = False
     hears: bool = False
-
-    def holds_in(self, release: str) -> bool:
-        return not self.releases or release in self.releases
 
     @property
     def is_replayed(self) -> bool:
@@ -129,20 +125,6 @@ class Policy(Generic[Subject]):
     ) -> None:
         self._domain, self._find = domain, find
 
-    def state(
-        self, name: str, place: str, *tools: str, words: bool = False, hears: bool = False
-    ) -> "Maker[Subject]":
-        return self._make(Kind.STATE, name, place, tools, words, hears)
-
-    def flow(self, name: str, place: str, *tools: str, words: bool = False) -> "Maker[Subject]":
-        return self._make(Kind.DATA_FLOW, name, place, tools, words)
-
-    def protocol(self, name: str, place: str, *tools: str, words: bool = True) -> "Maker[Subject]":
-        return self._make(Kind.PROTOCOL, name, place, tools, words)
-
-    def form(self, name: str, place: str, *tools: str, words: bool = False) -> "Maker[Subject]":
-        return self._make(Kind.FORM, name, place, tools, words)
-
     def talk(
         self, name: str, place: str, *, kind: Kind = Kind.PROTOCOL, words: bool = True
     ) -> Callable[[TalkCheck], Rule]:
@@ -154,24 +136,26 @@ class Policy(Generic[Subject]):
         kind: Kind,
         name: str,
         place: str,
-        tools: tuple[str, ...],
-        words: bool,
+        *tools: str,
+        words: bool | None = None,
         hears: bool = False,
     ) -> "Maker[Subject]":
-        wanted = frozenset(tools)
-
         def make_rule(check: Callable[[Subject], Iterable[Answer]]) -> Rule:
             def look(moment: CallMoment) -> Iterable[Answer]:
                 subject = self._find(moment, wanted)
                 return () if subject is None else check(subject)
 
             look.__doc__ = check.__doc__
-            make = rule(
-                f"{self._domain}.{name}", kind, place=place, tools=wanted, reads_words=words
-            )
             return replace(make(look), hears=hears)
 
+        wanted = frozenset(tools)
+        make = rule(f"{self._domain}.{name}", kind, place=place, tools=wanted, reads_words=words)
         return make_rule
+
+    state = partialmethod(_make, Kind.STATE)
+    flow = partialmethod(_make, Kind.DATA_FLOW)
+    protocol = partialmethod(_make, Kind.PROTOCOL)
+    form = partialmethod(_make, Kind.FORM)
 
 
 Maker = Callable[[Callable[[Subject], Iterable[Answer]]], Rule]

@@ -22,7 +22,6 @@ from maseval.benchmark.tau2.review.policy.banking_knowledge.records import (
     inner_call,
     money,
     other_status,
-    read_date,
     recent,
     rows_with,
     too_young,
@@ -298,43 +297,25 @@ def _against_credit(call: BankCall, paid: Row, card: Row) -> Iterator[str]:
 
 @bank.state("debit_dispute.facts", f"{_DEBIT}: pre-filing and 1 to 8", DEBIT_DISPUTE)
 def check_debit_transaction(call: BankCall) -> Iterator[Answer]:
-    """A booking of the open account is disputed within 60 days, for a dollar up to its amount."""
-    account, card = call.account, call.card
-    account_id, amount = call.arguments.get("account_id"), call.number("disputed_amount")
+    """A booking of the open account is disputed within 60 days, and few disputes are open."""
+    account, account_id = call.account, call.arguments.get("account_id")
     yield from other_status("account", account, "OPEN")
-    if card and card.get("account_id") != account_id:
-        yield Broken(f"the card belongs to account {card.get('account_id')}")
     filed = call.rows("debit_card_disputes", "account_id")
     count = sum(each.get("status") in _OPEN for each in filed)
     if count >= _MOST_OPEN.get(tier_of(account), math.inf):
         yield Broken(f"{count} disputes of the account are open")
-    liability = call.number("customer_max_liability_amount")
-    if not math.isnan(liability + amount) and liability not in (50, 500, amount):
-        yield Broken(f"a liability of ${liability:g} is not one of the steps")
     booking = call.row("bank_account_transaction_history", "transaction_id")
-    if booking:
-        yield from _booking_faults(call, booking, amount)
-    else:
+    if not booking:
         yield Broken(f"there is no transaction {call.arguments.get('transaction_id')!r}")
-
-
-def _booking_faults(call: BankCall, booking: Row, amount: float) -> Iterator[Answer]:
-    """Yield what speaks against a dispute about a booking, such as the same charge before it."""
-    category, account_id = call.text("dispute_category"), booking.get("account_id")
-    if account_id != call.arguments.get("account_id"):
-        yield Broken(f"the transaction was booked on account {account_id}")
-    date, given = read_date(booking.get("date")), read_date(call.arguments.get("transaction_date"))
-    if date is not None and (given is None or given.date() != date.date()):
-        yield Broken(f"the transaction was on {date:%m/%d/%Y}")
-    booked = abs(money(booking.get("amount")))
-    if amount > booked and category != "atm_deposit_not_credited":
-        yield Broken(f"${amount:g} are disputed, and ${booked:g} were booked")
-    if booked < 1:
+    elif booking.get("account_id") != account_id:
+        yield Broken(f"the transaction was booked on account {booking.get('account_id')}")
+    if booking and (booked := abs(money(booking.get("amount")))) < 1:
         yield Broken(f"the transaction was about ${booked:.2f}")
-    days = days_since(booking.get("date"))
-    if days > 60:
+    if (days := days_since(booking.get("date"))) > 60:
         yield Broken(f"the transaction is {days} days old")
-    for other in bookings_of(call.db, account_id) if category == "duplicate_charge" else ():
+    if call.text("dispute_category") != "duplicate_charge":
+        return
+    for other in bookings_of(call.db, booking.get("account_id")):
         alike = all(other.get(key) == booking.get(key) for key in ("description", "amount"))
         if alike and 0 < days_since(other.get("date")) - days <= 7:
             yield Broken(f"transaction {other.get('transaction_id')} is the first of them")
