@@ -101,12 +101,12 @@ def test_sync_reports_a_receiver_that_does_not_take_it_as_an_error():
 
 
 @needs_otel
-def test_a_trace_after_the_run_is_the_one_during_it():
-    with receiving() as during, receiving() as after:
-        booking(num_tasks=1, track=[f"otel={during.url}"])
-        commands.sync("mine", [f"otel={after.url}"])
+def test_a_trace_is_the_same_however_often_it_is_sent():
+    with receiving() as first, receiving() as second:
+        booking(num_tasks=1, track=[f"otel={first.url}"])
+        commands.sync("mine", [f"otel={second.url}"])
 
-    assert during.requests[0][2] == after.requests[0][2]
+    assert first.requests[0][2] == second.requests[0][2]
 
 
 @needs_otel

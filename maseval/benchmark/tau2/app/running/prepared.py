@@ -59,11 +59,15 @@ _RENAMED = {"api_base": "base_url"}
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A model and how to ask it: ``options`` reach it, ``args`` steer what it says."""
+    """A model and how to ask it: ``options`` reach it, ``args`` steer what it says.
+
+    ``prompt`` is another system prompt for the reference agent.
+    """
 
     model_id: str
     options: ExtraArguments = field(default_factory=dict)
     args: ExtraArguments = field(default_factory=dict)
+    prompt: str | None = None
 
     @classmethod
     def of(
@@ -87,7 +91,9 @@ class ModelSpec:
 
     def to_config(self) -> dict[str, object]:
         """Return the model for the run's configuration, which takes out the secrets."""
-        return {"model": self.model_id, "options": dict(self.options), "args": dict(self.args)}
+        prompt = {} if self.prompt is None else {"prompt": self.prompt}
+        asked = {"options": dict(self.options), "args": dict(self.args)}
+        return {"model": self.model_id, **asked, **prompt}
 
 
 @dataclass(frozen=True)
@@ -164,6 +170,11 @@ def choose_participants(options: RunOptions) -> tuple[Agent, User, Mode]:
                 f"rehearse is {rehearse!r}, which gives an agent of your own a scripted model, but "
                 f"agent is {kind!r}; name your agent like my_agent.py:function"
             )
+    if options.agent_prompt is not None and (kind, mode) != ("llm", Mode.NORMAL):
+        raise ConfigurationError(
+            f"a prompt is for the reference agent in mode 'normal', but agent is {kind!r} and mode "
+            f"is {mode!r}; leave the prompt out, or use --agent llm --agent-model MODEL"
+        )
     return _agent(kind, options), _user(kind, mode, options), Mode(mode)
 
 
@@ -208,7 +219,8 @@ def _agent(kind: str, options: RunOptions) -> Agent:
     if kind == HUMAN:
         return options.human  # type: ignore[no-any-return]
     if kind == "llm":
-        return _model("agent", options.agent_model, args, options.base_url)
+        model = _model("agent", options.agent_model, args, options.base_url)
+        return replace(model, prompt=options.agent_prompt)
     if kind in PLAYERS:
         return Player(kind, _error_rate(kind, args or {}))
     make = load_agent(options.agent) if isinstance(options.agent, str) else options.agent

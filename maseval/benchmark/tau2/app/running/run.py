@@ -242,6 +242,12 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
             adapter = make_agent(agent.name, task, environment, seed=seed, error_rate=rate)
         return [adapter], {adapter.name: adapter}
 
+    def _system_prompt(self, environment: Tau2Environment, task: Task) -> str:
+        agent = self.prepared.agent
+        if isinstance(agent, ModelSpec) and agent.prompt is not None:
+            return agent.prompt.replace("{policy}", environment.policy)
+        return super()._system_prompt(environment, task)
+
     def run_agents(
         self,
         agents: Sequence[AgentAdapter],
