@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import MISSING
 from datetime import datetime, timedelta
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_origin
 
 import typer
@@ -112,23 +111,14 @@ def _value_of(option: OptionSpec, given: dict[str, Any]) -> object:
 
 
 def arguments(texts: list[str] | None) -> dict[str, object]:
-    """Parse JSON objects, files with one, and ``key=value``; given several times, all count."""
+    """Parse JSON objects and ``key=value``; given several times, all count."""
     merged: dict[str, object] = {}
     for text in texts or ():
-        merged |= json_object(text) if text.lstrip().startswith("{") else _from_file_or_pair(text)
+        merged |= _json_object(text) if text.lstrip().startswith("{") else _key_and_value(text)
     return merged
 
 
-def _from_file_or_pair(text: str) -> dict[str, object]:
-    if not text.endswith(".json") or "=" in text:
-        return _key_and_value(text)
-    try:
-        return json_object(Path(text).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise typer.BadParameter(f"{text} cannot be read: {error}") from None
-
-
-def json_object(text: str) -> dict[str, object]:
+def _json_object(text: str) -> dict[str, object]:
     try:
         value = strict_json.loads(text)
     except ValueError as error:
@@ -143,8 +133,7 @@ def _key_and_value(text: str) -> dict[str, object]:
     if not equals or not key.strip():
         # The text itself is not repeated: it may be a key that was typed in the wrong place.
         raise typer.BadParameter(
-            "neither a JSON object like '{\"temperature\": 0}', nor a .json file, nor "
-            "key=value like temperature=0"
+            "neither a JSON object like '{\"temperature\": 0}', nor key=value like temperature=0"
         )
     return {key.strip(): json_or_text(value.strip())}
 

@@ -7,13 +7,11 @@ from collections.abc import Iterable, Mapping
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
-from struct import pack
 from typing import Any, TypeAlias
 from uuid import uuid4
-from zlib import compress, crc32
 
-from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import Message, ToolCall, tool_call
+from maseval.interface import extras
 
 ContentPart: TypeAlias = dict[str, Any]
 """One part of a message's content: ``{"type": "text", "text": ...}`` and the like."""
@@ -53,28 +51,9 @@ def create_image_from_pil(pil_image: Any, detail: str = "auto", format: str = "P
 def create_image_from_numpy(
     numpy_array: Any, detail: str = "auto", format: str = "PNG"
 ) -> ContentPart:
-    """Return a part that is an image of NumPy's: bytes of one, three or four channels."""
-    if format.upper() != "PNG":
-        raise ConfigurationError(
-            f"format is {format!r}, and an array is written as PNG only; "
-            "give Image.fromarray(numpy_array) of Pillow to create_image_from_pil for other formats"
-        )
-    height, width, *channels = numpy_array.shape
-    kind = {(): 0, (1,): 0, (3,): 2, (4,): 6}.get(tuple(channels))
-    if kind is None or str(numpy_array.dtype) != "uint8":
-        raise ConfigurationError(
-            f"the array has shape {numpy_array.shape} and type {numpy_array.dtype}; give uint8 of "
-            "shape (height, width), (height, width, 3) or (height, width, 4)"
-        )
-    rows = b"".join(b"\0" + row.tobytes() for row in numpy_array)
-    header = pack(">IIBBBBB", width, height, 8, kind, 0, 0, 0)
-    chunks = [(b"IHDR", header), (b"IDAT", compress(rows)), (b"IEND", b"")]
-    content = b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*chunk) for chunk in chunks)
-    return create_image_url_content(_data_url(content, "image/png"), detail)
-
-
-def _chunk(kind: bytes, content: bytes) -> bytes:
-    return pack(">I", len(content)) + kind + content + pack(">I", crc32(kind + content))
+    """Return a part that is an image of NumPy's, which Pillow writes."""
+    image = extras.load_unlisted("PIL.Image", "Pillow").fromarray(numpy_array)
+    return create_image_from_pil(image, detail, format)
 
 
 def create_file_content(

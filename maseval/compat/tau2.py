@@ -5,8 +5,7 @@ of tool calls, which are methods here.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import date
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
@@ -82,7 +81,7 @@ def dump_file(path: str | PathLike[str], data: Any, **options: Any) -> None:
         case "yaml":
             text = _yaml().safe_dump(data, **{"sort_keys": False, "allow_unicode": True, **options})
         case "toml":
-            text = "\n".join(_toml_lines(data)) + "\n"
+            text = extras.load_unlisted("tomli_w", "tomli-w").dumps(data)
         case _:
             text = json.dumps(data, **{"indent": 2, **options})
     file.write_text(text, encoding="utf-8")
@@ -99,34 +98,6 @@ def _file_format(file: Path) -> str:
 
 def _yaml() -> Any:
     return extras.load("yaml", extra="yaml", package="PyYAML")
-
-
-def _toml_lines(table: Mapping[str, Any], path: Sequence[str] = ()) -> Iterator[str]:
-    """Yield a table's values, and then the tables in it, as TOML wants it."""
-    for key, value in table.items():
-        if not isinstance(value, Mapping):
-            yield f"{_toml_value(key)} = {_toml_value(value)}"
-    for key, value in table.items():
-        if isinstance(value, Mapping):
-            here = [*path, _toml_value(key)]
-            yield f"[{'.'.join(here)}]"
-            yield from _toml_lines(value, here)
-
-
-def _toml_value(value: object) -> str:
-    match value:
-        case str() | bool():
-            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-        case int() | float():
-            return repr(value)
-        case date():  # and times
-            return value.isoformat()
-        case Mapping():
-            pairs = (f"{_toml_value(key)} = {_toml_value(item)}" for key, item in value.items())
-            return f"{{{', '.join(pairs)}}}"
-        case list() | tuple():
-            return f"[{', '.join(map(_toml_value, value))}]"
-    raise ValueError(f"TOML has no value for {value!r}; leave it out, or write JSON")
 
 
 def compare_tool_calls(

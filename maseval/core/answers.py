@@ -23,9 +23,6 @@ logger = logging.getLogger(__name__)
 # More tokens than any provider will ever count in one answer, and a number that sums still hold.
 _MOST_TOKENS = 10**12
 
-MOST_PARTS = 1_000
-"""The most choices, pieces of content or tool calls that are read."""
-TOO_MANY_PARTS = f"more than {MOST_PARTS:,} choices, pieces of content or tool calls"
 MOST_CALLS = 128
 """The most tool calls of one answer; with more at each step no simulation ends in time."""
 

@@ -36,7 +36,7 @@ from maseval.core.usage import CostCalculator, TokenUsage, UsageTrackableMixin
 Params: TypeAlias = Mapping[str, object]
 
 MAX_ANSWER_MB = 10.0
-"""The largest answer that is read, unless a model is made with another ``max_answer_mb``."""
+"""The largest answer that is read, decompressed, in millions of bytes."""
 
 
 class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
@@ -69,8 +69,6 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         """Whose rate limits apply: models of one endpoint are throttled together."""
         self.message_form = MessageForm.PLAIN
         """For a benchmark whose requests must have exactly the form it gives them."""
-        self.max_answer_mb = MAX_ANSWER_MB
-        """The largest answer that is read, decompressed, in millions of bytes."""
         self.reasoning_policy = self.default_reasoning_policy
         """The rule for the earlier thoughts that the model is sent again."""
         self._thoughts = ReasoningMemory()
@@ -269,9 +267,9 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         answer = check_answer(response)
         if answer.reasoning is not None:
             answer.reasoning["model"] = self.model_id
-        if (size := size_of(answer)) > self.max_answer_mb * 1e6:
+        if (size := size_of(answer)) > MAX_ANSWER_MB * 1e6:
             raise self._error(
-                AnswerTooLargeError, f"{size} characters, at most {self.max_answer_mb:g} MB"
+                AnswerTooLargeError, f"{size} characters, at most {MAX_ANSWER_MB:g} MB"
             )
         return answer
 

@@ -196,7 +196,7 @@ class AnswerTooLargeError(ProviderError):
     """The answer is larger than any answer may be."""
 
     fault = "sent an answer that is too large"
-    way_out = "Limit it with max_tokens; the option max_answer_mb allows more megabytes"
+    way_out = "Limit it with max_tokens"
 
 
 class AuthenticationError(ProviderError):

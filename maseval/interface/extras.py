@@ -25,6 +25,15 @@ def load(module: str, *, extra: str, package: str | None = None) -> ModuleType:
     return import_module(module)
 
 
+def load_unlisted(module: str, package: str) -> ModuleType:
+    """Import a module of a library that no extra of maseval installs."""
+    if not is_installed(module):
+        raise MissingExtraError(
+            f"{package} is not installed. Install it with: pip install {package}"
+        )
+    return import_module(module)
+
+
 def require(module: str, *, extra: str, package: str | None = None) -> None:
     """Raise if an optional library is not installed; it is not imported."""
     if not is_installed(module):

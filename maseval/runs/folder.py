@@ -9,6 +9,7 @@ is the end of the log when the last session closed, by which a log that was cut 
 import logging
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
@@ -110,9 +111,8 @@ class RunFolder:
         ``config`` holds ``tasks`` (task ids by domain), ``trials`` and any settings. It must equal
         that of the folder, or only add tasks or trials to it. For any other change there is a
         ``RunConfigError``, or with ``fork`` a folder beside: the first of ``<name>-2``,
-        ``<name>-3``, ... that is free or fits. If no setting differs, it starts with the finished
-        simulations that are still planned, else empty. With ``resume_changed`` the ``code`` may
-        differ: what is finished stays, and the new code counts from here on.
+        ``<name>-3``, ... that is free or fits. With ``resume_changed`` the ``code`` may differ:
+        what is finished stays, and the new code counts from here on.
         """
         secrets = Secrets.of(config)
         wanted = RunConfig.of(config, clean=lambda given: secrets.removed_from(redact(given)))
@@ -121,18 +121,9 @@ class RunFolder:
             return cls._open(path, wanted, secrets, resume_changed)
         for number in count(1):
             candidate = path if number == 1 else path.with_name(f"{path.name}-{number}")
-            try:
-                folder = cls._open(candidate, wanted, secrets, resume_changed)
-                break
-            except RunConfigError:
-                continue
-        if folder.path != path:
-            try:
-                folder._take_over(cls.read(path))
-            except BaseException:
-                folder.close()
-                raise
-        return folder
+            with suppress(RunConfigError):
+                return cls._open(candidate, wanted, secrets, resume_changed)
+        raise AssertionError("numbers do not end")
 
     @classmethod
     def _open(cls, path: Path, wanted: RunConfig, secrets: Secrets, changed: bool) -> "RunFolder":
@@ -403,8 +394,8 @@ class RunFolder:
             self._shared = (benchmark, name)
         return self._shared[1]
 
-    def stop(self, stopped: Mapping[str, object] | None) -> None:
-        """Record that the run ends here because its question is answered; None takes that back."""
+    def stop(self, stopped: Mapping[str, object]) -> None:
+        """Record that the run ends here because its question is answered."""
         self._change_to(RunConfig.of(self.config.stopping(stopped).values))
 
     def _extend_to(self, wanted: RunConfig) -> None:
@@ -422,13 +413,6 @@ class RunFolder:
     def _change_to(self, wanted: RunConfig) -> None:
         self._append(self._open_writer(), config_record(wanted, now()))
         self.config, self._extended = wanted, True
-
-    def _take_over(self, other: "RunFolder") -> None:
-        same_code = self.config.code_version == other.config.code_version
-        if same_code and self.config.same_settings(other.config):
-            for simulation in self.planned:
-                if simulation in other.recorded and simulation not in self._contents.places:
-                    self.append(other.report(simulation))
 
     def _closing(self) -> dict[str, object]:
         """Return the line that ends a session, for ``counts_at_end``."""

@@ -142,11 +142,6 @@ _EVERY = (
     Fault("no-content", "a message without content", _choice(message={"role": "assistant"})),
     Fault("no-calls", "ends because of tool calls, and has none", _finish("tool_calls")),
     Fault("list-arguments", "arguments that are a list", _call(arguments=[1])),
-    Fault(
-        "many-choices",
-        "50,000 choices",
-        _change_answer(lambda answer: answer.update(choices=answer["choices"] * 50_000)),
-    ),
     Fault("many-calls", "10,000 tool calls", _calls(10_000)),
     Fault("calls", "999 tool calls", _calls(999)),
     Fault("number-ids", "tool-call ids that are numbers", _call(id=7)),

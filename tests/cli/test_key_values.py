@@ -35,10 +35,11 @@ def test_anything_else_is_refused_without_repeating_it(text):
 
 @pytest.mark.parametrize("depth", [150, 3000])
 def test_values_nested_too_deeply_are_refused_in_words(depth, tmp_path):
-    (tmp_path / "deep.json").write_text('{"x": ' + "[" * depth + "]" * depth + "}")
-    for option in ("--agent-args", "--prices"):
-        typed = ("--domain", "library", "--agent", "noisy", "--dry-run", option)
-        refused = maseval("tau2", "run", *typed, str(tmp_path / "deep.json"))
+    deep = '{"x": ' + "[" * depth + "]" * depth + "}"
+    (tmp_path / "deep.json").write_text(deep)
+    for option, value in (("--agent-args", deep), ("--prices", tmp_path / "deep.json")):
+        typed = ("--domain", "library", "--agent", "noisy", "--dry-run", option, value)
+        refused = maseval("tau2", "run", *typed)
 
         assert refused.exit_code == 2
         assert "more than 100 levels deep" in " ".join(refused.stderr.replace("│", " ").split())

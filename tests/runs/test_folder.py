@@ -143,18 +143,6 @@ def test_a_fork_goes_to_the_next_free_name_and_is_found_again(tmp_path):
         assert folder.path == tmp_path / "run" and not folder.missing()
 
 
-def test_a_fork_that_only_asks_for_other_tasks_begins_with_the_results_it_can_use(tmp_path):
-    finished_run(tmp_path / "run", "a", "b", trials=2, model="m")
-
-    wanted = config("b", "c", trials=1, model="m")
-    with RunFolder.open(tmp_path / "run", wanted, fork=True) as folder:
-        assert folder.recorded == {Simulation("", "b", 0): "success"}
-        [copied] = folder.reports()
-
-    original = RunFolder.read(tmp_path / "run").report(Simulation("", "b", 0))
-    assert copied == original
-
-
 def test_a_run_can_be_forked_while_it_goes_on(tmp_path):
     with (
         RunFolder.open(tmp_path / "run", config("a", model="m")),

@@ -7,7 +7,6 @@ from maseval import (
     ScriptedModelAdapter,
     Task,
     TaskProtocol,
-    normalise,
 )
 from maseval.core.call_policy import CallPolicy
 from maseval.core.exceptions import ConfigurationError, RunStoppedError
@@ -16,6 +15,7 @@ from maseval.core.provider_errors import AuthenticationError, OverloadedError
 from maseval.core.task.queues import SelectedRepetitions, task_queue
 from maseval.runs import RunFolder, RunFolderError, Simulation, run_into
 from tests.core.worlds import Diary, Shop
+from tests.normalised import normalise
 from tests.runs.worlds import config, desk, report, tasks
 
 

@@ -1,8 +1,8 @@
 """FolderRun: a run into a folder, prepared by the options of a command and then run.
 
 A subclass knows its benchmark and the configuration on which the results depend. ``run`` opens the
-folder, which locks it, and runs what is missing. ``Tracking`` sends the run elsewhere if the
-options say so. The folder is closed before the last of it is sent.
+folder, which locks it, and runs what is missing. When the folder is closed, the run is sent
+elsewhere if the options say so.
 
 ``RunWatch`` keeps count of a run while it is running, and stops it when there is a reason to:
 Ctrl-C, SIGTERM, a closed terminal, a ``Budget`` in money or tokens, a row of ``EqualFailures``, or
@@ -337,11 +337,11 @@ class FolderRun(ABC):
         if options.cell:
             notes[CELL] = dict(options.cell)
         support_by_name(self.config.get("benchmark"))  # raises before anything is run
-        tracking = None
+        destinations = []
         if options.track:
-            from maseval.app.running.tracking import Tracking  # loads telemetry
+            from maseval.app.sharing.sync import destinations_of  # loads telemetry
 
-            tracking = Tracking(options.track, content=options.otel_content)
+            destinations = destinations_of(options.track)  # raises if a run cannot be sent there
         every = list(parts)
         # Before the folder is open and anybody watches: forks have neither its lock nor threads.
         sizes = [min(options.concurrency, len(tasks) * options.trials) for tasks in every]
@@ -353,9 +353,6 @@ class FolderRun(ABC):
             benchmark.stop_when_hopeless = True
             watch = RunWatch(self, folder, benchmark)
             before = list(benchmark.callbacks)
-            if tracking:
-                tracking.start(folder.path)
-                benchmark.add_callback(tracking)
             benchmark.add_callback(watch)
 
             def run_parts(among: Collection[Simulation] | None, retry: bool) -> bool:
@@ -373,7 +370,12 @@ class FolderRun(ABC):
                     run_rounds(folder, until, run_parts, retry_failed=options.retry_failed)
             result = watch.result()
             benchmark.callbacks[:] = before  # it may be run again, into another folder
-        return replace(result, notes=[*result.notes, *(tracking.finish() if tracking else ())])
+        if not destinations:
+            return result
+        from maseval.app.running.tracking import send_run  # loads trackers
+
+        unsent = send_run(folder.path, destinations, content=options.otel_content)
+        return replace(result, notes=[*result.notes, *unsent])
 
     def _open(self, config: Mapping[str, object]) -> RunFolder:
         if self.options.output is not None:

@@ -1,6 +1,5 @@
 """``maseval new``: an agent, a system of several, a domain or a benchmark to start from."""
 
-import difflib
 import keyword
 import os
 import re
@@ -39,9 +38,7 @@ class Skeleton(NamedTuple):
 def new(kind: str, name: str, folder: str | os.PathLike[str] = ".") -> Skeleton:
     """Write the files of a new one of ``KINDS``, all or none."""
     if kind not in KINDS:
-        alike = difflib.get_close_matches(kind, KINDS, n=1)
-        hint = f"did you mean {alike[0]!r}? " if alike else ""
-        raise ConfigurationError(f"kind is {kind!r}; {hint}choose one of: {', '.join(KINDS)}")
+        raise ConfigurationError(f"kind is {kind!r}; choose one of: {', '.join(KINDS)}")
     _check_name(name)
     targets = {
         source: Path(folder) / target.format(name=name) for source, target in KINDS[kind].items()

@@ -242,8 +242,12 @@ def _print_result(result: RunResult, how: str) -> None:
         "another model takes over after message 14",
     ),
     (
+        "maseval tau2 branch last retail/12 0 --at 14 --prompt kinder.md",
+        "the same model with another prompt",
+    ),
+    (
         "maseval tau2 branch last retail/12 0 --at 14 --agent my_agent.py:agent",
-        "your own agent takes over",
+        "your own agent takes over, if it can be given a conversation",
     ),
     (
         "maseval tau2 branch last retail/12 0 --at 14 --agent gold --user scripted",
@@ -259,7 +263,7 @@ def branch(
     trial: int | None = argument(None, "Which trial.", show_default="first"),
     as_json: AsJson = False,
 ) -> None:
-    """Continue a recorded conversation from one of its messages, with any agent.
+    """Continue a recorded conversation from one of its messages, with another model or prompt.
 
     The beginning is replayed and checked: databases, histories, steps, seeds.
     What is not named stays as in the original.

@@ -302,16 +302,13 @@ class ProcessEngine:
     """Processes of this machine, each with many repetitions at once.
 
     Args:
-        processes: How many; by default one for each core that this process may use.
-        force: Start as many as that, even if there are fewer cores.
+        processes: How many; by default, and at most, one for each core that this process may use.
     """
 
-    def __init__(self, processes: int | None = None, *, force: bool = False) -> None:
+    def __init__(self, processes: int | None = None) -> None:
         if processes is not None and processes < 1:
             raise ConfigurationError(f"processes is {processes}; give at least 1")
-        wanted = processes or usable_cores()
-        self.processes = wanted if force else min(wanted, usable_cores())
-        self._force = force
+        self.processes = min(processes or usable_cores(), usable_cores())
         self._forked: list[ChildProcess] = []
 
     @contextmanager
@@ -328,7 +325,7 @@ class ProcessEngine:
             self._forked.clear()
 
     def workers(self, job: Job) -> RemoteWorkers:
-        limits = Limits(self.processes, _MOST_DEATHS, _START_SECONDS, force=self._force)
+        limits = Limits(self.processes, _MOST_DEATHS, _START_SECONDS)
         return RemoteWorkers(job, limits, partial(LocalCarrier, self._forked))
 
     def __getstate__(self) -> dict[str, object]:

@@ -40,7 +40,7 @@ from maseval.interface.inference.chat_completions import (
     JsonSchema,
     ToolDefinition,
 )
-from maseval.interface.inference.http import error_from_status, transport_error
+from maseval.interface.inference.http import causes, error_from_status, transport_error
 from maseval.interface.usage import LiteLLMCostCalculator
 
 
@@ -362,19 +362,6 @@ def provider_failure(
             text = str(link) or type(link).__name__
             return kind(text, provider=provider, model_id=model_id)
     return None
-
-
-def causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and its causes, newest first."""
-    seen: set[int] = set()
-    link: BaseException | None = error
-    while link is not None and id(link) not in seen:
-        seen.add(id(link))
-        yield link
-        if isinstance(link, BaseExceptionGroup):
-            for member in link.exceptions:
-                yield from causes(member)
-        link = link.__cause__ or link.__context__
 
 
 def is_unreadable(error: BaseException, models: str) -> bool:

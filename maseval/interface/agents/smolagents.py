@@ -35,7 +35,6 @@ from maseval.interface.agents.framework import (
     Tools,
     adapter_of,
     as_text,
-    causes,
     describe_tools,
     member_name,
     reachable_from,
@@ -52,7 +51,7 @@ from maseval.interface.agents.smolagents_record import (
     plain_text,
 )
 from maseval.interface.inference.chat_completions import JsonSchema, get, text_of
-from maseval.interface.inference.http import error_from_status
+from maseval.interface.inference.http import causes, error_from_status
 
 __all__ = ["SmolAgentAdapter", "SmolAgentLLMUser", "as_tools"]
 

@@ -174,21 +174,11 @@ class AnthropicModelAdapter(ClientModelAdapter):
         return known or self._transport_error(error)
 
     @classmethod
-    def from_id(  # type: ignore[override]
-        cls, name: str, *, max_tokens: int = 4096, **options: Any
-    ) -> "AnthropicModelAdapter":
-        """Return the adapter for the id ``anthropic/<name>``.
-
-        Without options the library reads ``ANTHROPIC_API_KEY`` and ``ANTHROPIC_BASE_URL``. A seed
-        is left out with a warning, so that seeded runs can use these models. The other options are
-        those of every provider.
-        """
-        adapter = super().from_id(name, **options)
-        adapter._max_tokens = max_tokens
-        return adapter
-
-    @classmethod
     def _connect(cls, name: str, endpoint: Endpoint, **settings: Any) -> "AnthropicModelAdapter":
+        """Make the client; without options the library reads its own variables.
+
+        A seed is left out with a warning, so that seeded runs can use these models.
+        """
         if settings.pop("seed") is not None:
             warn_seed_unused("anthropic", name)
         return cls(_client(name, endpoint), name, **settings)

@@ -4,13 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from maseval.core.call_policy import default_policy
-from maseval.core.model import MAX_ANSWER_MB
 from maseval.core.provider_errors import MalformedResponseError
 from maseval.core.providers import Vector
 from maseval.interface.inference.openai import OpenAIModelAdapter, shared_openai_client
 from maseval.interface.inference.provider import Endpoint
 
-_FROM_ENVIRONMENT = Endpoint(None, None, None, MAX_ANSWER_MB)
+_FROM_ENVIRONMENT = Endpoint(None, None, None)
 
 
 class OpenAIEmbedder:

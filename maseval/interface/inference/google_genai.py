@@ -290,7 +290,7 @@ def _client(endpoint: Endpoint) -> object:
     options = {
         "base_url": endpoint.base_url,
         "timeout": None if timeout is None else max(1, round(timeout * 1000)),
-        "client_args": client_options(endpoint.max_answer_mb),
+        "client_args": client_options(),
     }
     given = {key: value for key, value in options.items() if value is not None}
     return genai.Client(api_key=endpoint.api_key, http_options=given)

@@ -6,14 +6,12 @@ a limit, which holds for what comes out of a compressed one, nor for longer than
 the libraries apply to each piece of an answer alone.
 """
 
-import json
 import math
 import re
 import sys
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
@@ -21,8 +19,8 @@ from types import ModuleType
 from typing import Any
 
 from maseval.core import provider_errors as errors
-from maseval.core.answers import MOST_PARTS, TOO_MANY_PARTS
-from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.core.exceptions import MASEvalError
+from maseval.core.model import MAX_ANSWER_MB
 from maseval.core.provider_errors import ProviderError
 from maseval.core.storage.redaction import REDACTED
 from maseval.core.words import excerpt
@@ -30,8 +28,6 @@ from maseval.core.words import excerpt
 _MAX_REDIRECTS = 3
 # The bytes of a compressed answer that are unpacked at a time.
 _STEP = 1 << 16
-# Where the providers' protocols have lists of what a model says.
-_PARTS = {"choices", "message", "content", "tool_calls", "candidates", "parts", "output"}
 # Other encodings unpack to thousands of times their size in one step.
 _ENCODINGS = {"gzip": zlib.MAX_WBITS | 16, "x-gzip": zlib.MAX_WBITS | 16, "deflate": zlib.MAX_WBITS}
 
@@ -44,18 +40,15 @@ class RefusedAnswer(MASEvalError):  # a signal that the libraries wrap, never se
         self.kind = kind
 
 
-def client_options(max_answer_mb: float) -> dict[str, Any]:
+def client_options() -> dict[str, Any]:
     """Return the options for a client of ``httpx``, or of a library like it."""
-    if not max_answer_mb > 0:
-        raise ConfigurationError(f"max_answer_mb is {max_answer_mb!r}; give more than 0")
-    most = int(max_answer_mb * 1e6)
 
     def check(response: Any) -> None:
         library = sys.modules[type(response).__module__.partition(".")[0]]
         if response.has_redirect_location:
             _check_redirect(library, response)
         unpack = _unpacker(response.headers.pop("Content-Encoding", "").strip().lower())
-        pieces = _limit_body(response.stream, unpack, most, _deadline(response.request))
+        pieces = _limit_body(response.stream, unpack, _deadline(response.request))
         response.stream = _body_class(library)(pieces, response.stream.close)
 
     return {
@@ -65,9 +58,9 @@ def client_options(max_answer_mb: float) -> dict[str, Any]:
     }
 
 
-def limited_client(kind: Callable[..., object], max_answer_mb: float) -> object:
+def limited_client(kind: Callable[..., object]) -> object:
     """Make a client of a library's own class, with these limits."""
-    return _closing_class(kind)(**client_options(max_answer_mb))
+    return _closing_class(kind)(**client_options())
 
 
 @cache
@@ -96,7 +89,7 @@ def _body_class(library: ModuleType) -> Callable[..., object]:
 
 
 def _limit_body(
-    stream: Iterable[bytes], unpack: Callable[[bytes], Iterator[bytes]], most: int, until: float
+    stream: Iterable[bytes], unpack: Callable[[bytes], Iterator[bytes]], until: float
 ) -> Iterator[bytes]:
     """Yield the body of an answer, unpacked, once it is known to be within the limits."""
     body = bytearray()
@@ -105,31 +98,9 @@ def _limit_body(
             raise RefusedAnswer(errors.ProviderTimeoutError, "the answer was still coming in")
         for piece in unpack(packed):
             body += piece
-            if len(body) > most:
-                raise RefusedAnswer(errors.AnswerTooLargeError, f"more than {most / 1e6:g} MB")
-    _check_parts(body)
+            if len(body) > MAX_ANSWER_MB * 1e6:
+                raise RefusedAnswer(errors.AnswerTooLargeError, f"more than {MAX_ANSWER_MB:g} MB")
     yield bytes(body)
-
-
-def _check_parts(body: bytearray) -> None:
-    """Refuse an answer of too many parts, for each of which a library makes objects."""
-    if body.count(b",") < MOST_PARTS:
-        return
-    # What is not JSON, or nested too deeply, the library will refuse by itself.
-    with suppress(ValueError, RecursionError):
-        if any(len(parts) > MOST_PARTS for parts in _lists_of_parts(json.loads(body))):
-            raise RefusedAnswer(errors.AnswerTooLargeError, TOO_MANY_PARTS)
-
-
-def _lists_of_parts(answer: object) -> Iterator[list[object]]:
-    match answer:
-        case dict():
-            for name in _PARTS & answer.keys():
-                yield from _lists_of_parts(answer[name])
-        case list():
-            yield answer
-            for part in answer:
-                yield from _lists_of_parts(part)
 
 
 def _deadline(request: Any) -> float:
@@ -264,13 +235,23 @@ def transport_error(error: BaseException) -> type[ProviderError] | None:
     return errors.ProviderConnectionError if names & _BROKEN else None
 
 
-def connection_error(error: BaseException | None) -> type[ProviderError]:
+def connection_error(error: BaseException) -> type[ProviderError]:
     """Return the class of error for a broken connection: whether there ever was one."""
-    while error is not None:
-        if type(error).__name__ in _NO_CONNECTION:
-            return errors.UnreachableError
-        error = error.__cause__ or error.__context__
-    return errors.ProviderConnectionError
+    is_unreachable = any(type(link).__name__ in _NO_CONNECTION for link in causes(error))
+    return errors.UnreachableError if is_unreachable else errors.ProviderConnectionError
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and its causes, newest first."""
+    seen: set[int] = set()
+    link: BaseException | None = error
+    while link is not None and id(link) not in seen:
+        seen.add(id(link))
+        yield link
+        if isinstance(link, BaseExceptionGroup):
+            for member in link.exceptions:
+                yield from causes(member)
+        link = link.__cause__ or link.__context__
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

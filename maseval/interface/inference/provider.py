@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple, Self, cast
 from maseval.core import provider_errors as errors
 from maseval.core.exceptions import ConfigurationError, UnreadableAnswerError
 from maseval.core.messages import ChatResponse, Message
-from maseval.core.model import MAX_ANSWER_MB, ModelAdapter, Params
+from maseval.core.model import ModelAdapter, Params
 from maseval.core.provider_errors import ProviderError
 from maseval.core.providers import check_base_url
 from maseval.core.storage.redaction import redact, redact_text
@@ -28,6 +28,7 @@ from maseval.interface import extras
 from maseval.interface.inference.chat_completions import ToolChoice, ToolDefinitions, sendable
 from maseval.interface.inference.http import (
     RefusedAnswer,
+    causes,
     connection_error,
     error_from_status,
     limited_client,
@@ -47,7 +48,6 @@ class Endpoint(NamedTuple):
     base_url: str | None
     api_key: str | None
     timeout: float | None
-    max_answer_mb: float
 
     @property
     def client_options(self) -> dict[str, Any]:
@@ -96,7 +96,6 @@ class ProviderModelAdapter(ModelAdapter):
         base_url: str | None = None,
         api_key: str | None = None,
         timeout: float | None = None,
-        max_answer_mb: float = MAX_ANSWER_MB,
         seed: int | None = None,
         cost_calculator: CostCalculator | None = None,
         generation_params: Params | None = None,
@@ -105,20 +104,16 @@ class ProviderModelAdapter(ModelAdapter):
         """Return the adapter for the id ``<provider>/<name>``.
 
         Without options the library reads the provider's own environment variables. Your own server,
-        given by ``base_url``, needs no key. ``timeout`` is in seconds; an answer of more than
-        ``max_answer_mb`` is refused. Any other option, such as ``temperature``, is a generation
-        parameter.
+        given by ``base_url``, needs no key. ``timeout`` is in seconds. Any other option, such as
+        ``temperature``, is a generation parameter.
         """
-        endpoint = Endpoint(base_url, api_key, timeout, max_answer_mb)
-        adapter = cls._connect(
+        return cls._connect(
             name,
-            endpoint,
+            Endpoint(base_url, api_key, timeout),
             default_generation_params={**(generation_params or {}), **params},
             seed=seed,
             cost_calculator=cost_calculator,
         )
-        adapter.max_answer_mb = max_answer_mb
-        return adapter
 
     @classmethod
     def _connect(cls, name: str, endpoint: Endpoint, **settings: Any) -> Self:
@@ -184,13 +179,11 @@ class ProviderModelAdapter(ModelAdapter):
 
     def _refusal_behind(self, error: BaseException) -> ProviderError | None:
         """Return what our own HTTP client refused; the libraries wrap it in errors of theirs."""
-        cause: BaseException | None = error
-        while cause is not None:
+        for cause in causes(error):
             if isinstance(cause, RefusedAnswer):
                 return self._error(cause.kind, cause)
             if type(cause).__name__ == "TooManyRedirects":
                 return self._error(errors.RedirectRefusedError, "in a circle")
-            cause = cause.__cause__ or cause.__context__
         return None
 
     def _error(
@@ -312,12 +305,10 @@ def shared_client(make: Callable[..., object], **options: object) -> object:
     return make(**options)
 
 
-def library_client(
-    library: str, kind: str, *, max_answer_mb: float = MAX_ANSWER_MB, **options: Any
-) -> Any:
+def library_client(library: str, kind: str, **options: Any) -> Any:
     """Make a client of ``openai`` or ``anthropic``, which does not retry."""
     sdk: Any = extras.load(library, extra=library)
-    http_client = limited_client(sdk.DefaultHttpxClient, max_answer_mb)
+    http_client = limited_client(sdk.DefaultHttpxClient)
     return getattr(sdk, kind)(max_retries=0, http_client=http_client, **options)
 
 

@@ -298,14 +298,6 @@ def test_trackers_get_one_name_for_the_code(tmp_path):
     assert told == {"code": RunFolder.read("r").config.code_version}
 
 
-def test_a_fork_does_not_take_over_simulations_of_other_code(resumed):
-    change("own_kitchen.py", "BROKEN = False", "BROKEN = 0")
-
-    forked = run_shop(trials=4, fork=True)
-
-    assert forked.ran == 12 and "versions of the code" not in forked.summary.method
-
-
 def test_worker_processes_record_the_same_code(tmp_path):
     run_shop(trials=2)
     ran = maseval("run", "own_shop.py:Shop", "--trials", "3", "-o", "r", "--processes", "2")

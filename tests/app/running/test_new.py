@@ -76,4 +76,4 @@ def test_the_command_names_the_files_and_what_to_do_next(tmp_path):
 
     assert made.exit_code == 0 and "policy.md" in made.stdout and "--agent gold" in made.stdout
     assert again.exit_code == 1 and "already exists" in again.stderr
-    assert misspelt.exit_code == 2 and "did you mean 'benchmark'?" in misspelt.stderr
+    assert misspelt.exit_code == 2 and "choose one of: agent, system" in misspelt.stderr

@@ -1,4 +1,3 @@
-import asyncio
 import threading
 
 import pytest
@@ -93,21 +92,3 @@ def test_ids_that_are_not_distinct_order_nothing_and_hold_nobody_up(patient, ids
     order.announce(ids)
 
     assert sorted(make_in_threads(order, ids), key=str) == sorted(ids, key=str)
-
-
-def test_tasks_of_an_event_loop_are_ordered_too(patient):
-    order, made = CallOrder(), []
-    order.announce(["a", "b", "c"])
-
-    async def call(call_id):
-        await order.wait_async(call_id)
-        made.append(call_id)
-        await asyncio.sleep(0)
-        order.finish(call_id)
-
-    async def all_at_once():
-        await asyncio.gather(call("c"), call("b"), call("a"))
-
-    asyncio.run(all_at_once())
-
-    assert made == ["a", "b", "c"]

@@ -35,7 +35,7 @@ class MACSRunOptions(GeneralRunOptions):
     )
     agent_data: ExtraArguments | None = option(
         None,
-        "JSON, key=value or FILE.json for the agents: max_steps=10",
+        "JSON or key=value for the agents: max_steps=10",
         PARTICIPANTS,
         typed=list[str],
     )

@@ -265,17 +265,23 @@ def test_what_cannot_be_continued_is_refused(noop, tmp_path):
 
 
 @pytest.mark.needs(library="openai")
-def test_the_reference_agent_continues_with_another_model(noop, tmp_path):
+def test_the_reference_agent_continues_with_another_model_and_prompt(noop, tmp_path):
     pytest.importorskip("openai")
+    kinder = tmp_path / "kinder.md"
+    kinder.write_text("Be kinder.\n\n{policy}", encoding="utf-8")
     model = ScriptedModelAdapter(lambda messages, tools: "Bye.", model_id="m")
     with ModelServer(model) as server:
         asked = dict(agent_model="openai/m", agent_args={"api_key": "k"}, base_url=server.url)
         given = dict(at=1, user="scripted", **asked)
-        first = branched(noop, tmp_path, **given)
+        first = branched(noop, tmp_path, prompt=kinder, **given)
         tau2.branch(run=first.run.folder, task="0", output=tmp_path / "again", **given)
 
     (system,) = {request["messages"][0]["content"] for request in model.requests}
+    assert system.startswith("Be kinder.\n\n") and "{policy}" not in system
     assert len(system) > 1000
+    for file, words in ((tmp_path / "absent.md", "No such file"), (kinder, "agent is 'noop'")):
+        with pytest.raises(ConfigurationError, match=words):
+            tau2.branch(run=noop, task="0", at=1, prompt=file)
 
 
 class Remembering(AgentAdapter):

@@ -80,23 +80,6 @@ def test_arguments_and_results_are_passed_on_unchanged(arguments, text, is_error
 
 
 @with_mcp
-@pytest.mark.data
-@pytest.mark.usefixtures("tau2_data")
-def test_wrong_arguments_are_answered_by_the_environment_and_recorded():
-    wrong = {"order_id": 7, "colour": "blue", "deep": {"list": [1, "ü"]}}
-    served_world, called_world = (Tau2Environment({"domain": "retail"}) for _ in range(2))
-    expected = called_world.tools["get_order_details"](**wrong)
-
-    with serve_tools(served_world.tools) as served:
-        said = connected(served.url, lambda client: text_of(client, "get_order_details", wrong))
-
-    assert said == expected and "rror" in said
-    call, result = served_world.trajectory.messages[-2:]
-    assert call["tool_calls"][0]["arguments"] == wrong
-    assert result["content"] == said and result["error"]
-
-
-@with_mcp
 def test_a_tool_that_is_not_there_is_answered_with_those_that_are():
     with serve_tools({"scale": weigh}) as served:
         said = connected(served.url, lambda client: text_of(client, "fly"))
@@ -238,6 +221,3 @@ def test_a_client_that_listens_for_news_is_told_that_there_are_none():
         with pytest.raises(urllib.error.HTTPError, match="405") as refused:
             urllib.request.urlopen(listening)
         refused.value.close()
-
-
-# An agent in another process: asked by chat completions, its tools by MCP.

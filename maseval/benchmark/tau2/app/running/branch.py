@@ -7,6 +7,7 @@ is made once, to find out whether it can take over an earlier conversation.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from maseval.app.results.finding import open_run, trial_numbered, trials_named
@@ -101,7 +102,7 @@ def _recorded_options(setup: RecordedSetup) -> dict[str, object]:
     elif agent.function is not None:
         options["agent_function"] = agent.function
     elif agent.model:
-        options |= agent.model_options("agent")
+        options |= agent.model_options("agent") | {"agent_prompt": agent.prompt}
     if user.model:
         return options | user.model_options("user")
     return options | ({"user": user.player} if user.player == "scripted" else {})
@@ -172,6 +173,8 @@ def _run_options(options: BranchOptions, origin: Origin) -> RunOptions:
     known = _recorded_options(origin.setup)
     given: dict[str, Any] = _select(known, "max_steps", "max_errors", "seed")
     given |= _agent_options(options, known)
+    if options.prompt is not None:
+        given["agent_prompt"] = _read_prompt(Path(options.prompt))
     if options.user is None and options.user_model is None:
         given |= _select(known, "user", "user_model")
         given["user_args"] = options.user_args or known.get("user_args", {})
@@ -207,7 +210,7 @@ def _agent_options(options: BranchOptions, known: Mapping[str, object]) -> dict[
     if options.agent != SAME:
         return {}
     if options.agent_model is not None and "agent_function" not in known:
-        return {"agent": "llm"}
+        return {"agent": "llm", "agent_prompt": known.get("agent_prompt")}
     if "agent" not in known:
         # A name that stands in a file is never loaded, since loading runs code.
         reference = known.get("agent_function", "llm --agent-model MODEL")
@@ -215,8 +218,16 @@ def _agent_options(options: BranchOptions, known: Mapping[str, object]) -> dict[
             "the agent of the original cannot be made again from its record; name one: "
             f"--agent {reference}"
         )
-    chosen = _select(known, "agent", "agent_model")
+    chosen = _select(known, "agent", "agent_model", "agent_prompt")
     return {**chosen, "agent_args": options.agent_args or known.get("agent_args", {})}
+
+
+def _read_prompt(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not a text in UTF-8"
+        raise ConfigurationError(f"the prompt in {str(path)!r} cannot be read: {reason}") from None
 
 
 def _split_of(origin: Origin) -> str:

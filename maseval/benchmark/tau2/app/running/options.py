@@ -98,7 +98,8 @@ class RunOptions(ConversationOptions, FolderRunOptions):
 
     ``patience`` is how long a conversation that hangs is waited for, in seconds; by default as long
     as its ``timeout``, and longer where the release's rules end it by that. ``human`` is the
-    ``Person`` who plays the agent, see ``play``.
+    ``Person`` who plays the agent, see ``play``. ``agent_prompt`` is another system prompt for the
+    reference agent; ``{policy}`` in it stands for the domain's policy.
     """
 
     domain: str | Sequence[str] = option(
@@ -137,6 +138,7 @@ class RunOptions(ConversationOptions, FolderRunOptions):
     mode: str = option("normal", "normal, solo or oracle-plan", PARTICIPANTS)
     patience: float | None = None
     human: Any = None
+    agent_prompt: str | None = None
 
     @classmethod
     def of(cls, given: ConversationOptions, **more: Any) -> "RunOptions":
@@ -233,6 +235,13 @@ class BranchOptions(RunOptions):
         "same; llm; a scripted agent: gold, noop, noisy; or your own: FILE.py:FUNCTION",
         PARTICIPANTS,
         typed=str,
+    )
+    prompt: str | os.PathLike[str] | None = option(
+        None,
+        "File with another system prompt for the reference agent; {policy} in it stands for "
+        "the domain's policy",
+        PARTICIPANTS,
+        typed=Path,
     )
     mode: str = option(SAME, "same, normal, solo or oracle-plan", PARTICIPANTS)
     user: str | None = option(None, "llm or scripted (default: as in the original)", PARTICIPANTS)

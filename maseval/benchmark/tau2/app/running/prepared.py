@@ -50,7 +50,7 @@ from maseval.runs.config import CODE
 # Arguments of the connection to a model; any other is one of generation, such as temperature.
 _CONNECTION = frozenset(
     {
-        *("api_key", "base_url", "timeout", "max_answer_mb"),
+        *("api_key", "base_url", "timeout"),
         *("replies", "delay_seconds", "loop", "usage", "reasoning_policy"),
     }
 )
@@ -59,11 +59,15 @@ _RENAMED = {"api_base": "base_url"}
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A model and how to ask it: ``options`` reach it, ``args`` steer what it says."""
+    """A model and how to ask it: ``options`` reach it, ``args`` steer what it says.
+
+    ``prompt`` is another system prompt for the reference agent.
+    """
 
     model_id: str
     options: ExtraArguments = field(default_factory=dict)
     args: ExtraArguments = field(default_factory=dict)
+    prompt: str | None = None
 
     @classmethod
     def of(
@@ -87,7 +91,9 @@ class ModelSpec:
 
     def to_config(self) -> dict[str, object]:
         """Return the model for the run's configuration, which takes out the secrets."""
-        return {"model": self.model_id, "options": dict(self.options), "args": dict(self.args)}
+        prompt = {} if self.prompt is None else {"prompt": self.prompt}
+        asked = {"options": dict(self.options), "args": dict(self.args)}
+        return {"model": self.model_id, **asked, **prompt}
 
 
 @dataclass(frozen=True)
@@ -164,6 +170,11 @@ def choose_participants(options: RunOptions) -> tuple[Agent, User, Mode]:
                 f"rehearse is {rehearse!r}, which gives an agent of your own a scripted model, but "
                 f"agent is {kind!r}; name your agent like my_agent.py:function"
             )
+    if options.agent_prompt is not None and (kind, mode) != ("llm", Mode.NORMAL):
+        raise ConfigurationError(
+            f"a prompt is for the reference agent in mode 'normal', but agent is {kind!r} and mode "
+            f"is {mode!r}; leave the prompt out, or use --agent llm --agent-model MODEL"
+        )
     return _agent(kind, options), _user(kind, mode, options), Mode(mode)
 
 
@@ -208,7 +219,8 @@ def _agent(kind: str, options: RunOptions) -> Agent:
     if kind == HUMAN:
         return options.human  # type: ignore[no-any-return]
     if kind == "llm":
-        return _model("agent", options.agent_model, args, options.base_url)
+        model = _model("agent", options.agent_model, args, options.base_url)
+        return replace(model, prompt=options.agent_prompt)
     if kind in PLAYERS:
         return Player(kind, _error_rate(kind, args or {}))
     make = load_agent(options.agent) if isinstance(options.agent, str) else options.agent
@@ -260,8 +272,6 @@ def _check_one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
 
 # The rules look at the clock between steps; this is the least time for the last one.
 _LAST_STEP = 60.0
-OWN = "own_agent"
-"""The role of the model of an agent of the user's own."""
 
 
 @dataclass(frozen=True)
@@ -341,17 +351,12 @@ class PreparedRun(FolderRun):
         agent = self.agent
         return agent.model if isinstance(agent, OwnAgent) and not agent.rehearse else None
 
-    @property
-    def models_asked(self) -> dict[str, ModelSpec]:
-        """The models by role, with that of an own agent, which its own library asks."""
-        return {**({OWN: self.own_model} if self.own_model else {}), **self.models}
-
     @cached_property
     def model_prices(self) -> dict[str, ModelPrice | None]:
         """The price of each model that takes part; None where it is not known."""
         return {
             each.model_id: self.prices.at(each.model_id, each.options.get("base_url"))
-            for each in self.models_asked.values()
+            for each in filter(None, (self.own_model, *self.models.values()))
         }
 
     @property

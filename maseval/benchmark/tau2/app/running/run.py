@@ -156,7 +156,6 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
             engine=DEFAULT,
             ray_address=None,
             processes=None,
-            force=False,
         )
         # Each task comes with its order to run it.
         twin.prepared = replace(self.prepared, options=options, tasks={})
@@ -242,6 +241,12 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
             seed, rate = seeds.derive_seed("agents/player"), agent.error_rate
             adapter = make_agent(agent.name, task, environment, seed=seed, error_rate=rate)
         return [adapter], {adapter.name: adapter}
+
+    def _system_prompt(self, environment: Tau2Environment, task: Task) -> str:
+        agent = self.prepared.agent
+        if isinstance(agent, ModelSpec) and agent.prompt is not None:
+            return agent.prompt.replace("{policy}", environment.policy)
+        return super()._system_prompt(environment, task)
 
     def run_agents(
         self,

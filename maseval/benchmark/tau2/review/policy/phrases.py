@@ -116,7 +116,7 @@ REASON = re.compile(
     r"|refund|code|number)\b)\w+ (?:is|are|was|were|has|have|had|got|needs?|wants?|fell|broke)\b"
     r"|(?:don't|do not) need|duplicate|overlap|mix-?up|(?:free|give) (?:up )?(?:my|your|the) seat)"
 )
-REASON_TO_CANCEL = re.compile(
+CANCEL = re.compile(
     r"\b(?:since|schedul|meeting|too (?:long|expensive|late|early)|delay|better|instead"
     r"|so (?:that )?i|save|cheaper|won't|can't)"
 )

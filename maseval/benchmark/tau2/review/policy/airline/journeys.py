@@ -7,7 +7,7 @@ is answered with None, or with an empty text or list.
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any, NamedTuple, cast, get_args
+from typing import Any, cast, get_args
 
 from maseval.benchmark.tau2.domains.airline.models import (
     AirlineDB,
@@ -31,28 +31,6 @@ CHANGES = (BOOK, CANCEL, BAGGAGES, FLIGHTS, PASSENGERS)
 WRITES = (*CHANGES, "send_certificate")
 FLOWN = ("landed", "flying")
 A_DAY = timedelta(hours=24)
-
-
-class Route(NamedTuple):
-    """The journey of a reservation."""
-
-    origin: str
-    destination: str
-    returns: bool
-
-    @classmethod
-    def of(cls, reservation: Reservation) -> "Route":
-        returns = reservation.flight_type == "round_trip"
-        return cls(reservation.origin, reservation.destination, returns)
-
-    @property
-    def end(self) -> str:
-        return self.origin if self.returns else self.destination
-
-    @property
-    def text(self) -> str:
-        back = f" and back to {self.origin}" if self.returns else ""
-        return f"{self.origin} to {self.destination}{back}"
 
 
 def text_of(value: object) -> str:

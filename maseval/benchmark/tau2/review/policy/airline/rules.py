@@ -6,19 +6,19 @@ Those about what was said are in ``terms`` and ``conduct``.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.domains.airline.models import (
     Certificate,
     CreditCard,
     Flight,
     GiftCard,
-    User,
 )
 from maseval.benchmark.tau2.domains.airline.routes import AIRPORTS
 from maseval.benchmark.tau2.review.policy import phrases
+from maseval.benchmark.tau2.review.policy.absence import missing, spoken
 from maseval.benchmark.tau2.review.policy.airline import conduct, terms
 from maseval.benchmark.tau2.review.policy.airline.journeys import (
     BAGGAGES,
@@ -30,16 +30,14 @@ from maseval.benchmark.tau2.review.policy.airline.journeys import (
     TOP,
     WRITES,
     AirlineCall,
-    Route,
     airline,
     number_of,
     text_of,
 )
 from maseval.benchmark.tau2.review.policy.airline.terms import CABINS, kind_words
 from maseval.benchmark.tau2.review.policy.confirming import (
-    Detail,
-    details_listed,
     explicit_yes,
+    names,
     no_text_beside_a_call,
     nothing_after_a_transfer,
     one_call_at_a_time,
@@ -49,7 +47,7 @@ from maseval.benchmark.tau2.review.policy.confirming import (
     transfer_is_announced,
     transfer_is_wanted,
 )
-from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, rules_in
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, rules_in
 from maseval.benchmark.tau2.review.policy.told import (
     Offer,
     Offers,
@@ -57,6 +55,19 @@ from maseval.benchmark.tau2.review.policy.told import (
     only_done_is_claimed,
 )
 from maseval.benchmark.tau2.review.talk import NUMBERS
+
+
+class Detail(NamedTuple):
+    """A part of an action that the user must hear of before the yes.
+
+    ``spellings`` are the texts and patterns that name it, ``paraphrase`` recognises words that may
+    stand for it. Patterns are asked about texts in lower case.
+    """
+
+    name: str
+    value: object
+    spellings: Collection[str | re.Pattern[str]]
+    paraphrase: re.Pattern[str] | None = None
 
 
 def _reservation(call: AirlineCall) -> Iterator[Detail]:
@@ -142,6 +153,34 @@ DETAILS = {
 }
 
 
+MANY_DETAILS = 4
+
+
+@airline.protocol("confirm.details", f"{TOP}, 3rd paragraph", *DETAILS)
+def details_are_told(call: AirlineCall) -> Iterator[Answer]:
+    """The details of the action are named to the user before the yes, or by the user."""
+    consent = call.consent
+    if consent is None:
+        return
+    heard = (*call.talk.agent_before(consent.reply.message_index), *call.user_texts)
+    said = "\n".join(each.lower for each in heard)
+    absent = [
+        part
+        for find in DETAILS[call.tool]
+        for part in find(call)
+        if not any(names(said, spelling) for spelling in part.spellings)
+    ]
+    unsaid = [p for p in absent if not (p.paraphrase and p.paraphrase.search(said))]
+    if unsaid:
+        values = {part.name: part.value for part in unsaid}
+        text = f"the user was not told {', '.join(values)} before the yes"
+        few = len(values) < MANY_DETAILS  # what was read out would be all of them
+        yield missing(text, spoken(consent.question.lower) if few else "", values)
+    elif absent:
+        named = ", ".join(dict.fromkeys(part.name for part in absent))
+        yield CannotTell(f"{named} may have been said in other words")
+
+
 MOST_PASSENGERS = 5
 _FREE_BAGS = {"basic_economy": 0, "economy": 1, "business": 2}
 _EXTRA_FREE_BAGS = {"regular": 0, "silver": 1, "gold": 2}
@@ -199,54 +238,34 @@ def change_paid_by_card(call: AirlineCall) -> Iterator[Answer]:
             yield Broken(f"the change is settled with the certificate {payment_id}")
 
 
-@airline.state("book.bags", "Book flight, Checked bag allowance", BOOK)
-def booked_bags_paid(call: AirlineCall) -> Iterator[Answer]:
+def _bags_paid(call: AirlineCall) -> Iterator[Answer]:
     """Bags beyond the allowance of cabin and membership are paid for, and no others."""
-    user, arguments = call.owner, call.arguments
-    if user is not None:
-        passengers = len(call.passengers)
-        yield from _bags(user, arguments.get("cabin"), passengers, arguments)
-
-
-@airline.state(
-    "bags.paid", "Book flight, Checked bag allowance; Modify flight, Change baggage", BAGGAGES
-)
-def added_bags_paid(call: AirlineCall) -> Iterator[Answer]:
-    """Bags beyond the allowance of cabin and membership are paid for, and no others."""
-    reservation, user = call.reservation, call.owner
-    if reservation is None or user is None:
+    user, reservation, total = call.owner, call.reservation, call.bags
+    cabin = reservation.cabin if reservation else call.text("cabin")
+    charged, free = number_of(call.arguments.get("nonfree_baggages")), _FREE_BAGS.get(cabin)
+    if user is None or total is None or charged is None or free is None:
         return
+    due = max(0, total - (free + _EXTRA_FREE_BAGS[user.membership]) * call.people)
     # What was paid for before stays paid for, whatever it should have been.
-    paid = number_of(reservation.nonfree_baggages) or 0
-    passengers = len(reservation.passengers)
-    yield from _bags(user, reservation.cabin, passengers, call.arguments, paid)
-
-
-def _bags(
-    user: User, cabin: object, passengers: int, arguments: Mapping[str, Any], paid: float = 0
-) -> Iterator[Answer]:
-    total = number_of(arguments.get("total_baggages"))
-    charged = number_of(arguments.get("nonfree_baggages"))
-    free = _FREE_BAGS.get(str(cabin))
-    if total is None or charged is None or free is None:
-        return
-    allowance = (free + _EXTRA_FREE_BAGS[user.membership]) * passengers
-    due = max(0, total - allowance)
+    paid = number_of(reservation.nonfree_baggages) or 0 if reservation else 0
     if charged not in (due, max(due, paid)):
-        text = (
+        yield Broken(
             f"{charged:g} of {total:g} bags are charged, where a {user.membership} member in "
-            f"{cabin} with {passengers} passengers pays for {due:g}"
+            f"{cabin} with {call.people} passengers pays for {due:g}"
         )
-        yield Broken(text)
+
+
+_BOOKED_BAGS = airline.state("book.bags", "Book flight, Checked bag allowance", BOOK)(_bags_paid)
+_ADDED_BAGS = airline.state(
+    "bags.paid", "Book flight, Checked bag allowance; Modify flight, Change baggage", BAGGAGES
+)(_bags_paid)
 
 
 @airline.state("bags.removed", "Modify flight, Change baggage and insurance, 1st bullet", BAGGAGES)
 def no_bag_removed(call: AirlineCall) -> Iterator[Answer]:
     """Bags may be added to a reservation, and not removed."""
-    reservation = call.reservation
-    before = number_of(reservation.total_baggages) if reservation else None
-    after = call.bags
-    if before is not None and after is not None and after < before:
+    before, after = call.bags_before, call.bags
+    if call.reservation is not None and after is not None and after < before:
         yield Broken(f"the bags go from {before:g} to {after:g}, and none may be removed")
 
 
@@ -263,47 +282,37 @@ def flights_can_be_booked(call: AirlineCall) -> Iterator[Answer]:
 @airline.state("book.journey", "Book flight, 2nd paragraph", BOOK)
 def booked_journey(call: AirlineCall) -> Iterator[Answer]:
     """The flights of a booking lead from origin to destination, and back on a round trip."""
-    arguments = call.arguments
-    wanted = Route(
-        text_of(arguments.get("origin")),
-        text_of(arguments.get("destination")),
-        arguments.get("flight_type") == "round_trip",
-    )
-    yield from _other_journey(call, wanted)
+    yield from _other_journey(call, *map(call.text, ("origin", "destination", "flight_type")))
 
 
 @airline.state("flights.journey", "Modify flight, Change flights, 2nd bullet", FLIGHTS)
 def same_journey(call: AirlineCall) -> Iterator[Answer]:
     """A changed reservation keeps its origin, its destination and its type of trip."""
-    reservation = call.reservation
-    if reservation is not None:
-        yield from _other_journey(call, Route.of(reservation))
+    kept = call.reservation
+    if kept is not None:
+        yield from _other_journey(call, kept.origin, kept.destination, kept.flight_type)
 
 
-def _other_journey(call: AirlineCall, wanted: Route) -> Iterator[Answer]:
-    numbers = [flight_number for flight_number, _ in call.flights]
-    flights = [call.find_flight(each) for each in numbers]
+def _other_journey(
+    call: AirlineCall, origin: str, destination: str, flight_type: str
+) -> Iterator[Answer]:
+    """Say in which way flights are not the journey that is wanted."""
+    flights = [call.find_flight(flight_number) for flight_number, _ in call.flights]
     legs = [(each.origin, each.destination) for each in flights if each is not None]
     if len(legs) < len(flights):
         return  # the tool refuses it
-    why = _why_other(legs, wanted)
-    if why:
-        yield Broken(why)
-
-
-def _why_other(legs: Sequence[tuple[str, str]], wanted: Route) -> str:
-    """Say in which way flights are not the journey that is wanted."""
+    returns = flight_type == "round_trip"
+    wanted = f"{origin} to {destination}{f' and back to {origin}' if returns else ''}"
+    broken = [reached for (_, reached), (left, _) in pairwise(legs) if reached != left]
     if not legs:
-        return f"no flight is left of the journey {wanted.text}"
-    start, end = legs[0][0], legs[-1][1]
-    if start != wanted.origin or end != wanted.end:
-        return f"the flights go from {start} to {end}, but the journey is {wanted.text}"
-    if wanted.destination not in [reached for _, reached in legs]:
-        return f"the flights do not go to {wanted.destination}"
-    for (_, reached), (left, _) in pairwise(legs):
-        if reached != left:
-            return f"a flight arrives at {reached} and the next one leaves from {left}"
-    return ""
+        yield Broken(f"no flight is left of the journey {wanted}")
+    elif (legs[0][0], legs[-1][1]) != (origin, origin if returns else destination):
+        text = f"the flights go from {legs[0][0]} to {legs[-1][1]}, but the journey is {wanted}"
+        yield Broken(text)
+    elif destination not in [reached for _, reached in legs]:
+        yield Broken(f"the flights do not go to {destination}")
+    elif broken:
+        yield Broken(f"a flight arrives at {broken[0]}, from where the next one does not leave")
 
 
 @airline.state("flights.basic_economy", "Modify flight, Change flights, 1st bullet", FLIGHTS)
@@ -376,7 +385,6 @@ _CONFIRM, _ONE_CALL, _TRANSFER = (f"{TOP}, {each} paragraph" for each in ("3rd",
 RULES = (
     *rules_in(globals(), vars(terms), vars(conduct)),
     explicit_yes("airline", _CONFIRM, CHANGES),
-    details_listed("airline", _CONFIRM, AirlineCall, DETAILS),
     one_call_at_a_time("airline", _ONE_CALL),
     no_text_beside_a_call("airline", _ONE_CALL),
     transfer_is_announced("airline", _TRANSFER),

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import combinations
 
@@ -14,7 +14,7 @@ from maseval.benchmark.tau2.domains.airline.models import (
     Reservation,
     User,
 )
-from maseval.benchmark.tau2.domains.airline.tools import BAGGAGE_PRICE, INSURANCE_PRICE
+from maseval.benchmark.tau2.domains.airline.tools import BAGGAGE_PRICE
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.absence import found_in, missing
 from maseval.benchmark.tau2.review.policy.airline.journeys import (
@@ -29,7 +29,6 @@ from maseval.benchmark.tau2.review.policy.airline.journeys import (
     number_of,
 )
 from maseval.benchmark.tau2.review.policy.confirming import (
-    Consent,
     names,
     spell_date,
     spell_payment,
@@ -272,18 +271,17 @@ def agreed_price(call: AirlineCall) -> Iterator[Answer]:
     people = call.people if _tells_prices_per_head(consent.question) else 1
     sums = {each * factor for each in told for factor in (1, people)}
     parts = {number_of(each.get("amount")) for each in call.entries("payment_methods")}
-    if not told or (parts and parts <= sums):
+    # Two sums that were told may be the parts of the one that is moved.
+    added = {one + other for one, other in combinations(sorted(sums), 2)}
+    if not told or abs(moved) in sums or (parts and parts <= sums):
         return
     named = _amounts(_labelled(call.tool), text)
-    extras = _extras(call, consent, set() if named else told)
-    if any(abs(moved) - each in sums for each in (0, *extras)):
-        return
     facts = _facts(call)
     claims = _claims(call.tool, text) - facts
-    if not claims and not sums & _new_prices(call) and not _adds_up(sums, abs(moved)):
+    if not claims and abs(moved) not in added:
         claims = _claims(_TOTAL, text) - facts
     claims = claims or named
-    if not claims:
+    if not claims or (not named and abs(moved) in added):
         return
     others = set(call.owner.reservations if call.owner else ()) - {call.text("reservation_id")}
     if any(each in consent.question.text for each in others):
@@ -313,17 +311,6 @@ def _claims(tool: str, text: str) -> set[float]:
     return set().union(*(_amounts(each, text) for each in _claim_patterns(tool)))
 
 
-def _new_prices(call: AirlineCall) -> set[float]:
-    """Return the price of the journey after a change: of all of it, and of what is new in it."""
-    reservation = call.reservation
-    if reservation is None:
-        return set()
-    people = len(reservation.passengers)
-    before = sum(flight.price for flight in reservation.flights) * people
-    after = (call.moved or 0) + before
-    return {float(after), float(sum(call.new_fares) * people)}
-
-
 def _tells_prices_per_head(said: Utterance) -> bool:
     """Return True if a text has prices for each passenger; free bags are not meant."""
     return any(
@@ -332,20 +319,6 @@ def _tells_prices_per_head(said: Utterance) -> bool:
         and not phrases.BAG.search(line)
         for line in said.sentences
     )
-
-
-def _extras(call: AirlineCall, consent: Consent, told: set[float]) -> set[float]:
-    """Return what insurance and bags of a booking cost if they were added to what was proposed.
-
-    They were if the proposal gives their price apart, or the reply speaks of them.
-    """
-    arguments, people, reply = call.arguments, call.people, consent.reply.lower
-    spoken = phrases.INSURANCE.search(reply) or phrases.BAG.search(reply)
-    if not spoken and not told & {float(INSURANCE_PRICE), float(BAGGAGE_PRICE)}:
-        return set()
-    insured = INSURANCE_PRICE * people if arguments.get("insurance") == "yes" else 0
-    bags = BAGGAGE_PRICE * (number_of(arguments.get("nonfree_baggages")) or 0)
-    return {float(each) for each in (insured, bags, insured + bags) if each}
 
 
 def _facts(call: AirlineCall) -> set[float]:
@@ -368,11 +341,6 @@ def _facts(call: AirlineCall) -> set[float]:
 def _amounts(pattern: re.Pattern[str], text: str) -> set[float]:
     found = (found for found in pattern.finditer(text))
     return {float(amount) for each in found for amount in each.groups() if amount}
-
-
-def _adds_up(sums: Collection[float], moved: float) -> bool:
-    """Return True if an amount is the sum or the difference of two that were told."""
-    return any(moved in (a + b, abs(a - b)) for a, b in combinations(sorted(sums), 2))
 
 
 @airline.flow(
@@ -452,14 +420,9 @@ def agreed_flights(call: AirlineCall) -> Iterator[Answer]:
     consent, reservation = call.consent, call.reservation
     if consent is None or not consent.given:
         return
-    text = "\n".join(
-        [consent.question.text]
-        + [
-            said.text
-            for said in call.user_texts
-            if said.message_index >= consent.reply.message_index
-        ]
-    )
+    at = consent.reply.message_index
+    since = [said.text for said in call.user_texts if said.message_index >= at]
+    text = "\n".join([consent.question.text, *since])
     lower, flights = text.lower(), set(phrases.FLIGHT.findall(text))
     has_date = phrases.DATE.search(lower) is not None
     taken = [each for each in call.flights if each not in call.flights_kept]

@@ -236,7 +236,7 @@ def payment_is_the_one_agreed(call: RetailCall) -> Iterator[Answer]:
     for said in call.texts_backwards:
         if said.message_index < changed:
             return
-        named = _methods_named(_without_reports(said), user, original)
+        named = _methods_named(said.lower, user, original)
         if not named:
             continue
         if method.id in named:
@@ -262,14 +262,6 @@ def _about(order: Order, text: str) -> str:
     return "\n".join(
         line for line in lines if own in line or not phrases.ORDER_ID.search(line) or asks(line)
     )
-
-
-def _without_reports(said: Utterance) -> str:
-    """Return a text in lower case without the sentences that report what was done."""
-    text = said.lower
-    if " been " not in text and " was " not in text and " were " not in text:
-        return text
-    return " ".join(each for each in said.sentences if not phrases.RETAIL_REPORTS.search(each))
 
 
 def _question_names(call: RetailCall, user: User, method_id: str) -> bool:

@@ -34,7 +34,7 @@ from maseval.benchmark.tau2.domains.retail.models import (
 )
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.absence import missing, spoken
-from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, Rule, policy_of
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, policy_of
 from maseval.benchmark.tau2.review.talk import CallMoment, Utterance, once_per_call
 
 REASONS = ("no longer needed", "ordered by mistake")
@@ -166,32 +166,28 @@ class RetailCall(CallMoment):
 retail = policy_of("retail", RetailCall)
 
 
-def _status_rule(name: str, place: str, text: str, status: str, *tools: str) -> Rule:
-    def check(call: RetailCall) -> Iterator[Answer]:
-        order = call.order
-        if order is not None and order.status != status:
-            yield Broken(f"order {order.order_id} is {order.status!r} and not {status!r}")
-
-    check.__doc__ = text
-    return retail.state(f"{name}.status", place, *tools)(check)
+_STATUS = dict.fromkeys((CANCEL, MODIFY_ITEMS, MODIFY_ADDRESS, MODIFY_PAYMENT), "pending")
+_STATUS |= dict.fromkeys((RETURN, EXCHANGE), "delivered")
 
 
-_TO_CANCEL = _status_rule(
-    *("cancel", "Cancel pending order: 1st paragraph", "Only a pending order is cancelled."),
-    *("pending", CANCEL),
+def _has_status(call: RetailCall) -> Iterator[Answer]:
+    """A pending order is cancelled or modified, a delivered one returned or exchanged."""
+    order, status = call.order, _STATUS[call.tool]
+    if order is not None and order.status != status:
+        yield Broken(f"order {order.order_id} is {order.status!r} and not {status!r}")
+
+
+_STATUS_RULES = (
+    ("cancel.status", "Cancel pending order: 1st paragraph", CANCEL),
+    (
+        *("modify.status", "Modify pending order: 1st paragraph; Modify items: 1st paragraph"),
+        *(MODIFY_ITEMS, MODIFY_ADDRESS, MODIFY_PAYMENT),
+    ),
+    ("return.status", "Return delivered order: 1st paragraph", RETURN),
+    ("exchange.status", "Exchange delivered order: 1st paragraph", EXCHANGE),
 )
-_TO_MODIFY = _status_rule(
-    *("modify", "Modify pending order: 1st paragraph; Modify items: 1st paragraph"),
-    *("Only a pending order is modified.", "pending"),
-    *(MODIFY_ITEMS, MODIFY_ADDRESS, MODIFY_PAYMENT),
-)
-_TO_RETURN = _status_rule(
-    *("return", "Return delivered order: 1st paragraph", "Only a delivered order is returned."),
-    *("delivered", RETURN),
-)
-_TO_EXCHANGE = _status_rule(
-    *("exchange", "Exchange delivered order: 1st paragraph"),
-    *("Only items of a delivered order are exchanged.", "delivered", EXCHANGE),
+_TO_CANCEL, _TO_MODIFY, _TO_RETURN, _TO_EXCHANGE = (
+    retail.state(*each)(_has_status) for each in _STATUS_RULES
 )
 
 
@@ -307,21 +303,7 @@ FINDING = (_BY_EMAIL, _BY_NAME)
 _READ_ORDER, _READ_USER = "get_order_details", "get_user_details"
 _PROFILE, _ORDERS = (_READ_USER, USER_ADDRESS), (_READ_ORDER, *OF_ORDERS)
 _EXAMPLE = "1008292230"
-_ADDRESS_PARTS = ("address1", "address2", "city", "state", "zip")
-_STATES = dict(
-    re.findall(
-        r"([A-Z]{2}) ([a-z ]+)",
-        "AL alabama,AK alaska,AZ arizona,AR arkansas,CA california,CO colorado,CT connecticut,"
-        "DE delaware,DC district of columbia,FL florida,GA georgia,HI hawaii,ID idaho,IL illinois,"
-        "IN indiana,IA iowa,KS kansas,KY kentucky,LA louisiana,ME maine,MD maryland,"
-        "MA massachusetts,MI michigan,MN minnesota,MS mississippi,MO missouri,MT montana,"
-        "NE nebraska,NV nevada,NH new hampshire,NJ new jersey,NM new mexico,NY new york,"
-        "NC north carolina,ND north dakota,OH ohio,OK oklahoma,OR oregon,PA pennsylvania,"
-        "RI rhode island,SC south carolina,SD south dakota,TN tennessee,TX texas,UT utah,"
-        "VT vermont,VA virginia,WA washington,WV west virginia,WI wisconsin,WY wyoming",
-    )
-)
-_CODES = {name: code.lower() for code, name in _STATES.items()}
+_ADDRESS_PARTS = ("address1", "address2", "city", "zip")
 
 
 @once_per_call
@@ -434,7 +416,7 @@ def address_is_known(call: RetailCall) -> Iterator[Answer]:
         value = call.arguments.get(name)
         if not isinstance(value, str) or not _words(value).strip():
             continue
-        if not any(f" {each} " in known for each in _ways_to_say(name, value)):
+        if _words(value) not in known:
             words = _words(value).split()
             if name in ("address1", "address2", "city") and all(f" {w} " in known for w in words):
                 yield CannotTell(f"the words of {value!r} were said, but not together")
@@ -442,13 +424,6 @@ def address_is_known(call: RetailCall) -> Iterator[Answer]:
                 yield CannotTell(f"{value!r} may have been said in other words")
             else:
                 yield missing(f"{value!r} was neither said nor read", spoken(call.user_words))
-
-
-def _ways_to_say(name: str, value: str) -> list[str]:
-    bare = _words(value).strip()
-    if name == "state":
-        return [bare, _STATES.get(bare.upper(), bare), _CODES.get(bare, bare)]
-    return [bare]
 
 
 def _number(value: str) -> str:

@@ -4,7 +4,7 @@ Here are those about what the customer is told: before the yes, and of records a
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -39,7 +39,7 @@ from maseval.benchmark.tau2.review.policy.retail.eligibility import (
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, rules_in
 from maseval.benchmark.tau2.review.policy.told import Offer, Offers, claims_are_true
 from maseval.benchmark.tau2.review.replies import agrees
-from maseval.benchmark.tau2.review.talk import CallMade, Talk, Utterance
+from maseval.benchmark.tau2.review.talk import Talk, Utterance
 from maseval.benchmark.tau2.review.words import mentions, refusal
 
 _REASON_WORDS = {
@@ -230,24 +230,12 @@ def _unexpected_items(call: RetailCall, text: str) -> Iterator[Answer]:
     if not named:
         return
     earlier = "\n".join(said.lower for said in call.agent_texts if said.asks)
-    tried = {each for made in call.earlier_calls for each in _listed_before(made, call)}
     for item in listed:
-        if item.item_id not in tried and not _names_item(earlier, item):
+        if not _names_item(earlier, item):
             yield Broken(
                 f"{item.name} {item.item_id} is changed, and the question was about "
                 f"{', '.join(each.name for each in named)}"
             )
-
-
-def _listed_before(made: CallMade, call: RetailCall) -> list[str]:
-    """Return the items of an earlier attempt at the same change."""
-    before: Mapping[str, Any] = made.call["arguments"]
-    listed = before.get("item_ids")
-    if made.call["name"] != call.tool or not isinstance(listed, list):
-        return []
-    if before.get("order_id") != call.arguments.get("order_id"):
-        return []
-    return [each for each in listed if isinstance(each, str)]
 
 
 @retail.protocol("details.address", "Introduction: 5th paragraph", MODIFY_ADDRESS, USER_ADDRESS)
@@ -268,19 +256,10 @@ def address_was_named(call: RetailCall) -> Iterator[Answer]:
     is_default = call.owner is not None and call.owner.address.address1 == street
     if not unnamed or (is_default and phrases.DEFAULT.search(texts)):
         return
-    named = isinstance(city, str) and city != "" and city.lower() in texts
-    if named and ("address1" not in unnamed or _hints_at(texts, street)):
+    if isinstance(city, str) and city != "" and city.lower() in texts:
         yield CannotTell(f"the address in {city} may have been named in other words")
         return
     yield missing(f"{', '.join(unnamed.values())} was never named", spoken(texts), unnamed)
-
-
-def _hints_at(texts: str, street: object) -> bool:
-    """Return True if texts have the number of a house, or speak of an address that is on record."""
-    number = re.match(r"\d+", street) if isinstance(street, str) else None
-    return (
-        phrases.DEFAULT.search(texts) is not None or (number and mentions(texts, number[0])) is True
-    )
 
 
 @retail.flow(
