@@ -11,7 +11,6 @@ import pytest
 
 from examples.booking import BookingBenchmark, load_tasks
 from maseval import commands
-from maseval.benchmark.tau2.app.running import run as run_module
 from maseval.commands import tau2
 from maseval.core.engine import processes
 from maseval.core.engine.processes import ProcessEngine
@@ -71,30 +70,6 @@ def test_a_seeded_run_gives_the_same_reports_as_threads(tmp_path):
 
     assert reports_of(there) == reports_of(here)
     assert len(reports_of(here)) == 10
-
-
-@pytest.mark.parametrize(
-    ("more", "has_workers"),
-    [
-        ({}, True),
-        ({"processes": 1}, False),
-        ({"engine": "threads"}, False),
-        ({"command": None}, False),  # a program, which workers may have to import
-        ({"num_tasks": 2}, False),
-    ],
-)
-def test_many_simulations_of_a_scripted_agent_get_all_cores(
-    more, has_workers, tmp_path, monkeypatch
-):
-    engines, workers = [], ProcessEngine.workers
-    monkeypatch.setattr(run_module, "_MANY", 3)
-    monkeypatch.setattr(
-        ProcessEngine, "workers", lambda self, job: engines.append(self) or workers(self, job)
-    )
-    options = {"domain": "library", "agent": "gold", "num_tasks": 3, "command": "maseval tau2 run"}
-    found = tau2.run(output=tmp_path / "run", **options | more)
-
-    assert found.complete and bool(engines) is has_workers
 
 
 @pytest.mark.parametrize(

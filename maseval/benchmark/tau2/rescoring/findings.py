@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from maseval.benchmark.tau2.data import title_of
 from maseval.benchmark.tau2.domains.releases import RELEASES
+from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.rescoring.record import (
     BY_FORM,
     MALFORMED,
@@ -388,8 +389,12 @@ def unlisted_tasks(found: RescoredRecord) -> Iterator[Finding]:
 def odd_simulations(found: RescoredRecord) -> Iterator[Finding]:
     """Yield cautions for ids or times that simulations share, and for swapped endings."""
     agent_stop = TerminationReason.AGENT_STOP.value
-    if swapped := [each for each in found.simulations if each.ending == agent_stop and each.stopped]:
-        text = f"in {_share_of(swapped, found)} {agent_stop}, but the last message is the user's stop"
+    if swapped := [
+        each for each in found.simulations if each.ending == agent_stop and each.stopped
+    ]:
+        text = (
+            f"in {_share_of(swapped, found)} {agent_stop}, but the last message is the user's stop"
+        )
         yield record_finding("ended by the other side", text, weight="remark")
     for name in ("id", "times", "response ids"):
         first: dict[str, RescoredSimulation] = {}
