@@ -29,7 +29,6 @@ from maseval.core.model import resolve_model as resolve_model
 from maseval.core.registry import ComponentRegistry as ComponentRegistry
 from maseval.core.report import Report as Report
 from maseval.core.report import TaskExecutionStatus as TaskExecutionStatus
-from maseval.core.report import normalise as normalise
 from maseval.core.scorer import ModelScorer as ModelScorer
 from maseval.core.scripted import ScriptedModelAdapter as ScriptedModelAdapter
 from maseval.core.seeding import DefaultSeedGenerator as DefaultSeedGenerator

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from maseval.core.report import normalise
 from maseval.core.storage import strict_json
 from maseval.core.storage.records import Rescue, seal_json
 from maseval.runs import RunFolder
 from maseval.runs.config_file import is_run_folder
+from tests.normalised import normalise
 
 LOG, CONFIG, LOCK, RESCUED = "log.jsonl", "config.json", "lock", "log.rescued.jsonl"
 SEAL = "seal.json"

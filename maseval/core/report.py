@@ -19,12 +19,10 @@ A failure travels like this, and ``failure_status`` alone decides the status at 
 ``docs/errors.md`` tells the same for users.
 """
 
-import re
 import traceback
 from collections.abc import Mapping
 from enum import Enum
 from typing import Any, Literal, TypedDict
-from uuid import UUID
 
 from maseval.core.exceptions import (
     AgentError,
@@ -253,54 +251,3 @@ def _message_of(exception: BaseException) -> str:
         return redact_text(str(exception))
     except Exception as broken:  # a foreign exception's own text may fail; the report must not
         return f"<no text: {type(broken).__name__} in {type(exception).__name__}.__str__>"
-
-
-_VARYING = frozenset(
-    {
-        *("run_id", "thread_id", "started_at", "timestamp", "gathered_at", "elapsed"),
-        *("duration_seconds", "total_duration_seconds", "average_duration_seconds"),
-        *("start_time", "end_time", "duration"),
-        *("waited_seconds", "total_waited_seconds"),
-    }
-)
-_ELAPSED = re.compile(r"after \d+\.\d+s")
-_ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]+")
-
-
-def normalise(report: Mapping[str, object]) -> dict[str, object]:
-    """Remove what differs between the reports of equal runs: times, run, record and thread ids.
-
-    Left out, at any depth: every key that names a moment, a duration, a run or a thread, and every
-    ``id`` that is a UUID; in texts, the seconds of a time-out and the addresses of objects.
-    ``config["benchmark"]`` (machine, packages) goes too. Two runs with the same seed, tasks and
-    scripted models have equal normalised reports, whatever the number of workers.
-    """
-    config = report.get("config")
-    if isinstance(config, Mapping):
-        of_the_task = {key: item for key, item in config.items() if key != "benchmark"}
-        report = {**report, "config": of_the_task}
-    return {key: _without_varying(item) for key, item in report.items() if key not in _VARYING}
-
-
-def _without_varying(value: object) -> object:
-    match value:
-        case Mapping():
-            return {
-                key: _without_varying(item)
-                for key, item in value.items()
-                if key not in _VARYING and not (key == "id" and _is_uuid(item))
-            }
-        case list() | tuple():
-            return [_without_varying(item) for item in value]
-        case str():
-            return _ADDRESS.sub("at 0x…", _ELAPSED.sub("after some time", value))
-        case _:
-            return value
-
-
-def _is_uuid(value: object) -> bool:
-    try:
-        UUID(str(value))
-    except ValueError:
-        return False
-    return True

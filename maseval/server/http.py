@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.model import ModelAdapter
@@ -34,7 +34,6 @@ _log = logging.getLogger(__name__)
 
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0", "::"})
 CHAT = "/chat/completions"
-_HEALTH = "/health"
 
 Answer = Callable[[RequestBody, Mapping[str, str]], Completion]
 """A function that answers a request, given its body and headers; it may raise a ``Refusal``."""
@@ -142,15 +141,11 @@ class _ChatHandler(BaseHTTPRequestHandler):
         return self.path.partition("?")[0].rstrip("/")
 
     def _listing(self) -> dict[str, object]:
-        if self._path == _HEALTH:
-            return {"status": "ok"}
-        names = list(self.server.owner.models())
-        if self._path.endswith("/models"):
-            return {"object": "list", "data": [_model(name) for name in names]}
-        name = unquote(self._path.rpartition("/models/")[2])
-        if name in names:
-            return _model(name)
-        raise _no_such_path(self._path)
+        if not self._path.endswith("/models"):
+            raise _no_such_path(self._path)
+        about = {"object": "model", "created": 0, "owned_by": "maseval"}
+        names = self.server.owner.models()
+        return {"object": "list", "data": [{"id": name, **about} for name in names]}
 
     def _request(self) -> RequestBody:
         try:
@@ -201,10 +196,6 @@ class _ChatHandler(BaseHTTPRequestHandler):
         _log.debug(format, *args)
 
 
-def _model(name: str) -> dict[str, object]:
-    return {"id": name, "object": "model", "created": 0, "owned_by": "maseval"}
-
-
 def _no_such_path(path: str) -> Refusal:
     return Refusal(
         f"nothing is served at {path or '/'}; this server has only /v1/chat/completions and "
@@ -244,8 +235,7 @@ class ChatServer:
         self._thread: threading.Thread | None = None
         self._serving = False
         self._no_more = threading.Condition()
-        self.under_way = 0
-        """The number of requests that are not answered yet."""
+        self._under_way = 0
 
     @property
     def port(self) -> int:
@@ -289,19 +279,19 @@ class ChatServer:
         # In short steps: a signal that comes just before a wait is noticed only when it ends.
         deadline = time.monotonic() + self.patience
         with self._no_more:
-            while self.under_way and (left := deadline - time.monotonic()) > 0:
+            while self._under_way and (left := deadline - time.monotonic()) > 0:
                 self._no_more.wait(min(left, _STEP))
 
     @contextmanager
     def answering(self) -> Iterator[None]:
         """Count a client's request as being answered until its answer is sent."""
         with self._no_more:
-            self.under_way += 1
+            self._under_way += 1
         try:
             yield
         finally:
             with self._no_more:
-                self.under_way -= 1
+                self._under_way -= 1
                 self._no_more.notify_all()
 
     def __enter__(self) -> Self:

@@ -102,6 +102,8 @@ class ReplayServer(ChatServer):
         self._asked: Counter[str] = Counter()
         self._played: set[str] = set()
         self._models: dict[str, None] = {}
+        self.under_way = 0
+        """The number of requests that the upstream has not answered yet."""
         super().__init__(self._answer, lambda: list(self._models), host=host, port=port)
         if self._upstream is not None and self._upstream.is_at(self.port, host):
             self._http.server_close()
@@ -164,7 +166,13 @@ class ReplayServer(ChatServer):
                 status=_REFUSED,
                 code=NOT_RECORDED,
             )
-        answer = self._upstream.ask(request, headers)
+        with self._lock:
+            self.under_way += 1
+        try:
+            answer = self._upstream.ask(request, headers)
+        finally:
+            with self._lock:
+                self.under_way -= 1
         if not answer.get("choices"):
             # As good as an error: clients retry, and the next answer is worth keeping.
             return "refused", answer, "not recorded: the answer has no choices"

@@ -18,7 +18,6 @@ from maseval import (
     TaskProtocol,
     TokenUsage,
     ToolInvocationHistory,
-    normalise,
 )
 from maseval.core.callbacks import RichProgressBarCallback, TqdmProgressBarCallback
 from maseval.core.exceptions import ConfigurationError, DuplicateTaskError, NotRunError
@@ -35,6 +34,7 @@ from tests.core.worlds import (
     statuses,
     tasks,
 )
+from tests.normalised import normalise
 
 
 @pytest.mark.parametrize("name", ["n_task_repeats", "max_invocations", "num_workers"])

@@ -1,7 +1,6 @@
 """Reports: every report has every key, and a failure becomes a record in one way."""
 
 import json
-from dataclasses import dataclass
 
 import pytest
 
@@ -17,7 +16,6 @@ from maseval.core.report import (
     error_record,
     failure_status,
     gathering_failure,
-    normalise,
 )
 from maseval.core.simulator import ToolSimulatorError, UserSimulatorError
 
@@ -110,54 +108,3 @@ def test_a_filter_by_execution_failure_covers_all_that_can_happen_while_executin
         "task_execution_failed",
     }
     assert TaskExecutionStatus.SETUP_FAILED.covers == {"setup_failed"}
-
-
-def test_normalising_removes_what_differs_between_equal_runs_and_nothing_else():
-    report = {
-        "task_id": "t",
-        "run_id": "abc",
-        "started_at": "2025-01-01",
-        "duration_seconds": 1.0,
-        "seed": 7,
-        "error": {
-            "error_message": "exceeded 1s deadline after 1.02s",
-            "elapsed": 1.02,
-            "timeout": 1,
-        },
-        "traces": {
-            "metadata": {"timestamp": "now", "thread_id": 5, "total_components": 2},
-            "tools": {
-                "t": {"invocations": [{"id": "0b5c2f0e-5f5c-4c09-a8a1-3f3c3f2b1a00", "inputs": 1}]}
-            },
-            "models": {"m": {"total_duration_seconds": 1, "average_duration_seconds": 1, "n": 1}},
-            "orders": [{"id": "#W1", "what": ("a", "b")}],
-        },
-        "config": {"benchmark": {"git": {}}, "agents": {"a": {"gathered_at": "now", "type": "A"}}},
-        "final_answer": "<Thing object at 0x7f00aa11bb22>",
-    }
-
-    assert normalise(report) == {
-        "task_id": "t",
-        "seed": 7,
-        "error": {"error_message": "exceeded 1s deadline after some time", "timeout": 1},
-        "traces": {
-            "metadata": {"total_components": 2},
-            "tools": {"t": {"invocations": [{"inputs": 1}]}},
-            "models": {"m": {"n": 1}},
-            "orders": [{"id": "#W1", "what": ["a", "b"]}],
-        },
-        "config": {"agents": {"a": {"type": "A"}}},
-        "final_answer": "<Thing object at 0x…>",
-    }
-
-
-def test_normalising_leaves_the_report_and_foreign_objects_alone():
-    @dataclass
-    class Thing:
-        size: int
-
-    report = {"task_id": "t", "run_id": "r", "config": {"benchmark": 1}, "final_answer": Thing(3)}
-
-    assert normalise(report)["final_answer"] == Thing(3)
-    assert report["config"] == {"benchmark": 1}
-    assert report["run_id"] == "r"

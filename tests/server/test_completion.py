@@ -89,16 +89,6 @@ def test_several_choices_keep_their_numbers():
     assert said == [(0, "a"), (1, "b")]
 
 
-def test_logprobs_come_with_the_text():
-    answer = saying("a")
-    answer["choices"][0]["logprobs"] = {"content": [{"token": "a"}]}
-
-    told = [one["choices"][0] for one in chunks(answer)]
-    assert [one["logprobs"] for one in told if one["delta"].get("content")] == [
-        {"content": [{"token": "a"}]}
-    ]
-
-
 def test_a_models_answer_in_the_protocols_form():
     usage = {"input_tokens": 3, "output_tokens": 2, "cached_input_tokens": 1}
     answer = completion(ChatResponse(None, [tool_call("a")], usage=usage), "m")

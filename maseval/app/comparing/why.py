@@ -5,11 +5,12 @@ from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from maseval.app.results.examined import CALLS, FINDINGS, ExaminedRun
+from maseval.app.results.examined import FINDINGS, ExaminedRun
 from maseval.app.results.explained import cause_in
 from maseval.core.finding import Source
 from maseval.core.outcome import Outcome, RecordedReport, Simulation
 from maseval.report.checks import ShownCheck, shown_verdicts
+from maseval.report.conversation import conversation
 from maseval.runs.config import cell_of
 from maseval.runs.recording import Recording
 
@@ -17,6 +18,7 @@ from maseval.runs.recording import Recording
 _OWN_ENDS = (None, "agent_stop", "user_stop")
 _CUT_OFF = {"max_steps": "step limit reached", "too_many_errors": "limit of errors reached"}
 _NOT_MADE = "reference call not made"
+_REFUSED, _REPEATED = "call refused", "call repeated"
 
 
 class FailureReasons(NamedTuple):
@@ -68,12 +70,23 @@ def failure_reasons(
         proven.update([_NOT_MADE] if any(check["kind"] == "ACTION" for check in unmet) else [])
     if cell_of(recording.config.values):
         wanted = {each.simulation for each in judged}
-        for found in run.examine_all([one for one in recording.recorded if one in wanted], CALLS):
-            made = (found.calls or {}).values()
-            proven["call refused"] += any(refused for _, refused, _ in made)
-            proven["call repeated"] += any(again for _, _, again in made)
+        proven.update({_REFUSED: 0, _REPEATED: 0})  # in this order, whichever comes first
+        for one in wanted.intersection(recording.recorded):
+            proven.update(_wrong_calls(RecordedReport(recording.report(one))))
     run.save()
     return FailureReasons(len(failed), len(judged), labels, checks, unexplained, proven)
+
+
+def _wrong_calls(report: RecordedReport) -> set[str]:
+    """Say if a call of a conversation was refused, and if one repeats the call just before."""
+    found: set[str] = set()
+    before: object = None
+    for call in (call for each in conversation(report) for call in each.get("calls", ())):
+        made = call["name"], call["arguments"]
+        found |= {_REPEATED} if made == before else set()
+        found |= {_REFUSED} if call["result"] and call["result"]["failed"] else set()
+        before = made
+    return found
 
 
 def _unmet_checks(report: RecordedReport) -> list[ShownCheck]:

@@ -32,7 +32,6 @@ from maseval.core.outcome import Outcome, RecordedReport, Simulation
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.words import text_or_none
 from maseval.data.kept import KeptValues, place_for
-from maseval.report.conversation import conversation
 from maseval.runs.config_file import LOG
 from maseval.runs.recording import ReadOnce, Recording, report_key
 from maseval.runs.verdict_check import (
@@ -44,14 +43,13 @@ from maseval.runs.verdict_check import (
 )
 from maseval.stats.summary import Summary
 
-FindingPart = Literal["line", "verdict", "findings", "explanation", "title", "calls", "timeline"]
+FindingPart = Literal["line", "verdict", "findings", "explanation", "title", "timeline"]
 LINE: tuple[FindingPart, ...] = ("line",)
 VERDICT: tuple[FindingPart, ...] = (*LINE, "verdict")
 FINDINGS: tuple[FindingPart, ...] = ("findings",)
 REASONS: tuple[FindingPart, ...] = (*FINDINGS, "explanation")
 # To read a title from the data loads more than all else of a simulation that is shown again.
 TITLE: tuple[FindingPart, ...] = ("title",)
-CALLS: tuple[FindingPart, ...] = ("calls",)
 # Found together with the rest, because that needs the same worlds; too long to be kept.
 TIMELINE: tuple[FindingPart, ...] = ("timeline",)
 _NOT_KEPT = ("timeline", "obstacle")
@@ -64,8 +62,7 @@ class SimulationFindings(NamedTuple):
     """The findings about a simulation, as far as they were asked for.
 
     ``verdict`` says how the recorded verdict differs from the recomputed one; there are no reasons
-    for one that does not hold. ``obstacle`` says why it could not be recomputed. ``calls`` counts
-    the calls of each tool, those that failed, and those that repeat the call just before.
+    for one that does not hold. ``obstacle`` says why it could not be recomputed.
     """
 
     line: Outcome | None = None
@@ -73,7 +70,6 @@ class SimulationFindings(NamedTuple):
     findings: Sequence[Finding] = ()
     explanation: VerdictExplanation | None = None
     title: str | None = None
-    calls: Mapping[str, Sequence[int]] | None = None
     timeline: Mapping[str, object] | None = None
     obstacle: str | None = None
 
@@ -203,8 +199,6 @@ class ExaminedRun:
         new: _Plain = {}
         if "line" in lacking:
             new["line"] = RecordedReport(report).outcome
-        if "calls" in lacking:
-            new["calls"] = _count_calls(report)
         if "title" in lacking:
             new["title"] = support.task_title(report)
         if "verdict" in lacking and self._checker is not None:
@@ -240,19 +234,6 @@ _Plain = dict[str, Any]
 def _is_complete(known: _Plain, parts: Sequence[FindingPart]) -> bool:
     """Return True if nothing more is to be found; a verdict that does not hold has no reasons."""
     return bool("verdict" in parts and known.get("verdict")) or all(each in known for each in parts)
-
-
-def _count_calls(report: Report) -> dict[str, list[int]]:
-    counts: dict[str, list[int]] = {}
-    before: object = None
-    for message in conversation(RecordedReport(report)):
-        for call in message.get("calls", ()):
-            count = counts.setdefault(call["name"], [0, 0, 0])
-            count[0] += 1
-            count[1] += bool(call["result"] and call["result"]["failed"])
-            count[2] += before == (made := (call["name"], call["arguments"]))
-            before = made
-    return counts
 
 
 _READERS: Mapping[str, Callable[[Any], Any]] = {

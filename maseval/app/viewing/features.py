@@ -16,7 +16,6 @@ from maseval.app.comparing.compare import RunComparison, compare_outcomes, look_
 from maseval.app.comparing.compared_runs import load_run
 from maseval.app.comparing.page import document_of, looked_into
 from maseval.app.results.examined import (
-    CALLS,
     FINDINGS,
     REASONS,
     VERDICT,
@@ -117,7 +116,7 @@ class BenchmarkReader(RunReader):
 
     def examine(self, run: Recording) -> None:
         if (run.path / LOG).is_file() and support_for(run).findings_version(run) is not None:
-            examine_run(run, (*REASONS, *CALLS))
+            examine_run(run, REASONS)
 
     def keep_findings(self, run: Recording) -> None:
         if run in self._examined:

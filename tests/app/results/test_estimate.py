@@ -58,11 +58,6 @@ def printed(*command):
     return " ".join((done.stdout + done.stderr).split())
 
 
-def test_the_configuration_has_the_mark(chosen, whole):
-    assert str(RunFolder.read(chosen).config.subset) == WORDS
-    assert RunFolder.read(whole).config.subset is None
-
-
 def test_the_commands_of_one_run_say_so(chosen, whole, tmp_path):
     title = WORDS.capitalize()
     assert title in printed("show", chosen) and title not in printed("show", whole)

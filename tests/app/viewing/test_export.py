@@ -134,35 +134,11 @@ def test_every_two_runs_are_compared(site, played):
     assert len([*site.glob("data/compare/*/*.js")]) == 3  # once, whichever is named first
 
 
-def test_runs_are_opened_and_compared_once_for_numbers_and_reasons(played, tmp_path, monkeypatch):
-    done = []
-    for name in ("open_recording", "compare_outcomes"):
-        real = getattr(features, name)
-
-        def spy(*given, real=real, name=name, **more):
-            done.append(name)
-            return real(*given, **more)
-
-        monkeypatch.setattr(features, name, spy)
-    commands.export_site(tmp_path / "site", played)
-    assert done.count("open_recording") == 3
-    assert done.count("compare_outcomes") == 3 + 1  # every two, and all
-
-
 def test_the_same_runs_make_the_same_site(site, played, tmp_path):
     again = commands.export_site(tmp_path / "elsewhere" / "again", played)
     assert contents(again.folder) == contents(site)
     assert (again.runs, again.simulations, again.unreadable) == (3, 18, {})
     assert again.bytes == sum(map(len, contents(site).values()))
-
-
-def test_how_far_an_export_is_can_be_heard(played, tmp_path):
-    told = []
-    commands.export_site(tmp_path / "site", played, on_progress=told.append)
-
-    assert told[0].endswith("of 12 simulations exported")
-    assert "18 of 18 simulations exported" in told
-    assert "2 of 3 pairs of runs compared" in told
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only there a process can be forked safely")

@@ -5,7 +5,6 @@ import pytest
 
 from maseval.benchmark.tau2.domains.base import ToolType, is_tool
 from maseval.benchmark.tau2.review.timeline import timeline
-from maseval.core.exceptions import ConfigurationError
 from tests.benchmark.tau2.domains.kiosk import KioskTools, kiosk
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, do, said, task, todo_list
 
@@ -62,14 +61,6 @@ def conversation(*calls):
     answer = {"role": "tool", "id": "c", "content": ""}
     messages = [message for each in made for message in (each, answer)]
     return {"task_id": "two", "termination_reason": "agent_stop", "messages": messages}
-
-
-def test_a_tools_answer_belongs_to_the_message_that_called_it(todo):
-    found = timeline(said(todo, "Hi.", CREATE), todo)
-
-    assert found.at(2) is found.at(1)
-    with pytest.raises(ConfigurationError, match="no message 3; they are numbered 0 to 2"):
-        found.at(3)
 
 
 def test_an_answer_that_is_not_the_recorded_one_is_noted_and_the_replay_continues(todo):

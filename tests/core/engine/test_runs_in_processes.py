@@ -15,10 +15,10 @@ from maseval.commands import tau2
 from maseval.core.engine import processes
 from maseval.core.engine.processes import ProcessEngine
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.report import normalise
 from maseval.core.throttle import complaints
 from maseval.runs import RunFolder
 from tests.core.engine.gated import GATE
+from tests.normalised import normalise
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[3]

@@ -9,7 +9,6 @@ from maseval import (
     BenchmarkCallback,
     ScriptedModelAdapter,
     Task,
-    normalise,
     register_model,
     resolve_model,
 )
@@ -25,6 +24,7 @@ from maseval.core.engine.parcel import (
 )
 from maseval.core.engine.repetition import RepetitionResult
 from tests.core.worlds import Shop, failing, numbered, only
+from tests.normalised import normalise
 from tests.runs.worlds import desk
 
 

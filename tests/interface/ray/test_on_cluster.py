@@ -8,7 +8,7 @@ import time
 import pytest
 
 import maseval
-from maseval import AgentError, MessageHistory, Task, TaskProtocol, TimeoutAction, normalise
+from maseval import AgentError, MessageHistory, Task, TaskProtocol, TimeoutAction
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.context import Said
 from maseval.core.engine.engines import ThreadEngine
@@ -18,6 +18,7 @@ from maseval.core.provider_errors import AuthenticationError
 from maseval.interface.ray.engine import RayEngine
 from tests.core.worlds import Shop, Worker, numbered, statuses, tasks
 from tests.interface.ray.conftest import NODES
+from tests.normalised import normalise
 from tests.runs.worlds import desk
 from tests.waiting import wait_until
 

@@ -15,7 +15,10 @@ from itertools import takewhile
 from random import Random
 from typing import Any
 
+from pydantic import BaseModel
+
 from maseval.benchmark.tau2.agent import MessageAgent, MessageAgentAdapter
+from maseval.benchmark.tau2.domains.base import DB, ToolKitBase
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.formats.message import (
     STOP,
@@ -29,7 +32,6 @@ from maseval.benchmark.tau2.formats.message import (
     tool_calls_of,
     user_message,
 )
-from maseval.benchmark.tau2.players.mistakes import Mistakes
 from maseval.benchmark.tau2.user import MessageUser
 from maseval.benchmark.tau2.world.tasks import Action, TaskSpec
 from maseval.benchmark.tau2.world.trajectory import Trajectory
@@ -37,6 +39,126 @@ from maseval.core import messages as chat
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.scripted import FixedReply, ScriptedModelAdapter, Tools
 from maseval.core.task import Task
+
+
+class Mistakes:
+    """Decides what goes wrong; the same for equal random numbers.
+
+    Each action goes wrong with probability ``rate``: it is left out, or made with a wrong argument.
+    """
+
+    def __init__(self, environment: Tau2Environment, rate: float, random: Random) -> None:
+        self._environment, self._rate, self._random = environment, rate, random
+
+    def goes_wrong(self) -> bool:
+        """Return True if the next action, or the next thing to say, goes wrong."""
+        return self._random.random() < self._rate
+
+    def apply_to(self, actions: Sequence[Action]) -> list[Action]:
+        """Return the actions as they are really taken."""
+        taken = (self._alter(each) if self.goes_wrong() else each for each in actions)
+        return [each for each in taken if each is not None]
+
+    def _alter(self, action: Action) -> Action | None:
+        """Return the action with one argument wrong; None, to leave it out, half of the time."""
+        alternatives = list(self._alternatives(action))
+        if not alternatives or self._random.random() < 0.5:
+            return None
+        return action.model_copy(update={"arguments": self._random.choice(alternatives)()})
+
+    def _alternatives(self, action: Action) -> Iterator[Callable[[], dict[str, Any]]]:
+        environment = self._environment
+        toolkit = environment.user_toolkit if action.requestor == "user" else environment.toolkit
+        parameters = _parameters(toolkit, action.name)
+        for name, value in action.arguments.items():
+            if name not in parameters.get("required", parameters.get("properties", {})):
+                kept = {key: each for key, each in action.arguments.items() if key != name}
+                yield lambda kept=kept: kept  # type: ignore[misc]
+            choices = self._choices(toolkit, parameters, name, value)
+            if choices or _alterable(value):
+                yield lambda name=name, value=value, choices=choices: {  # type: ignore[misc]
+                    **action.arguments,
+                    name: self._random.choice(choices) if choices else self._wrong(value),
+                }
+
+    def _choices(
+        self,
+        toolkit: ToolKitBase[Any] | None,
+        parameters: Mapping[str, object],
+        name: str,
+        value: object,
+    ) -> list[object]:
+        """Return other values: another of the tool's options, another known id."""
+        options = _options(parameters, name)
+        if not options and toolkit is not None and isinstance(value, str):
+            options = _ids_like(toolkit.db, value)
+        return [option for option in options if option != value]
+
+    def _wrong(self, value: object) -> object:
+        match value:
+            case bool():
+                return not value
+            case int() | float():
+                return value + self._random.choice((1, 2, 5))
+            case str():
+                return self._mistype(value)
+            case list() if len(value) > 1:
+                left_out = self._random.randrange(len(value))
+                return value[:left_out] + value[left_out + 1 :]
+            case list():
+                return [self._wrong(item) for item in value]
+            case dict():
+                key = self._random.choice([key for key in value if _alterable(value[key])])
+                return {**value, key: self._wrong(value[key])}
+            case _:
+                return value
+
+    def _mistype(self, text: str) -> str:
+        place = self._random.choice([i for i, letter in enumerate(text) if letter.isdecimal()])
+        digit = (int(text[place]) + self._random.randint(1, 9)) % 10
+        return f"{text[:place]}{digit}{text[place + 1 :]}"
+
+
+def _alterable(value: object) -> bool:
+    match value:
+        case str():
+            return any(letter.isdecimal() for letter in value)
+        case list():
+            return len(value) > 1 or any(map(_alterable, value))
+        case dict():
+            return any(map(_alterable, value.values()))
+        case _:
+            return isinstance(value, bool | int | float)
+
+
+def _parameters(toolkit: ToolKitBase[Any] | None, tool_name: str) -> dict[str, Any]:
+    functions = (each["function"] for each in (toolkit.definitions() if toolkit else ()))
+    return next((each["parameters"] for each in functions if each["name"] == tool_name), {})
+
+
+def _options(parameters: Mapping[str, Any], name: str) -> list[Any]:
+    """Return the values that a tool's schema allows for a parameter, if it lists them."""
+    schema = parameters.get("properties", {}).get(name, {})
+    if "$ref" in schema:
+        schema = parameters.get("$defs", {}).get(schema["$ref"].rpartition("/")[2], {})
+    return list(schema.get("enum", ()))
+
+
+def _ids_like(db: DB, value: str) -> list[str]:
+    """Return the ids in the table, or in the list of records, in which ``value`` is one."""
+    columns = (ids for _, collection in db for ids in _columns(collection))
+    found = next((ids for ids in columns if value in ids), ())
+    return [each for each in found if isinstance(each, str)]
+
+
+def _columns(collection: object) -> Iterator[Collection[object]]:
+    """Yield the keys of a table, or each field of a list of records."""
+    if isinstance(collection, Mapping):
+        yield collection
+    elif isinstance(collection, list) and collection and isinstance(collection[0], BaseModel):
+        for field in type(collection[0]).model_fields:
+            yield [getattr(record, field) for record in collection]
+
 
 GOODBYE = "That is everything I can do for you today."
 """A scripted agent says this when it is done; the scripted user then leaves."""
@@ -95,10 +217,8 @@ def requests_in(text: str) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _leading_object(text: str) -> tuple[dict[str, Any] | None, str]:
-    if not text.startswith("{"):
-        return {}, text
     try:
-        arguments, end = json.JSONDecoder().raw_decode(text)
+        arguments, end = json.JSONDecoder().raw_decode(text) if text.startswith("{") else ({}, 0)
     except ValueError:
         return None, text
     return arguments, text[end:]
@@ -129,7 +249,7 @@ class ScriptedAgent(MessageAgent):
     def recall(self, incoming: Sequence[Tau2Message], message: SpokenMessage) -> None:
         """Take over from another agent: the rest of the script remains to be done."""
         super().recall(incoming, message)
-        done = next((turn for turn in self._left if _is_same(turn, message)), None)
+        done = next((turn for turn in self._left if _gist(turn) == _gist(message)), None)
         if done is not None:
             self._left.remove(done)
 
@@ -153,21 +273,16 @@ class ScriptedAgent(MessageAgent):
         return assistant_message(closing, cost=0.0)
 
 
-def _is_same(turn: SpokenMessage, message: SpokenMessage) -> bool:
-    return turn["content"] == message["content"] and _calls_made(turn) == _calls_made(message)
-
-
-def _calls_made(message: SpokenMessage) -> list[tuple[str, Mapping[str, Any]]]:
-    return [(call["name"], call["arguments"]) for call in tool_calls_of(message) or ()]
+def _gist(message: SpokenMessage) -> tuple[object, list[object]]:
+    """Return the text and the calls of a message, whatever ids they have."""
+    calls = tool_calls_of(message) or ()
+    return message["content"], [(call["name"], call["arguments"]) for call in calls]
 
 
 class PlayerAdapter(MessageAgentAdapter):
     """A scripted agent as the engine sees it."""
 
     agent: ScriptedAgent
-
-    def __init__(self, agent: ScriptedAgent, name: str = "player") -> None:
-        super().__init__(agent, name)
 
     def gather_config(self) -> dict[str, Any]:
         script = self.agent.script
@@ -191,7 +306,8 @@ def make_agent(
             f"unknown scripted agent {player!r}; choose one of: {', '.join(PLAYERS)}"
         )
     script = _script(player, task, environment, seed, error_rate)
-    return PlayerAdapter(ScriptedAgent(script, environment.tools, alone=environment.solo))
+    agent = ScriptedAgent(script, environment.tools, alone=environment.solo)
+    return PlayerAdapter(agent, "player")
 
 
 _CONSENT = "Yes, please go ahead."
@@ -261,11 +377,8 @@ class ScriptedUser(MessageUser):
         return user_message(None, tool_calls=calls, cost=0.0)
 
     def gather_config(self) -> dict[str, Any]:
-        return {
-            **super().gather_config(),
-            "reason": self.initial_query,
-            "tools": list(self.tools),
-        }
+        said = {"reason": self.initial_query, "tools": list(self.tools)}
+        return {**super().gather_config(), **said}
 
 
 def _report(messages: Sequence[Tau2Message]) -> str:

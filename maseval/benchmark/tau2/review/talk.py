@@ -374,7 +374,12 @@ class Talk:
 
 
 def _is_english(side: Sequence[Utterance], least: float) -> bool:
-    text = " ".join(each.text for each in side)[:_MOST_READ]
+    text = ""
+    for each in side:
+        text = f"{text}{each.text} "
+        if len(text) > _MOST_READ:
+            break
+    text = text[:_MOST_READ]
     foreign = () if text.isascii() else _NOT_ASCII.findall(text)
     spelled_otherwise = any(map(str.isalpha, foreign))  # and no dash, as in most texts
     if spelled_otherwise:

@@ -31,7 +31,6 @@ from maseval.benchmark.tau2.world.reference import gold_state
 from maseval.benchmark.tau2.world.setting import Retracing, retrace
 from maseval.benchmark.tau2.world.tasks import RewardType
 from maseval.benchmark.tau2.world.world import ReplayError, World, calls_with_answers, repeat_call
-from maseval.core.exceptions import ConfigurationError
 from maseval.data.folder import AnyPath
 
 Differences = tuple[FieldDifference, ...]
@@ -89,15 +88,6 @@ class Timeline:
     def end(self) -> WorldSnapshot:
         """The world after the last message."""
         return self.moments[-1].after if self.moments else self.start
-
-    def at(self, message: int) -> Moment:
-        """Return the moment of a message; a tool's answer belongs to the message that called it."""
-        for moment in self.moments:
-            if moment.index <= message <= moment.last:
-                return moment
-        last = self.moments[-1].last if self.moments else None
-        has = "it has none" if last is None else f"they are numbered 0 to {last}"
-        raise ConfigurationError(f"the conversation has no message {message}; {has}")
 
     def to_dict(self) -> dict[str, object]:
         """Return the JSON form: each state once, and for every message the number of its state."""

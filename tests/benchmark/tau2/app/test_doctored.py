@@ -394,8 +394,7 @@ def test_nothing_of_a_release_that_was_not_asked_for_is_fetched(tau2_data, tmp_p
 
     (found,) = tau2.score([path])
 
-    (finding,) = (each for each in found.findings if each.kind == "criteria removed")
-    assert "not compared with v1.0.1" in finding.text
+    assert "criteria removed" in {each.kind for each in found.findings}
     assert [each for each in cache.rglob("v1*/**/*") if each.is_file()] == [left]
 
 

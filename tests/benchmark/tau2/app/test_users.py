@@ -9,10 +9,7 @@ from maseval.app.results.variants import NOT_READ, user_score
 from maseval.app.viewing.features import BenchmarkReader
 from maseval.commands import compare, report, show, tau2
 from maseval.core.finding import Finding
-from maseval.core.outcome import RecordedReport
-from maseval.report.index import entry_of
 from maseval.runs import RunFolder, Simulation
-from maseval.stats import summarise
 from tests.cli.commandline import maseval
 
 TASK = "renew_own_not_husbands"
@@ -105,17 +102,6 @@ def test_show_report_viewer_and_frames_have_it(folder, tmp_path):
     assert f"The simulated user: {LEFT}" in titles
     assert f"user: {LEFT}" in shown["labels"]
     assert (row["user_model"], row["kind"], row["message"]) == ("hasty", LEFT, 7)
-
-
-def test_the_viewer_counts_what_was_found(folder):
-    run = RunFolder.read(folder / "hasty")
-    (told,) = run.reports()
-    labels = BenchmarkReader().complete_report(run, told)["labels"]
-    entry = entry_of(RecordedReport({**told, "labels": labels}), 0)
-    found = summarise([entry.row])
-    notes = BenchmarkReader().overview(run, [entry], found, labelled=True).summary["meaning"]
-
-    assert any("play/hasty: a fault in 1 of 1 conversations" in each for each in notes)
 
 
 def test_a_script_is_no_simulated_user(tmp_path):

@@ -12,7 +12,6 @@ from maseval.benchmark.tau2.review.policy import PolicyResult
 from maseval.benchmark.tau2.review.policy.checking import TRIED
 from tests.benchmark.tau2.compliance.gold_retail import (
     ADDRESS,
-    CANCEL,
     EXCHANGE,
     YES,
     conversation,
@@ -135,26 +134,9 @@ HELMET = "I will exchange the cycling helmet in order #W3947049 for 9013366374 (
 ASK = " Are these all items you want to exchange? Do you confirm?"
 
 
-@pytest.mark.parametrize(
-    ("words", "reply", "rules"),
-    [
-        ("The price difference of $22.55 goes to your Visa ending in 7312.", YES, set()),
-        ("You pay $22.55 more with your credit card.", YES, set()),
-        ("It costs $219.88 instead of $197.33; your card pays the difference.", YES, set()),
-        ("You will be charged $219.88, on your credit card.", YES, {"retail.amount.told"}),
-        ("You receive a refund of $22.55 on your credit card.", YES, {"retail.amount.told"}),
-        (
-            "The difference of $22.55 goes to your PayPal account.",
-            YES,
-            {"retail.payment.confirmed"},
-        ),
-        ("The difference of $22.55 goes to your credit card.", "No, wait.", {"retail.confirm.yes"}),
-    ],
-)
-def test_proposals_of_an_exchange(
-    words: str, reply: str, rules: set[str], tasks: dict[str, dict[str, Any]]
-) -> None:
-    assert names(told(tasks["70"], f"{HELMET}{words}{ASK}", reply, EXCHANGE)) == rules
+def test_a_refund_that_is_told_and_charged_is_a_breach(tasks: dict[str, dict[str, Any]]) -> None:
+    question = f"{HELMET}You receive a refund of $22.55 on your credit card.{ASK}"
+    assert names(told(tasks["70"], question, YES, EXCHANGE)) == {"retail.amount.told"}
 
 
 def test_a_wish_for_a_payment_that_is_not_to_be_had_is_left_open(
@@ -163,38 +145,6 @@ def test_a_wish_for_a_payment_that_is_not_to_be_had_is_left_open(
     question = f"{HELMET}The difference of $22.55 goes to your credit card.{ASK}"
     found = told(tasks["70"], question, "Yes, but please use my gift card.", EXCHANGE)
     assert (found.without_breaches_found, names(found)) == (None, set())
-
-
-@pytest.mark.parametrize(
-    ("question", "reply", "rules"),
-    [
-        ("Order #W9284598 for 'ordered by mistake'. Shall I cancel it?", "Yes.", set()),
-        (
-            "Shall I cancel order #W9284598?",
-            "Yes, I cannot afford it.",
-            {"retail.cancel.reason_said"},
-        ),
-        ("Shall I cancel order #W9284598?", "Yes, I bought it by accident.", set()),
-        (
-            "Shall I cancel order #W9284598?",
-            "Yes, I no longer need it.",
-            {"retail.cancel.reason_said"},
-        ),
-        ("Shall I cancel the camera's order?", "Yes, it was a mistake.", {"retail.details.order"}),
-    ],
-)
-def test_reasons_of_a_cancellation(
-    question: str, reply: str, rules: set[str], tasks: dict[str, dict[str, Any]]
-) -> None:
-    task = tasks["90"]
-    steps = conversation(task, with_wish=False)
-    (at,) = writes(steps, CANCEL)
-    steps[at - 3 : at] = [
-        Say("user", "Please cancel it."),
-        Say("assistant", question),
-        Say("user", reply),
-    ]
-    assert names(compliance_of("retail", task, steps)) == rules
 
 
 def test_an_address_on_file_need_not_be_spelled_out(tasks: dict[str, dict[str, Any]]) -> None:

@@ -123,13 +123,6 @@ def test_a_price_in_words_that_are_not_read_is_no_breach(tasks: list[dict[str, A
     )
 
 
-def test_a_breach_names_what_was_said_and_what_was_booked(tasks: list[dict[str, Any]]) -> None:
-    task = next(each for each in tasks if "data_usage_exceeded" in each["id"])
-    (breach,) = compliance_of("telecom", task, offered(task, OFFER.replace("$4", "$6"))).breaches
-    assert breach.rule == "telecom.refuel.price"
-    assert breach.text == "the price given was $6.00, but $4.00 is charged"
-
-
 @pytest.mark.parametrize(
     ("reply", "rules"),
     [
@@ -173,11 +166,8 @@ def test_prices_in_an_offer_of_data(
     offer: str, is_right: bool, tasks: list[dict[str, Any]]
 ) -> None:
     task = next(each for each in tasks if "data_usage_exceeded" in each["id"])
-    steps = [
-        Say("assistant", offer) if step == Say("assistant", OFFER) else step
-        for step in clean_steps(task)
-    ]
-    assert ("telecom.refuel.price" in names(compliance_of("telecom", task, steps))) != is_right
+    found = names(compliance_of("telecom", task, offered(task, offer)))
+    assert ("telecom.refuel.price" in found) != is_right
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from maseval import normalise
 from maseval.benchmark.tau2 import load_tasks
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.formats.message import (
@@ -21,6 +20,7 @@ from maseval.benchmark.tau2.players.scripted import (
 )
 from maseval.core.exceptions import ConfigurationError
 from tests.benchmark.tau2.rooms import action, conversation, room_domain, room_task
+from tests.normalised import normalise
 
 
 @pytest.fixture

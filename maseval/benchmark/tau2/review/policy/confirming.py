@@ -7,7 +7,7 @@ user agreed to several actions at once or a refused call is repaired.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from enum import Enum, auto
 from typing import NamedTuple
 
@@ -19,7 +19,6 @@ from maseval.benchmark.tau2.review.policy.rules import (
     Broken,
     CannotTell,
     Kind,
-    Moment,
     Rule,
     rule,
     talk_rule,
@@ -249,66 +248,6 @@ def _pays_as_proposed(consent: Consent, moment: CallMoment) -> bool:
         if not any(mentions(consent.question.text, form) for form in forms):
             return False
     return True
-
-
-_MANY_DETAILS = 4
-
-
-class Detail(NamedTuple):
-    """A part of an action that the user must hear of before the yes.
-
-    ``spellings`` are the texts and patterns that name it, ``paraphrase`` recognises words that may
-    stand for it. Patterns are asked about texts in lower case.
-    """
-
-    name: str
-    value: object
-    spellings: Collection[str | re.Pattern[str]]
-    paraphrase: re.Pattern[str] | None = None
-
-
-def details_listed(
-    domain: str,
-    place: str,
-    kind: type[Moment],
-    details: Mapping[str, Iterable[Callable[[Moment], Iterable[Detail]]]],
-) -> Rule:
-    """Make the rule that the parts of an action are named before the user's yes.
-
-    ``details`` find those of a tool's call. It is enough that the user has named one.
-    """
-
-    @rule(f"{domain}.confirm.details", Kind.PROTOCOL, place=place, tools=details)
-    def require_details(moment: CallMoment) -> Iterator[Answer]:
-        """The details of the action are named to the user before the yes."""
-        consent = find_consent(moment)
-        if consent is None:
-            return
-        said = words_before(moment, consent.reply.message_index)
-        absent = [
-            part
-            for find in details[moment.tool]
-            for part in find(moment.seen_as(kind))
-            if not any(names(said, spelling) for spelling in part.spellings)
-        ]
-        unsaid = [p for p in absent if not (p.paraphrase and p.paraphrase.search(said))]
-        if unsaid:
-            values = {part.name: part.value for part in unsaid}
-            text = f"the user was not told {', '.join(values)} before the yes"
-            few = len(values) < _MANY_DETAILS  # what was read out would be all of them
-            yield missing(text, spoken(consent.question.lower) if few else "", values)
-        elif absent:
-            named = ", ".join(dict.fromkeys(part.name for part in absent))
-            yield CannotTell(f"{named} may have been said in other words")
-
-    return require_details
-
-
-def words_before(moment: CallMoment, reply: int) -> str:
-    """Return in lower case what the agent said before a reply, and the user before the call."""
-    talk = moment.talk
-    said = (*talk.agent_before(reply), *talk.user_before(moment.message_index))
-    return "\n".join(each.lower for each in said)
 
 
 def names(text: str, spelling: str | re.Pattern[str]) -> bool:

@@ -62,20 +62,11 @@ class _Shown:
         ids = {one.id for each in groups for one in each.offers if one.id.lower() in sentence}
         joined = rf"\w+(?:,? (?:and|n|&) \w+){{{len(ids) - 1}}} are\b"
         if len(ids) == 1 or phrases.ALL_OF_THEM.search(sentence) or re.search(joined, sentence):
-            for name in sorted(ids):
-                yield self._named(name, groups, said, sentence)
-
-    def _named(
-        self, name: str, groups: list[Offers], said: Utterance, sentence: str
-    ) -> list[tuple[Offers, Offer]]:
-        found = [(each, one) for each in groups if (one := each.find(name)) is not None]
-        named = [pair for pair in found if pair[0].name.search(sentence)]
-        if not named:
             asked = "\n".join(each.lower for each in self._talk.user_before(said.message_index))
-            named = [pair for pair in found if pair[0].name.search(asked)]
-        told = {float(each) for each in phrases.AMOUNT.findall(sentence)}
-        priced = [pair for pair in named or found if pair[1].price in told]
-        return priced or named or found
+            for name in sorted(ids):
+                found = [(each, one) for each in groups if (one := each.find(name)) is not None]
+                meant = ([g for g in found if g[0].name.search(t)] for t in (sentence, asked))
+                yield next(filter(None, meant), found)
 
 
 def claims_are_true(domain: str, place: str, tool: str, read: Read) -> tuple[Rule, Rule]:

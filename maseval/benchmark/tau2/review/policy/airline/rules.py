@@ -6,9 +6,9 @@ Those about what was said are in ``terms`` and ``conduct``.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.domains.airline.models import (
     Certificate,
@@ -18,6 +18,7 @@ from maseval.benchmark.tau2.domains.airline.models import (
 )
 from maseval.benchmark.tau2.domains.airline.routes import AIRPORTS
 from maseval.benchmark.tau2.review.policy import phrases
+from maseval.benchmark.tau2.review.policy.absence import missing, spoken
 from maseval.benchmark.tau2.review.policy.airline import conduct, terms
 from maseval.benchmark.tau2.review.policy.airline.journeys import (
     BAGGAGES,
@@ -35,9 +36,8 @@ from maseval.benchmark.tau2.review.policy.airline.journeys import (
 )
 from maseval.benchmark.tau2.review.policy.airline.terms import CABINS, kind_words
 from maseval.benchmark.tau2.review.policy.confirming import (
-    Detail,
-    details_listed,
     explicit_yes,
+    names,
     no_text_beside_a_call,
     nothing_after_a_transfer,
     one_call_at_a_time,
@@ -47,7 +47,7 @@ from maseval.benchmark.tau2.review.policy.confirming import (
     transfer_is_announced,
     transfer_is_wanted,
 )
-from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, rules_in
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, rules_in
 from maseval.benchmark.tau2.review.policy.told import (
     Offer,
     Offers,
@@ -55,6 +55,19 @@ from maseval.benchmark.tau2.review.policy.told import (
     only_done_is_claimed,
 )
 from maseval.benchmark.tau2.review.talk import NUMBERS
+
+
+class Detail(NamedTuple):
+    """A part of an action that the user must hear of before the yes.
+
+    ``spellings`` are the texts and patterns that name it, ``paraphrase`` recognises words that may
+    stand for it. Patterns are asked about texts in lower case.
+    """
+
+    name: str
+    value: object
+    spellings: Collection[str | re.Pattern[str]]
+    paraphrase: re.Pattern[str] | None = None
 
 
 def _reservation(call: AirlineCall) -> Iterator[Detail]:
@@ -138,6 +151,34 @@ DETAILS = {
     BAGGAGES: (_reservation, _bags_listed, _payment),
     PASSENGERS: (_reservation, _passengers),
 }
+
+
+MANY_DETAILS = 4
+
+
+@airline.protocol("confirm.details", f"{TOP}, 3rd paragraph", *DETAILS)
+def details_are_told(call: AirlineCall) -> Iterator[Answer]:
+    """The details of the action are named to the user before the yes, or by the user."""
+    consent = call.consent
+    if consent is None:
+        return
+    heard = (*call.talk.agent_before(consent.reply.message_index), *call.user_texts)
+    said = "\n".join(each.lower for each in heard)
+    absent = [
+        part
+        for find in DETAILS[call.tool]
+        for part in find(call)
+        if not any(names(said, spelling) for spelling in part.spellings)
+    ]
+    unsaid = [p for p in absent if not (p.paraphrase and p.paraphrase.search(said))]
+    if unsaid:
+        values = {part.name: part.value for part in unsaid}
+        text = f"the user was not told {', '.join(values)} before the yes"
+        few = len(values) < MANY_DETAILS  # what was read out would be all of them
+        yield missing(text, spoken(consent.question.lower) if few else "", values)
+    elif absent:
+        named = ", ".join(dict.fromkeys(part.name for part in absent))
+        yield CannotTell(f"{named} may have been said in other words")
 
 
 MOST_PASSENGERS = 5
@@ -344,7 +385,6 @@ _CONFIRM, _ONE_CALL, _TRANSFER = (f"{TOP}, {each} paragraph" for each in ("3rd",
 RULES = (
     *rules_in(globals(), vars(terms), vars(conduct)),
     explicit_yes("airline", _CONFIRM, CHANGES),
-    details_listed("airline", _CONFIRM, AirlineCall, DETAILS),
     one_call_at_a_time("airline", _ONE_CALL),
     no_text_beside_a_call("airline", _ONE_CALL),
     transfer_is_announced("airline", _TRANSFER),

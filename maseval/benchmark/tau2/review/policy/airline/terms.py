@@ -420,14 +420,9 @@ def agreed_flights(call: AirlineCall) -> Iterator[Answer]:
     consent, reservation = call.consent, call.reservation
     if consent is None or not consent.given:
         return
-    text = "\n".join(
-        [consent.question.text]
-        + [
-            said.text
-            for said in call.user_texts
-            if said.message_index >= consent.reply.message_index
-        ]
-    )
+    at = consent.reply.message_index
+    since = [said.text for said in call.user_texts if said.message_index >= at]
+    text = "\n".join([consent.question.text, *since])
     lower, flights = text.lower(), set(phrases.FLIGHT.findall(text))
     has_date = phrases.DATE.search(lower) is not None
     taken = [each for each in call.flights if each not in call.flights_kept]

@@ -297,13 +297,18 @@ def check_usage(talk: Talk) -> Iterator[Answer]:
             read.setdefault(fields.get("line_id", ""), {}).update(fields)
     numbers = _phone_numbers("\n".join(each.text for each in talk.user))
     own = [each for each in read.values() if _digits(each.get("phone_number", "")) in numbers]
-    others = [each for each in read.values() if each not in own and (own or "phone_number" in each)]
+    others = [
+        each
+        for each in read.values()
+        if "data_used_gb" in each and each not in own and (own or "phone_number" in each)
+    ]
     figures = {value for each in own for value in each.values()}
-    for said, sentence in talk.agent_sentences("us", "consum") if numbers and others else ():
+    marks = [each["data_used_gb"] for each in others] if numbers else ()
+    for said, sentence in talk.agent_sentences(*marks):
         if not phrases.USED.search(sentence):
             continue
         told = set(phrases.FIGURE.findall(sentence)) - figures
-        for other in (each for each in others if "data_used_gb" in each):
+        for other in others:
             names = (other["line_id"], other.get("phone_number", "")[-4:])
             named = any(name and name in said.text for name in names)
             if other["data_used_gb"] in told and not named:
