@@ -56,7 +56,7 @@ MetricOption = Annotated[
     ("maseval compare last theirs.json -k 4", "a run and a results file, by pass^4"),
     ("maseval compare a b c", "every pair of several"),
     ("maseval compare a b --metric no-breaches", "only passes without breaches found"),
-    ("maseval compare a b --sound", "over sound tasks, and the official number"),
+    ("maseval compare a b --metric sound", "over sound tasks, and the official number"),
     ("maseval compare a b --json", "for scripts"),
 )
 @with_scoring_options()
@@ -64,7 +64,6 @@ def compare(
     runs: list[str] = runs_argument("Runs or results files, two or more."),
     k: int = option(1, "The pass^k that is compared.", "-k"),
     metric: MetricOption = "pass",
-    sound: bool = flag("The same as --metric sound.", "--sound"),
     anyway: bool = flag(
         "Compare runs even if judged differently or under different rules.", "--anyway"
     ),
@@ -76,15 +75,11 @@ def compare(
 
     Every reward is recomputed first.
     """
-    if sound and metric == "no-breaches":
-        raise typer.BadParameter(
-            "--sound and --metric no-breaches count differently; leave out one"
-        )
     with counting("judged") as count:
         found = commands.compare(
             runs,
             k=k,
-            metric="sound" if sound else metric,
+            metric=metric,
             options=ScoringOptions(**scoring),
             anyway=anyway,
             explain=explain,

@@ -187,7 +187,7 @@ def tag(
     ("maseval report last", "report.html in the folder of the latest run"),
     ("maseval report own.jsonl", "what your own benchmark's FileResultLogger wrote"),
     ("maseval report theirs.json", "a results file of tau2-bench, its rewards recomputed"),
-    ("maseval report --compare careful hurried gold", "runs compared, in one file"),
+    ("maseval report careful hurried gold", "runs compared, in one file"),
 )
 @with_scoring_options()
 def report(
@@ -198,13 +198,10 @@ def report(
     output: Path | None = option(None, "The HTML file.", "--output", "-o"),
     title: str | None = option(None, "Title of the page."),
     explain: Explain = True,
-    compare: bool = flag("Compare the runs, two or more, on one page.", "--compare"),
     **scoring: Unpack[ScoringKeywords],
 ) -> None:
     """Write a run, or several compared, as one HTML file that opens without server or network."""
     first, *others = runs
-    if compare and not others:
-        raise typer.BadParameter(f"1 run, {first}, cannot be compared; name two or more")
     with counting("explained") as count:
         page = commands.report(
             first,

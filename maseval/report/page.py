@@ -234,7 +234,7 @@ def write_report(
             is shown as a badge, and an explanation.
         facts: More facts of the run for the top of the page, as pairs of a name and a text: how it
             was started, for example.
-        compared: The comparison of several runs, as ``maseval report --compare`` makes it.
+        compared: The comparison of several runs, as ``maseval report`` makes it.
         timeline: Returns the databases of a report's simulation after each of its messages, in the
             form of ``Timeline.to_dict`` of tau2, or None.
         policies: The rules that agents are told to obey, by domain, as Markdown. Of several, a

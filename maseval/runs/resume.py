@@ -100,7 +100,6 @@ def run_into(
     agent_data: AgentData | None = None,
     *,
     retry_failed: bool = True,
-    only: Collection[Simulation] | None = None,
     among: Collection[Simulation] | None = None,
     engine: AnyEngine = DEFAULT,
 ) -> list[Report]:
@@ -108,15 +107,14 @@ def run_into(
 
     How often a task is run is the folder's ``trials``, not the benchmark's ``n_task_repeats``. For
     ``retry_failed`` see ``RunFolder.missing``; it also evaluates the recorded conversations again
-    whose evaluation failed. ``only`` runs the simulations it names instead, also those that are
-    finished, and ``among`` leaves out what it does not name. ``engine`` is that of
+    whose evaluation failed. ``among`` leaves out what it does not name. ``engine`` is that of
     ``Benchmark.run``. When the folder cannot be written to, running simulations are finished, no
     new ones are started, and a ``RunWriteError`` says why.
     """
     queue = task_queue(tasks)
-    _check_fit(folder, queue, only or ())
-    wanted = folder.missing(retry_failed=retry_failed) if only is None else sorted(only)
-    again = folder.unevaluated() if retry_failed and only is None else []
+    _check_fit(folder, queue)
+    wanted = folder.missing(retry_failed=retry_failed)
+    again = folder.unevaluated() if retry_failed else []
     if among is not None:
         round_of = frozenset(among)
         wanted, again = ([one for one in each if one in round_of] for each in (wanted, again))
@@ -148,7 +146,7 @@ def _trials(queue: BaseTaskQueue, wanted: Iterable[Simulation]) -> dict[str, lis
     return trials
 
 
-def _check_fit(folder: RunFolder, queue: BaseTaskQueue, only: Collection[Simulation]) -> None:
+def _check_fit(folder: RunFolder, queue: BaseTaskQueue) -> None:
     if not folder.is_open:
         raise RunFolderError(f"{folder.path} is not open; use RunFolder.open(path, config)")
     if isinstance(queue, AdaptiveTaskQueue):
@@ -161,8 +159,8 @@ def _check_fit(folder: RunFolder, queue: BaseTaskQueue, only: Collection[Simulat
             f"the results of the queue are an {queue.subset}, and the run's configuration does not "
             "say so; open the folder with {**config, **subset_config(queue.subset)}"
         )
-    asked = [*(Simulation.of_task(task, 0) for task in queue.to_list()), *only]
-    for simulation in asked:
+    for task in queue.to_list():
+        simulation = Simulation.of_task(task, 0)
         if simulation not in folder.planned:
             raise ConfigurationError(
                 f"{simulation} is not part of the run in {folder.path}; let 'tasks' and 'trials' "

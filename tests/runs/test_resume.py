@@ -162,15 +162,10 @@ def spent(cost, tokens):
     return {"agents": {"a": {"cost": cost, "input_tokens": tokens}}}
 
 
-def test_simulations_can_be_run_again_alone(tmp_path):
-    with RunFolder.open(tmp_path / "run", config("a", "b", trials=2)) as folder:
-        folder.append(report("a", 1, status="agent_error"))
-        chosen = Simulation("", "a", 1)
-        run_into(folder, desk(), tasks("a", "b"), only={chosen})
-        assert folder.recorded == {chosen: "success"}
-
-        with pytest.raises(ConfigurationError, match="a, trial 2 is not part of the run"):
-            run_into(folder, desk(), tasks("a"), only={Simulation("", "a", 2)})
+def test_a_task_that_the_run_does_not_have_is_refused(tmp_path):
+    unknown = pytest.raises(ConfigurationError, match="b, trial 0 is not part of the run")
+    with RunFolder.open(tmp_path / "run", config("a")) as folder, unknown:
+        run_into(folder, desk(), tasks("a", "b"))
 
 
 def test_a_folder_that_is_not_open_is_not_run_into(tmp_path):

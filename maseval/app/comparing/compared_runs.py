@@ -21,6 +21,8 @@ from maseval.stats import Comparison, Outcome, compatibility
 from maseval.stats.comparison import runs_by_tasks
 from maseval.stats.summary import with_gaps
 
+_MOST_SETTINGS = 6
+
 FIXED_SIZE = (
     "Tests and intervals of a comparison are for runs of a fixed size and do not allow for it."
 )
@@ -88,7 +90,7 @@ def count_by(
     return kept, counts
 
 
-def differing_settings(runs: Mapping[str, RecordedOutcomes], most: int = 6) -> list[str]:
+def differing_settings(runs: Mapping[str, RecordedOutcomes]) -> list[str]:
     """List what differs between runs and keeps nobody from comparing them: what is compared."""
     found = dict.fromkeys(
         line
@@ -99,7 +101,8 @@ def differing_settings(runs: Mapping[str, RecordedOutcomes], most: int = 6) -> l
     if len(runs) > 2:  # which of them differ would take a line for each pair
         found = dict.fromkeys(line.partition(": ")[0] for line in found)
     listed = [*found]
-    return [*listed[:most], *([f"{len(listed) - most} more"] if len(listed) > most else [])]
+    more = len(listed) - _MOST_SETTINGS
+    return [*listed[:_MOST_SETTINGS], *([f"{more} more"] if more > 0 else [])]
 
 
 def keep_equal_tasks(

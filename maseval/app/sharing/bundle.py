@@ -22,7 +22,6 @@ from maseval.core.outcome import RecordedSoftware
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import atomic_file, atomic_folder
 from maseval.core.storage.zip_archive import (
-    ArchiveLimits,
     ArchiveReader,
     ArchiveWriter,
     open_archive,
@@ -126,9 +125,7 @@ def _checksum(content: Mapping[str, object]) -> str:
 
 
 @contextmanager
-def open_bundle(
-    path: Path, target: Path, limits: ArchiveLimits | None = None
-) -> Iterator[RunFolder]:
+def open_bundle(path: Path, target: Path) -> Iterator[RunFolder]:
     """Yield the run of a bundle, checked, in a folder that becomes ``target`` if all goes well.
 
     The checksums of all files, the run's configuration, and every seal and link of its log must be
@@ -143,15 +140,15 @@ def open_bundle(
             raise OutputExistsError(f"{target} already exists; choose another folder with --output")
 
     with atomic_folder(target, check) as hidden:
-        manifest = _unpack(path, hidden, limits)
+        manifest = _unpack(path, hidden)
         folder = RunFolder.read(hidden)
         _check_log(path, folder, manifest)
         Seal.write(folder.log, Link.parse(folder.seal))
         yield folder
 
 
-def _unpack(path: Path, folder: Path, limits: ArchiveLimits | None) -> BundleManifest:
-    with open_archive(path, (MANIFEST, *REQUIRED, *OPTIONAL, *FORMER), limits) as archive:
+def _unpack(path: Path, folder: Path) -> BundleManifest:
+    with open_archive(path, (MANIFEST, *REQUIRED, *OPTIONAL, *FORMER)) as archive:
         missing = {MANIFEST, *REQUIRED} - set(archive.names)
         if missing:
             raise BundleError(f"{path} is not a bundle: it has no {min(missing)}")
@@ -298,18 +295,17 @@ def unbundle(
     to: str | os.PathLike[str] | None = None,
     *,
     verify: bool = True,
-    limits: ArchiveLimits | None = None,
 ) -> UnbundledRun:
     """Check a bundle and make it a run folder, by default below the folder of all runs.
 
-    Refused are archives that hold anything but the files of a bundle, unpack to more than
-    ``limits`` allow, or differ in a byte from what they list. ``verify`` computes the rewards anew
-    and compares them with the certificate.
+    Refused are archives that hold anything but the files of a bundle, unpack to far more than
+    their size, or differ in a byte from what they list. ``verify`` computes the rewards anew and
+    compares them with the certificate.
     """
     path = Path(file)
     name = path.name.removesuffix(SUFFIXES) if path.name.endswith(SUFFIXES) else path.stem
     target = Path(to) if to is not None else default_root() / name
-    with open_bundle(path, target, limits) as folder:
+    with open_bundle(path, target) as folder:
         support = support_for(folder)
         data = support.other_data(folder)
         certificate, unchecked = _check_certificate(folder, support, data, verify)

@@ -18,6 +18,8 @@ from typing import IO, BinaryIO, NamedTuple
 from maseval.core.exceptions import MASEvalError
 
 CHUNK = 1 << 20
+# An archive may unpack to so many bytes in all, and beyond some to so many times its own size.
+_MOST, _FREE, _MOST_TIMES = 64 << 30, 64 << 20, 200
 _NO_DATE = (1980, 1, 1, 0, 0, 0)
 _DAMAGE = (
     zipfile.BadZipFile,
@@ -35,14 +37,6 @@ _DAMAGE = (
 
 class ArchiveError(MASEvalError, ValueError):
     """An archive is damaged, or holds what it must not."""
-
-
-class ArchiveLimits(NamedTuple):
-    """Limits of an archive's content: in all, and times its own size beyond ``any_ratio`` bytes."""
-
-    total: int = 64 << 30
-    ratio: int = 200
-    any_ratio: int = 64 << 20
 
 
 class FileDigest(NamedTuple):
@@ -73,12 +67,9 @@ class ArchiveWriter:
 class ArchiveReader:
     """An archive from elsewhere, of which only files of expected names can be read."""
 
-    def __init__(
-        self, path: Path, file: BinaryIO, expected: Collection[str], limits: ArchiveLimits
-    ) -> None:
+    def __init__(self, path: Path, file: BinaryIO, expected: Collection[str]) -> None:
         self._path = path
-        by_ratio = max(limits.any_ratio, limits.ratio * path.stat().st_size)
-        self._allowed = min(limits.total, by_ratio)
+        self._allowed = min(_MOST, max(_FREE, _MOST_TIMES * path.stat().st_size))
         self._unpacked = 0
         with self._named_errors():
             self._archive = zipfile.ZipFile(file)
@@ -139,8 +130,8 @@ def _checked_name(info: zipfile.ZipInfo, expected: Collection[str]) -> str:
 
 @contextmanager
 def open_archive(
-    path: str | os.PathLike[str], expected: Collection[str], limits: ArchiveLimits | None = None
+    path: str | os.PathLike[str], expected: Collection[str]
 ) -> Iterator[ArchiveReader]:
     """Yield an archive that may hold the files ``expected`` and no others."""
     with open(path, "rb") as file:
-        yield ArchiveReader(Path(path), file, expected, limits or ArchiveLimits())
+        yield ArchiveReader(Path(path), file, expected)

@@ -72,7 +72,7 @@ def test_runs_are_compared_on_one_page(runs, tmp_path):
 def test_any_number_of_runs_is_compared(runs, tmp_path):
     third = tau2.run(domain="library", agent="gold", output=tmp_path / "gold").folder
 
-    result = maseval("report", "--compare", *runs, third, "-o", tmp_path / "a.html")
+    result = maseval("report", *runs, third, "-o", tmp_path / "a.html")
     again = maseval("report", *runs, third)
 
     assert (result.exit_code, again.exit_code) == (0, 0)
@@ -86,12 +86,6 @@ def test_any_number_of_runs_is_compared(runs, tmp_path):
     ]
     assert compared["headline"].startswith("gold leads by pass^1, 100.0%")
     assert compared["reasons"]["failed"][2] == 0
-
-
-def test_one_run_is_not_compared(runs):
-    result = maseval("report", "--compare", runs[0])
-
-    assert result.exit_code == 2 and "name two or more" in result.output
 
 
 def test_the_plot_of_differences_names_both_runs_and_every_difference(runs):

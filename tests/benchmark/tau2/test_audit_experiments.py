@@ -54,30 +54,17 @@ class ShopDB(DB):
 class ShopTools(ToolKitBase[ShopDB]):
     @is_tool(ToolType.READ)
     def get_order(self, order_id: str) -> Order:
-        """Show an order.
-
-        Args:
-            order_id: Its id.
-        """
+        """Show an order."""
         return self.db.orders.view(order_id)
 
     @is_tool(ToolType.READ)
     def get_user(self, user_id: str) -> User:
-        """Show a customer.
-
-        Args:
-            user_id: The id.
-        """
+        """Show a customer."""
         return self.db.users.view(user_id)
 
     @is_tool(ToolType.WRITE)
     def pay(self, order_id: str, card_id: str) -> Order:
-        """Pay an order.
-
-        Args:
-            order_id: Its id.
-            card_id: The card.
-        """
+        """Pay an order."""
         order = self.db.orders[order_id]
         if card_id not in self.db.users.view(order.user_id).cards:
             raise ValueError("no such card")
@@ -86,12 +73,7 @@ class ShopTools(ToolKitBase[ShopDB]):
 
     @is_tool(ToolType.WRITE)
     def write_note(self, order_id: str, note: str) -> Order:
-        """Put a note on an order.
-
-        Args:
-            order_id: Its id.
-            note: What to write.
-        """
+        """Put a note on an order."""
         order = self.db.orders[order_id]
         order.note = note
         order.log.append(note)
@@ -99,23 +81,14 @@ class ShopTools(ToolKitBase[ShopDB]):
 
     @is_tool(ToolType.WRITE)
     def pack(self, order_id: str, items: list[str]) -> Order:
-        """Pack items.
-
-        Args:
-            order_id: Its id.
-            items: What to pack.
-        """
+        """Pack items."""
         order = self.db.orders[order_id]
         order.log += items
         return order
 
     @is_tool(ToolType.WRITE)
     def cancel(self, order_id: str) -> Order:
-        """Cancel an order.
-
-        Args:
-            order_id: Its id.
-        """
+        """Cancel an order."""
         order = self.db.orders[order_id]
         order.status = "cancelled"
         order.log.append("refund")
@@ -125,31 +98,18 @@ class ShopTools(ToolKitBase[ShopDB]):
 class FaultyShopTools(ShopTools):
     @is_tool(ToolType.READ)
     def get_user(self, user_id: str) -> User:
-        """Show a customer.
-
-        Args:
-            user_id: The id.
-        """
+        """Show a customer."""
         raise ValueError("not found")
 
     @is_tool(ToolType.READ)
     def get_order(self, order_id: str) -> Order:
-        """Show an order.
-
-        Args:
-            order_id: Its id.
-        """
+        """Show an order."""
         self.db.orders[order_id].log.append("shown")
         return self.db.orders.view(order_id)
 
     @is_tool(ToolType.WRITE)
     def pay(self, order_id: str, card_id: str) -> Order:
-        """Pay an order.
-
-        Args:
-            order_id: Its id.
-            card_id: The card.
-        """
+        """Pay an order."""
         self.db.orders[order_id].log.append("begun")
         return super().pay(order_id, card_id)
 
@@ -159,22 +119,13 @@ class ChancyShopTools(ShopTools):
 
     @is_tool(ToolType.WRITE)
     def pay(self, order_id: str, card_id: str) -> Order:
-        """Pay an order.
-
-        Args:
-            order_id: Its id.
-            card_id: The card.
-        """
+        """Pay an order."""
         self.db.orders[order_id].note = uuid4().hex
         return super().pay(order_id, card_id)
 
     @is_tool(ToolType.WRITE)
     def cancel(self, order_id: str) -> Order:
-        """Cancel an order.
-
-        Args:
-            order_id: Its id.
-        """
+        """Cancel an order."""
         self.notes.append("refund")
         order = self.db.orders[order_id]
         order.log = [*self.notes]
@@ -255,12 +206,7 @@ def test_a_choice_that_the_tools_refuse_is_none(shop):
     class Strict(ShopTools):
         @is_tool(ToolType.WRITE)
         def pay(self, order_id: str, card_id: str) -> Order:
-            """Pay an order.
-
-            Args:
-                order_id: Its id.
-                card_id: The card.
-            """
+            """Pay an order."""
             if card_id != "card_1":
                 raise ValueError("only this one")
             return super().pay(order_id, card_id)
@@ -392,11 +338,7 @@ def test_people_whom_nobody_counts_are_found(shop, told, count):
 class OrderTools(ToolKitBase[ShopDB]):
     @is_tool(ToolType.READ)
     def get_order(self, order_id: str) -> Order:
-        """Show an order.
-
-        Args:
-            order_id: Its id.
-        """
+        """Show an order."""
         return self._order(order_id)
 
     def _order(self, order_id: str) -> Order:

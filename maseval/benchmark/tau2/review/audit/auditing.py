@@ -1,5 +1,11 @@
-"""audit: check the tasks and tools of a benchmark offline, by reading and by experiment."""
+"""audit and check_domain: proof-read the tasks and tools of a benchmark offline.
 
+The audit asks whether tasks are good, by reading and by experiment. ``check_domain`` asks whether
+they can be played and their reference solutions earn the reward, before a model is paid for failing
+at them.
+"""
+
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from maseval.benchmark.tau2.data_loader import (
@@ -8,22 +14,30 @@ from maseval.benchmark.tau2.data_loader import (
     UnknownTaskError,
     load_raw_tasks,
 )
-from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.domains import Domain, domain_named
+from maseval.benchmark.tau2.domains.faults import faults
 from maseval.benchmark.tau2.domains.releases import AnyVersion, Release, release_of
-from maseval.benchmark.tau2.review.audit import criteria, experiments, knowledge, references
-from maseval.benchmark.tau2.review.audit.alternatives import (
+from maseval.benchmark.tau2.formats.simulation import RawTask
+from maseval.benchmark.tau2.review.audit import criteria, experiments, knowledge
+from maseval.benchmark.tau2.review.audit.audited import (
+    SEVERITIES,
+    AuditedDomain,
+    AuditedTask,
+    TaskFinding,
+    audited_domain,
+    missing_tool_text,
+    toolkit_with,
+)
+from maseval.benchmark.tau2.review.audit.experiments import (
     Holders,
     holders_beside,
     undecided_choices,
 )
-from maseval.benchmark.tau2.review.audit.audited import (
-    SEVERITIES,
-    AuditedTask,
-    TaskFinding,
-    audited_domain,
-)
 from maseval.benchmark.tau2.review.audit.tool_trials import faulty_tools
+from maseval.benchmark.tau2.world.reference import shortfall
+from maseval.benchmark.tau2.world.tasks import RewardType
 from maseval.core.exceptions import TaskFormatError
+from maseval.core.words import count_of
 from maseval.data.folder import AnyPath
 
 OnTask = Callable[[int, int], object]
@@ -42,18 +56,18 @@ _TASK_CHECKS = (
     criteria.against_the_policy,
     knowledge.ids_nobody_can_know,
     knowledge.texts_in_no_answer,
-    references.persona_contradictions,
-    references.wishes_not_done,
-    references.tickets_without_amounts,
-    references.amounts_as_texts,
-    references.people_not_counted,
+    knowledge.persona_contradictions,
+    knowledge.wishes_not_done,
+    knowledge.tickets_without_amounts,
+    knowledge.amounts_as_texts,
+    knowledge.people_not_counted,
     experiments.free_texts,
     experiments.order_of_writes,
     experiments.order_in_lists,
 )
 _DOMAIN_CHECKS = (
     criteria.equal_requests,
-    references.unknown_tools,
+    knowledge.unknown_tools,
     knowledge.unread_tables,
     faulty_tools,
 )
@@ -143,3 +157,85 @@ def _audit_task(task: AuditedTask, beside: Holders) -> Iterator[TaskFinding]:
     except Exception as error:  # a task's own functions: their faults are findings
         text = f"it cannot be played: {type(error).__name__}: {error}"
         yield task.finding("task cannot be read", "error", text)
+
+
+def check_domain(domain: str | Domain) -> list[str]:
+    """Return a sentence for each problem of a domain or of one of its tasks."""
+    chosen = domain_named(domain)
+    found = faults(chosen)
+    if found:  # then no task could be played
+        return found
+    audited = audited_domain(chosen)
+    return [
+        problem
+        for split in {file: split for split, file in chosen.task_files.items()}.values()
+        for problem in _problems_of_split(audited, split)
+    ]
+
+
+def _problems_of_split(audited: AuditedDomain, split: str) -> Iterator[str]:
+    try:
+        tasks = load_raw_tasks(audited.domain, split)
+    except TaskFormatError as error:
+        yield str(error)
+        return
+    yield from _problems_of_ids(tasks, split)
+    for raw in tasks:
+        try:
+            task = AuditedTask.of(audited, raw)
+        except TaskFormatError as error:
+            yield str(error)
+            continue
+        for problem in _problems_of_task(task):
+            yield f"task {raw.get('id')!r}: {problem}"
+
+
+def _problems_of_ids(tasks: Sequence[RawTask], split: str) -> Iterator[str]:
+    for task_id, count in Counter(raw.get("id") for raw in tasks).items():
+        if not task_id:
+            yield f"{split!r} has {count_of(count, 'task')} without an id"
+        elif count > 1:
+            yield f"{count} tasks of {split!r} have the id {task_id!r}"
+
+
+def _problems_of_task(task: AuditedTask) -> Iterator[str]:
+    lacking = (a for a in task.spec.actions if toolkit_with(task.audited.domain, a) is None)
+    unknown = [*map(missing_tool_text, lacking), *_unknown_functions(task)]
+    if unknown:
+        yield from unknown
+        return
+    try:
+        yield from (f"{fault.name} fails: {fault.error}" for fault in task.gold.errors)
+        yield from _problems_of_end(task)
+    except Exception as error:  # a task's own functions: their faults are findings
+        yield f"cannot be played: {type(error).__name__}: {error}"
+
+
+def _unknown_functions(task: AuditedTask) -> Iterator[str]:
+    world = task.audited.world
+    sides = {"assistant": world.tools, "user": world.user_tools}
+    asserted = [
+        each.model_dump() for each in (task.criteria and task.criteria.env_assertions) or ()
+    ]
+    for call in [*(task.spec.start.initialization_actions or ()), *asserted]:
+        toolkit = sides.get(call["env_type"])
+        try:
+            if toolkit is None:
+                raise AttributeError(f"there is no side {call['env_type']!r} with tools")
+            toolkit.task_function(call["func_name"])
+        except AttributeError as error:
+            yield f"{error}; mark what tasks may call with for_tasks"
+
+
+def _problems_of_end(task: AuditedTask) -> Iterator[str]:
+    missed = shortfall(task.setting)
+    if missed.state and task.counts(RewardType.DB):
+        yield (
+            "the reference solution leads elsewhere when the two sides are synchronised after "
+            "each call, as they are in a run, so nobody can earn DB; leave it out of reward_basis "
+            "and use env_assertions"
+        )
+    for assertion in missed.assertions:
+        yield f"the reference solution does not meet {assertion.message or assertion}"
+    if missed.error is not None:
+        yield f"cannot be played: {missed.error}"
