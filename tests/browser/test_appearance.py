@@ -70,7 +70,7 @@ def test_a_page_looks_as_before(show, name):
 @pytest.mark.parametrize(
     ("name", "style", "expected"),
     [
-        ("simulation", ".state { border-radius: 999px; display: inline }", ".part"),
+        ("simulation", ".part.verdict { border-radius: 999px; display: inline }", ".part"),
         ("simulation", "#panel { width: 30vw }", "#panel"),
         ("simulation-dark", ":root { color-scheme: light }", "ground"),
         ("runs", ".of-models { display: none }", ".runs thead th"),

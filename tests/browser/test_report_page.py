@@ -158,7 +158,6 @@ def test_a_failed_simulation_shows_which_check_decided(visit, run):
     expect(decisive).to_have_attribute("open", "")
     informed = verdict.locator("details", has_text="Information given")
     expect(informed).to_contain_text("not scored")
-    expect(panel.locator(".part.state")).to_contain_text("cancel_order")
 
 
 def test_a_failed_simulation_is_explained_beside_its_verdict(visit, tmp_path):

@@ -60,5 +60,5 @@ def test_no_rule_meets_the_class_of_another_component(page, link, ready):
 
 def test_a_rule_that_meets_the_class_of_another_component_is_found(page):
     shown = page("/run/hurried#library/second_waiver/0")
-    shown.evaluate("document.styleSheets[1].insertRule('.state { border-radius: 99px }')")
-    assert clashes(shown) == ["part state"]
+    shown.evaluate("document.styleSheets[1].insertRule('.verdict { border-radius: 99px }')")
+    assert clashes(shown) == ["part verdict"]

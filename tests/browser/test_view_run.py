@@ -190,7 +190,7 @@ def test_labels_appear_in_the_filters_before_a_failure_was_opened(visit, serve, 
 def test_how_far_labelling_has_come_is_said_until_it_is_done(
     visit, serve, compared, monkeypatch, tmp_path
 ):
-    """Nobody takes the first labels for all; and no label has the page read everything again."""
+    """Nobody takes the first labels for all; the page reads everything again once, at the end."""
     found = threading.Semaphore(0)
     labels_of = ViewedRun.labels_of
 
@@ -213,13 +213,13 @@ def test_how_far_labelling_has_come_is_said_until_it_is_done(
 
     found.release(3)
     expect(labels).to_contain_text("labelling 3 of 24")
-    expect(labels.locator("tr")).not_to_have_count(0)
     found.release(21)
 
     expect(labels).not_to_contain_text("labelling")
+    expect(labels.locator("tr")).not_to_have_count(0)
     page.get_by_text("What does this number mean?").click()
     expect(page.locator("#overview")).to_contain_text("Without breaches found: 0 verdicts")
-    assert not [address for address in asked if "/api/run/index" in address]
+    assert len([address for address in asked if "/api/run/index" in address]) == 1
 
 
 def test_the_frame_is_there_while_a_long_log_is_read(visit, serve, tmp_path, monkeypatch):

@@ -172,14 +172,13 @@ def test_ctrl_c_finishes_what_runs_and_the_run_can_go_on(tmp_path):
     wait_until(lambda: len(list(tmp_path.glob("waits-*"))) == 2)
 
     process.send_signal(signal.SIGINT)
-    announced = next(line for line in process.stderr if "still to finish" in line)
+    next(line for line in process.stderr if "still to finish" in line)
     hold.unlink()
     code, out, _ = ended(process)
 
     told = last_json(out)
     assert code == 3
     assert told["stopped"] == "interrupted"
-    assert "at most" in announced
     assert told["overall"]["done"] == 4 and told["overall"]["failed"] == 0
     resumed = maseval(*run, "--output", "r")
     assert resumed.exit_code == 0 and last_json(resumed.stdout)["ran"] == 8

@@ -2,7 +2,6 @@
 
 import pytest
 
-from maseval.runs import RunFolder
 from tests.cli.commandline import maseval
 
 BOOKING = ("run", "examples.booking:BookingBenchmark")
@@ -24,16 +23,6 @@ def test_a_run_is_printed_kept_and_looked_at_like_one_of_tau2(tmp_path):
     assert "percentage points" in maseval("compare", "a", "b").stdout
     assert maseval("report", "a").exit_code == 0 and (tmp_path / "a" / "report.html").exists()
     assert "BookingBenchmark" in maseval("runs", ".").stdout
-
-
-def test_arguments_may_stand_in_a_file(tmp_path):
-    (tmp_path / "agent.json").write_text('{"slip_rate": 1.0}')
-
-    maseval(*BOOKING, "--agent-data", "agent.json", "--agent-data", "delay_seconds=0", "-o", "r")
-    missing = maseval(*BOOKING, "--agent-data", "nowhere.json")
-
-    assert RunFolder.read("r").config.values["agent"] == {"slip_rate": 1.0, "delay_seconds": 0}
-    assert missing.exit_code == 2 and "nowhere.json cannot be read" in missing.stderr
 
 
 def test_a_benchmark_of_the_file_is_suggested_before_one_that_it_imports(tmp_path):

@@ -1,7 +1,7 @@
 // One run: the report's page, fed by the server. What finishes while somebody reads appears in its
 // place; what is open, has the focus or is scrolled to stays as it is.
 
-import { index, reload, reloadResults, take } from "../data.js";
+import { index, labelling, reload, reloadResults, take } from "../data.js";
 import { add, h } from "../dom.js";
 import { start } from "../page.js";
 import { showPlan } from "../table.js";
@@ -66,7 +66,8 @@ export async function runPage(run) {
     await reloadResults();
     page.update(new Set());
   }, RESULTS_EVERY, RESULTS_SHARE);
-  const drawLabels = gathered(readAll, LABELS_AFTER, RESULTS_SHARE);
+  // Labels come with the index, which is read once all are found.
+  const drawLabels = gathered(async () => (labelling() ? page.update(new Set()) : readAll()), LABELS_AFTER);
   const draw = gathered(async () => {
     const before = index.tasks.length;
     const taken = fresh.map(({ row, domain, task, trial, note = "" }) => take({ domain, id: task, note }, trial, row));

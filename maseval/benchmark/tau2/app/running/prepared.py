@@ -23,6 +23,7 @@ from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.benchmark.tau2.app.running.own_agents import check_signature, load_agent
 from maseval.benchmark.tau2.app.running.tasks import (
     TasksByDomain,
+    broken_golds,
     code_of_domains,
     domain_name,
     own_domain_origins,
@@ -442,6 +443,7 @@ class PreparedRun(FolderRun):
     def warnings(self) -> Iterator[str]:
         """Yield what must be known before the run is paid for."""
         yield from SUPPORT.warnings(self.config)
+        yield from broken_golds(self.tasks)
 
 
 def _title(agent: Agent) -> str:

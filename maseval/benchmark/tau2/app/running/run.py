@@ -38,6 +38,7 @@ from maseval.benchmark.tau2.default_benchmark import DefaultAgentTau2Benchmark
 from maseval.benchmark.tau2.domains.releases import Release
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.evaluator import Tau2Evaluator
+from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.players.human import Person
 from maseval.benchmark.tau2.players.scripted import make_agent, make_user
 from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge
@@ -50,6 +51,7 @@ from maseval.core.engine.engines import DEFAULT
 from maseval.core.evaluator import Evaluator
 from maseval.core.exceptions import AgentError, HookResultError
 from maseval.core.model import ModelAdapter, resolve_model
+from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
 from maseval.core.seeding import SeedGenerator
 from maseval.core.task import Task
@@ -99,6 +101,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         self.add_callback(_ForgetFinished())
         self._judge_memory: JudgeMemory | None = None
         self._seen = _SeenAgents()
+        self.timeouts = 0
 
     # Around the run.
 
@@ -136,7 +139,8 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         return self.prepared.wording
 
     def forget(self, report: Report) -> None:
-        """Count a finished simulation in the rehearsal, if it is one."""
+        """Count a finished simulation in the rehearsal, if it is one, and what the limit ended."""
+        self.timeouts += RecordedReport(report).termination == TerminationReason.TIMEOUT
         requests = self._release(report)
         if self.rehearsal and requests is not None:
             self.rehearsal.add(report, requests)
@@ -400,6 +404,12 @@ class Tau2Run(PreparedRun):
                 on_open=benchmark.keep_judgements_in,
             )
         notes = benchmark.rehearsal.notes() if benchmark.rehearsal else []
+        if benchmark.timeouts:
+            number = count_of(benchmark.timeouts, "simulation")
+            notes.append(
+                f"the limit of {self.timeout:g} s ended {number} without a verdict; --timeout 0 "
+                "sets no limit, as tau2-bench does"
+            )
         if waiting := result.summary.unjudged:
             notes.append(
                 f"still to be judged: {count_of(waiting, 'simulation')}; `maseval score "
