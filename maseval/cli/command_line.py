@@ -37,7 +37,7 @@ ALL_HELP = "--help-all"
 RARE_OPTIONS = frozenset(
     (
         *("ray_address", "processes", "force", "max_wait"),
-        *("retry_failed", "prices", "fork", "resume_changed", "track"),
+        *("allow_losses", "retry_failed", "prices", "fork", "resume_changed", "track"),
         *("otel_content", "reasoning", "split", "mode", "texts", "max_errors"),
         *("user_args", "tool_model", "embedded_tasks"),
         *("as_recorded", "strict", "contact_name", "github", "date", "notes", "user"),

@@ -7,7 +7,7 @@ request is never taken for that to another. Each file appears whole or not at al
 and processes may share a folder, and one that cannot be read counts as not there. Who asks the same
 again wants another answer, as after one that could not be read: so the times are part of the name.
 Trials that send equal requests get equal answers, and are then not independent. Whoever may write
-to the folder can put answers there.
+to the folder can put answers there: the log of a model has the hash of each that it took or kept.
 
 Models keep their answers in this form (``get``, ``put``), and the replay server those of other
 clients, as their provider sent them (``load``, ``store``).
@@ -97,6 +97,13 @@ class AnswerCache:
         if self.get(entry) is None:
             with suppress(OSError):  # a full disk costs the next run a request, this one nothing
                 self.store(entry, asdict(response), secrets)
+
+    def hash_of(self, entry: str, response: ChatResponse) -> str | None:
+        """Return the hash of an answer to the request of an entry; None if JSON cannot hold it."""
+        try:
+            return _hash([entry, asdict(response)])
+        except (TypeError, ValueError, RecursionError):
+            return None
 
     def _path(self, entry: str) -> Path:
         return self.folder / entry[:2] / f"{entry}.json"

@@ -152,6 +152,8 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
                 )
                 response = self._check_answer(answer)
                 entry |= _success(response)
+                if cache is not None and key is not None:
+                    entry["answer_sha256"] = cache.hash_of(key, response)
                 if kept is not None:
                     entry["from_cache"] = True
             return response

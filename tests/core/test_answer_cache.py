@@ -181,6 +181,22 @@ def test_the_answer_to_another_request_is_not_believed(server, cache):
     assert model_at(server, cache).chat(SAID).content == "Yes." and len(server.requests) == 3
 
 
+def test_the_record_of_a_call_has_the_hash_of_the_answer_that_was_kept_and_taken(server, cache):
+    server.will(OpenAIProtocol.text("Yes."))
+    first, second = model_at(server, cache), model_at(server, cache)
+    first.chat(SAID)
+    second.chat(SAID)
+    (file,) = files_in(cache)
+    (kept,), (taken,) = first.logs, second.logs
+
+    assert kept["answer_sha256"] == taken["answer_sha256"] == json.loads(file.read_text())["sha256"]
+    forged = AnswerCache(cache.folder)
+    forged.store(file.stem, {**json.loads(file.read_text())["answer"], "content": "No."})
+    third = model_at(server, forged)
+    assert third.chat(SAID).content == "No."  # whoever writes to the folder can do that
+    assert third.logs[0]["answer_sha256"] != kept["answer_sha256"]
+
+
 def test_a_scripted_model_goes_on_with_its_script(cache):
     model = ScriptedModelAdapter(["one", "two"])
     model.use_cache(cache)

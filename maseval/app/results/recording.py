@@ -42,15 +42,32 @@ def notes_on(recording: Recording) -> list[str]:
     return list(getattr(recording, "notes", ()))
 
 
+_AT_FAULT = {
+    "provider_error": "the provider",
+    "quota_exhausted": "the account at the provider",
+    "content_filtered": "the provider's filter",
+    "user_error": "the simulated user",
+    "environment_error": "the environment",
+    "setup_failed": "the benchmark's setup",
+    "evaluation_failed": "the evaluation",
+    "task_timeout": "the time limit",
+    "worker_died": "the worker process",
+    "missing": "no record",
+}
+
+
 def resume_note(recording: Recording, missing: Mapping[str, int]) -> str | None:
-    """Say which verdicts are ``missing``, by reason, and how to get them.
+    """Say who is at fault for verdicts that are ``missing``, by reason, and how to get them.
 
     None for a run that has them all or is running, and for a file, which nobody can resume.
     """
     path = recording.path
     if not missing or not path.is_dir() or holder_of(path / LOCK) is not None:
         return None
-    reasons = (f"{count} {reason}" for reason, count in missing.items())
+    reasons = (
+        f"{count} {reason} ({_AT_FAULT.get(reason, 'cause unknown')})"
+        for reason, count in missing.items()
+    )
     return (
         f"No verdict, and not held against the agent: {', '.join(reasons)}. To get the missing "
         f"verdicts, repeat the command that began the run, with --output {path.name}: it resumes."
