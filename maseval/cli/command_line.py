@@ -36,7 +36,7 @@ ALL_HELP = "--help-all"
 # Options that few people need: the help of a command with many leaves them to --help-all.
 RARE_OPTIONS = frozenset(
     (
-        *("ray_address", "processes", "max_wait"),
+        *("ray_address", "processes", "force", "max_wait"),
         *("retry_failed", "prices", "fork", "resume_changed", "track"),
         *("otel_content", "reasoning", "split", "mode", "texts", "max_errors"),
         *("user_args", "tool_model", "embedded_tasks"),

@@ -24,12 +24,7 @@ from tests.view.builders import viewer
 
 pytestmark = pytest.mark.needs(library="starlette")
 
-FAULTS = {
-    "provider_error": "the provider",
-    "user_error": "the simulated user",
-    "worker_died": "the worker process",
-    "task_timeout": "the time limit",
-}
+FAULTS = ("provider_error", "user_error", "worker_died", "task_timeout")
 
 
 @pytest.fixture(scope="module")
@@ -61,10 +56,8 @@ def make(runs: Path, name: str, statuses) -> Path:
 
 
 @pytest.mark.parametrize("recorded", [24, 3, 0], ids=["all ended", "some ended", "none ended"])
-def test_a_run_without_a_verdict_says_what_happened_whose_fault_it_was_and_how_to_resume(
-    runs, tmp_path, recorded
-):
-    run = make(runs, "outage", [[*FAULTS][at % 4] for at in range(recorded)])
+def test_a_run_without_a_verdict_says_what_happened_and_how_to_resume(runs, tmp_path, recorded):
+    run = make(runs, "outage", [FAULTS[at % 4] for at in range(recorded)])
     page = index_of(report(run, tmp_path / "page.html"))
     client = viewer(runs, reader=BenchmarkReader())
     in_viewer = client.get("/api/run/index", params={"run": "outage"}).json()
@@ -74,9 +67,8 @@ def test_a_run_without_a_verdict_says_what_happened_whose_fault_it_was_and_how_t
     assert not page["results"]["measures"] and frame["pass_1"] is None
     (words,) = (each for each in page["results"]["notes"] if each.startswith("No verdict"))
     assert words.endswith("with --output outage: it resumes.") and words in printed
-    for status, who in [*FAULTS.items()][:recorded]:
-        assert f" {status} ({who})" in words
-    assert (f"{24 - recorded} missing (no record)" in words) == (recorded < 24)
+    assert all(f" {status}" in words for status in FAULTS[:recorded])
+    assert (f"{24 - recorded} missing" in words) == (recorded < 24)
     assert [each["status"] for each in rows_of(page)].count("provider_error") == -(-recorded // 4)
     assert len(rows_of(page)) == recorded
     assert sum(len(task.get("unrecorded", ())) for task in page["tasks"]) == 24 - recorded

@@ -138,6 +138,7 @@ class FolderRunOptions(OutputOptions):
     )
     ray_address: str | None = option(None, RAY_ADDRESS, EXECUTION)
     processes: int | None = option(None, WORKER_PROCESSES, EXECUTION)
+    force: bool = option(False, "Start more worker processes than there are cores", EXECUTION)
     budget: str | None = option(
         None, "Start no more simulations once 5usd or '2M tokens' are spent", EXECUTION
     )
@@ -189,7 +190,7 @@ class FolderRunOptions(OutputOptions):
         object.__setattr__(self, "trials", self.meant_trials())
         if self.max_wait is not None and not self.max_wait >= 0:
             raise ConfigurationError(f"max_wait is {self.max_wait:g}; give seconds, 0 or more")
-        check_engine_options(self._engine, self.ray_address, self.processes)
+        check_engine_options(self._engine, self.ray_address, self.processes, force=self.force)
         check_size(self.trials)
 
     def question_config(self, tasks: Mapping[str, Collection[str]]) -> dict[str, object]:
@@ -242,7 +243,7 @@ class FolderRunOptions(OutputOptions):
         """Return the engine that the options ask for; raise if it is not installed."""
         if self.engine is None and self.processes == 1:
             return ThreadEngine()
-        return chosen_engine(self._engine, self.ray_address, self.processes)
+        return chosen_engine(self._engine, self.ray_address, self.processes, force=self.force)
 
     @property
     def call_policy(self) -> CallPolicy | None:

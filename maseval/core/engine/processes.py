@@ -302,13 +302,16 @@ class ProcessEngine:
     """Processes of this machine, each with many repetitions at once.
 
     Args:
-        processes: How many; by default, and at most, one for each core that this process may use.
+        processes: How many; by default one for each core that this process may use.
+        force: Start as many as that, even if there are fewer cores.
     """
 
-    def __init__(self, processes: int | None = None) -> None:
+    def __init__(self, processes: int | None = None, *, force: bool = False) -> None:
         if processes is not None and processes < 1:
             raise ConfigurationError(f"processes is {processes}; give at least 1")
-        self.processes = min(processes or usable_cores(), usable_cores())
+        wanted = processes or usable_cores()
+        self.processes = wanted if force else min(wanted, usable_cores())
+        self._force = force
         self._forked: list[ChildProcess] = []
 
     @contextmanager
@@ -325,7 +328,7 @@ class ProcessEngine:
             self._forked.clear()
 
     def workers(self, job: Job) -> RemoteWorkers:
-        limits = Limits(self.processes, _MOST_DEATHS, _START_SECONDS)
+        limits = Limits(self.processes, _MOST_DEATHS, _START_SECONDS, force=self._force)
         return RemoteWorkers(job, limits, partial(LocalCarrier, self._forked))
 
     def __getstate__(self) -> dict[str, object]:

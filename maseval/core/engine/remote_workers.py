@@ -62,13 +62,14 @@ _MOST_FAILED_STARTS = 5
 class Limits:
     """The number of processes, of deaths around a repetition, and of seconds for the start.
 
-    Without a number of processes there is one for each core, and there are never more.
+    Without a number of processes there is one for each core, and with ``force`` there may be more.
     """
 
     processes: int | None
     most_deaths: int
     start_seconds: float
     variables: tuple[str, ...] = ()
+    force: bool = False
 
 
 class RemoteWorkers:
@@ -162,7 +163,9 @@ class RemoteWorkers:
         shared = pack_for_worker("the benchmark", worker_setting(setting), _WAY_FOR_BENCHMARK)
         self._carrier = self._opened.enter_context(self._open_carrier())
         cores = self._carrier.cores
-        most = min(self._limits.processes or cores, cores)
+        most = self._limits.processes or cores
+        if not self._limits.force:
+            most = min(most, cores)
         self._count = max(1, min(most, self.size, self._job.repetitions))
         self._backlog = Backlog(math.ceil(self.size / self._count))
         variables = needed_by_workers(self._limits.variables)

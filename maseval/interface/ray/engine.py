@@ -351,9 +351,10 @@ class RayEngine:
     Args:
         address: ``local`` for a Ray of its own on this machine, ``auto`` for the cluster that this
             machine is part of, or ``ray://HOST:PORT``.
-        processes: How many worker processes; by default, and at most, one for each core.
+        processes: How many worker processes; by default one for each core.
         most_deaths: A repetition whose process died this often is given up.
         variables: Environment variables that workers need, beside keys and addresses of providers.
+        force: Start as many processes as that, even if there are fewer cores.
     """
 
     def __init__(
@@ -363,6 +364,7 @@ class RayEngine:
         *,
         most_deaths: int = MOST_DEATHS,
         variables: tuple[str, ...] = (),
+        force: bool = False,
     ) -> None:
         check_address(address)
         for name, value in (("processes", processes), ("most_deaths", most_deaths)):
@@ -370,10 +372,10 @@ class RayEngine:
                 raise ConfigurationError(f"{name} is {value}; give at least 1")
         load_ray()  # raises if it is missing, before anything has begun
         self.address = address
-        if processes is not None and address == LOCAL:
+        if processes is not None and address == LOCAL and not force:
             processes = min(processes, usable_cores())
         self.processes = processes
-        self._limits = most_deaths, _START_SECONDS, variables
+        self._limits = most_deaths, _START_SECONDS, variables, force
         self._connection: ExitStack | None = None
         self._entered = 0
         self._workers: RemoteWorkers | None = None

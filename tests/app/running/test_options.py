@@ -68,3 +68,8 @@ def test_a_run_that_no_folder_could_record_is_refused_before_it_is_planned(asked
         tau2.run(domain="library", agent="gold", output=tmp_path / "run", **asked)
 
     assert not (tmp_path / "run").exists()
+
+
+def test_force_is_for_engines_with_processes(tmp_path):
+    with pytest.raises(ConfigurationError, match="force is True, but engine is 'threads'"):
+        tau2.run(domain="library", agent="gold", force=True, output=tmp_path / "run")

@@ -78,9 +78,10 @@ def test_a_seeded_run_gives_the_same_reports_as_threads(tmp_path):
         ({"num_tasks": 1}, 1),
         ({"num_tasks": 3, "concurrency": 2}, 2),
         ({"num_tasks": 6, "concurrency": 6}, 3),
+        ({"num_tasks": 6, "concurrency": 6, "force": True}, 5),
     ],
 )
-def test_there_are_no_more_workers_than_simulations_and_cores(
+def test_there_are_no_more_workers_than_simulations_and_unless_forced_cores(
     more, expected, tmp_path, monkeypatch
 ):
     started = []

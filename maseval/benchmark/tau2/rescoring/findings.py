@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from maseval.benchmark.tau2.data import title_of
 from maseval.benchmark.tau2.domains.releases import RELEASES
+from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.rescoring.record import (
     BY_FORM,
     MALFORMED,
@@ -120,7 +121,7 @@ def other_tasks(found: RescoredRecord) -> Iterator[Finding]:
         return
     theirs = {name: found.record.tasks[name] for name in differing}
     asked = found.options.embedded_tasks
-    others = [] if asked else other_releases(found.domain, found.version)
+    others, absent = ([], []) if asked else other_releases(found.domain, found.version)
     version = next((each for each in others if has_tasks(found.domain, each, theirs)), None)
     if version is not None:
         # The form of a file shows whose rules it was made by, whatever tasks it has.
@@ -140,7 +141,8 @@ def other_tasks(found: RescoredRecord) -> Iterator[Finding]:
     yield record_finding(
         "criteria removed" if REMOVED in kinds else "other task version",
         f"{len(differing)} of {len(found.record.tasks)} tasks in the file are not the benchmark's "
-        f"({counts}): {_some_of(differing)}; {used} were used",
+        f"({counts}): {_some_of(differing)}; {used} were used"
+        + (f"; not compared with {' and '.join(absent)}, whose data is not here" if absent else ""),
         None if found.options.embedded_tasks else "--embedded-tasks judges by the file's",
     )
 
@@ -384,8 +386,16 @@ def unlisted_tasks(found: RescoredRecord) -> Iterator[Finding]:
         )
 
 
-def shared_marks(found: RescoredRecord) -> Iterator[Finding]:
-    """Yield cautions for ids or times that simulations share."""
+def odd_simulations(found: RescoredRecord) -> Iterator[Finding]:
+    """Yield cautions for ids or times that simulations share, and for swapped endings."""
+    agent_stop = TerminationReason.AGENT_STOP.value
+    if swapped := [
+        each for each in found.simulations if each.ending == agent_stop and each.stopped
+    ]:
+        text = (
+            f"in {_share_of(swapped, found)} {agent_stop}, but the last message is the user's stop"
+        )
+        yield record_finding("ended by the other side", text, weight="remark")
     for name in ("id", "times", "response ids"):
         first: dict[str, RescoredSimulation] = {}
         marked = [each for each in found.simulations if name in each.marks]
@@ -415,7 +425,7 @@ _CHECKS: Sequence[Callable[[RescoredRecord], Iterator[Finding]]] = (
     lost_simulations,
     foreign_seeds,
     judgements,
-    shared_marks,
+    odd_simulations,
     unlisted_tasks,
 )
 

@@ -14,6 +14,7 @@ from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+from maseval.benchmark.tau2.data import title_of
 from maseval.benchmark.tau2.data.files import are_cached
 from maseval.benchmark.tau2.data_loader import (
     UnknownTaskError,
@@ -152,16 +153,17 @@ def differing_tasks(
             yield task_id, parts
 
 
-def other_releases(domain: Domain, judged_by: str) -> list[str]:
-    """Return the other releases with the domain, as far as their data is here and whole.
+def other_releases(domain: Domain, judged_by: str) -> tuple[list[str], list[str]]:
+    """Return the other releases with the domain: those whose data is here, and the rest.
 
-    Nothing is fetched of a release that nobody asked for.
+    Of a release that nobody asked for, only what is here and whole is used: none is fetched.
     """
     if domain.data_dir is not None:
-        return []
+        return [], []
     having = [name for name, each in RELEASES.items() if domain.name in each.domains]
     others = [name for name in having if name not in judged_by]
-    return [name for name in others if are_cached(domain.folder_name, name)]
+    here = [name for name in others if are_cached(domain.folder_name, name)]
+    return here, [title_of(name) for name in others if name not in here]
 
 
 def has_tasks(domain: Domain, version: str, tasks: Mapping[str, RawTaskLike]) -> bool:

@@ -215,6 +215,11 @@ def answers(document: Document) -> Any:
         yield from (each for each in simulation["messages"] if each["role"] == "tool")
 
 
+def swapped_endings(document: Document) -> None:
+    for simulation in document["simulations"]:
+        simulation["termination_reason"] = "agent_stop"
+
+
 class Doctored(NamedTuple):
     """A change, and the kind of finding that must be named for it."""
 
@@ -245,6 +250,7 @@ CORPUS = [
 ]
 
 CAUTIONS = [
+    Doctored(swapped_endings, "ended by the other side", "in 24 of 24 simulations"),
     Doctored(copied_conversations, "repeated times", "12 of 24 simulations share the times of"),
     Doctored(repeated_ids, "repeated id", "23 of 24 simulations share the id of another"),
     Doctored(unlisted_failures, "part of a split", "over all 12, pass^1 lies between"),

@@ -160,6 +160,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
             engine=DEFAULT,
             ray_address=None,
             processes=None,
+            force=False,
         )
         # Each task comes with its order to run it.
         twin.prepared = replace(self.prepared, options=options, tasks={})

@@ -34,7 +34,7 @@ from maseval.benchmark.tau2.domains.retail.models import (
 )
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.absence import missing, spoken
-from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, policy_of
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, policy_of
 from maseval.benchmark.tau2.review.talk import CallMoment, Utterance, once_per_call
 
 REASONS = ("no longer needed", "ordered by mistake")
@@ -417,13 +417,11 @@ def address_is_known(call: RetailCall) -> Iterator[Answer]:
         if not isinstance(value, str) or not _words(value).strip():
             continue
         if _words(value) not in known:
-            words = _words(value).split()
-            if name in ("address1", "address2", "city") and all(f" {w} " in known for w in words):
-                yield CannotTell(f"the words of {value!r} were said, but not together")
-            elif name in ("address1", "address2") and f" {_number(value)} " in known:
-                yield CannotTell(f"{value!r} may have been said in other words")
-            else:
-                yield missing(f"{value!r} was neither said nor read", spoken(call.user_words))
+            # Its number, or its words apart from each other, may be the same in other words.
+            heard = [word for word in _words(value).split() if f" {word} " in known]
+            part = _number(value) in heard or heard == _words(value).split()
+            unread = value if name != "zip" and part else spoken(call.user_words)
+            yield missing(f"{value!r} was neither said nor read", unread)
 
 
 def _number(value: str) -> str:
