@@ -17,6 +17,7 @@ from maseval.cli.console import (
     inert,
     number_columns,
     print_json,
+    print_parts,
     shorten_line,
     stdout,
 )
@@ -114,7 +115,7 @@ def show_plan(plan: "RunPlan", console: Console, *, as_json: bool) -> None:
         return
     _print_tasks(plan, console)
     if plan.models:
-        console.print(_models(plan))
+        print_parts([_models(plan)], console)
         known = plan.cost is not None
         total = f"About {about_money(plan.cost)} in all." if known else "The cost is not known."
         console.print(total)

@@ -275,10 +275,10 @@ def test_a_judge_that_was_down_is_asked_again_about_the_recorded_conversation(co
 
 
 def test_a_judge_that_is_locked_out_stops_the_run_at_once(court, tmp_path):
-    court[:] = [AuthenticationError("bad key", provider="acme", model_id="b", status=401)]
+    court[:] = [AuthenticationError("bad key", provider="acme", model_id="locked out", status=401)]
     several = {**RETAIL, "trials": 3, "concurrency": 1}
 
-    run = tau2.run(**several, judge_model="court/b", output=tmp_path / "r")
+    run = tau2.run(**several, judge_model="court/never answers", output=tmp_path / "r")
 
     assert "every other task would have failed in the same way" in run.stopped
     assert (run.ran, run.resumable) == (1, 3)
