@@ -16,7 +16,7 @@ from maseval.benchmark.tau2.agent_brief import MakeAgent
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.commands import tau2
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.figures import percent
+from maseval.core.words import percent
 from maseval.runs import RunFolder
 from maseval.stats import Requirement, outcomes_of, requirement
 from maseval.stats.planning import ALPHA, check_alpha, check_at_least

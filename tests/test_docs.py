@@ -182,7 +182,7 @@ def test_every_public_module_of_the_core_has_its_page():
             "maseval.core.lazy",
             "maseval.core.recorded",
             "maseval.core.words",
-            "maseval.core.figures",
+            "maseval.core.words",
             "maseval.core.scoring_options",
         ),
     )

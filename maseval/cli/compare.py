@@ -33,9 +33,8 @@ from maseval.cli.options import (
     with_scoring_options,
 )
 from maseval.cli.run_file import read_run_file
-from maseval.core.figures import between, in_percent, in_points, money, p_is, percent
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
-from maseval.core.words import count_of
+from maseval.core.words import between, count_of, in_percent, in_points, money, p_is, percent
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.comparing.gate import Gate

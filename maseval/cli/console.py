@@ -17,7 +17,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from maseval.core.engine.process import end_signals
-from maseval.core.figures import duration as duration
+from maseval.core.words import duration as duration
 from maseval.core.words import visible
 
 _WIDTH_OF_FILES = 120

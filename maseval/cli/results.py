@@ -28,9 +28,8 @@ from maseval.cli.console import (
     shorten_line,
     styled,
 )
-from maseval.core.figures import between, money, percent
 from maseval.core.outcome import Outcome, RecordedReport
-from maseval.core.words import count_of
+from maseval.core.words import between, count_of, money, percent
 from maseval.runs import RunFolder
 from maseval.stats import Estimate
 

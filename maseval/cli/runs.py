@@ -35,10 +35,9 @@ from maseval.cli.options import (
     runs_argument,
     with_scoring_options,
 )
-from maseval.core.figures import between, in_percent, money, percent
 from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringKeywords
-from maseval.core.words import count_of
+from maseval.core.words import between, count_of, in_percent, money, percent
 from maseval.runs import RunState, default_root
 from maseval.runs.config import mark_of
 

@@ -38,8 +38,8 @@ from maseval.cli.options import (
 )
 from maseval.cli.results import estimate, variant_parts
 from maseval.cli.show import section_parts
-from maseval.core.figures import percent
 from maseval.core.scoring_options import ScoringKeywords
+from maseval.core.words import percent
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.results.questions import ReviewedRun

@@ -49,11 +49,10 @@ from maseval.cli.results import (
     scores,
     variant_parts,
 )
-from maseval.core.figures import money
 from maseval.core.finding import LEFT_OUT, SOUND_PASS, Finding, Section
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.core.scoring_options import ScoringKeywords
-from maseval.core.words import count_of, excerpt
+from maseval.core.words import count_of, excerpt, money
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.results.examined import RunFindings

@@ -18,9 +18,8 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any, Literal, NamedTuple
 
-from maseval.core.figures import between, in_percent, in_points
 from maseval.core.outcome import Outcome
-from maseval.core.words import count_of
+from maseval.core.words import between, count_of, in_percent, in_points
 from maseval.stats.comparison import SURE, holm
 from maseval.stats.contrasts import UNPAIRED, Grid, SampleSum, cell_name, variance_between
 from maseval.stats.intervals import LEVEL, OVER_TASKS, TOO_FEW, Interval

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field, replace
 from statistics import variance
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.figures import in_percent, money, percent
-from maseval.core.words import count_of
+from maseval.core.words import count_of, in_percent, money, percent
 from maseval.stats.intervals import LEVEL, two_sided_z, weighted_interval
 from maseval.stats.planning import (
     MOST_TASKS,

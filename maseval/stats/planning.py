@@ -19,9 +19,8 @@ from statistics import NormalDist, fmean, variance
 from typing import Literal
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.figures import p_is
 from maseval.core.recorded import number
-from maseval.core.words import count_of
+from maseval.core.words import count_of, p_is
 from maseval.stats.intervals import (
     Interval,
     mean_interval,

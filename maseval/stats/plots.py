@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.figures import in_points, percent
+from maseval.core.words import in_points, percent
 from maseval.stats import svg
 from maseval.stats.comparison import Comparison
 from maseval.stats.effects import Effects

@@ -22,9 +22,8 @@ from statistics import NormalDist
 from typing import Literal
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.figures import in_percent, in_points, p_is, percent
 from maseval.core.outcome import Outcome, TaskKey
-from maseval.core.words import count_of
+from maseval.core.words import count_of, in_percent, in_points, p_is, percent
 from maseval.stats.boundaries import Band, exits, normal_boundaries
 from maseval.stats.intervals import LEVEL, Interval, check_level
 from maseval.stats.paired_evidence import Evidence, PairedTask

@@ -12,10 +12,9 @@ from functools import lru_cache
 from typing import Any, Literal, cast
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.figures import percent
 from maseval.core.outcome import Outcome, Score
 from maseval.core.report import NO_VERDICT_STATUSES
-from maseval.core.words import count_of
+from maseval.core.words import count_of, percent
 from maseval.stats.intervals import (
     LEVEL,
     OF_ONE_TASK,

@@ -11,9 +11,9 @@ from maseval.app.results.results import RunSummary
 from maseval.app.results.variants import SOUND, WITHOUT_BREACHES, variant_scores
 from maseval.cli.console import print_parts
 from maseval.cli.results import consumption, scores, variant_parts
-from maseval.core.figures import in_percent, percent
 from maseval.core.finding import LEFT_OUT, Finding
 from maseval.core.outcome import Outcome
+from maseval.core.words import in_percent, percent
 from maseval.runs import Simulation
 from maseval.stats import Difference, Estimate, FlipTest, GroupSummary, Interval, Pair
 from maseval.stats.summary import Summary

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from maseval.core.figures import (
+from maseval.core.words import (
     between,
     in_percent,
     in_points,

@@ -8,7 +8,7 @@ from typing import Literal
 from maseval.app.comparing.cells import ComparedGrid
 from maseval.app.comparing.compare import RunComparison
 from maseval.app.comparing.why import side_by_side
-from maseval.core.figures import (
+from maseval.core.words import (
     between,
     duration,
     in_percent,

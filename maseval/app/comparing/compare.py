@@ -29,9 +29,9 @@ from maseval.app.comparing.why import (
 from maseval.app.results.finding import open_recording
 from maseval.app.results.variants import METRICS, Metric
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.figures import in_percent, in_points, percent
 from maseval.core.outcome import Simulation, TaskKey
 from maseval.core.scoring_options import ScoringOptions
+from maseval.core.words import in_percent, in_points, percent
 from maseval.runs.config import cell_of
 from maseval.stats import (
     Comparison,

@@ -24,10 +24,9 @@ from maseval.app.comparing.blocks import (
 from maseval.app.comparing.compare import RunComparison, compare
 from maseval.app.results.variants import Metric
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.figures import p_is, percent
 from maseval.core.outcome import TaskKey
 from maseval.core.scoring_options import ScoringOptions
-from maseval.core.words import count_of
+from maseval.core.words import count_of, p_is, percent
 from maseval.stats import Comparison, Difference, Flip, SamplePlan
 from maseval.stats.planning import ALPHA, check_alpha, too_few_tasks
 from maseval.stats.trials import by_task

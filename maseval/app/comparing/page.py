@@ -22,8 +22,8 @@ from maseval.app.comparing.blocks import (
 from maseval.app.comparing.cells import ComparedGrid
 from maseval.app.comparing.compare import RunComparison
 from maseval.app.comparing.compared_runs import compared_keys, some
-from maseval.core.figures import between, duration, in_points, money, p_value
 from maseval.core.outcome import Outcome, TaskKey
+from maseval.core.words import between, duration, in_points, money, p_value
 from maseval.report.index import ComparedDocument
 from maseval.report.results import drawing, summary_table
 from maseval.runs.config import subset_of

@@ -13,9 +13,9 @@ from typing import Any
 
 from maseval.app.results.examined import recompute_verdicts
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.figures import between, in_points, percent
 from maseval.core.outcome import Outcome, Simulation, TaskKey
 from maseval.core.recorded import mapping
+from maseval.core.words import between, in_points, percent
 from maseval.runs.config import UNTIL, RunConfig
 from maseval.runs.folder import RunFolder
 from maseval.stats.sequential import Decision, SequentialPlan, decide

@@ -15,10 +15,9 @@ from functools import partial
 from typing import Any, Literal
 
 from maseval.app.results.explained import MISFIT
-from maseval.core.figures import percent
 from maseval.core.finding import LEFT_OUT, NOT_READ, SOUND_FAIL, SOUND_PASS, Finding, Source
 from maseval.core.outcome import Outcome, Simulation
-from maseval.core.words import count_of
+from maseval.core.words import count_of, percent
 from maseval.stats import Estimate, summarise
 from maseval.stats.summary import estimate
 from maseval.stats.trials import by_task, count_trials

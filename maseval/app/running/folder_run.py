@@ -37,13 +37,12 @@ from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.engine.engines import WorkerEvent
 from maseval.core.engine.process import end_signals
 from maseval.core.exceptions import ConfigurationError, MASEvalError, RunStoppedError
-from maseval.core.figures import money
 from maseval.core.outcome import Outcome, RecordedReport, Simulation, total_cost
 from maseval.core.report import Report
 from maseval.core.storage.redaction import Secrets
 from maseval.core.task import Task
 from maseval.core.task.queues import AgentData
-from maseval.core.words import as_file_name
+from maseval.core.words import as_file_name, money
 from maseval.runs import RunFolder, default_root, run_into, run_state
 from maseval.runs.config import CELL, UNTIL, RunConfig
 from maseval.runs.config_file import is_run_folder

@@ -19,10 +19,9 @@ from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
 from maseval.benchmark.tau2.scoring.judge import RememberingJudge
 from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.exceptions import MASEvalError
-from maseval.core.figures import percent
 from maseval.core.finding import read_findings
 from maseval.core.recorded import mapping
-from maseval.core.words import count_of, text_or_none, words_on_code
+from maseval.core.words import count_of, percent, text_or_none, words_on_code
 from maseval.data.folder import forget_hashes
 from maseval.stats.summary import summarise
 from maseval.stats.trials import measure_name

@@ -26,9 +26,9 @@ from maseval.cli.console import (
 from maseval.cli.options import AsJson, Overwrite, argument, flag, option
 from maseval.cli.running import command_with, run_and_finish
 from maseval.core.exceptions import OutputExistsError
-from maseval.core.figures import between, percent
 from maseval.core.recorded import number
 from maseval.core.storage.files import write_bytes
+from maseval.core.words import between, percent
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.macs.app.results import RunRates

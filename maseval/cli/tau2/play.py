@@ -35,7 +35,7 @@ from maseval.cli.results import finish, print_outcome
 from maseval.cli.running import command_with, display, json_or_text
 from maseval.cli.show import print_verdict
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.figures import in_percent, percent
+from maseval.core.words import in_percent, percent
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.tau2.app.running.branch import BranchResult

@@ -13,8 +13,8 @@ from maseval.app.sharing.sync import _tracked_run
 from maseval.app.viewing.features import BenchmarkReader
 from maseval.commands import compare, gate, report, show, tau2
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.figures import between, percent
 from maseval.core.outcome import total_cost
+from maseval.core.words import between, percent
 from maseval.runs import RunFolder
 from maseval.stats import summarise
 from tests.cli.commandline import maseval

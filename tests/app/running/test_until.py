@@ -10,8 +10,8 @@ from maseval.app.running.run_options import read_until
 from maseval.cli.app import complete_words
 from maseval.commands import compare, show, tau2
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.figures import between, percent
 from maseval.core.outcome import Outcome
+from maseval.core.words import between, percent
 from maseval.runs import RunConfigError, RunFolder, Simulation
 from maseval.runs.config import UNTIL, RunConfig, mark_of
 from maseval.stats.sequential import SequentialPlan

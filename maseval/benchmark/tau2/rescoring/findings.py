@@ -28,9 +28,8 @@ from maseval.benchmark.tau2.rescoring.verdict import (
     RescoredSimulation,
 )
 from maseval.benchmark.tau2.texts.original import trial_seed
-from maseval.core.figures import percent
 from maseval.core.finding import Finding, Weight
-from maseval.core.words import count_of
+from maseval.core.words import count_of, percent
 
 _LISTED = 5
 

@@ -7,8 +7,8 @@ import pytest
 from maseval.benchmark.tau2.rescoring.findings import in_words
 from maseval.commands import compare, show, tau2
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.figures import in_points, percent
 from maseval.core.scoring_options import ScoringOptions
+from maseval.core.words import in_points, percent
 from maseval.runs import RunFolder
 from tests.benchmark.tau2.app.doctored import (
     CAUTIONS,

@@ -9,7 +9,7 @@ from maseval import frames
 from maseval.app.results.finding import open_recording
 from maseval.app.sharing.sync import _tracked_run
 from maseval.commands import bundle, compare, report, runs, show, tau2, unbundle
-from maseval.core.figures import percent
+from maseval.core.words import percent
 from maseval.runs import RunFolder
 from tests.cli.commandline import last_json, maseval
 from tests.damage import FORGERIES, forge_run
