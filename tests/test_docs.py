@@ -182,7 +182,6 @@ def test_every_public_module_of_the_core_has_its_page():
             "maseval.core.lazy",
             "maseval.core.recorded",
             "maseval.core.words",
-            "maseval.core.words",
             "maseval.core.scoring_options",
         ),
     )

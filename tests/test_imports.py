@@ -65,7 +65,7 @@ RANKS = {
         simulator scripted model scorer tool task
         answers answer_cache reasoning
         providers messages tracing usage seeding system_info provider_errors
-            call_policy throttle clock recorded words figures event_loop scoring_options finding
+            call_policy throttle clock recorded words event_loop scoring_options finding
         storage
         exceptions lazy
     """,

@@ -109,7 +109,7 @@ export function counted(number, noun) {
   return `${count.format(number)} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-// The forms of numbers are those of `core/figures.py`: halves are rounded up, 31.25 is 31.3.
+// The forms of numbers are those of `core/words.py`: halves are rounded up, 31.25 is 31.3.
 
 /** A number with so many digits; twelve of them bring back a half that a product has lost. */
 export function rounded(number, digits) {
