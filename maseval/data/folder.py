@@ -209,6 +209,24 @@ def _unavailable(folder: DataFolder, missing: list[DataFile], answers: list[str]
     )
 
 
+def link_equal_files(
+    folder: DataFolder, missing: Iterable[DataFile], others: Iterable[DataFolder]
+) -> None:
+    """Link the ``missing`` files that one of the ``others`` has, so that they are kept once.
+
+    Files that cannot be linked are left to the sources, and so is a wrong file in the way.
+    """
+    wanted = list(missing)
+    for other in others:
+        equals = {file.sha256: file for file in other.manifest.files.values()}
+        for file in wanted:
+            equal = equals.get(file.sha256)
+            if equal and other.root != folder.root and not other.lacking([equal]):
+                with suppress(OSError):
+                    folder.path(file).parent.mkdir(parents=True, exist_ok=True)
+                    os.link(other.path(equal), folder.path(file))
+
+
 class DataPlace(NamedTuple):
     """A folder of data files, and the sources that can fill it."""
 

@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, cast
 
-from maseval.benchmark.tau2.data import VERIFIED, known_version, title_of
+from maseval.benchmark.tau2.data import VERIFIED, VERSIONS, known_version, title_of
 from maseval.core.exceptions import TaskFormatError
 from maseval.data import download
 from maseval.data.download import FetchProgress
@@ -35,6 +35,7 @@ from maseval.data.folder import (
     DataPlace,
     content_hash,
     fill,
+    link_equal_files,
     place_of,
     read_content,
 )
@@ -246,7 +247,7 @@ def fetch_files(
         fill(place.folder, files, place.sources, progress, force=True)
     elif lacking := place.folder.lacking(files):
         place.refuse_wrong_files(lacking, _replacement(place))
-        fill(place.folder, files, place.sources, progress)
+        _fetch(place, files, lacking, progress)
     return place.folder.root
 
 
@@ -266,7 +267,7 @@ def verified_root(
     if lacking and place.is_cache:
         # The guidelines come along, so that a run started now needs no network later.
         files = [*needed, *manifest.below("user_simulator")]
-        fill(place.folder, files, place.sources, FetchProgress(benchmark=manifest.benchmark))
+        _fetch(place, files, lacking, FetchProgress(benchmark=manifest.benchmark))
     elif lacking:
         way_out = f"{_ensuring_call(str(data_dir), version)} fetches what is missing there"
         place.refuse_lacking_files(lacking, _replacement(place), way_out)
@@ -275,6 +276,15 @@ def verified_root(
 
 def _place(data_dir: AnyPath | None, manifest: Manifest) -> DataPlace:
     return place_of(data_dir, manifest, default_data_dir(manifest.version))
+
+
+def _fetch(
+    place: DataPlace, files: list[DataFile], lacking: list[DataFile], progress: FetchProgress
+) -> None:
+    if place.is_cache:
+        caches = [DataFolder(default_data_dir(each), manifest_of(each)) for each in VERSIONS]
+        link_equal_files(place.folder, lacking, caches)
+    fill(place.folder, files, place.sources, progress)
 
 
 def _replacement(place: DataPlace) -> str:

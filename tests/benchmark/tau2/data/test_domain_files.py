@@ -229,6 +229,45 @@ def test_all_of_the_newer_version_is_fetched_from_the_tag(
     assert ensure_data_exists(version="1.0.1") == newer_cache
 
 
+def test_equal_files_of_two_versions_are_stored_once(newer_cache, tau2_data, monkeypatch):
+    older = copied(tau2_data, newer_cache.parent / "v0.2.0", MANIFEST.files)
+    ensure_data_exists(domain="telecom", version="1.0.1", verbose=0)
+    files = NEWER.below("domains/telecom", "user_simulator")
+    shared = {file.name for file in files if file.sha256 in EQUAL}
+    linked = {each.name for each in files if (newer_cache / each.name).stat().st_nlink == 2}
+    assert linked == shared != set()
+    assert (newer_cache / "domains/telecom/tasks.json").samefile(
+        older / "domains/telecom/tasks_full.json"
+    )
+
+
+def test_a_shared_file_that_one_version_fetches_anew_stays_in_the_other(newer_cache, tau2_data):
+    older = copied(tau2_data, newer_cache.parent / "v0.2.0", MANIFEST.files)
+    ensure_data_exists(domain="retail", version="1.0.1", verbose=0)
+    before = (older / "domains/retail/db.json").stat().st_ino
+    download_domain_data(domain="retail", version="1.0.1", verbose=0)
+    assert (older / "domains/retail/db.json").stat().st_ino == before
+    assert (newer_cache / "domains/retail/db.json").stat().st_ino != before
+
+
+def test_a_damaged_file_is_not_lent_to_another_version(newer_cache, tau2_data):
+    older = copied(tau2_data, newer_cache.parent / "v0.2.0", MANIFEST.files)
+    (older / "domains/retail/db.json").write_text("{}")
+    ensure_data_exists(domain="retail", version="1.0.1", verbose=0)
+    lent = (newer_cache / "domains/retail/db.json").read_bytes()
+    NEWER.files["domains/retail/db.json"].verify(lent)
+
+
+def test_where_links_cannot_be_made_files_are_fetched(newer_cache, tau2_data, monkeypatch):
+    def refused(*paths):
+        raise PermissionError("no links here")
+
+    copied(tau2_data, newer_cache.parent / "v0.2.0", MANIFEST.files)
+    monkeypatch.setattr("os.link", refused)
+    ensure_data_exists(domain="airline", version="1.0.1", verbose=0)
+    assert (newer_cache / "domains/airline/db.json").stat().st_nlink == 1
+
+
 def test_a_folder_of_one_version_is_refused_as_another(newer_cache, newer_data):
     assert ensure_data_exists(newer_data, "retail", version="1.0.1") == newer_data
     with pytest.raises(ChecksumError, match=r"retail/tasks.json is not the file of the benchmark"):
