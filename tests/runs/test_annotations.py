@@ -2,6 +2,7 @@
 
 import errno
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -63,11 +64,8 @@ def test_people_who_edit_at_the_same_time_lose_nothing(tmp_path, monkeypatch):
             change_tags(path, [each])
             change_note(path, f"note of {name}")
 
-    threads = [threading.Thread(target=write, args=(name,)) for name in "abcdefgh"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, "abcdefgh"))
 
     found = read_annotations(path)
     assert set(found.tags) == names
