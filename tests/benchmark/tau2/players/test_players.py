@@ -19,14 +19,8 @@ from maseval.benchmark.tau2.players.scripted import (
     requests_in,
 )
 from maseval.core.exceptions import ConfigurationError
-from tests.benchmark.tau2.rooms import action, conversation, room_domain, room_task
+from tests.benchmark.tau2.rooms import action, conversation, room_task
 from tests.normalised import normalise
-
-
-@pytest.fixture
-def room(tmp_path):
-    return room_domain(tmp_path)
-
 
 LOOK = action("look")
 PRESS = action("press_switch", "user")
