@@ -18,10 +18,7 @@ from maseval.runs import (
     read_annotations,
     run_state,
 )
-from maseval.runs.annotations import (
-    annotations_path,
-    change_annotations,
-)
+from maseval.runs.annotations import annotations_path, change_annotations
 from maseval.runs.lock import FolderLock
 from tests.runs.worlds import config, finished_run
 

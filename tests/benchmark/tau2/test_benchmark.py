@@ -7,14 +7,7 @@ import pytest
 from maseval import AgentAdapter, ChatResponse, tool_call
 from maseval.benchmark.tau2 import Tau2Benchmark, load_tasks, score_simulation
 from maseval.core.exceptions import ConfigurationError
-from tests.benchmark.tau2.rooms import (
-    Live,
-    action,
-    conversation,
-    room_task,
-    said,
-    simulation,
-)
+from tests.benchmark.tau2.rooms import Live, action, conversation, room_task, said, simulation
 from tests.core.worlds import Customer
 
 RED = action("paint", colour="red")

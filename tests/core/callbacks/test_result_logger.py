@@ -4,11 +4,7 @@ import os
 
 import pytest
 
-from maseval.core.callbacks import (
-    FileResultLogger,
-    ResultLogger,
-    read_reports,
-)
+from maseval.core.callbacks import FileResultLogger, ResultLogger, read_reports
 from maseval.core.exceptions import OutputExistsError, ResultFileError
 from tests.core.worlds import FirstOnly
 

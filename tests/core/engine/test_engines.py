@@ -8,13 +8,7 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from maseval.core.engine import engines
-from maseval.core.engine.engines import (
-    CallingThread,
-    ThreadEngine,
-    Threads,
-    WorkerEvent,
-    engine_of,
-)
+from maseval.core.engine.engines import CallingThread, ThreadEngine, Threads, WorkerEvent, engine_of
 from maseval.core.exceptions import ConfigurationError
 from tests.core.worlds import Diary, Shop, numbered, statuses, tasks
 

@@ -5,13 +5,7 @@ import typing
 
 import pytest
 
-from maseval import (
-    AgentError,
-    Report,
-    Task,
-    TaskContext,
-    TaskProtocol,
-)
+from maseval import AgentError, Report, Task, TaskContext, TaskProtocol
 from maseval.core.engine import repetition
 from maseval.core.engine.repetition import collect_copy, collect_safely
 from tests.core.worlds import Shop, Worker, failing, only

@@ -10,11 +10,7 @@ from contextlib import suppress
 import pytest
 
 from maseval.core.storage import zip_archive
-from maseval.core.storage.zip_archive import (
-    ArchiveError,
-    ArchiveWriter,
-    open_archive,
-)
+from maseval.core.storage.zip_archive import ArchiveError, ArchiveWriter, open_archive
 
 EXPECTED = ("a.json", "b.txt")
 

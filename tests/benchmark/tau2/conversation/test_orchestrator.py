@@ -8,10 +8,7 @@ import pytest
 from maseval import AgentAdapter, LLMUser, ScriptedModelAdapter, tool_call
 from maseval.benchmark.tau2 import Tau2Environment
 from maseval.benchmark.tau2.agent import NobodyListensError
-from maseval.benchmark.tau2.conversation.orchestrator import (
-    Orchestrator,
-    check_history,
-)
+from maseval.benchmark.tau2.conversation.orchestrator import Orchestrator, check_history
 from maseval.benchmark.tau2.conversation.participants import TextAgent
 from maseval.benchmark.tau2.environment import ENDED, OVER
 from maseval.benchmark.tau2.formats.message import assistant_message, is_user_stop, user_message

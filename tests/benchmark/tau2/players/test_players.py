@@ -6,11 +6,7 @@ import pytest
 
 from maseval.benchmark.tau2 import load_tasks
 from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.formats.message import (
-    assistant_message,
-    is_user_stop,
-    user_message,
-)
+from maseval.benchmark.tau2.formats.message import assistant_message, is_user_stop, user_message
 from maseval.benchmark.tau2.players import PlayerTau2Benchmark
 from maseval.benchmark.tau2.players.scripted import (
     ScriptedUser,

@@ -5,15 +5,8 @@ import pytest
 
 from maseval.core.exceptions import AgentError, ConfigurationError, UserError
 from maseval.core.messages import tool_call
-from maseval.core.provider_errors import (
-    ProviderTimeoutError,
-    RateLimitError,
-)
-from maseval.interface.agents.camel import (
-    CamelAgentAdapter,
-    CamelAgentUser,
-    as_tools,
-)
+from maseval.core.provider_errors import ProviderTimeoutError, RateLimitError
+from maseval.interface.agents.camel import CamelAgentAdapter, CamelAgentUser, as_tools
 from maseval.interface.agents.framework import AgentGaveUpError
 from maseval.testing.provider_server import OpenAIProtocol, Reply
 from tests.interface.agents.served import KEY, NAME, answers, ask_in_vain, served
