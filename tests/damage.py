@@ -42,10 +42,6 @@ def log_lines(folder: Path) -> list[bytes]:
     return (folder / LOG).read_bytes().splitlines(keepends=True)
 
 
-def first_report(folder: Path) -> int:
-    return next(n for n, line in enumerate(log_lines(folder)) if b'"kind": "report"' in line)
-
-
 def edit_line(line: bytes, **parts: object) -> bytes:
     """Change the values of these keys in a line, and make its checksum right again."""
     record: dict[str, Any] = {**json.loads(line), **parts}
@@ -55,8 +51,8 @@ def edit_line(line: bytes, **parts: object) -> bytes:
 
 def rewrite_log(folder: Path, change: Callable[[list[bytes], int], object]) -> None:
     """Change the lines of the log; ``change`` gets them and the index of the first report."""
-    lines, number = log_lines(folder), first_report(folder)
-    change(lines, number)
+    lines = log_lines(folder)
+    change(lines, next(n for n, line in enumerate(lines) if b'"kind": "report"' in line))
     (folder / LOG).write_bytes(b"".join(lines))
 
 

@@ -12,11 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from maseval import (
-    AgentAdapter,
-    ScriptedModelAdapter,
-    register_model,
-)
+from maseval import AgentAdapter, ScriptedModelAdapter, register_model
 from maseval.benchmark.tau2.data_loader import DataUnavailableError
 from maseval.benchmark.tau2.data_loader import ensure_data_exists as fetch
 from maseval.core import model as model_module

@@ -9,13 +9,7 @@ import textwrap
 
 import pytest
 
-from maseval import (
-    AgentError,
-    ScriptedModelAdapter,
-    TaskExecutionStatus,
-    TraceableMixin,
-)
-from maseval.core.exceptions import ConfigurationError
+from maseval import AgentError, ScriptedModelAdapter, TaskExecutionStatus, TraceableMixin
 from tests.core.task.building import InOrder
 from tests.core.worlds import Customer, Shop, Worker, World, failing, numbered, tasks
 
@@ -301,8 +295,3 @@ def test_run(capsys):
     assert {data.get("difficulty") for data in names["benchmark"].agent_data_seen} == {
         *("easy", "hard", None)
     }
-
-
-def test_run_refuses_agent_data_that_does_not_match():
-    with pytest.raises(ConfigurationError):
-        MyBenchmark().run(tasks=numbered(3), agent_data=[{}, {}])

@@ -2,11 +2,7 @@
 
 import pytest
 
-from maseval.app.benchmarks import (
-    BenchmarkSupport,
-    all_support,
-    support_for,
-)
+from maseval.app.benchmarks import BenchmarkSupport, all_support, support_for
 from maseval.benchmark.tau2.app.results.support import SUPPORT
 from maseval.core.scoring_options import ScoringOptions
 from maseval.runs import RunFolder

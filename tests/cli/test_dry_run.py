@@ -10,11 +10,7 @@ from tests.cli.commandline import maseval, slow_agent
 
 LIBRARY = ("tau2", "run", "--domain", "library")
 MODELS = ("--agent-model", "scripted/echo", "--user-model", "scripted/echo")
-
-
-@pytest.fixture(autouse=True)
-def in_a_folder_of_its_own(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("in_a_folder_of_its_own")
 
 
 def planned(*options):

@@ -13,11 +13,7 @@ from tests.cli.commandline import ended, maseval, slow_agent, started, wait_for_
 
 LIBRARY = 'benchmark = "tau2"\ndomain = "library"\ntask_id = "1-2"\n'
 CARELESS = '{name = "careless", agent = "noisy", agent-args = {error_rate = 1.0}}'
-
-
-@pytest.fixture(autouse=True)
-def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("in_a_folder_of_its_own")
 
 
 def grid(*lines: str, above: str = LIBRARY, name: str = "g") -> str:

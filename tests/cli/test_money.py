@@ -7,11 +7,7 @@ import pytest
 from tests.cli.commandline import last_json, maseval, slow_agent
 
 LIBRARY = ("tau2", "run", "--domain", "library", "-n", 2, "--concurrency", 1)
-
-
-@pytest.fixture(autouse=True)
-def in_a_folder_of_its_own(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("in_a_folder_of_its_own")
 
 
 @pytest.fixture

@@ -42,14 +42,11 @@ def test_several_domains_are_summed_up_and_one_is_not():
     assert "│ all" not in drawn(scores(summary("retail")), 150)
 
 
-def many_trials(trials):
-    return summary("airline", "retail", "telecom", failed=3, trials=trials)
-
-
 @pytest.mark.parametrize("width", [40, 60, 80, 120, 400])
 @pytest.mark.parametrize("trials", [5, 8, 40])
 def test_no_number_is_ever_cut(trials, width):
-    shown = drawn(scores(many_trials(trials)), width)
+    told = summary("airline", "retail", "telecom", failed=3, trials=trials)
+    shown = drawn(scores(told), width)
 
     assert "…" not in shown and max(map(len, shown.splitlines())) <= width
     for k in {1, 2, 4, min(8, trials), trials}:

@@ -27,11 +27,7 @@ from tests.cli.commandline import (
 from tests.waiting import hang_ups_heeded, wait_until
 
 LIBRARY = ("tau2", "run", "--domain", "library")
-
-
-@pytest.fixture(autouse=True)
-def in_a_folder_of_its_own(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("in_a_folder_of_its_own")
 
 
 def test_a_run_gets_a_folder_named_after_what_it_runs(tmp_path):

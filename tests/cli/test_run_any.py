@@ -5,11 +5,7 @@ import pytest
 from tests.cli.commandline import maseval
 
 BOOKING = ("run", "examples.booking:BookingBenchmark")
-
-
-@pytest.fixture(autouse=True)
-def in_a_folder_of_its_own(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("in_a_folder_of_its_own")
 
 
 def test_a_run_is_printed_kept_and_looked_at_like_one_of_tau2(tmp_path):

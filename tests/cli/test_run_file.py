@@ -8,10 +8,7 @@ import pytest
 from maseval.runs import RunFolder
 from tests.cli.commandline import maseval
 
-
-@pytest.fixture(autouse=True)
-def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("in_a_folder_of_its_own")
 
 
 def test_what_a_file_says_is_the_same_run() -> None:

@@ -37,6 +37,7 @@ def test_no_key_is_ever_written(name, tmp_path, monkeypatch):
     register_model("talkative", talkative)
     headers = f'{{"extra_headers": {{"Authorization": "{CANARIES["header"]}"}}}}'
 
+    task = maseval("tau2", "tasks", "--domain", "library", "--ids").stdout.splitlines()[0]
     outputs = [
         maseval(
             *("tau2", "run", "--domain", "library", "--num-tasks", 2, "--output", "r"),
@@ -45,7 +46,7 @@ def test_no_key_is_ever_written(name, tmp_path, monkeypatch):
             *("--base-url", ADDRESS),
         ),
         maseval("show", "r"),
-        maseval("show", "r", first_task()),
+        maseval("show", "r", task),
         maseval("report", "r"),
         maseval("runs", tmp_path, "--json"),
         maseval("export", "r", "--table", "runs", "--output", "runs.csv"),
@@ -60,10 +61,6 @@ def test_no_key_is_ever_written(name, tmp_path, monkeypatch):
     assert "My key is <redacted>." in log and log.count("<redacted>") > 4
     for way, canary in CANARIES.items():
         assert not any(canary in text for text in texts), way
-
-
-def first_task():
-    return maseval("tau2", "tasks", "--domain", "library", "--ids").stdout.splitlines()[0]
 
 
 def test_a_word_in_a_variable_with_the_name_of_a_secret_does_not_spoil_a_run(tmp_path, monkeypatch):

@@ -25,7 +25,6 @@ from maseval import (
     ModelScorer,
     ScriptedModelAdapter,
     SequentialTaskQueue,
-    SimulatorError,
     StaticPricingCalculator,
     Task,
     TaskContext,
@@ -38,11 +37,9 @@ from maseval import (
     TokenUsage,
     ToolInvocationHistory,
     ToolLLMSimulator,
-    ToolSimulatorError,
     Usage,
     UserExhaustedError,
     UserLLMSimulator,
-    UserSimulatorError,
 )
 from maseval.core.simulator import LLMSimulator
 from maseval.core.task import FrozenDict
@@ -243,10 +240,6 @@ def test_11_histories():
 
 
 def test_12_simulators():
-    error = SimulatorError("m", attempts=2, last_error="e", component="c")
-    assert str(error) == "[c] m (attempts: 2) Last error: e"
-    assert issubclass(ToolSimulatorError, maseval.EnvironmentError)
-    assert issubclass(UserSimulatorError, maseval.UserError)
     model = ScriptedModelAdapter(["no json", '{"text": "t"}'])
     template = "{{name}} {{description}} {{inputs}} {{input_value_dict}}"
     tool = ToolLLMSimulator(

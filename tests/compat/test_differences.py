@@ -2,13 +2,7 @@
 
 import pytest
 
-from maseval import (
-    BenchmarkCallback,
-    ScriptedModelAdapter,
-    SequentialTaskQueue,
-    Task,
-    TaskProtocol,
-)
+from maseval import BenchmarkCallback, ScriptedModelAdapter, SequentialTaskQueue, Task, TaskProtocol
 from maseval.benchmark.tau2 import compute_pass_at_k, compute_pass_hat_k
 from maseval.core.call_policy import CallPolicy
 from maseval.core.provider_errors import OverloadedError

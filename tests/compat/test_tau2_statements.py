@@ -104,8 +104,9 @@ def test_2_utilities(tmp_path):
         patch.setitem(sys.modules, "tomli_w", None)
         dump_file(tmp_path / "none.toml", {})
     assert not (tmp_path / "none.toml").exists()
+    (tmp_path / "a.xyz").touch()
     with pytest.raises(ValueError, match="Unsupported file format"):
-        load_file(_touched(tmp_path / "a.xyz"))
+        load_file(tmp_path / "a.xyz")
     with pytest.raises(FileNotFoundError, match="File not found"):
         load_file(tmp_path / "no.json")
     assert compare_tool_calls("f", {"a": 1}, "f", {"a": 1})
@@ -131,11 +132,6 @@ def test_former_names_are_classes_of_ours():
     assert models.ReservationFlight is models.ReservedFlight
     assert issubclass(models.DirectFlight, models.FlightBase)
     assert models.FlightDateStatusLanded is models.LandedFlight
-
-
-def _touched(path):
-    path.write_text("")
-    return path
 
 
 def test_3_a_toolkit():

@@ -417,15 +417,6 @@ def test_a_callback_that_exits_ends_the_run_properly():
     assert diary.of("run end") == [(1,)]
 
 
-@pytest.mark.parametrize("workers", [1, 3])
-def test_an_added_callback_hears_every_event(workers):
-    shop, diary = Shop(n_task_repeats=2, num_workers=workers), Diary()
-    shop.add_callback(diary)
-    shop.run(tasks("a", "b"))
-
-    assert len(diary.events) == 14
-
-
 def failures():
     shop = Shop(
         {"agent": failing(AgentError("x")), "world": failing(EnvironmentError("x"))},

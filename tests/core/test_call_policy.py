@@ -3,6 +3,7 @@
 import math
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 
 import pytest
@@ -307,7 +308,7 @@ def test_a_call_that_waits_to_be_repeated_can_be_looked_up():
 
 
 def test_many_threads_come_through_a_provider_that_bears_two_at_a_time():
-    endpoint, lock, answers = f"busy-{next(fresh)}", threading.Lock(), []
+    endpoint, lock = f"busy-{next(fresh)}", threading.Lock()
     under_way = refused = 0
 
     def serve(messages, tools):
@@ -322,18 +323,14 @@ def test_many_threads_come_through_a_provider_that_bears_two_at_a_time():
             under_way -= 1
         return "Hello"
 
-    def work():
+    def work(_):
         model = ScriptedModelAdapter(serve, model_id="busy")
         model.endpoint = endpoint
         model.policy = CallPolicy(max_attempts=50, base_delay=0.01, max_delay=0.01)
-        for _ in range(10):
-            answers.append(model.generate("hi"))
+        return [model.generate("hi") for _ in range(10)]
 
-    threads = [threading.Thread(target=work) for _ in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
+    with ThreadPoolExecutor(16) as pool:
+        answers = [answer for some in pool.map(work, range(16)) for answer in some]
 
     assert answers == ["Hello"] * 160
     assert 0 < refused < 160

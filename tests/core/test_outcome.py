@@ -3,13 +3,7 @@
 import pytest
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import (
-    RecordedReport,
-    TaskKey,
-    is_successful,
-    parse_report,
-    total_cost,
-)
+from maseval.core.outcome import RecordedReport, TaskKey, is_successful, parse_report, total_cost
 from maseval.core.report import TaskExecutionStatus
 
 

@@ -144,15 +144,16 @@ def test_a_simulated_user_says_the_text(call):
     assert call(person(says(text="A hat, please."))) == "A hat, please."
 
 
-def test_the_prompt_of_a_user_tells_who_it_is_and_what_was_said():
-    simulator = person(says(text="x"))
+@pytest.mark.parametrize("kind", [UserLLMSimulator, AgenticUserLLMSimulator])
+def test_the_prompt_of_a_user_tells_who_it_is_and_what_was_said_and_no_more(kind):
+    simulator = person(says(text="x"), kind=kind)
 
     simulator(HISTORY)
 
     prompt = simulator.model.requests[0]["messages"][0]["content"]
     assert '"name": "Ann"' in prompt and "buy a hat" in prompt
     assert "assistant: Hello?\nuser: Hi.\n" in prompt
-    assert "EARLY STOPPING" not in prompt and "{{" not in prompt
+    assert not [each for each in ("EARLY STOPPING", "### TOOLS", "{{") if each in prompt]
 
 
 STOPPING = {"stop_token": "###STOP###", "early_stopping_condition": "you have a hat"}
@@ -205,15 +206,6 @@ def test_a_user_with_tools_may_call_them():
     prompt = simulator.model.requests[0]["messages"][0]["content"]
     assert "### TOOLS" in prompt and "- look: Look around." in prompt and "- wait: Wait." in prompt
     assert prompt.count("Inputs: ") == 1 and '"tool_calls": [{"name"' in prompt
-
-
-def test_a_user_without_tools_hears_nothing_of_them():
-    simulator = person(says(text="x"), kind=AgenticUserLLMSimulator)
-
-    simulator(HISTORY)
-
-    prompt = simulator.model.requests[0]["messages"][0]["content"]
-    assert "### TOOLS" not in prompt and "{{" not in prompt
 
 
 @pytest.mark.parametrize("calls", ["look", ["look"], {"name": "look"}])

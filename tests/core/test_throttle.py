@@ -47,30 +47,23 @@ def until(condition):
         threading.Event().wait(0.001)
 
 
-def test_nothing_is_held_back_until_the_provider_complains():
+@pytest.mark.parametrize("kind", [None, AuthenticationError, ProviderTimeoutError])
+def test_nothing_is_held_back_until_the_provider_complains_of_too_much(kind):
     throttle = Throttle()
 
     for slot in entered(throttle, 1000):
-        throttle.leave(slot)
+        throttle.leave(slot, kind and complaint(kind))
 
     assert throttle.limit == math.inf
 
 
+@pytest.mark.parametrize("count", [1, 16])
 @pytest.mark.parametrize("kind", [RateLimitError, OverloadedError])
-def test_a_complaint_halves_what_was_under_way(kind):
-    throttle = Throttle()
-    slots = entered(throttle, 16)
-
-    throttle.leave(slots[0], complaint(kind))
-
-    assert throttle.limit == 8
-
-
-def test_the_complaints_about_one_burst_count_once():
+def test_the_complaints_about_one_burst_halve_once_what_was_under_way(kind, count):
     throttle = Throttle()
 
-    for slot in entered(throttle, 16):
-        throttle.leave(slot, complaint())
+    for slot in entered(throttle, 16)[:count]:
+        throttle.leave(slot, complaint(kind))
 
     assert throttle.limit == 8
 
@@ -86,15 +79,6 @@ def test_each_later_complaint_halves_again_but_one_request_is_always_let_through
         limits.append(throttle.limit)
 
     assert limits == [4, 2, 1, 1]
-
-
-@pytest.mark.parametrize("kind", [AuthenticationError, ProviderTimeoutError])
-def test_other_errors_change_nothing(kind):
-    throttle = Throttle()
-
-    throttle.leave(entered(throttle, 8)[0], complaint(kind))
-
-    assert throttle.limit == math.inf
 
 
 def test_answers_win_back_one_slot_a_round():

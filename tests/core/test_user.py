@@ -42,11 +42,13 @@ def test_a_given_first_message_is_the_first_turn():
 
 
 @pytest.mark.parametrize("kind", [LLMUser, AgenticLLMUser])
-def test_without_one_the_model_speaks_first(kind):
+def test_without_one_the_model_speaks_first_and_then_knows_the_whole_conversation(kind):
     user = ann(says("A hat?"), says("Red."), kind=kind)
 
     assert [user.get_initial_query(), user.get_initial_query()] == ["A hat?", "A hat?"]
     assert user.respond("Which colour?") == "Red."
+    prompt = user.model.requests[1]["messages"][0]["content"]
+    assert "user: A hat?\nassistant: Which colour?\n" in prompt
     assert [message["role"] for message in user.messages] == ["user", "assistant", "user"]
     assert user.gather_traces()["turns_used"] == 2
 
@@ -68,14 +70,6 @@ def test_a_conversation_that_the_agent_began_has_no_initial_query():
         user.get_initial_query()
 
     assert isinstance(caught.value, RuntimeError)
-
-
-def test_an_answer_follows_from_the_whole_conversation():
-    user = ann(says("Red."), initial_query="A hat?")
-
-    assert user.respond("Which colour?") == "Red."
-    prompt = user.model.requests[0]["messages"][0]["content"]
-    assert "user: A hat?\nassistant: Which colour?\n" in prompt
 
 
 def test_a_failure_is_logged_and_passed_on():

@@ -2,6 +2,7 @@
 
 import errno
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -17,10 +18,7 @@ from maseval.runs import (
     read_annotations,
     run_state,
 )
-from maseval.runs.annotations import (
-    annotations_path,
-    change_annotations,
-)
+from maseval.runs.annotations import annotations_path, change_annotations
 from maseval.runs.lock import FolderLock
 from tests.runs.worlds import config, finished_run
 
@@ -63,11 +61,8 @@ def test_people_who_edit_at_the_same_time_lose_nothing(tmp_path, monkeypatch):
             change_tags(path, [each])
             change_note(path, f"note of {name}")
 
-    threads = [threading.Thread(target=write, args=(name,)) for name in "abcdefgh"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, "abcdefgh"))
 
     found = read_annotations(path)
     assert set(found.tags) == names

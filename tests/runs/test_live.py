@@ -5,11 +5,7 @@ import os
 import pytest
 
 from maseval.runs import RunFolder
-from maseval.runs.live import (
-    LIVE,
-    publish,
-    read_live,
-)
+from maseval.runs.live import LIVE, publish, read_live
 from tests.runs.worlds import config
 
 

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -169,14 +170,9 @@ def test_the_upstreams_address_may_be_written_in_many_ways(path, upstream, end):
 
 def test_the_answers_of_many_clients_are_all_kept(recorder, upstream, path):
     upstream.will(saying("same"))
-    threads = [
-        threading.Thread(target=ask, args=(recorder.url, asking(str(number % 25))))
-        for number in range(50)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(50) as pool:
+        for number in range(50):
+            pool.submit(ask, recorder.url, asking(str(number % 25)))
 
     assert recorder.recorded == len(upstream.bodies) == 50
     assert len(recorder.cache.entries()) == 50

@@ -1,8 +1,8 @@
 """Playing: by content, in order, and nothing that was not recorded."""
 
 import json
-import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -48,18 +48,14 @@ def test_a_question_recorded_often_gets_its_answers_in_turn_and_then_again(recor
 
 def test_equal_questions_at_the_same_time_share_the_order(recorded):
     path = recorded(*((asking("roll"), saying(str(number))) for number in range(20)))
-    heard = []
 
     with ReplayServer(path) as server:
 
-        def roll():
-            heard.append(int(ask(server.url, asking("roll")).content))
+        def roll(_):
+            return int(ask(server.url, asking("roll")).content)
 
-        threads = [threading.Thread(target=roll) for _ in range(20)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(20) as pool:
+            heard = [*pool.map(roll, range(20))]
 
     assert sorted(heard) == list(range(20))
 

@@ -6,14 +6,7 @@ import pytest
 
 from benchmarks.coverage import draw_trials
 from maseval.core.exceptions import ConfigurationError
-from maseval.stats import (
-    IncomparableRunsError,
-    Outcome,
-    compare,
-    compare_all,
-    holm,
-    mean_interval,
-)
+from maseval.stats import IncomparableRunsError, Outcome, compare, compare_all, holm, mean_interval
 from maseval.stats.planning import Pairs
 from maseval.stats.sign_flip import sign_flip_test
 from maseval.stats.trials import Trials

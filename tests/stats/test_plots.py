@@ -6,12 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.stats import (
-    compare,
-    difference_plot,
-    pass_plot,
-    summarise,
-)
+from maseval.stats import compare, difference_plot, pass_plot, summarise
 from maseval.stats.svg import ticks
 from tests.stats.made_up import run
 

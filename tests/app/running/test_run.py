@@ -7,15 +7,11 @@ from dataclasses import replace
 import pytest
 
 from examples.booking import BookingBenchmark, load_tasks
-from maseval import (
-    AdaptiveTaskQueue,
-    AgentAdapter,
-    BenchmarkCallback,
-    ScriptedModelAdapter,
-)
+from maseval import AgentAdapter, BenchmarkCallback, ScriptedModelAdapter
 from maseval.commands import compare, run, show
 from maseval.core.exceptions import ConfigurationError, DuplicateTaskError
 from maseval.runs import RunConfigError, RunFolder
+from tests.core.task.building import InOrder
 
 SHOPPING = """
 from maseval import Task
@@ -176,20 +172,9 @@ def test_options_that_make_no_sense_are_refused(options, words, tmp_path):
     assert not (tmp_path / "runs").exists()
 
 
-class Choosy(AdaptiveTaskQueue):
-    def initial_state(self):
-        return {}
-
-    def select_next_task(self, remaining, state):
-        return remaining[0]
-
-    def update_state(self, task, report, state):
-        return state
-
-
 def test_a_queue_that_cannot_resume_is_refused():
     with pytest.raises(ConfigurationError, match="could not be resumed"):
-        run(benchmark=BookingBenchmark, tasks=Choosy(load_tasks()))
+        run(benchmark=BookingBenchmark, tasks=InOrder(load_tasks()))
 
 
 def test_a_benchmark_without_tasks_says_where_to_put_them(tmp_path):

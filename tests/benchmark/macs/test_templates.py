@@ -1,11 +1,7 @@
 import pytest
 
 from maseval.benchmark.macs import MACSDataError
-from maseval.benchmark.macs.evaluator import (
-    constants_in,
-    fill_template,
-    load_templates,
-)
+from maseval.benchmark.macs.evaluator import constants_in, fill_template, load_templates
 
 
 def test_texts_names_and_their_sums_are_read():

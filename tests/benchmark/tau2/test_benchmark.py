@@ -7,22 +7,8 @@ import pytest
 from maseval import AgentAdapter, ChatResponse, tool_call
 from maseval.benchmark.tau2 import Tau2Benchmark, load_tasks, score_simulation
 from maseval.core.exceptions import ConfigurationError
-from tests.benchmark.tau2.rooms import (
-    Live,
-    action,
-    conversation,
-    room_domain,
-    room_task,
-    said,
-    simulation,
-)
+from tests.benchmark.tau2.rooms import Live, action, conversation, room_task, said, simulation
 from tests.core.worlds import Customer
-
-
-@pytest.fixture
-def room(tmp_path):
-    return room_domain(tmp_path)
-
 
 RED = action("paint", colour="red")
 PAINT_RED = tool_call("paint", {"colour": "red"})
@@ -434,7 +420,10 @@ def secrets(task):
 @pytest.mark.parametrize("domain", ["airline", "retail", "telecom", "telecom-workflow"])
 def test_neither_side_is_sent_anything_of_the_solution(domain, tau2_data):
     tasks = load_tasks(domain, limit=40).to_list()
-    benchmark = Live(lambda *_: "How can I help?", lambda messages, _: last_word(messages))
+    benchmark = Live(
+        lambda *_: "How can I help?",
+        lambda messages, _: "###STOP###" if len(messages) > 5 else "Please help me.",
+    )
     for task in tasks:
         task.user_data["model_id"] = "user"
         (report,) = benchmark.run([task])
@@ -456,10 +445,6 @@ def test_the_search_for_leaks_finds_them_where_the_plan_is_shown(tau2_data):
 
     assert "resolution_steps" in sent(benchmark)
     assert "resolution_steps" in set(secrets(task))
-
-
-def last_word(messages):
-    return "###STOP###" if len(messages) > 5 else "Please help me."
 
 
 def sent(benchmark):

@@ -1,17 +1,11 @@
 """A simulation's world: its tools for any framework, its hashes, and what it tells afterwards."""
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from maseval.benchmark.tau2 import Tau2Environment, get_environment_constructor, load_tasks
 from maseval.benchmark.tau2.world.world import ReplayError
-from tests.benchmark.tau2.rooms import room_domain
-
-
-@pytest.fixture
-def room(tmp_path):
-    return room_domain(tmp_path)
 
 
 def environment(room, **task_data):
@@ -110,11 +104,8 @@ def test_calls_from_many_threads_are_written_one_after_another(room):
         for _ in range(50):
             one.tools["paint"](colour)
 
-    threads = [threading.Thread(target=work, args=(colour,)) for colour in ("a", "b", "c", "d")]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, "abcd"))
 
     messages = one.trajectory.messages
     assert len(messages) == one.trajectory.steps == 400

@@ -5,11 +5,7 @@ import pytest
 
 from maseval.benchmark.tau2 import Broken, Kind, rule
 from maseval.benchmark.tau2.data_loader import load_raw_task
-from maseval.benchmark.tau2.review.errata import (
-    errata_for,
-    load_errata,
-    sound_finding,
-)
+from maseval.benchmark.tau2.review.errata import errata_for, load_errata, sound_finding
 from maseval.benchmark.tau2.review.explain import explain
 from maseval.benchmark.tau2.scoring.case import open_case
 from maseval.core.exceptions import ConfigurationError

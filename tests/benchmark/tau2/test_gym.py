@@ -17,7 +17,6 @@ from tests.interface.libraries import needing
 pytestmark = needing("gymnasium")
 
 TASK = "renew_own_not_husbands"
-RENEWAL = 'renew_loan(loan_id="L-5001")'
 
 
 def gym():

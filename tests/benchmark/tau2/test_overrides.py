@@ -3,8 +3,6 @@
 import functools
 import json
 
-import pytest
-
 from maseval import AgentAdapter
 from maseval.benchmark.tau2 import Tau2Environment, score_simulation
 from maseval.benchmark.tau2.benchmark import Tau2Benchmark
@@ -12,12 +10,7 @@ from maseval.benchmark.tau2.overrides import overridden_hooks
 from maseval.benchmark.tau2.results import export_results
 from maseval.benchmark.tau2.review.timeline import timeline
 from maseval.core.messages import tool_call
-from tests.benchmark.tau2.rooms import Live, action, conversation, room_domain, room_task
-
-
-@pytest.fixture
-def room(tmp_path):
-    return room_domain(tmp_path)
+from tests.benchmark.tau2.rooms import Live, action, conversation, room_task
 
 
 class Scribbling(Tau2Environment):

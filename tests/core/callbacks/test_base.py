@@ -2,22 +2,12 @@ import pytest
 
 from maseval.core.callbacks import BenchmarkCallback, CallbackHandler
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.task import AdaptiveTaskQueue, SequentialTaskQueue, Task
-
-
-class Patient(AdaptiveTaskQueue):
-    def initial_state(self):
-        return {}
-
-    def select_next_task(self, remaining, state):
-        return remaining[0]
-
-    def update_state(self, task, report, state):
-        return state
+from maseval.core.task import SequentialTaskQueue, Task
+from tests.core.task.building import InOrder
 
 
 def test_an_adaptive_queue_counts_as_a_callback_and_other_queues_do_not():
-    assert isinstance(Patient([Task(query="q")]), BenchmarkCallback)
+    assert isinstance(InOrder([Task(query="q")]), BenchmarkCallback)
     assert not isinstance(SequentialTaskQueue([Task(query="q")]), BenchmarkCallback)
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from maseval.core.agent import AgentAdapter
 from maseval.core.callbacks import MessageTracingAgentCallback, MessageTracingCallback
 from maseval.core.messages import MessageHistory, tool_call
+from tests.runs.worlds import AWKWARD_IDS
 
 
 class Parrot(AgentAdapter):
@@ -71,33 +72,18 @@ def test_a_repetition_that_said_nothing_has_a_file_too(tmp_path, spoken, traces)
     assert (said["agents"], said["user"]) == ({}, [])
 
 
-AWKWARD_IDS = [
-    "[mms_issue]a|b[PERSONA:None]",
-    "../x",
-    "/etc/passwd",
-    "",
-    "..",
-    "a" * 5000,
-    "a" * 5001,
-    "Task",
-    "task",
-    "été 東京",
-    "\ud800",
-    "nul\0byte",
-]
-
-
 def test_no_task_id_leaves_the_folder_or_meets_another(tmp_path, spoken):
+    ids = [*AWKWARD_IDS, "", "a" * 5000, "a" * 5001, "Task", "task", "東京", "\ud800", "nul\0byte"]
     folder = tmp_path / "inside"
     tracing = MessageTracingCallback(folder)
 
-    for task_id in AWKWARD_IDS:
+    for task_id in ids:
         tracing.on_task_repeat_end(None, spoken(task_id))
 
     assert list(tmp_path.iterdir()) == [folder]
-    assert len({path.name.lower() for path in folder.iterdir()}) == len(AWKWARD_IDS)
+    assert len({path.name.lower() for path in folder.iterdir()}) == len(ids)
     found = {json.loads(path.read_text())["task_id"] for path in folder.iterdir()}
-    assert found == set(AWKWARD_IDS)
+    assert found == set(ids)
 
 
 @given(st.text())

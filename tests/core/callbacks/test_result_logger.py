@@ -4,11 +4,7 @@ import os
 
 import pytest
 
-from maseval.core.callbacks import (
-    FileResultLogger,
-    ResultLogger,
-    read_reports,
-)
+from maseval.core.callbacks import FileResultLogger, ResultLogger, read_reports
 from maseval.core.exceptions import OutputExistsError, ResultFileError
 from tests.core.worlds import FirstOnly
 
@@ -203,14 +199,10 @@ def test_of_an_adaptive_queue_only_what_it_started_is_expected(tmp_path, rehears
     assert warned(caplog) == []
 
 
-def last_line_twice(text):
-    return text + text.splitlines()[-1] + "\n"
-
-
 @pytest.mark.parametrize(
     ("damage", "problem"),
     [
-        (last_line_twice, "more than once: b (repetition 0)"),
+        (lambda text: text + text.splitlines()[-1] + "\n", "more than once: b (repetition 0)"),
         (lambda text: text[:-20], "the last line is cut off"),
         (lambda text: text[:5] + "\n" + text, "line 1: not a record"),
         (lambda text: text + "{}\n", "a record lacks 'task_id'"),

@@ -8,13 +8,7 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from maseval.core.engine import engines
-from maseval.core.engine.engines import (
-    CallingThread,
-    ThreadEngine,
-    Threads,
-    WorkerEvent,
-    engine_of,
-)
+from maseval.core.engine.engines import CallingThread, ThreadEngine, Threads, WorkerEvent, engine_of
 from maseval.core.exceptions import ConfigurationError
 from tests.core.worlds import Diary, Shop, numbered, statuses, tasks
 
@@ -111,13 +105,6 @@ def workers_alive():
     return count
 
 
-def left(workers_alive):
-    for thread in threading.enumerate():
-        if thread.name == "maseval-worker":
-            thread.join(60)
-    return workers_alive()
-
-
 def test_there_are_never_more_threads_than_work(workers_alive):
     seen = []
 
@@ -127,7 +114,10 @@ def test_there_are_never_more_threads_than_work(workers_alive):
     Shop(count, num_workers=50).run(numbered(3))
 
     assert max(seen) <= 3
-    assert left(workers_alive) == 0
+    for thread in threading.enumerate():
+        if thread.name == "maseval-worker":
+            thread.join(60)
+    assert workers_alive() == 0
 
 
 def test_all_threads_are_there_before_the_first_works(workers_alive):

@@ -5,13 +5,7 @@ import typing
 
 import pytest
 
-from maseval import (
-    AgentError,
-    Report,
-    Task,
-    TaskContext,
-    TaskProtocol,
-)
+from maseval import AgentError, Report, Task, TaskContext, TaskProtocol
 from maseval.core.engine import repetition
 from maseval.core.engine.repetition import collect_copy, collect_safely
 from tests.core.worlds import Shop, Worker, failing, only
@@ -97,12 +91,18 @@ def test_an_exception_in_a_setup_hook_is_a_failed_setup(hook, error):
         ("setup_evaluators", None, "setup_evaluators() returned None"),
         ("setup_evaluators", "judge", "setup_evaluators() returned 'judge'"),
         ("setup_evaluators", [None], "setup_evaluators() returned [None]"),
+        ("evaluate", None, "evaluate() returned None"),
+        ("evaluate", "fine", "evaluate() returned 'fine'"),
+        ("evaluate", {"passed": True}, "evaluate() returned {'passed': True}"),
+        ("evaluate", [True], "evaluate() returned [True]"),
+        ("evaluate", ({"passed": True},), "evaluate() returned ({'passed': True},)"),
     ],
 )
-def test_a_setup_hook_that_returns_the_wrong_shape_is_named_in_the_report(hook, result, message):
+def test_a_hook_that_returns_the_wrong_shape_is_named_in_the_report(hook, result, message):
     report = run_one(Shop(**{hook: lambda *args, **kwargs: result}))
 
-    assert report["status"] == "setup_failed"
+    stage = "evaluation" if hook == "evaluate" else "setup"
+    assert report["status"] == f"{stage}_failed"
     assert report["error"]["error_type"] == "HookResultError"
     assert message in report["error"]["error_message"]
     assert "must return" in report["error"]["error_message"]
@@ -132,15 +132,6 @@ def test_an_exception_in_an_evaluator_is_a_failed_evaluation(error):
     assert report["eval"] is None
     assert report["final_answer"] == "did go"
     assert report["traces"]["agents"]["worker"]["type"] == "Worker"
-
-
-@pytest.mark.parametrize("garbage", [None, "fine", {"passed": True}, [True], ({"passed": True},)])
-def test_an_evaluation_of_the_wrong_shape_is_a_failed_evaluation(garbage):
-    report = run_one(Shop(evaluate=lambda *args: garbage))
-
-    assert report["status"] == "evaluation_failed"
-    assert report["error"]["error_type"] == "HookResultError"
-    assert repr(garbage) in report["error"]["error_message"]
 
 
 @pytest.fixture
@@ -215,30 +206,18 @@ def test_the_clock_is_looked_at_after_setup_before_execution_and_before_evaluati
     assert reached == ["setup_user", "execution_loop"]
 
 
-def test_a_timeout_in_setup_keeps_what_was_left_behind():
+def test_a_timeout_adds_what_was_left_behind_to_the_traces():
     def leave_and_overrun(*args, **kwargs):
-        context = TaskContext.current()
-        context.set_collected_traces({"step": 1})
-        context.deadline = 0.0
+        TaskContext.current().set_collected_traces({"step": 1})
+        TaskContext.current().deadline = 0.0
+        TaskContext.current().check_timeout()
 
-    report = run_one(Shop(setup_user=leave_and_overrun))
+    early, late = run_one(Shop(setup_user=leave_and_overrun)), run_one(Shop(leave_and_overrun))
 
-    assert report["status"] == "task_timeout"
-    assert report["traces"] == {"step": 1}
-    assert report["config"] == {}
-
-
-def test_a_timeout_during_execution_adds_what_was_left_behind_to_the_traces():
-    def stop_in_time(query):
-        context = TaskContext.current()
-        context.set_collected_traces({"step": 1})
-        context.deadline = 0.0
-        context.check_timeout()
-
-    report = run_one(Shop(stop_in_time))
-
-    assert report["traces"]["step"] == 1
-    assert report["traces"]["agents"]["worker"]["type"] == "Worker"
+    assert early["status"] == late["status"] == "task_timeout"
+    assert (early["traces"], early["config"]) == ({"step": 1}, {})
+    assert late["traces"]["step"] == 1
+    assert late["traces"]["agents"]["worker"]["type"] == "Worker"
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -85,9 +85,10 @@ def test_as_many_repetitions_run_at_once_as_there_are_workers_until_the_work_is_
 
 
 @pytest.mark.parametrize("workers", [1, 5])
-def test_callbacks_are_called_in_the_calling_thread(workers):
-    diary = Diary()
-    Shop(callbacks=[diary], num_workers=workers, n_task_repeats=3).run(numbered(12))
+def test_callbacks_added_later_too_are_called_in_the_calling_thread(workers):
+    shop, diary = Shop(num_workers=workers, n_task_repeats=3), Diary()
+    shop.add_callback(diary)
+    shop.run(numbered(12))
 
     assert diary.threads == {threading.current_thread()}
     for task in numbered(12):

@@ -5,13 +5,7 @@ import pickle
 
 import pytest
 
-from maseval import (
-    BenchmarkCallback,
-    ScriptedModelAdapter,
-    Task,
-    register_model,
-    resolve_model,
-)
+from maseval import BenchmarkCallback, ScriptedModelAdapter, Task, register_model, resolve_model
 from maseval.core import call_policy, model
 from maseval.core.call_policy import CallPolicy, default_policy, set_default_policy
 from maseval.core.engine.engines import CallingThread

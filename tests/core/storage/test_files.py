@@ -9,13 +9,7 @@ import pytest
 
 from maseval.core.exceptions import OutputExistsError
 from maseval.core.storage import files
-from maseval.core.storage.files import (
-    LocksUnavailableError,
-    Scratch,
-    atomic_file,
-    lock,
-    write_json,
-)
+from maseval.core.storage.files import LocksUnavailableError, Scratch, atomic_file, lock, write_json
 
 
 def test_a_file_that_cannot_be_replaced_leaves_no_trace_of_the_attempt(tmp_path):

@@ -308,12 +308,7 @@ NO_ROOM = """
 
 
 def test_a_disk_without_any_room_is_reported_and_left_without_empty_files(tmp_path):
-    run = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(NO_ROOM), tmp_path],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    run = subprocess.run(script(NO_ROOM, tmp_path), capture_output=True, text=True, check=True)
 
     assert "only in benchmark.reports" in run.stderr
     assert list(tmp_path.rglob("*.jsonl")) == []

@@ -3,13 +3,7 @@ import shlex
 
 import pytest
 
-from maseval.core.storage.redaction import (
-    REDACTED,
-    Secrets,
-    redact,
-    redact_command,
-    redact_text,
-)
+from maseval.core.storage.redaction import REDACTED, Secrets, redact, redact_command, redact_text
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maseval.core.exceptions import (
-    HookResultError,
-)
+from maseval.core.exceptions import HookResultError
 from tests.core import worlds
 from tests.core.task.building import InOrder, ids, task, tasks
 
@@ -70,14 +68,6 @@ def test_stopping_ends_the_iteration_but_not_the_learning():
     assert ids(queue.remaining) == ["1", "2"]
 
 
-def test_choosing_nothing_ends_the_iteration():
-    class AtMostTwo(InOrder):
-        def select_next_task(self, remaining, state):
-            return remaining[0] if len(remaining) > 1 else None
-
-    assert ids(AtMostTwo(tasks(3))) == ["0", "1"]
-
-
 def test_looking_at_the_tasks_does_not_disturb_an_iteration():
     queue = InOrder(tasks(3))
     source = iter(queue)
@@ -127,7 +117,7 @@ def test_forgetting_to_return_the_state_is_an_error():
         finish(queue, next(iter(queue)))
 
 
-def test_a_part_of_a_queue_with_settings_of_its_own_keeps_them():
+def test_a_part_of_a_queue_keeps_its_settings_and_ends_where_nothing_is_chosen():
     class Budgeted(InOrder):
         def __init__(self, tasks, budget):
             super().__init__(tasks)

@@ -2,22 +2,9 @@
 
 import pytest
 
-from maseval import SequentialTaskQueue, Task
-from maseval.core.exceptions import ConfigurationError, DuplicateTaskError
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.task.queues import agent_data_for, task_queue
 from tests.core.worlds import tasks
-
-
-def test_tasks_and_dicts_may_be_mixed_and_come_from_an_iterator():
-    queue = task_queue(iter([Task("go", id="a"), {"query": "stop", "id": "b"}]))
-
-    assert isinstance(queue, SequentialTaskQueue)
-    assert [(task.id, task.query) for task in queue] == [("a", "go"), ("b", "stop")]
-
-
-def test_two_tasks_with_one_id_are_refused():
-    with pytest.raises(DuplicateTaskError, match=r"two tasks have the id 'a'.*its own id"):
-        task_queue([*tasks("a", "b"), *tasks("a")])
 
 
 @pytest.mark.parametrize("nonsense", ["tasks.json", {"query": "go"}, 7])

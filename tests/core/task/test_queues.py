@@ -4,10 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maseval.core.exceptions import (
-    ConfigurationError,
-    TaskFormatError,
-)
+from maseval.core.exceptions import ConfigurationError, TaskFormatError
 from maseval.core.task import (
     PriorityTaskQueue,
     SequentialTaskQueue,

@@ -29,6 +29,11 @@ CALLERS: list[str | None] = []
 """Who has called ``look``."""
 
 
+def ask_in_vain() -> str:
+    """Ask another model."""
+    raise ProviderTimeoutError("too slow", provider="other", model_id="m")
+
+
 def look(text: str, numbers: list[int], place: dict | None = None) -> str:
     """Look at something."""
     CALLERS.append(acting_agent())
@@ -80,17 +85,15 @@ FAILURES = [
 """What a provider may do instead of answering within half a second, and what it is called."""
 
 
-def answer_with(message: object) -> dict[str, object]:
-    """An answer whose only choice has a message of any kind."""
-    return {**OpenAIProtocol.text("Hello"), "choices": [{"index": 0, "message": message}]}
-
-
 UNREADABLE = [
     "{not json",
     [],
     {"hello": 1},
     OpenAIProtocol.empty(),
-    *(answer_with(message) for message in (1.5, "Hello", [])),
+    *(
+        {**OpenAIProtocol.text("Hello"), "choices": [{"index": 0, "message": message}]}
+        for message in (1.5, "Hello", [])
+    ),
     provider_server.Reply("<html>", headers={"Content-Type": "text/html"}),
 ]
 """What a provider may send as an answer that is none."""

@@ -11,15 +11,7 @@ from maseval.core.provider_errors import (
 from maseval.interface.agents.framework import AgentGaveUpError
 from maseval.testing.provider_server import OpenAIProtocol
 from tests.interface.agents.frameworks import FRAMEWORKS, each, in_every_way
-from tests.interface.agents.served import (
-    COUNTED,
-    FAILURES,
-    KEY,
-    LOOKING,
-    NAME,
-    look,
-    served,
-)
+from tests.interface.agents.served import COUNTED, FAILURES, KEY, LOOKING, NAME, look, served
 
 
 @in_every_way

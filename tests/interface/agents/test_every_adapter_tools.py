@@ -18,6 +18,7 @@ from tests.interface.agents.frameworks import in_every_way
 from tests.interface.agents.served import (
     DOMAINS,
     HARD_ARGUMENTS,
+    ask_in_vain,
     look,
     recorded_calls,
     same_json,
@@ -230,14 +231,10 @@ def test_a_fault_of_the_agents_own_is_told_to_it(clerk, say):
 
 @in_every_way
 def test_a_named_error_of_a_tool_comes_out_as_it_is(clerk):
-    def ask() -> str:
-        """Ask another model."""
-        raise ProviderTimeoutError("too slow", provider="other", model_id="m")
-
     with (
-        served({"name": "ask"}, loop=True) as (_, url),
+        served({"name": "ask_in_vain"}, loop=True) as (_, url),
         pytest.raises(ProviderTimeoutError, match="too slow") as caught,
     ):
-        clerk(url, [ask]).run("Ask")
+        clerk(url, [ask_in_vain]).run("Ask")
 
     assert caught.value.provider == "other"

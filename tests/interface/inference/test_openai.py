@@ -167,16 +167,12 @@ def answer(**request):
     return {"choices": [{"message": {"content": f"{request.get('model')}"}}]}
 
 
-def answer_without_model(messages):
-    return {"choices": [{"text": f"{len(messages)} message"}]}
-
-
 @pytest.mark.parametrize(
     ("client", "said"),
     [
         (SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=answer))), "m"),
         (SimpleNamespace(create=answer), "m"),
-        (SimpleNamespace(complete=answer_without_model), "1 message"),
+        (SimpleNamespace(complete=lambda messages: {"choices": [{"text": "so"}]}), "so"),
         (SimpleNamespace(chat=lambda prompt: None, generate=answer), "m"),
         (answer, "m"),
         (lambda **request: {"said": "so"}, "{'said': 'so'}"),

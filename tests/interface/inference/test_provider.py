@@ -13,13 +13,7 @@ from maseval.core import provider_errors as errors
 from maseval.core.call_policy import CallPolicy
 from maseval.core.messages import MessageHistory, tool_call
 from maseval.core.report import error_record
-from maseval.interface.inference import (
-    anthropic,
-    google_genai,
-    litellm,
-    openai,
-    openai_responses,
-)
+from maseval.interface.inference import anthropic, google_genai, litellm, openai, openai_responses
 from maseval.testing.provider_server import OpenAIProtocol, Reply
 from tests.interface.inference.protocols import AnthropicProtocol, GoogleProtocol, ResponsesProtocol
 from tests.interface.libraries import QUIET_LITELLM, needing

@@ -7,11 +7,7 @@ import time
 import pytest
 
 from maseval.core.outcome import Outcome, verdict_for
-from maseval.interface.trackers import (
-    BoundedProcess,
-    metrics_of,
-    parameters_of,
-)
+from maseval.interface.trackers import BoundedProcess, metrics_of, parameters_of
 from maseval.stats.summary import estimate
 from maseval.stats.trials import Trials
 

@@ -30,18 +30,13 @@ def undated(messages):
     return [{key: each[key] for key in each if key != "timestamp"} for each in messages]
 
 
-def open_ends(messages):
-    """Every message after which the conversation went on."""
-    spoken = [i for i, each in enumerate(messages) if each["role"] != "tool"]
-    return spoken[:-1]
-
-
 def assert_goes_on_as_it_did(folder, tmp_path, *, every=1, **options):
     """Branched anywhere with the same sides, the rest is the same to the letter."""
     count = 0
     for one, report in reports(folder).items():
         recorded = simulation(report)
-        for at in open_ends(recorded["messages"])[::every]:
+        spoken = [i for i, each in enumerate(recorded["messages"]) if each["role"] != "tool"]
+        for at in spoken[:-1:every]:
             output = tmp_path / f"branch-{one.domain}-{count}"
             tau2.branch(
                 run=folder,

@@ -241,11 +241,6 @@ def court(tau2_data_of_1_0_1):
     return answers
 
 
-def yes_to_all():
-    task = load_raw_task("retail", "16", version="1.0.1")
-    return judgement(*[True] * len(task["evaluation_criteria"]["nl_assertions"]))
-
-
 def test_a_judge_that_was_down_is_asked_again_about_the_recorded_conversation(court, tmp_path):
     def run():
         ids = {**RETAIL, "task_id": ["0", "16"]}
@@ -255,7 +250,8 @@ def test_a_judge_that_was_down_is_asked_again_about_the_recorded_conversation(co
     down = run()
     before = {each["task_id"]: each for each in RunFolder.read(down.folder).reports()}
     (meanwhile,) = tau2.score([down.folder])
-    court[:] = [yes_to_all()]
+    criteria = load_raw_task("retail", "16", version="1.0.1")["evaluation_criteria"]
+    court[:] = [judgement(*[True] * len(criteria["nl_assertions"]))]
     resumed = run()
     after = {each["task_id"]: each for each in RunFolder.read(down.folder).reports()}
 

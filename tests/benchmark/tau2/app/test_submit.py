@@ -6,10 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from maseval.benchmark.tau2.app.sharing.submit import (
-    SubmissionRefusedError,
-    SubmittedDomain,
-)
+from maseval.benchmark.tau2.app.sharing.submit import SubmissionRefusedError, SubmittedDomain
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.results import read_results
 from maseval.commands import tau2

@@ -47,17 +47,3 @@ def _looked_up(arguments: Mapping[str, Any]) -> Iterator[Step]:
         flight = database()["flights"][each["flight_number"]]
         route = {key: flight[key] for key in ("origin", "destination")}
         yield Do("search_direct_flight", {**route, "date": each["date"]})
-
-
-@cache
-def open_reservations() -> list[dict[str, Any]]:
-    """The reservations of which no flight has begun or was cancelled."""
-    flights, found = database()["flights"], database()["reservations"].values()
-    return [
-        each
-        for each in found
-        if all(
-            flights[flight["flight_number"]]["dates"][flight["date"]]["status"] == "available"
-            for flight in each["flights"]
-        )
-    ]

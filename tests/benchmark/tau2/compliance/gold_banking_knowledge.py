@@ -1,7 +1,7 @@
 """Conversations of the bank that keep its policy, made from reference solutions."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -134,7 +134,7 @@ def clean_steps(task: Task) -> list[Step]:
             continue
         elif name == CALL:
             tool = arguments["agent_tool_name"]
-            if tool not in ready or not _was_unlocked(steps, tool):
+            if tool not in ready or Do(UNLOCK, {"agent_tool_name": tool}) not in steps:
                 ready.add(tool)
                 steps += unlocked(tool)
             steps += served(tool, Do(name, arguments))
@@ -146,10 +146,6 @@ def clean_steps(task: Task) -> list[Step]:
         else:
             steps.append(Do(name, arguments, role))
     return [*steps, Say("assistant", "All is done."), Say("user", "Thank you. ###STOP###")]
-
-
-def _was_unlocked(steps: Sequence[Step], tool: str) -> bool:
-    return Do(UNLOCK, {"agent_tool_name": tool}) in steps
 
 
 def _verified(task: Task, user_id: str | None, log: Do) -> list[Step]:

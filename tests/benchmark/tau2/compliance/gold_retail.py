@@ -59,11 +59,6 @@ def conversation(task: Task, *, with_wish: bool = True) -> Steps:
     return [*steps, Say("assistant", "All is done."), Say("user", "Thank you. ###STOP###")]
 
 
-def conversation_without_wish(task: Task) -> Steps:
-    """The same, in which the customer does not name all details at the beginning."""
-    return conversation(task, with_wish=False)
-
-
 def introduction(user: User) -> str:
     name = f"{user.name.first_name} {user.name.last_name}"
     return f"My name is {name}, my zip code is {user.address.zip} and my email is {user.email}."
@@ -185,15 +180,3 @@ def booked(name: str, arguments: Mapping[str, Any]) -> float:
 
 def writes(steps: Steps, *names: str) -> list[int]:
     return [n for n, step in enumerate(steps) if isinstance(step, Do) and step.name in names]
-
-
-def fresh_orders(steps: Steps, task: Task, *statuses: str) -> list[Order]:
-    """The customer's orders in a status that no step changes."""
-    user = owner(task)
-    changed = {
-        step.arguments.get("order_id")
-        for step in steps
-        if isinstance(step, Do) and step.name in WRITES
-    }
-    orders = [shop().orders.view(each) for each in (user.orders if user else ())]
-    return [each for each in orders if each.status in statuses and each.order_id not in changed]

@@ -111,7 +111,7 @@ def _steps(line: str, task: Task) -> Iterator[Step]:
         case "@known":
             yield from bank.known(task, name)
         case "@read":
-            yield from _read_unverified(task, name)
+            yield from (each for each in bank.known(task, name) if isinstance(each, Do))
         case "@unlock":
             yield from bank.unlocked(name)
         case "<":
@@ -135,8 +135,3 @@ def _with_facts(text: str, task: Task) -> str:
     user_id, _, after = rest.partition("}")
     user = bank.table(task, "users")[user_id]
     return f"{before}{user['date_of_birth']}, {user['email']}{after}"
-
-
-def _read_unverified(task: Task, user_id: str) -> Iterator[Step]:
-    """The steps of ``known`` without the customer's words."""
-    yield from (each for each in bank.known(task, user_id) if isinstance(each, Do))

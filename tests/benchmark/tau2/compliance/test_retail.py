@@ -10,13 +10,7 @@ from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.review.policy import PolicyResult
 from maseval.benchmark.tau2.review.policy.checking import TRIED
-from tests.benchmark.tau2.compliance.gold_retail import (
-    ADDRESS,
-    EXCHANGE,
-    YES,
-    conversation,
-    writes,
-)
+from tests.benchmark.tau2.compliance.gold_retail import ADDRESS, EXCHANGE, YES, conversation, writes
 from tests.benchmark.tau2.compliance.gold_talk import Do, Say, compliance_of
 
 RELEASES = {"0.2.0": "tau2_data", "1.0.1": "tau2_data_of_1_0_1", "verified": "tau2_data_verified"}

@@ -8,21 +8,16 @@ import pytest
 from maseval import AgentAdapter, LLMUser, ScriptedModelAdapter, tool_call
 from maseval.benchmark.tau2 import Tau2Environment
 from maseval.benchmark.tau2.agent import NobodyListensError
-from maseval.benchmark.tau2.conversation.orchestrator import (
-    Orchestrator,
-    check_history,
-)
+from maseval.benchmark.tau2.conversation.orchestrator import Orchestrator, check_history
 from maseval.benchmark.tau2.conversation.participants import TextAgent
 from maseval.benchmark.tau2.environment import ENDED, OVER
 from maseval.benchmark.tau2.formats.message import assistant_message, is_user_stop, user_message
 from maseval.core.exceptions import ConfigurationError
-from tests.benchmark.tau2.rooms import Live, action, room_domain, room_task, said, simulation
+from tests.benchmark.tau2.rooms import Live, action, room_task, said, simulation
 
 
 @pytest.fixture
-def new_environment(tmp_path):
-    room = room_domain(tmp_path)
-
+def new_environment(tmp_path, room):
     def make(history=(), **data):
         state = {"message_history": list(history)}
         return Tau2Environment(
@@ -222,11 +217,6 @@ RED = action("paint", colour="red")
 LIGHT = action("press_switch", "user")
 
 
-@pytest.fixture
-def room(tmp_path):
-    return room_domain(tmp_path)
-
-
 class Asking(AgentAdapter):
     """In each turn, runs the given function with the tools and the user."""
 
@@ -334,11 +324,9 @@ def test_any_users_tool_is_recorded_and_left_as_it_was(room):
     model = ScriptedModelAdapter([json.dumps({"text": text}) for text in ("Red.", "Thanks")])
     user = ToolUser("Ann", model, {}, "a room", initial_query="Paint it", max_turns=3)
 
-    class Mixed(WithQuestions):
-        def setup_user(self, agent_data, environment, task):
-            return user
-
-    (report,) = Mixed(asks_by_tool).run([room_task(room)])
+    benchmark = WithQuestions(asks_by_tool)
+    benchmark.setup_user = lambda *args, **more: user
+    (report,) = benchmark.run([room_task(room)])
 
     assert said(report)[1:] == [
         ("user", "Paint it"),
@@ -354,11 +342,9 @@ def test_any_users_tool_is_recorded_and_left_as_it_was(room):
 def test_a_user_with_one_turn_is_answered_before_it_leaves(room):
     user = LLMUser("Ann", ScriptedModelAdapter([]), {}, "a room", initial_query="Paint it")
 
-    class Brief(WithQuestions):
-        def setup_user(self, agent_data, environment, task):
-            return user
-
-    (report,) = Brief(lambda agent, query: "Done.").run([room_task(room)])
+    benchmark = WithQuestions(lambda agent, query: "Done.")
+    benchmark.setup_user = lambda *args, **more: user
+    (report,) = benchmark.run([room_task(room)])
 
     assert said(report)[1:] == [
         *(("user", "Paint it"), ("assistant", "Done."), ("user", "###STOP###"))

@@ -182,7 +182,6 @@ def test_an_archive_is_unpacked_into_the_cache(cache, tau2_data, tmp_path, monke
 # Another version
 
 NEWER = manifest_of("1.0.1")
-EQUAL = {file.sha256 for file in MANIFEST.files.values()}
 
 
 @pytest.fixture(scope="session")
@@ -204,14 +203,6 @@ def newer_cache(empty_cache, newer_data):
     return empty_cache(newer_data, "v1.0.1")
 
 
-def newer_files_in(folder):
-    return {name for name in NEWER.files if (folder / name).is_file()}
-
-
-def names_below(*folders):
-    return {file.name for file in NEWER.below(*folders)}
-
-
 def test_all_of_the_newer_version_is_fetched_from_the_tag(
     newer_cache, newer_data, file_server, monkeypatch
 ):
@@ -223,7 +214,7 @@ def test_all_of_the_newer_version_is_fetched_from_the_tag(
         for name in NEWER.files
     }
     ensure_data_exists(version="1.0.1")
-    assert newer_files_in(newer_cache) == set(NEWER.files)
+    assert all((newer_cache / name).is_file() for name in NEWER.files)
     assert len(file_server.asked) == len(NEWER.files)
     monkeypatch.setattr(socket, "socket", None)
     assert ensure_data_exists(version="1.0.1") == newer_cache

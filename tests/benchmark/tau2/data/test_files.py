@@ -3,11 +3,7 @@ import hashlib
 import pytest
 
 from maseval.benchmark.tau2.data import VERSIONS, UnknownVersionError, title_of
-from maseval.benchmark.tau2.data.files import (
-    MANIFEST,
-    manifest_of,
-    read_listing,
-)
+from maseval.benchmark.tau2.data.files import MANIFEST, manifest_of, read_listing
 from maseval.data.files import ChecksumError, DataFile, Manifest
 
 

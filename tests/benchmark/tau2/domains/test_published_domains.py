@@ -199,17 +199,17 @@ def test_there_are_three_ids_for_certificates_and_shared_records_refuse_changes(
 
 def test_a_booking_copies_the_one_date_it_changes(tau2_data):
     tools = world_of("airline", tau2_data).tools
-    booked = next(each for each in recorded_calls("airline") if is_booked(each))
+    booked = next(
+        each
+        for each in recorded_calls("airline")
+        if each["tool"] == "book_reservation" and not each["error"]
+    )
     tools.book_reservation(**booked["arguments"])
     leg = booked["arguments"]["flights"][0]
 
     dates = tools.db.flights[leg["flight_number"]].dates
 
     assert [date for date, status in dates.items() if not is_shared(status)] == [leg["date"]]
-
-
-def is_booked(step: dict[str, Any]) -> bool:
-    return step["tool"] == "book_reservation" and not step["error"]
 
 
 def nested(depth: int) -> Any:

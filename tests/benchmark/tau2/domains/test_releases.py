@@ -3,12 +3,7 @@ import pytest
 from maseval.benchmark.tau2.data import UnknownVersionError, known_version, title_of, version_titled
 from maseval.benchmark.tau2.data.files import VERIFIED_COMMIT, manifest_of
 from maseval.benchmark.tau2.domains import domain_named
-from maseval.benchmark.tau2.domains.releases import (
-    V0_2_0,
-    V1_0_1,
-    release_named,
-    release_of,
-)
+from maseval.benchmark.tau2.domains.releases import V0_2_0, V1_0_1, release_named, release_of
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.scoring.score import score_simulation
 from maseval.core.exceptions import ConfigurationError, MASEvalError

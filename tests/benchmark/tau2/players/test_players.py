@@ -6,11 +6,7 @@ import pytest
 
 from maseval.benchmark.tau2 import load_tasks
 from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.formats.message import (
-    assistant_message,
-    is_user_stop,
-    user_message,
-)
+from maseval.benchmark.tau2.formats.message import assistant_message, is_user_stop, user_message
 from maseval.benchmark.tau2.players import PlayerTau2Benchmark
 from maseval.benchmark.tau2.players.scripted import (
     ScriptedUser,
@@ -19,14 +15,8 @@ from maseval.benchmark.tau2.players.scripted import (
     requests_in,
 )
 from maseval.core.exceptions import ConfigurationError
-from tests.benchmark.tau2.rooms import action, conversation, room_domain, room_task
+from tests.benchmark.tau2.rooms import action, conversation, room_task
 from tests.normalised import normalise
-
-
-@pytest.fixture
-def room(tmp_path):
-    return room_domain(tmp_path)
-
 
 LOOK = action("look")
 PRESS = action("press_switch", "user")

@@ -8,7 +8,7 @@ from maseval.benchmark.tau2.data_loader import ensure_data_exists, load_tasks
 from maseval.benchmark.tau2.scoring.case import KnownTask, open_case
 from maseval.benchmark.tau2.scoring.score import check_environment, score, score_simulation
 from maseval.benchmark.tau2.world.world import World
-from tests.benchmark.tau2.rooms import action, room_domain, room_task
+from tests.benchmark.tau2.rooms import action, room_task
 
 
 @pytest.fixture
@@ -65,11 +65,6 @@ def test_tasks_of_equal_content_are_read_once_and_no_others(other):
 RED = action("paint", colour="red")
 BLUE = action("paint", colour="blue")
 SWITCH = action("press_switch", "user")
-
-
-@pytest.fixture
-def room(tmp_path):
-    return room_domain(tmp_path)
 
 
 def played(room, *actions):

@@ -96,26 +96,24 @@ def test_a_task_that_asks_for_nothing_is_done(domain):
 
 
 @pytest.mark.parametrize(
-    ("content", "met"),
+    ("info", "content", "met"),
     [
-        ("The total is 1,234.", True),
-        ("THE TOTAL IS 1234", True),
-        ("It is 12345.", True),
-        ("The total is 1 234.", False),
-        ("   ", False),
+        ("1234", "The total is 1,234.", True),
+        ("eur 1234", "THE TOTAL IS EUR 1234", True),
+        ("1234", "It is 12345.", True),
+        ("1234", "The total is 1 234.", False),
+        ("1234", "   ", False),
+        ("1,234", "1,234", False),
     ],
 )
-def test_information_is_found_without_regard_to_commas_and_case(domain, content, met):
-    graded = task(communicate_info=["1234"])
+def test_information_is_found_without_regard_to_commas_in_the_text_and_case(
+    domain, info, content, met
+):
+    graded = task(communicate_info=[info])
     verdict = score_simulation(said(domain, content), domain=domain, task=graded)
 
     assert [check["met"] for check in verdict["communicate_checks"]] == [met]
-
-
-def test_information_with_a_comma_of_its_own_is_never_found(domain):
-    graded = task(communicate_info=["1,234"])
-
-    assert score_simulation(said(domain, "1,234"), domain=domain, task=graded)["reward"] == 0.0
+    assert verdict["reward"] == met
 
 
 def test_what_the_user_says_is_not_communicated_by_the_agent(domain):

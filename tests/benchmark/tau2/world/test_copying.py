@@ -10,12 +10,7 @@ from pydantic import Field
 from maseval.benchmark.tau2 import Tau2Environment, load_tasks
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase
 from maseval.benchmark.tau2.world.state.copying import Rows, copy_value, once, own
-from maseval.benchmark.tau2.world.state.records import (
-    Record,
-    SharedRecordError,
-    Table,
-    is_shared,
-)
+from maseval.benchmark.tau2.world.state.records import Record, SharedRecordError, Table, is_shared
 
 
 class Lamp(Record):

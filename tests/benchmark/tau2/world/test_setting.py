@@ -5,7 +5,6 @@ import pytest
 from maseval.benchmark.tau2.world.setting import Setting, TaskStage, beginning
 from maseval.benchmark.tau2.world.tasks import InitialState, TaskSpec, initial_state
 from maseval.core.exceptions import TaskFormatError
-from tests.benchmark.tau2.rooms import room_domain
 
 PAINT = {"name": "paint", "arguments": {"colour": "red"}}
 ANSWER = {"role": "tool", "id": "c", "content": "The wall is red."}
@@ -17,11 +16,6 @@ IN_OPENAI_FORM = {
         {"id": "c", "type": "function", "function": {**PAINT, "arguments": '{"colour": "red"}'}}
     ],
 }
-
-
-@pytest.fixture
-def room(tmp_path):
-    return room_domain(tmp_path)
 
 
 def setting(room, solo=False, **start):

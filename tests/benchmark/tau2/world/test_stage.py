@@ -9,12 +9,7 @@ from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.domains.base import ToolType
 from maseval.benchmark.tau2.world.setting import TaskStage
 from maseval.benchmark.tau2.world.tasks import InitialState
-from tests.benchmark.tau2.rooms import CaretakerTools, room_domain
-
-
-@pytest.fixture
-def room(tmp_path):
-    return room_domain(tmp_path)
+from tests.benchmark.tau2.rooms import CaretakerTools
 
 
 def place(domain, *actions, **kind):

@@ -6,7 +6,6 @@ import pytest
 
 from maseval.benchmark.tau2.world.world import World
 from tests.benchmark.tau2.domains.kiosk import kiosk
-from tests.benchmark.tau2.rooms import room_domain
 
 ASSERTION = {"env_type": "user", "func_name": "is_happy", "arguments": {}}
 
@@ -14,11 +13,6 @@ ASSERTION = {"env_type": "user", "func_name": "is_happy", "arguments": {}}
 def answer(world, name, requestor="assistant", **arguments):
     call = {"id": "c", "name": name, "arguments": arguments, "requestor": requestor}
     return world.respond(call)["content"]
-
-
-@pytest.fixture
-def room(tmp_path):
-    return room_domain(tmp_path)
 
 
 def test_each_side_has_its_own_tools(room):

@@ -5,18 +5,11 @@ import pytest
 
 from maseval.core.exceptions import AgentError, ConfigurationError, UserError
 from maseval.core.messages import tool_call
-from maseval.core.provider_errors import (
-    ProviderTimeoutError,
-    RateLimitError,
-)
-from maseval.interface.agents.camel import (
-    CamelAgentAdapter,
-    CamelAgentUser,
-    as_tools,
-)
+from maseval.core.provider_errors import ProviderTimeoutError, RateLimitError
+from maseval.interface.agents.camel import CamelAgentAdapter, CamelAgentUser, as_tools
 from maseval.interface.agents.framework import AgentGaveUpError
 from maseval.testing.provider_server import OpenAIProtocol, Reply
-from tests.interface.agents.served import KEY, NAME, answers, served
+from tests.interface.agents.served import KEY, NAME, answers, ask_in_vain, served
 
 
 @pytest.fixture
@@ -170,15 +163,11 @@ def test_a_model_that_streams_is_a_mistake_of_the_set_up(clerk):
 
 @pytest.mark.parametrize("step_timeout", [None, 5.0])
 def test_a_named_error_of_a_tool_comes_out_as_it_is(step_timeout, clerk):
-    def ask() -> str:
-        """Ask another model."""
-        raise ProviderTimeoutError("too slow", provider="other", model_id="m")
-
     with (
-        served({"name": "ask"}) as (_, url),
+        served({"name": "ask_in_vain"}) as (_, url),
         pytest.raises(ProviderTimeoutError, match="too slow"),
     ):
-        clerk(url, [ask], step_timeout=step_timeout).run("Ask")
+        clerk(url, [ask_in_vain], step_timeout=step_timeout).run("Ask")
 
 
 @pytest.mark.parametrize("error", [ValueError("not so"), AgentError("not so")])

@@ -20,7 +20,7 @@ from maseval.interface.agents.camel import (
     camel_role_playing_execution_loop,
 )
 from maseval.testing.provider_server import Reply
-from tests.interface.agents.served import CALLERS, look, served
+from tests.interface.agents.served import CALLERS, ask_in_vain, look, served
 
 LOOK = {"name": "look", "arguments": {"text": "é", "numbers": []}}
 
@@ -155,16 +155,12 @@ def test_role_playing_ends_after_its_steps(society):
 
 
 def test_failures_of_others_in_role_playing_are_raised_as_such(society, server):
-    def ask() -> str:
-        """Ask another model."""
-        raise ProviderTimeoutError("too slow", provider="other", model_id="m")
-
     server.will(Reply({"error": {"message": "no such key"}}, 401))
-    with served("Go.", loop=True) as (_, one), served({"name": "ask"}) as (_, two):
+    with served("Go.", loop=True) as (_, one), served({"name": "ask_in_vain"}) as (_, two):
         with pytest.raises(AuthenticationError):
             camel_role_playing_execution_loop(society(f"{server.url}/v1", one), None)
         with pytest.raises(ProviderTimeoutError, match="too slow"):
-            camel_role_playing_execution_loop(society(two, one, [ask]), None)
+            camel_role_playing_execution_loop(society(two, one, [ask_in_vain]), None)
         clock = Clock(deadline=0.0)
         with clock.active(), pytest.raises(TaskTimeoutError):
             camel_role_playing_execution_loop(society(two, one), None)

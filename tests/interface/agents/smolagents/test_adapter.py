@@ -17,7 +17,7 @@ from maseval.core.provider_errors import (
 from maseval.interface.agents.smolagents import SmolAgentAdapter, as_tools
 from maseval.testing.provider_server import OpenAIProtocol, Reply
 from tests.interface.agents.frameworks import Smolagents
-from tests.interface.agents.served import KEY, NAME, look, recorded_calls, served
+from tests.interface.agents.served import KEY, NAME, ask_in_vain, look, recorded_calls, served
 
 say = Smolagents.say
 
@@ -194,15 +194,11 @@ def test_a_provider_that_fails_at_the_limit_of_steps_is_not_taken_for_an_answer(
 
 
 def test_a_named_error_of_a_tool_comes_out_of_the_code_that_calls_it(clerk):
-    def ask() -> str:
-        """Ask another model."""
-        raise ProviderTimeoutError("too slow", provider="other", model_id="m")
-
     with (
-        served("I ask.\n<code>\nask()\n</code>") as (_, url),
+        served("I ask.\n<code>\nask_in_vain()\n</code>") as (_, url),
         pytest.raises(ProviderTimeoutError, match="too slow"),
     ):
-        clerk(url, [ask], kind="CodeAgent").run("Ask")
+        clerk(url, [ask_in_vain], kind="CodeAgent").run("Ask")
 
 
 def test_an_agent_stops_at_the_deadline_of_its_repetition(clerk):
