@@ -79,7 +79,9 @@ def _documentation(function: Callable[..., object]) -> str:
         return _documentation(function.func)
     if hasattr(function, "__name__"):
         return inspect.getdoc(function) or ""
-    return inspect.getdoc(type(function).__call__) or inspect.getdoc(function) or ""
+    # ``getdoc`` would give one without a docstring that of ``object``.
+    called = type(function).__call__.__doc__
+    return inspect.cleandoc(called) if called else inspect.getdoc(function) or ""
 
 
 def _parameters_schema(

@@ -231,14 +231,11 @@ class Weather:
         return f"rain in {city}"
 
 
-def almanac():
-    class Almanac:
-        """Knows the climate."""
+class Almanac:
+    """Knows the climate."""
 
-        def __call__(self, city: str) -> str:
-            return f"mild in {city}"
-
-    return Almanac()
+    def __call__(self, city: str) -> str:
+        return f"mild in {city}"
 
 
 @pytest.mark.parametrize(
@@ -246,7 +243,7 @@ def almanac():
     [
         (Weather(), "Tell the weather of today.", {"description": "Where."}),
         (functools.partial(Weather().__call__), "Tell the weather of today.", {}),
-        (almanac(), "Knows the climate.", {}),
+        (Almanac(), "Knows the climate.", {}),
     ],
 )
 def test_a_callable_object_is_described_by_how_it_is_called_or_what_it_is(
