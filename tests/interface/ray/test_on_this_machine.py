@@ -164,7 +164,7 @@ def test_ctrl_c_once_finishes_what_runs_and_twice_stops_now(place):
     assert "Traceback" not in err
 
     twice = started(place, "run", *RAY, sleep=300)
-    before = wait_for_words(twice, "runs 4")
+    before = wait_for_words(twice, "4 running")
     os.killpg(twice.pid, signal.SIGINT)
     wait_for_words(twice, "stopping (interrupted)")
     os.killpg(twice.pid, signal.SIGINT)
