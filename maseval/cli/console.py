@@ -2,6 +2,8 @@
 
 import json
 import os
+import shlex
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -228,6 +230,14 @@ def here(path: Path) -> str:
     """Return the path relative to the current folder, if it lies below."""
     folder = Path.cwd()
     return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
+
+
+def program() -> str:
+    """Return how to call this command: by its name, or by its path if a shell would not find it."""
+    started = Path(sys.argv[0])
+    if started.name != "maseval" or shutil.which("maseval") is not None:
+        return "maseval"
+    return shlex.quote(here(started.absolute()))
 
 
 def inert(text: str) -> str:

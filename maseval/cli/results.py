@@ -25,6 +25,7 @@ from maseval.cli.console import (
     number_columns,
     print_json,
     print_parts,
+    program,
     shorten_line,
     styled,
 )
@@ -185,7 +186,7 @@ def _next(result: RunResult) -> str:
     """Return the commands that show a complete run, or the one that resumes it."""
     overall, name = result.summary.overall, inert(shlex.quote(here(result.folder)))
     if result.complete:
-        return f"maseval show {name}   maseval report {name}"
+        return f"{program()} show {name}   {program()} report {name}"
     lacking = overall.planned - overall.verdicts
     reason = f" ({inert(result.stopped)})" if result.stopped else ""
     way_out = f"; repeat the command with --output {name} to resume" if result.resumable else ""

@@ -9,7 +9,7 @@ from maseval import commands
 from maseval.app.running.options import EXECUTION
 from maseval.app.running.run_options import BenchmarkRunOptions
 from maseval.cli.command_line import INCOMPLETE, command_line, with_examples
-from maseval.cli.console import counting, here, inert, print_json, stderr, stdout
+from maseval.cli.console import counting, here, inert, print_json, program, stderr, stdout
 from maseval.cli.options import AsJson, argument, flag, option
 from maseval.cli.results import print_outcome
 from maseval.cli.run_file import read_run_file
@@ -112,7 +112,7 @@ def _is_typed(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-_NEXT = "Next: maseval view, to browse all runs   maseval tau2 play, to be the agent yourself"
+_NEXT = "Next: {0} view, to browse all runs   {0} tau2 play, to be the agent yourself"
 
 
 @with_examples(
@@ -151,7 +151,7 @@ def demo(
         with counting("explained") as shown:
             page = commands.report(result.folder, title="maseval demo", on_progress=shown)
         console.print(f"Report: {inert(here(page))}", soft_wrap=True)
-    console.print(_NEXT, soft_wrap=True)
+    console.print(_NEXT.format(program()), soft_wrap=True)
     if as_json:
         found = {"report": page and str(page), "without_data": problem}
         print_json({**result.to_dict(), **found})

@@ -52,3 +52,14 @@ def test_make_demo_installs_the_product_and_nothing_for_development():
     assert re.search(r"^demo: \$\(DEMO_READY\) ##", makefile, re.M)
     assert 'install -e ".[view]"' in rule and "requirements/" not in rule
     assert rule.count("echo") == 2
+
+
+def test_commands_to_try_next_work_as_they_stand(no_data_anywhere, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["env/bin/maseval", "demo"])
+    monkeypatch.setenv("PATH", "")
+
+    printed = maseval("demo", "--output", "demo")
+
+    assert "Next: env/bin/maseval view" in printed.stdout + printed.stderr
+    assert "env/bin/maseval show demo" in printed.stdout + printed.stderr
