@@ -98,7 +98,7 @@ RANKS = {
         errata
         policy
         talk
-        replies
+        replies plain_text
         words
         review
     """,

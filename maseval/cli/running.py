@@ -238,7 +238,7 @@ def frame(now: RunProgress) -> RenderableType:
 
 
 def line(now: RunProgress) -> str:
-    """The same in one line."""
+    """Return the progress in one line."""
     running = now.running
     text = f"{duration(now.elapsed)} | {now.done}/{now.planned} done, {_facts(now)}"
     parts = [text, f"{duration(now.left)} left"] if running and now.left is not None else [text]

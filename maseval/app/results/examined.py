@@ -320,7 +320,7 @@ class RunFindings:
 
     @property
     def user_score(self) -> UserScore | None:
-        """How often the simulated user was at fault; None if no model played it."""
+        """The share of conversations with a fault of the user; None if no model played it."""
         found, model = self.user_findings, self._user_model
         return user_score(model, found) if model and found else None
 

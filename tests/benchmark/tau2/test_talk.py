@@ -2,7 +2,8 @@
 
 import pytest
 
-from maseval.benchmark.tau2.review.talk import Talk, normalise
+from maseval.benchmark.tau2.review.plain_text import normalise
+from maseval.benchmark.tau2.review.talk import Talk
 
 
 @pytest.mark.parametrize(

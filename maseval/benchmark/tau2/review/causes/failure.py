@@ -21,10 +21,11 @@ from maseval.benchmark.tau2.formats.message import (
 )
 from maseval.benchmark.tau2.review import words
 from maseval.benchmark.tau2.review.explain.explanation import Explanation, format_value
+from maseval.benchmark.tau2.review.plain_text import normalise
 from maseval.benchmark.tau2.review.policy import check_case, forbidden_steps
 from maseval.benchmark.tau2.review.policy.confirming import TRANSFER_TEXT, TRANSFER_TOOL
 from maseval.benchmark.tau2.review.replies import Meaning, read_reply
-from maseval.benchmark.tau2.review.talk import CallMade, Talk, Utterance, normalise
+from maseval.benchmark.tau2.review.talk import CallMade, Talk, Utterance
 from maseval.benchmark.tau2.scoring.case import Case
 from maseval.core.finding import Finding
 

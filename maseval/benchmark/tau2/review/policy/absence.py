@@ -9,8 +9,9 @@ import re
 from collections.abc import Mapping
 
 from maseval.benchmark.tau2.domains.airline.routes import AIRPORTS
+from maseval.benchmark.tau2.review.plain_text import NUMBERS
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
-from maseval.benchmark.tau2.review.talk import NUMBERS, CallMoment
+from maseval.benchmark.tau2.review.talk import CallMoment
 
 _CLAUSE_END = re.compile(r"[.,;:!?()\n]| - | (?:and|so|but|since|as) ")
 _LETTERS = re.compile(r"(?<![\w#@.'])[a-z]{3,}(?![\w@])")

@@ -17,6 +17,7 @@ from maseval.benchmark.tau2.domains.airline.models import (
     GiftCard,
 )
 from maseval.benchmark.tau2.domains.airline.routes import AIRPORTS
+from maseval.benchmark.tau2.review.plain_text import NUMBERS
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.absence import missing, spoken
 from maseval.benchmark.tau2.review.policy.airline import conduct, terms
@@ -54,7 +55,6 @@ from maseval.benchmark.tau2.review.policy.told import (
     claims_are_true,
     only_done_is_claimed,
 )
-from maseval.benchmark.tau2.review.talk import NUMBERS
 
 
 class Detail(NamedTuple):

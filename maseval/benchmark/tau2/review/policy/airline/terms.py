@@ -15,6 +15,7 @@ from maseval.benchmark.tau2.domains.airline.models import (
     User,
 )
 from maseval.benchmark.tau2.domains.airline.tools import BAGGAGE_PRICE
+from maseval.benchmark.tau2.review.plain_text import NUMBERS
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.absence import found_in, missing
 from maseval.benchmark.tau2.review.policy.airline.journeys import (
@@ -34,7 +35,7 @@ from maseval.benchmark.tau2.review.policy.confirming import (
     spell_payment,
 )
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
-from maseval.benchmark.tau2.review.talk import NUMBERS, Talk, Utterance
+from maseval.benchmark.tau2.review.talk import Talk, Utterance
 
 FOR_A_CANCELLATION = 100
 FOR_A_DELAY = 50

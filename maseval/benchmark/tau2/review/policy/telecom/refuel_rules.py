@@ -31,12 +31,13 @@ from maseval.benchmark.tau2.domains.telecom.user_models import (
     SimStatus,
     TelecomUserDB,
 )
+from maseval.benchmark.tau2.review.plain_text import NUMBERS
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.absence import missing, spoken
 from maseval.benchmark.tau2.review.policy.confirming import declines
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, policy_of
 from maseval.benchmark.tau2.review.replies import agrees
-from maseval.benchmark.tau2.review.talk import NUMBERS, CallMoment, Utterance
+from maseval.benchmark.tau2.review.talk import CallMoment, Utterance
 
 Row = TypeVar("Row", Bill, Customer, Line, Plan)
 UNPAID = (BillStatus.OVERDUE, BillStatus.AWAITING_PAYMENT)
