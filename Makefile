@@ -1,8 +1,9 @@
 # Every target sets up what it needs in a virtual environment of its own. Start with `make`.
 
 PYTHON ?= python3
-# How many processes run the tests; 0 runs them in one, which a debugger needs.
-WORKERS ?= auto
+# How many processes run the tests; 0 runs them in one, which a debugger needs. One more than there
+# are cores, as some wait for servers and processes of theirs.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -34,7 +35,7 @@ INSTALL := -m pip --disable-pip-version-check -qq install --no-compile
 # It comes from the makers of the theme that the pages had before, reads the same mkdocs.yml and is
 # kept up; MkDocs 1 is not, and MkDocs 2 has no plugins, without which there are no API pages.
 ZENSICAL := $(BIN)/zensical
-PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 RAY_TEST = $(RAY_ENV) MASEVAL_REQUIRE_LIBRARY=ray $(RAY_VENV)/bin/python -m pytest -q --timeout=900 \
   -m "needs(library='ray')"

@@ -115,7 +115,7 @@ def _request(environment: Tau2Environment, number: int) -> bytes:
 
 def _each(server: ChatServer, bodies: Sequence[bytes]) -> float:
     """Seconds for one of the answers, over one connection."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.port)
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port)
 
     def ask() -> None:
         for body in bodies:

@@ -14,12 +14,12 @@ from concurrent.futures import ProcessPoolExecutor
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
-from statistics import NormalDist, fmean, variance
+from statistics import fmean, variance
 from typing import NamedTuple
 
 from benchmarks.table import show
 from maseval.stats.intervals import Interval, mean_interval
-from maseval.stats.planning import Pairs, detectable_difference, plan, reach
+from maseval.stats.planning import Pairs, plan
 from maseval.stats.sign_flip import sign_flip_test
 from maseval.stats.trial_noise import rerun_interval
 from maseval.stats.trials import Trials, mean_over_tasks, task_scores
@@ -202,10 +202,6 @@ def _grid_simulations(grid: Grid) -> Iterator[Simulation]:
 def _simulations() -> Iterator[Simulation]:
     alarms = false_alarms(repetitions=1000)
     yield Simulation("equal agents called different", "30 tasks", alarms, 0.025, 0.065)
-    found, expected = detection(repetitions=400)
-    yield Simulation(
-        "difference found", "80 tasks, 4 trials", found, expected - 0.06, expected + 0.06
-    )
     for seed in (1, 2, 3):
         share, overcautious = planned_power(seed, repetitions=200)
         high = 1.0 if overcautious else 0.9
@@ -220,18 +216,6 @@ def false_alarms(repetitions: int) -> float:
         fixed = draw_chances(30, 1, 1, rng)
         pairs.append(Pairs(draw_trials(fixed, 4, rng), draw_trials(fixed, 4, rng)))
     return fmean(is_decided(each) for each in pairs)
-
-
-def detection(repetitions: int) -> tuple[float, float]:
-    """Return how often a difference is found, and how often its detectable size says it is."""
-    rng, shift, detectable, found = random.Random(4), 0.08, [], 0
-    for _ in range(repetitions):
-        fixed = [0.2 + 0.4 * p for p in draw_chances(80, 1, 1, rng)]
-        pairs = Pairs(*(draw_trials([p + s for p in fixed], 4, rng) for s in (0.0, shift)))
-        detectable.append(detectable_difference(pairs.differences, 0.95) or 0.0)
-        found += is_decided(pairs)
-    standard_errors_away = shift / fmean(detectable) * reach(0.95, 80)
-    return found / repetitions, 1 - NormalDist().cdf(1.96 - standard_errors_away)
 
 
 def planned_power(seed: int, repetitions: int) -> tuple[float, bool]:

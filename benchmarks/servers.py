@@ -46,7 +46,7 @@ def answer(*asked: object) -> Completion:
 def main() -> None:
     """Print the tables."""
     with ChatServer(answer) as plain, ViewServer(_app()) as other:
-        ports = dict(zip(STACKS, (plain.port, other.port), strict=True))
+        ports = dict(zip(STACKS, (plain.server_port, other.port), strict=True))
         columns = ("stack", "one request, median ms", f"{CLIENTS} clients, requests per s")
         show("The same answer", columns, [(n, *_speed(port)) for n, port in ports.items()])
     rows = [(name, *_start(code)) for name, code in STACKS.items()]

@@ -80,8 +80,8 @@ def certifying(records: dict[str, list[Record]]) -> float:
     def run() -> None:
         for domain, those in records.items():
             certify(
-                RecordedSimulation(n, each["simulation"], domain, each["solo"], each["reward_info"])
-                for n, each in enumerate(those)
+                RecordedSimulation(each["simulation"], domain, each["solo"], each["reward_info"])
+                for each in those
             )
 
     return best(run, ROUNDS) / count * 1000

@@ -3,6 +3,7 @@
 Shows the demo, which is the same wherever it runs. A run that exists already may be named.
 """
 
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -41,9 +42,11 @@ def main() -> None:
 
 
 def _page(folder: Path) -> Path:
-    if len(sys.argv) > 1:
-        return commands.report(sys.argv[1], folder / "report.html", title="maseval demo")
-    return commands.demo(output=folder / "demo", command="maseval demo").report
+    run = sys.argv[1] if len(sys.argv) > 1 else folder / "demo"
+    if len(sys.argv) == 1:
+        command = [sys.executable, "-m", "maseval", "demo", "--output", "demo"]
+        subprocess.run(command, check=True, cwd=folder)
+    return commands.report(run, folder / "report.html", title="maseval demo")
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ def take(browser: Browser, folder: Path, images: Path) -> None:
             ("view-runs.png", "light", "/", _choose_two),
             ("view-simulation.png", "dark", "/run/hurried#library/expired_card/0", _travel),
             ("view-team.png", "light", "/run/team#retail/1/0", _among_agents),
-            ("view-compare.png", "light", "/compare?a=careful&b=hurried", _first_pair),
+            ("view-compare.png", "light", "/compare?run=careful&run=hurried", _first_pair),
         ):
             page = browser.new_page(viewport=WIDE, color_scheme=scheme)
             page.set_default_timeout(PATIENCE)

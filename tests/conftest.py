@@ -47,10 +47,16 @@ BESIDE = {"contract_dir", "macs_contract", "shared_data"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that need what lies beside the checkout, for a pass of their own."""
+    """Mark the tests that need what lies beside the checkout, for a pass of their own.
+
+    Files with slow tests come first, so that no process is still busy with one when the others
+    have nothing left to do.
+    """
     for item in items:
         if not BESIDE.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker("beside")
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
 
 
 @pytest.fixture(scope="session", autouse=True)

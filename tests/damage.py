@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from maseval.core.storage import strict_json
-from maseval.core.storage.records import Rescue, seal_json
+from maseval.core.storage.records import rescue, seal_json
 from maseval.runs import RunFolder
 from maseval.runs.config_file import is_run_folder
 from tests.normalised import normalise
@@ -83,17 +83,9 @@ def _writing(name: str, content: object) -> Callable[[Path], object]:
     return lambda folder: (folder / name).write_bytes(text)
 
 
-def _pipe(name: str) -> Callable[[Path], None]:
-    def do(folder: Path) -> None:
-        (folder / name).unlink(missing_ok=True)
-        os.mkfifo(folder / name)
-
-    return do
-
-
-def _add_byte_order_mark(folder: Path) -> None:
-    log = folder / LOG
-    log.write_bytes(b"\xef\xbb\xbf" + log.read_bytes())
+def _replace_by_folder(folder: Path) -> None:
+    (folder / LOG).unlink()
+    (folder / LOG).mkdir()
 
 
 def _cut(lines: list[bytes], number: int) -> None:
@@ -109,9 +101,8 @@ def _fill_disk(folder: Path) -> None:
     rewrite_log(folder, _cut)
     (folder / SEAL).unlink()
     # Nothing can be made below a file, so that only the temporary folder is left.
-    rescue = Rescue(folder / LOG / LOG, run.id)
-    rescue.keep(run.whole_record(last), OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
-    rescue.close()
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    rescue(run.whole_record(last), folder / LOG / LOG, run.id, full)
 
 
 def _edit_config(folder: Path) -> None:
@@ -142,7 +133,6 @@ _EVERY = (
     Damage("removed", "a line removed", lambda f: rewrite_log(f, lambda lines, n: lines.pop(n))),
     Damage("swapped", "two lines exchanged", lambda f: rewrite_log(f, _swap)),
     Damage("forged", "a line added, its checksum made right", lambda f: rewrite_log(f, _forge)),
-    Damage("mark", "a byte order mark in front of the log", _add_byte_order_mark),
     Damage(
         "blank",
         "blank lines in the log",
@@ -154,16 +144,14 @@ _EVERY = (
         "closing", "a closing line with values of other types", _closing(done="all", planned=[])
     ),
     Damage("closing-config", "a closing line with another configuration", _closing(config=[1])),
+    Damage("log-folder", "a folder in place of the log", _replace_by_folder),
     Damage("lock", "a lock file with values of other types", _writing(LOCK, _ODD_LOCK)),
-    Damage("lock-pipe", "a pipe in place of the lock file", _pipe(LOCK)),
-    Damage("log-pipe", "a pipe in place of the log", _pipe(LOG)),
     Damage("cut", "the log cut off behind a whole line", lambda f: rewrite_log(f, _cut)),
     Damage("log-missing", "the log removed", lambda f: (f / LOG).unlink()),
     Damage("seal", "seal.json full of zeros", _writing(SEAL, bytes(1200))),
     Damage("full-disk", "a full disk: a report in the temporary folder", _fill_disk),
     Damage("config-missing", "config.json removed", lambda f: (f / CONFIG).unlink()),
     Damage("config-edited", "config.json edited", _edit_config),
-    Damage("config-pipe", "a pipe in place of config.json", _pipe(CONFIG)),
     Damage("config-zeros", "config.json full of zeros", _writing(CONFIG, bytes(1200))),
     Damage("config-bytes", "config.json of other bytes", _writing(CONFIG, b"\xff" * 1200)),
     Damage("config-deep", "config.json nested 100,000 deep", _writing(CONFIG, b"[" * 100_000)),

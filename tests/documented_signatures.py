@@ -270,6 +270,12 @@ class MyEnvironmentCallback(EnvironmentCallback):
 
 
 class MyQueue(AdaptiveTaskQueue):
+    def on_run_start(self, benchmark: Benchmark) -> None:
+        super().on_run_start(benchmark)
+
+    def on_event(self, event_name: str, **data: object) -> None:
+        super().on_event(event_name, **data)
+
     def initial_state(self) -> Dict[str, Any]:
         return {}
 

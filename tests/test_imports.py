@@ -32,8 +32,9 @@ RANKS = {
         commands frames compat.*
         benchmark.tau2.verifiers
         benchmark.macs.app benchmark.tau2.app benchmark.tau2.gym
+        view
         app
-        testing view
+        testing
         report runs server interface
         benchmark.macs benchmark.tau2
         benchmark
@@ -45,14 +46,13 @@ RANKS = {
     "maseval.app": """
         running
         sharing
-        viewing
         comparing
         results
         benchmarks
     """,
     "maseval.interface": """
         agents trackers
-        inference ray telemetry arrow gymnasium signing usage verifiers
+        inference ray telemetry arrow gymnasium usage verifiers
         extras
     """,
     "maseval.core": """
@@ -65,7 +65,7 @@ RANKS = {
         simulator scripted model scorer tool task
         answers answer_cache reasoning
         providers messages tracing usage seeding system_info provider_errors
-            call_policy throttle clock recorded words event_loop scoring_options finding
+            call_policy clock recorded words event_loop scoring_options finding
         storage
         exceptions lazy
     """,
@@ -79,7 +79,7 @@ RANKS = {
         rescoring
         review
         results evaluator
-        scoring metrics remote_state
+        scoring remote_state
         conversation
         agent user environment
         overrides
@@ -106,7 +106,7 @@ RANKS = {
         releases
         domains
         airline banking_knowledge library retail telecom
-        registration faults domain
+        registration domain
         base
         arithmetic
     """,
@@ -274,7 +274,7 @@ def test_every_exception_is_still_needed():
 
 
 def test_below_the_application_only_the_arithmetic_of_the_statistics_is_imported():
-    above = ("maseval.stats", "maseval.app.", "maseval.cli.")
+    above = ("maseval.view.", "maseval.stats", "maseval.app.", "maseval.cli.")
     wrong = [
         (found.importer, found.target)
         for found in internal()
@@ -315,10 +315,10 @@ QUICK = {
     "maseval.core.benchmark": "only a run describes machine and code",
     "maseval.core.providers": "entry points",
     "maseval.core.engine.engines": "the same",
-    "maseval.data.download": "few commands download anything",
-    "maseval.runs.live": "whoever reads a run needs no engine",
+    "maseval.data.sources": "few commands download anything",
     "maseval.app.running.options": "the help of most commands needs no engine",
     "maseval.app.benchmarks": "entry points, and types of pages",
+    "maseval.view.command": "without the server's libraries it says what to install",
     "maseval.benchmark.tau2.app.results": "a run that was shown before needs no rules",
     "maseval.benchmark.tau2.domains.registration": "domains are known before they are loaded",
     "maseval.benchmark.tau2.domains.domain": "verdicts need no rules",

@@ -43,9 +43,9 @@ MADE_WHILE_RUNNING = {
     "benchmark/tau2/review/replies.py": "words of the package",
     "benchmark/tau2/review/policy/phrases.py": "words of the package, gaps of 80 characters",
     "benchmark/tau2/review/policy/retail/rules.py": "words of a record, without anything else",
-    "benchmark/tau2/review/policy/told.py": "names of tools, which the package has",
-    "benchmark/tau2/review/policy/telecom/refuel_rules.py": "words of the package",
-    "benchmark/tau2/review/policy/telecom/service_rules.py": "two digits of a date",
+    "benchmark/tau2/review/policy/told.py": "names of tools and forms of ids, which are ours",
+    "benchmark/tau2/review/policy/telecom/records.py": "a number",
+    "benchmark/tau2/review/policy/telecom/rules.py": "two digits of a date",
     "benchmark/tau2/review/words.py": "words of the package and escaped values",
     "core/user.py": "an escaped word",
     "interface/inference/http.py": "words of the package",
@@ -213,7 +213,7 @@ def slow_text(use: Use) -> str | None:
             given, before = (text.encode(), half.encode()) if is_bytes else (text, half)
             if seconds_of(search, given) > NOTICED:
                 # One try is enough for most; what looks slow is looked at again.
-                if all(growth(search, given, before, tries) > GROWTH for tries in (1, 5)):
+                if all(growth(search, given, before, tries) > GROWTH for tries in (1, 5, 25)):
                     return text
                 break
     return None
@@ -236,5 +236,5 @@ def test_an_expression_that_is_made_later_is_known_to_be_harmless():
 
 
 def test_a_slow_expression_would_be_noticed():
-    assert set(slow_text(Use(r"([?&;])([^=&;\s]+)=", 0, False)) or "") == {"?"}
+    assert "?" in (slow_text(Use(r"([?&;])([^=&;\s]+)=", 0, False)) or "")
     assert slow_text(Use(r"\s+$", 0, False)) and not slow_text(Use(r"\s+$", 0, True))

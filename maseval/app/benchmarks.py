@@ -15,19 +15,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from maseval.app.results.explained import VerdictExplanation
+from maseval.app.results.explained import Review
 from maseval.app.results.variants import Variant
-from maseval.core.exceptions import ConfigurationError, MASEvalError, ResultFileError
-from maseval.core.finding import Finding
+from maseval.core.exceptions import ConfigurationError, ResultFileError
 from maseval.core.lazy import find_entry_points
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.core.recorded import mapping
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import text_or_none
-from maseval.runs import RunFolder
 from maseval.runs.config import UNTIL
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import VerdictChecker
@@ -44,19 +42,11 @@ GROUP = "maseval.benchmarks"
 OnProgress = Callable[[int, int], object]
 """Called with how many simulations are done, and of how many; 0 if that is not known."""
 
-T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
 class BenchmarkSupportError(ConfigurationError):
     """The support of a benchmark cannot be loaded."""
-
-
-class WorldTimeline(Protocol):
-    """The databases of a simulation after each of its messages."""
-
-    def to_dict(self) -> Mapping[str, object]:
-        """Return the form that the viewer shows."""
 
 
 class RecordedOutcomes(NamedTuple):
@@ -92,62 +82,38 @@ class BenchmarkSupport:
 
     # Failures: for ``show``, ``report`` and the viewer.
 
-    def findings(self, report: Report) -> Sequence[Finding]:
-        """Return all that was found about a simulation: who failed, which rules were broken, ..."""
-        return ()
+    def review(self, report: Report, *, explain_pass: bool = False) -> Review:
+        """Return all that was found about a simulation: who failed, which rules were broken, ...
 
-    def explanation(self, report: Report) -> VerdictExplanation | None:
-        """Return what explains the verdict on a failure; None if it passed, or nobody can tell."""
-        return None
-
-    def explanation_of_pass(self, report: Report) -> VerdictExplanation | None:
-        """Return what explains the verdict on a pass, for ``explain`` alone."""
-        return None
+        The verdict on a failure is explained, and with ``explain_pass`` also that on a pass.
+        """
+        return Review()
 
     def made(self, folder: Recording) -> bool:
         """Return True for a run of a benchmark that is built on this one."""
         return False
 
     def findings_version(self, folder: Recording) -> object:
-        """Return all that decides findings, explanations and obstacles beside the record, as JSON.
+        """Return all that decides reviews and obstacles beside the record, as JSON.
 
-        While it is the same, findings about the same report are kept for the next command, and
+        While it is the same, reviews of the same report are kept for the next command, and
         obstacles for the same configuration. None if they cannot be, as when code that nobody
         knows decides them.
         """
         return None
 
-    def explanation_obstacle(self, folder: Recording) -> str | None:
-        """Return why the failures of a run cannot be explained here; None if they can."""
+    def timeline(self, report: Report) -> Mapping[str, object] | None:
+        """Return the state of the world after each message, as pages show it; None without one."""
         return None
-
-    def timeline(self, report: Report) -> WorldTimeline | None:
-        """Return the state of the world after each message; None if there is no such world."""
-        return None
-
-    def timeline_form(self, report: Report) -> Mapping[str, object] | None:
-        """Return the timeline as pages show it; None if the conversation cannot be replayed."""
-        try:
-            found = self.timeline(report)
-        except MASEvalError:  # the domain is somebody else's, or its data is elsewhere
-            return None
-        return None if found is None else found.to_dict()
 
     def task_title(self, report: Report) -> str | None:
         """Return a sentence about the task of a simulation, if there is one."""
         return None
 
-    def domains_without_rules(self, folder: Recording) -> Sequence[str]:
-        """Return the domains of a run whose policy has no rules to check conversations by."""
-        return list(dict.fromkeys(one.domain for one in folder.planned))
-
-    def conduct_notes(self, folder: Recording) -> Sequence[str]:
-        """Return what limits the findings about agents and their policy in a run."""
-        return ()
-
-    def user_faults(self) -> str:
-        """Say which faults of simulated users are looked for; empty if none are."""
-        return ""
+    def limits(self, folder: Recording, source: Literal["policy", "user"]) -> Sequence[str]:
+        """Return what is not looked for in a run: breaches of the policy, or faults of the user."""
+        domains = dict.fromkeys(one.domain for one in folder.planned) if source == "policy" else ()
+        return [no_rules(domain) for domain in domains]
 
     def policies(self, folder: Recording) -> Mapping[str, Sequence[str]]:
         """Return the rules that agents are told to obey, by domain, as Markdown.
@@ -159,10 +125,6 @@ class BenchmarkSupport:
     def task_findings(self, folder: Recording) -> "TaskFindings":
         """Return faults of the tasks of a run themselves, by domain and id."""
         return {}
-
-    def viewer_features(self) -> Sequence[Any]:
-        """Return the parts that the viewer gets, each a ``maseval.view.Answers``."""
-        return ()
 
     # Numbers: for ``show``, ``report``, ``compare`` and tables.
 
@@ -216,10 +178,6 @@ class BenchmarkSupport:
         """Write a run as the files of the original benchmark, by default into its folder."""
         raise NotImplementedError
 
-    def results_below(self, folder: Path) -> Sequence[Path]:
-        """Return the results files of this benchmark in a folder and the folders below it."""
-        return ()
-
     def score(self, files: Sequence[str | os.PathLike[str]], **options: Any) -> Any:
         """Judge recorded conversations again, and compare with the recorded rewards."""
         raise NotImplementedError
@@ -241,19 +199,17 @@ class BenchmarkSupport:
 
     def verdict_obstacle(self, folder: Recording) -> str | None:
         """Return why the verdicts of a run cannot be recomputed here; None if they can."""
-        return None
+        found = self.other_data(folder)
+        return f"rewards as recorded, not recomputed: {found[0]}" if found else None
 
-    def certificate(self, folder: RunFolder) -> str | None:
-        """Return a record of the run's recomputed numbers, if the benchmark has such a thing."""
-        return None
-
-    def certificate_differences(self, certificate: Path, folder: RunFolder) -> list[str]:
-        """Return the differences between a run and its certificate."""
-        return []
-
-    def other_data(self, folder: RunFolder) -> list[str]:
+    def other_data(self, folder: Recording) -> list[str]:
         """Return the differences between the data here and the data that a run was made with."""
         return []
+
+
+def no_rules(domain: str) -> str:
+    """Say that nobody can tell who kept the policy of a domain."""
+    return f"the domain {domain} has no rules: its passes cannot be checked"
 
 
 def support_for(folder: Recording) -> BenchmarkSupport:
@@ -262,13 +218,13 @@ def support_for(folder: Recording) -> BenchmarkSupport:
 
 
 _LACKING = {
-    "findings": "has no findings about conversations",
+    "review": "has no findings about conversations",
     "score": "cannot judge recorded conversations again",
 }
 
 
 def support_that_answers(
-    folder: Recording, question: Literal["findings", "score"], *, built_on: bool = False
+    folder: Recording, question: Literal["review", "score"], *, built_on: bool = False
 ) -> BenchmarkSupport:
     """Return the support of a run's benchmark if it answers a question, else raise.
 
@@ -305,14 +261,13 @@ def all_support() -> Iterator[BenchmarkSupport]:
             warn_once(str(error))
 
 
-def read_results(path: Path, read: Callable[[BenchmarkSupport], T | None]) -> T:
-    """Let the benchmark of a results file read it; raise if no benchmark can."""
-    every = list(all_support())
-    for support in every:
-        if support.holds_results(path) and (found := read(support)) is not None:
-            return found
-    for support in every:  # nobody knows it, so that one of them says what is wrong with it
-        if (found := read(support)) is not None:
+def read_results(
+    path: Path, options: ScoringOptions, on_progress: OnProgress | None = None
+) -> Recording:
+    """Let the benchmark of a results file open it like a run; raise if no benchmark can."""
+    # If nobody knows it, one of them says what is wrong with it.
+    for support in sorted(all_support(), key=lambda each: not each.holds_results(path)):
+        if (found := support.recording(path, options, on_progress)) is not None:
             return found
     raise ResultFileError(f"{path} is not a results file of any benchmark that is installed")
 
@@ -336,5 +291,4 @@ def _load(offered: "EntryPoint") -> BenchmarkSupport:
 
 @cache
 def warn_once(message: str) -> None:
-    """Log a warning that was not logged before."""
     _log.warning(message)

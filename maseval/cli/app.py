@@ -23,8 +23,6 @@ def _tag_words(rest: Sequence[str]) -> list[str]:
 
 
 class AllCommands(RootGroup):
-    """Every command of ``maseval``."""
-
     places: ClassVar[Mapping[str, str]] = {
         "demo": "maseval.cli.run:demo",
         "new": "maseval.cli.run:new",

@@ -12,7 +12,7 @@ import ast
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property, partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -37,8 +37,8 @@ ALL_HELP = "--help-all"
 RARE_OPTIONS = frozenset(
     (
         *("ray_address", "processes", "force", "max_wait"),
-        *("allow_losses", "retry_failed", "prices", "fork", "resume_changed", "track"),
-        *("otel_content", "reasoning", "split", "mode", "texts", "max_errors"),
+        *("allow_losses", "retry_failed", "prices", "fork", "resume_changed"),
+        *("reasoning", "split", "mode", "texts", "max_errors"),
         *("user_args", "tool_model", "embedded_tasks"),
         *("as_recorded", "strict", "contact_name", "github", "date", "notes", "user"),
         *("key_env", "host", "timeout", "overwrite", "engine", "cache", "max_steps", "seed"),
@@ -87,7 +87,7 @@ class CommandGroup(TyperGroup):
         super().__init__(**given)
         self._listing = False
         if self.places:
-            self.commands = _Commands(self.places)  # type: ignore[assignment]  # as good as a dict
+            self.commands = _Commands(self.places)
 
     def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]  # its Context
         return _simplify(super().get_params(ctx))
@@ -125,23 +125,15 @@ def command_group(
     return group
 
 
-class _Commands(Mapping[str, Any]):
-    """Commands by name, each made when it is looked up."""
-
-    def __init__(self, places: Mapping[str, str]) -> None:
-        self._places = places
+class _Commands(dict[str, Any]):
+    """The places of commands, each loaded when it is looked up."""
 
     def __getitem__(self, name: str) -> Any:
-        return _load(name, self._places[name])
+        return _load(name, super().__getitem__(name))
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._places
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
-
-    def __len__(self) -> int:
-        return len(self._places)
+    def get(self, name: str, default: Any = None) -> Any:
+        place = super().get(name)
+        return default if place is None else _load(name, place)
 
 
 @cache
@@ -285,7 +277,6 @@ class RootGroup(CommandGroup):
 
 
 def print_error(error: Exception | str) -> None:
-    """Print an error as one message."""
     text = error if isinstance(error, str) else error_text(error)
     stderr().print(f"[bold red]Error:[/] {inert(text)}", soft_wrap=True)
 
@@ -331,7 +322,6 @@ def command_line(context: typer.Context) -> str:
 
 
 def is_debugging(context: typer.Context) -> bool:
-    """Return True if ``--debug`` was given."""
     return bool((context.find_root().obj or {}).get("debug"))
 
 

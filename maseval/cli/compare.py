@@ -1,13 +1,12 @@
 """``maseval compare``, ``gate`` and ``plan``: differences, and what it takes to show one."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import typer
 from rich.table import Table
 
 from maseval import commands
-from maseval.app.results.variants import Metric
 from maseval.cli.command_line import FAILED, WRONG_USE, with_examples
 from maseval.cli.console import (
     Parts,
@@ -41,28 +40,16 @@ if TYPE_CHECKING:  # help must not load what makes these
     from maseval.stats.forecast import Forecast
 
 
-MetricOption = Annotated[
-    Metric,
-    typer.Option(
-        help="pass: as the benchmark counts; no-breaches: passes without breaches found; "
-        "sound: with known faults of tasks corrected, or the tasks left out."
-    ),
-]
-
-
 @with_examples(
     ("maseval compare careful hurried", "two runs below ./runs: which is better, how sure"),
     ("maseval compare last theirs.json -k 4", "a run and a results file, by pass^4"),
     ("maseval compare a b c", "every pair of several"),
-    ("maseval compare a b --metric no-breaches", "only passes without breaches found"),
-    ("maseval compare a b --metric sound", "over sound tasks, and the official number"),
     ("maseval compare a b --json", "for scripts"),
 )
 @with_scoring_options()
 def compare(
     runs: list[str] = runs_argument("Runs or results files, two or more."),
     k: int = option(1, "The pass^k that is compared.", "-k"),
-    metric: MetricOption = "pass",
     anyway: bool = flag(
         "Compare runs even if judged differently or under different rules.", "--anyway"
     ),
@@ -78,7 +65,6 @@ def compare(
         found = commands.compare(
             runs,
             k=k,
-            metric=metric,
             options=ScoringOptions(**scoring),
             anyway=anyway,
             explain=explain,
@@ -104,7 +90,6 @@ def gate(
         "Baseline to compare with: a run or a results file.",
     ),
     k: int = option(1, "The pass^k that decides.", "-k"),
-    metric: MetricOption = "pass",
     margin: float = option(0.0, "Loss that is tolerated, in percentage points."),
     alpha: float = option(0.05, "Accepted risk of calling a run worse when it is not."),
     allow_incomplete: bool = flag(
@@ -135,7 +120,6 @@ def gate(
             run,
             baseline,
             k=k,
-            metric=metric,
             margin=margin / 100,
             alpha=alpha,
             allow_incomplete=allow_incomplete,
@@ -160,11 +144,10 @@ def gate(
 
 def _gate_parts(found: "Gate", allow_undecidable: bool) -> Parts:
     yield from map(note, found.cautions)
-    yield from map(inert, found.comparison.headlines[:-1])
     main, span = found.main, found.main.interval
     reach = f"{between(span.low, span.high)} ({percent(span.level, 0)} interval)"
     yield (
-        f"{found.measure}: {percent(main.first)} before, {percent(main.second)} now, "
+        f"{main.name}: {percent(main.first)} before, {percent(main.second)} now, "
         f"[bold]{in_points(main.difference)}[/bold] percentage points {reach}, "
         f"{p_is(main.test.p_value)} (two-sided); {count_of(len(found.fell), 'task')} fell, "
         f"{len(found.rose)} rose"
@@ -183,7 +166,6 @@ def _gate_parts(found: "Gate", allow_undecidable: bool) -> Parts:
 @with_examples(
     ("maseval plan last --difference 5", "what it takes to show a gain of 5 points over a run"),
     ("maseval plan last --precision 4", "or to know its pass^1 to within 4 points"),
-    ("maseval plan old new --difference 5", "two runs show how much systems differ by task"),
     ("maseval plan --tasks 50 --rate 60 --difference 10", "no run yet: stated rates"),
     (
         "maseval plan grid.toml --between system=react,team --difference 5",
@@ -193,8 +175,7 @@ def _gate_parts(found: "Gate", allow_undecidable: bool) -> Parts:
 def plan(
     context: typer.Context,
     runs: list[str] | None = runs_argument(
-        "A pilot or earlier run, and a second one of another system on the same tasks; or the "
-        "folder or FILE.toml of a grid.",
+        "A pilot or earlier run; or the folder or FILE.toml of a grid.",
         default=None,
     ),
     difference: float | None = option(None, "The difference to show, in percentage points."),

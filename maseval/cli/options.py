@@ -9,6 +9,7 @@ import typer
 from maseval.app.running.options import list_options
 from maseval.benchmark.tau2.data import VERSIONS
 from maseval.cli.console import note, stderr
+from maseval.core.scoring_options import ScoringKeywords
 
 
 def load_domain(given: str | None) -> str | None:
@@ -50,7 +51,6 @@ def runs_argument(words: str, metavar: str = "RUN", default: object = ...) -> An
 
 
 def domain_option(words: str, **more: Any) -> Any:
-    """Declare an option for a domain, or for several."""
     return option(None, words, "--domain", "-d", **more)
 
 
@@ -74,26 +74,26 @@ NAMED_DOMAINS = argument(
     "Domains, or your own: FILE.py:NAME.",
     metavar="DOMAIN",
 )
-RUNS_OR_FILES = runs_argument("Runs, results files, or folders of them.", metavar="RUN_OR_FILE")
+RUNS_OR_FILES = runs_argument("Runs or results files.", metavar="RUN_OR_FILE")
 
 
-class Scoring:
-    """The way in which conversations are judged again; the keywords of ``ScoringKeywords``."""
-
-    domain: str | None = domain_option(
+# How the command line shows each of the ``ScoringKeywords``.
+SCORING = {
+    "domain": domain_option(
         "The domain, whatever name the file gives; or yours: FILE.py:NAME.", callback=load_domain
-    )
-    as_recorded: bool = flag("Count the recorded rewards; marked in the output.", "--as-recorded")
-    embedded_tasks: bool = flag(
+    ),
+    "as_recorded": flag("Count the recorded rewards; marked in the output.", "--as-recorded"),
+    "embedded_tasks": flag(
         "Judge by the tasks in the file; marked in the output.", "--embedded-tasks"
-    )
-    data_version: str | None = option(
+    ),
+    "data_version": option(
         None,
         f"Release by whose tasks and rules files are judged: {', '.join(VERSIONS)}, or "
         "1.0.1+tasks.0.2.0 for the tasks of one under the rules of the other.",
         "--data-version",
         show_default="runs: their own; files: by their form, else 0.2.0",
-    )
+    ),
+}
 
 
 T = TypeVar("T")
@@ -120,8 +120,8 @@ def with_scoring_options(**declared: Any) -> Callable[[_Command], _Command]:
         signature = inspect.signature(command)
         kept = [each for each in signature.parameters.values() if each.kind != each.VAR_KEYWORD]
         added = [
-            keyword_of(name, kind, declared.get(name, getattr(Scoring, name)))
-            for name, kind in Scoring.__annotations__.items()
+            keyword_of(name, kind, (SCORING | declared)[name])
+            for name, kind in ScoringKeywords.__annotations__.items()
         ]
         # Typer reads the options of a command from its signature.
         cast(Any, command).__signature__ = signature.replace(parameters=[*kept, *added])

@@ -9,10 +9,7 @@ from rich.table import Table
 
 from maseval.app.results.recording import warnings_on
 from maseval.app.results.results import RunResult, RunSummary
-from maseval.app.results.variants import (
-    VariantScore,
-    variants_of_all,
-)
+from maseval.app.results.variants import VariantScore, variants_of_all
 from maseval.app.running.prices import unpriced_models
 from maseval.cli.command_line import FAILED, INCOMPLETE
 from maseval.cli.console import (
@@ -46,7 +43,7 @@ _MOST_REASONS = 3
 
 def scores(summary: RunSummary) -> Table:
     """Return each domain's pass^k with its interval below, so that four of them fit a terminal."""
-    groups = summary.found.groups
+    groups = summary.groups
     ks = sorted({k for score in groups for k in score.pass_hat})
     counted = number_columns("tasks", "verdicts", *(f"pass^{k}" for k in ks), no_wrap=True)
     table = Table("domain", *counted, title=_title(summary))

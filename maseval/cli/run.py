@@ -1,7 +1,6 @@
 """``maseval run``, ``demo`` and ``new``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -9,22 +8,12 @@ from maseval import commands
 from maseval.app.running.options import EXECUTION
 from maseval.app.running.run_options import BenchmarkRunOptions
 from maseval.cli.command_line import INCOMPLETE, command_line, with_examples
-from maseval.cli.console import counting, here, inert, print_json, program, stderr, stdout
+from maseval.cli.console import counting, here, inert, program, stderr, stdout
 from maseval.cli.options import AsJson, argument, flag, option
 from maseval.cli.results import print_outcome
 from maseval.cli.run_file import read_run_file
 from maseval.cli.running import command_with, display, run_and_finish
 from maseval.core.exceptions import ConfigurationError
-
-if TYPE_CHECKING:  # help must not load it
-    from maseval.app.running.run import PreparedBenchmarkRun
-
-
-def _prepare(context: typer.Context, given: dict[str, Any]) -> "PreparedBenchmarkRun":
-    from maseval.app.running.run import PreparedBenchmarkRun  # help must not load it
-
-    options = BenchmarkRunOptions(**given, benchmark=context.params["benchmark"])
-    return PreparedBenchmarkRun.of(options)
 
 
 @with_examples(
@@ -45,9 +34,8 @@ def _prepare(context: typer.Context, given: dict[str, Any]) -> "PreparedBenchmar
     ("maseval run grid.toml --dry-run", "what all of them would run, and their estimated cost"),
     ("maseval new benchmark shopping", "a benchmark to start from"),
 )
-@command_with(BenchmarkRunOptions, prepare=_prepare)
+@command_with(BenchmarkRunOptions, "maseval.app.running.run")
 def run(
-    given: dict[str, Any],
     context: typer.Context,
     benchmark: str = argument(
         ..., "FILE.py:NAME, package.module:NAME, or FILE.toml with options.", metavar="BENCHMARK"
@@ -98,7 +86,7 @@ def _run_file(
     typed = {
         name: value
         for name, value in context.params.items()
-        if name not in ours and _is_typed(context, name)
+        if name not in ours and str(context.get_parameter_source(name)).endswith("COMMANDLINE")
     }
     runs = [each.with_options(typed) for each in read_run_file(path, context)]
     if player is not None:
@@ -107,28 +95,19 @@ def _run_file(
     raise typer.Exit(found.show_plan() if dry_run else found.execute())
 
 
-def _is_typed(context: typer.Context, name: str) -> bool:
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
-
-
 _NEXT = "Next: {0} view, to browse all runs   {0} tau2 play, to be the agent yourself"
 
 
 @with_examples(
     ("maseval demo", "all 278 base tasks, four times each"),
     ("maseval demo --output runs/demo", "into a folder of your choice"),
-    ("maseval demo --json", "for scripts"),
 )
 def demo(
     context: typer.Context,
     output: Path | None = option(None, "Run folder; an existing run resumes.", "--output", "-o"),
-    concurrency: int = option(4, "Simulations at once.", "--concurrency", "-j"),
-    as_json: AsJson = False,
 ) -> None:
     """Run tau2 with a scripted agent that makes mistakes, and write the report; no key needed."""
-    progress = stderr()
-    console = progress if as_json else stdout()
+    progress, console = stderr(), stdout()
     _print_stage(1, "looking for the data of tau2-bench, and fetching what is missing")
     problem = _problem_with_data()
     if problem:
@@ -140,7 +119,6 @@ def demo(
         agent="noisy",
         trials=4,
         output=output,
-        concurrency=concurrency,
         display=display(progress),
         command=command_line(context),
     )
@@ -152,9 +130,6 @@ def demo(
             page = commands.report(result.folder, title="maseval demo", on_progress=shown)
         console.print(f"Report: {inert(here(page))}", soft_wrap=True)
     console.print(_NEXT.format(program()), soft_wrap=True)
-    if as_json:
-        found = {"report": page and str(page), "without_data": problem}
-        print_json({**result.to_dict(), **found})
     if page is None:
         raise typer.Exit(INCOMPLETE)
 

@@ -7,10 +7,9 @@ value of the option that its factor names, or a table with a ``name`` and severa
 MACS, ``agent_data["system"]`` of a benchmark of one's own.
 """
 
-import difflib
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path, PurePath
@@ -66,11 +65,6 @@ def read_run_file(path: Path, context: typer.Context) -> list[FileRun]:
         raise ConfigurationError(f"{path} cannot be read: {error.strerror}") from None
     except ValueError as error:
         raise ConfigurationError(f"{path} is not TOML: {error}") from None
-    if "run" in content:
-        raise ConfigurationError(
-            f"{path}: [[run]] is no longer read; make each run a level of a factor: [{GRID}] "
-            f'{SYSTEM} = [{{{NAME} = "small", agent_model = "a"}}, ...]'
-        )
     grid = content.pop(GRID, None)
     runs = [FileRun(content)]
     if grid is not None:
@@ -90,9 +84,9 @@ _NO_FACTORS = frozenset({"as_json", "budget", "dry_run", "output"})
 
 
 def _options_of(context: typer.Context, benchmark: str) -> set[str]:
-    """Return the options that can be factors for a benchmark."""
+    """Return the options of the command that runs a benchmark, and ``benchmark``."""
     command, _, _ = command_named(context, _COMMANDS.get(benchmark, ("run",)))
-    return {str(each.name) for each in command.params} - _NO_FACTORS
+    return {BENCHMARK, *(str(each.name) for each in command.params)}
 
 
 _OF_CODE = frozenset({BENCHMARK, "agent", "domain", "tasks", "team", "user"})
@@ -134,7 +128,6 @@ def command_words(run: FileRun, path: Path) -> list[str]:
 
 
 def option_words(name: str, value: object) -> Iterator[str]:
-    """Yield an option as it is typed."""
     option = f"--{name.replace('_', '-')}"
     if isinstance(value, bool):
         yield option if value else f"--no-{option[2:]}"
@@ -152,9 +145,6 @@ _OPTIONS = {"tau2": {SYSTEM: "agent"}, "macs": {SYSTEM: "team"}}
 _AGENT_DATA = {SYSTEM: "system", "agent_model": "model_id"}
 _PLACE = re.compile(r"(?P<place>[\w./\\ -]+?)(\.py)?:(?P<name>\w+)")
 
-OptionsOf = Callable[[str], Collection[str]]
-"""The options of the command that runs a benchmark."""
-
 
 class Level(NamedTuple):
     """One level of a factor: a value, or the options of a table."""
@@ -164,10 +154,6 @@ class Level(NamedTuple):
     value: Any
 
     @property
-    def has_table(self) -> bool:
-        return isinstance(self.value, dict)
-
-    @property
     def part_of_name(self) -> str:
         """The level in the name of a folder; a number says nothing without what it is of."""
         of = "" if isinstance(self.value, str | dict) else f"{self.factor}-"
@@ -175,8 +161,8 @@ class Level(NamedTuple):
 
     def options(self, benchmark: str) -> dict[str, Any]:
         """Return the level as options of the command that runs the benchmark."""
-        if self.has_table:
-            return dict(self.value)
+        if isinstance(self.value, dict):
+            return self.value
         if self.factor == BENCHMARK or benchmark in _OPTIONS:
             return {_OPTIONS.get(benchmark, {}).get(self.factor, self.factor): self.value}
         if self.factor in _AGENT_DATA:
@@ -184,7 +170,9 @@ class Level(NamedTuple):
         return {self.factor: self.value}
 
 
-def _cells(shared: Mapping[str, Any], grid: object, options_of: OptionsOf) -> list[FileRun]:
+def _cells(
+    shared: Mapping[str, Any], grid: object, options_of: Callable[[str], set[str]]
+) -> list[FileRun]:
     """Return the cells of a grid; ``shared`` are the options of the file that all of them have."""
     if not isinstance(grid, dict):
         raise ConfigurationError(f"{GRID} is {grid!r}; write [{GRID}] before its factors")
@@ -205,7 +193,7 @@ def _cells(shared: Mapping[str, Any], grid: object, options_of: OptionsOf) -> li
     if not kept:
         raise ConfigurationError(f"{SKIP} leaves out every cell of [{GRID}]; leave out fewer")
     benchmarks = {_benchmark_of_cell(levels, shared) for levels in kept}
-    known = {each: {BENCHMARK, *options_of(each)} for each in benchmarks}
+    known = {each: options_of(each) for each in benchmarks}
     return [_cell(levels, shared, known) for levels in kept]
 
 
@@ -287,38 +275,33 @@ def _benchmark_of_cell(levels: Sequence[Level], shared: Mapping[str, Any]) -> st
 
 
 def _cell(
-    levels: Sequence[Level], shared: Mapping[str, Any], known: Mapping[str, Collection[str]]
+    levels: Sequence[Level], shared: Mapping[str, Any], known: Mapping[str, set[str]]
 ) -> FileRun:
-    """Put the options of a cell together; ``known`` are those of each benchmark's command."""
+    """Put the options of a cell together; ``known`` are those of each benchmark's command.
+
+    Options of another benchmark of the grid are left out. The command refuses those of nobody.
+    """
     benchmark, own = _benchmark_of_cell(levels, shared), dict[str, Any]()
-    anywhere = set[str]().union(*known.values())
+    others = set[str]().union(*known.values()) - known[benchmark]
     for level in levels:
+        of = f"the level {level.name!r} of the factor {level.factor!r}"
         given = level.options(benchmark)
-        for option in given:
-            if option not in (anywhere if level.has_table else known[benchmark]):
-                close = difflib.get_close_matches(option, anywhere, 1)
-                hint = f"did you mean {close[0]}? " if close else ""
-                raise ConfigurationError(
-                    f"the level {level.name!r} of the factor {level.factor!r} has {option!r}, "
-                    f"which is no option for the benchmark {benchmark}; {hint}Levels of any other "
-                    f'factor are tables with options: {level.factor} = [{{{NAME} = "a", ...}}]'
-                )
-        # Of a table, each benchmark has the options of its own command.
-        taken = {name: value for name, value in given.items() if name in known[benchmark]}
-        if given and not taken:
+        if given and given.keys() <= others:
             raise ConfigurationError(
-                f"the level {level.name!r} of the factor {level.factor!r} has no option that the "
-                f"benchmark {benchmark} takes: {', '.join(given)}; add one, or leave the cell out "
-                f"by {SKIP} = [...]"
+                f"{of} has no option that the benchmark {benchmark} takes: {', '.join(given)}; add "
+                f"one, or leave the cell out by {SKIP} = [...]"
             )
-        for name, value in taken.items():
+        for name, value in given.items():
+            if name in others:
+                continue
+            if name in _NO_FACTORS:
+                raise ConfigurationError(f"{of} has {name!r}, which is an option of the whole file")
             if name in own and (not isinstance(value, dict) or value.keys() & own[name]):
                 raise ConfigurationError(
-                    f"{name} is set by the level {level.name!r} of the factor {level.factor!r} and "
-                    "by that of another factor; keep one of them"
+                    f"{name} is set by {of} and by that of another factor; keep one of them"
                 )
             own[name] = _joined(own.get(name), value)
-    options = {k: v for k, v in shared.items() if k in known[benchmark] or k not in anywhere}
+    options = {name: value for name, value in shared.items() if name not in others}
     options |= {name: _joined(options.get(name), value) for name, value in own.items()}
     parts = (each.part_of_name for each in sorted(levels, key=_place_in_name))
     cell = {each.factor: each.name for each in levels}

@@ -168,7 +168,6 @@ class RunSet:
 
     @property
     def _budget(self) -> Budget | None:
-        """The budget that all cells have together."""
         given = self.parts[0].run.options.get("budget")
         return None if given is None else Budget.of(str(given))
 
@@ -177,7 +176,7 @@ class RunSet:
         for part in self.parts:
             self._prepare(part, plans=True)
         if len(self.parts) == 1 and self.parts[0].plan is not None:
-            show_plan(self.parts[0].plan, stdout(), as_json=self.as_json)
+            show_plan(self.parts[0].plan, as_json=self.as_json)
             return 0
         left = [each for each in self.parts if each.left]
         known = [each.estimate for each in left if each.estimate is not None]
@@ -268,9 +267,7 @@ class RunSet:
         head = self._head(part, cost)
         part.prepared = None
         with self._ending(part):
-            prepared = self._prepared(part, head=head, **more)
-            prepared.check()
-            part.result = prepared.execute()
+            part.result = self._prepared(part, head=head, **more).execute()
             stream, debug = chosen_stream(self.as_json), is_debugging(part.context)
             shown = {"as_json": self.as_json, "with_scores": not head, "with_next": not head}
             finish(part.result, stream, debug=debug, **shown)
@@ -349,7 +346,7 @@ def _named_in_errors(path: Path, run: FileRun) -> Iterator[None]:
 # What costs something, or means nothing where a scripted model plays.
 _LEFT_OUT = frozenset(
     {
-        *("budget", "judge_model", "margin", "track"),
+        *("budget", "judge_model", "margin"),
         *("trials", "until", "user_args", "user_model"),
     }
 )

@@ -8,19 +8,18 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import MISSING
-from datetime import datetime, timedelta
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, get_origin
 
 import typer
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
-from rich.table import Table
 
 from maseval.app.results.results import RunResult
 from maseval.app.running.options import ExtraArguments, Flag, OptionSpec, list_options
-from maseval.app.running.progress import Display, Pause, RunningSimulation, RunProgress, pauses
+from maseval.app.running.progress import Display, RunProgress, pauses
 from maseval.cli.command_line import command_line, is_debugging
 from maseval.cli.console import chosen_stream, duration, inert, shorten_line, stderr
 from maseval.cli.options import keyword_of
@@ -33,46 +32,46 @@ if TYPE_CHECKING:  # help must not load what makes these
 _SLOWEST = 5
 _LATEST = 3
 _SECONDS_BETWEEN_LINES = 10.0
-_FRAMES_PER_SECOND = 4
 _TICK = 0.2
 
 
 def command_with(
-    options: type, *, prepare: "Callable[..., FolderRun] | None" = None
+    options: type, home: str = ""
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of an options object, beside those of its own.
+    """Give a command the options of an options object, which it reads by ``given_options``.
 
-    The function's first parameter gets what was given, as keywords for the object. What a command
-    can ``prepare`` can also be prepared for another one, such as a run file.
+    ``home`` is the module whose ``prepare`` makes a run of them; help must not load it.
     """
-    listed = [each for each in list_options(options) if each.flag]
+    listed = list_options(options)
+    flags = [(each, each.flag) for each in listed if each.flag]
+    shown = [_parameter(each, flag) for each, flag in flags]
+    aliases = [_alias(each, flag) for each, flag in flags if flag.alias]
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(function).parameters.values()
+
         def command(**given: Any) -> None:
-            values = {each.name: _value_of(each, given) for each in listed}
-            function(values, **given)
+            function(**{each.name: given[each.name] for each in own})
 
-        def prepare_run(context: typer.Context, **more: Any) -> "FolderRun":
-            given = dict(context.params)
-            values = {each.name: _value_of(each, given) for each in listed}
-            assert prepare is not None
-            return prepare(context, {**values, **more})
-
-        _, *own = inspect.signature(function).parameters.values()
         others = [keyword_of(each.name, each.annotation, each.default) for each in own]
-        if prepare is not None:
-            vars(command)["prepare_run"] = prepare_run
-        vars(command)["__signature__"] = inspect.Signature([*_parameters(listed), *others])
+        signature = inspect.Signature([*shown, *aliases, *others])
+        vars(command).update(options=options, listed=listed, home=home, __signature__=signature)
         command.__name__, command.__doc__ = function.__name__, function.__doc__
         return command
 
     return decorate
 
 
-def _parameters(options: list[OptionSpec]) -> list[inspect.Parameter]:
-    shown = [_parameter(each, each.flag) for each in options if each.flag]
-    aliases = [_alias(each, each.flag) for each in options if each.flag and each.flag.alias]
-    return [*shown, *aliases]
+def given_options(context: typer.Context, **more: Any) -> dict[str, Any]:
+    """Return what was given to a command, as keywords for its options object, and ``more``."""
+    callback: Any = context.command.callback
+    listed, given = callback.listed, context.params
+    values: dict[str, Any] = {e.name: _value_of(e, given) for e in listed if e.name in given}
+    if context.args:
+        # tau2-bench takes all ids after one --task-ids; else a word by itself is a domain.
+        values["task_id" if values["task_id"] else "domain"] += context.args
+    noted = {"command": command_line(context)} if hasattr(callback.options, "command") else {}
+    return {**values, **noted, **more}
 
 
 def _parameter(option: OptionSpec, flag: Flag) -> inspect.Parameter:
@@ -101,8 +100,8 @@ def _alias(option: OptionSpec, flag: Flag) -> inspect.Parameter:
 
 def _value_of(option: OptionSpec, given: dict[str, Any]) -> object:
     """Return the value typed under the option's own name, or under that of tau2-bench."""
-    value, flag = given.pop(option.name), option.flag
-    other = given.pop(flag.alias, None) if flag and flag.alias else None
+    value, flag = given[option.name], option.flag
+    other = given[flag.alias] if flag and flag.alias else None
     if flag and get_origin(flag.typed) is list:
         value = [*(value or ()), *(other or ())]
     elif other and value == _default(option):
@@ -150,15 +149,14 @@ def prepare_run(
 ) -> "FolderRun":
     """Prepare the run that a command asks for; ``head`` is a line before its display."""
     callback: Any = context.command.callback
-    found: FolderRun = callback.prepare_run(context, display=display(stderr(), head), **more)
+    given = given_options(context, display=display(stderr(), head), **more)
+    found: FolderRun = import_module(callback.home).prepare(callback.options(**given))
     return found
 
 
 def run_and_finish(context: typer.Context, *, as_json: bool) -> RunResult:
     """Run what the command asks for, show how far it is, and print its outcome."""
-    prepared = prepare_run(context, command=command_line(context))
-    prepared.check()
-    result = prepared.execute()
+    result = prepare_run(context).execute()
     finish(result, chosen_stream(as_json), as_json=as_json, debug=is_debugging(context))
     return result
 
@@ -173,15 +171,10 @@ def _redraw(
     console: Console, head: Callable[[RunProgress], str] | None, progress: RunProgress
 ) -> Iterator[None]:
     def draw() -> RenderableType:
-        shown = frame(progress)
-        return Group(inert(head(progress)), shown) if head else shown
+        return Group(*([inert(head(progress))] if head else []), frame(progress))
 
-    with Live(
-        get_renderable=draw,
-        console=console,
-        refresh_per_second=_FRAMES_PER_SECOND,
-        transient=True,
-    ):
+    # Four times a second, until the end.
+    with Live(get_renderable=draw, console=console, refresh_per_second=4, transient=True):
         yield
 
 
@@ -220,59 +213,32 @@ def _print_lines(
 
 
 def frame(now: RunProgress) -> RenderableType:
-    """Draw the whole display of a terminal."""
-    bar = Table.grid(padding=(0, 2))
-    bar.add_row(
-        ProgressBar(total=max(now.planned, 1), completed=now.done, width=40),
-        f"{now.done}/{now.planned}",
-        f"[dim]{duration(now.elapsed)}, {duration(now.left)} left[/dim]",
-    )
-    parts: list[RenderableType] = [bar, _facts(now, failed="[red]{} failed[/red]")]
-    if now.stopping is not None:
-        parts.append(f"[yellow]{inert(_stopping(now))}[/yellow]")
-    parts += [f"[yellow]{inert(_pause(each))}[/yellow]" for each in pauses()]
-    for incident in now.incidents[-_LATEST:]:
-        parts.append(f"[yellow]{inert(incident)}[/yellow]")
-    parts += [f"  {_running(each)}" for each in now.running[:_SLOWEST]]
-    return Group(*parts)
+    bar = ProgressBar(total=max(now.planned, 1), completed=now.done, width=40)
+    incidents = map(inert, now.incidents[-_LATEST:])
+    return Group(*_pieces(now, _SLOWEST), *incidents, bar)
 
 
 def line(now: RunProgress) -> str:
-    """Return the progress in one line."""
+    return " | ".join(_pieces(now, 1))
+
+
+def _pieces(now: RunProgress, slowest: int) -> Iterator[str]:
+    """Yield how far a run is, and the slowest simulations that are under way."""
     running = now.running
-    text = f"{duration(now.elapsed)} | {now.done}/{now.planned} done, {_facts(now)}"
-    parts = [text, f"{duration(now.left)} left"] if running and now.left is not None else [text]
-    parts += [inert(_pause(each)) for each in pauses()]
-    parts += [f"slowest: {_running(running[0])}"] if running else []
-    parts += [inert(_stopping(now))] if now.stopping is not None else []
-    return " | ".join(parts)
-
-
-def _facts(now: RunProgress, failed: str = "{} failed") -> str:
-    facts = [f"{len(now.running)} running"]
-    facts += [failed.format(now.failed)] if now.failed else []
+    yield duration(now.elapsed)
+    facts = [f"{now.done}/{now.planned} done", f"{len(running)} running"]
+    facts += [f"{now.failed} failed"] if now.failed else []
     facts += [f"pass^1 {estimate(known)}"] if (known := now.pass_1) else []
     facts += [consumption(now.cost, now.tokens)] if now.tokens or now.cost else []
-    return ", ".join(facts)
-
-
-def _pause(pause: Pause) -> str:
-    """Say what is waited for, and until when."""
-    calls = "1 call waits" if pause.calls == 1 else f"{pause.calls} calls wait"
-    due = (datetime.now() + timedelta(seconds=pause.seconds)).strftime("%H:%M:%S")
-    return (
-        f"{pause.model}: {calls} after {pause.error}; next attempt in {duration(pause.seconds)}, "
-        f"at {due}"
-    )
-
-
-def _running(one: RunningSimulation) -> str:
-    name = inert(shorten_line(str(one.simulation.task), 60))
-    return f"{name} trial {one.simulation.trial}, {duration(one.seconds)}"
-
-
-def _stopping(now: RunProgress) -> str:
-    """Say why nothing more is started."""
-    if not (running := now.running):
-        return f"stopping: {now.stopping}"
-    return f"stopping ({now.stopping}): {len(running)} still to finish; Ctrl-C stops now"
+    yield ", ".join(facts)
+    if running and now.left is not None:
+        yield f"{duration(now.left)} left"
+    yield from map(inert, pauses() if running else ())
+    for each in running[:slowest]:
+        name = inert(shorten_line(str(each.simulation.task), 60))
+        yield f"slowest: {name} trial {each.simulation.trial}, {duration(each.seconds)}"
+    if now.stopping is not None and running:
+        waits = f"{len(running)} still to finish; Ctrl-C stops now"
+        yield inert(f"stopping ({now.stopping}): {waits}")
+    elif now.stopping is not None:
+        yield inert(f"stopping: {now.stopping}")

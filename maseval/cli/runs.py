@@ -64,7 +64,8 @@ def runs(
         return
     if not found:
         folder = inert(str(root or default_root()))
-        way = "`maseval tag` gives tags" if tag else "`maseval demo` makes one"
+        way = "`maseval demo` makes one, `maseval runs FOLDER` lists those of a grid"
+        way = "`maseval tag` gives tags" if tag else way
         with_tag = f" with tag {inert(', '.join(tag))}" if tag else ""
         stdout().print(f"No runs{with_tag} in {folder}; {way}.")
         return
@@ -238,7 +239,8 @@ def export(
     to: str | None = option(None, "", hidden=True),
     table: list[str] | None = option(
         None,
-        "runs, simulations, messages, tool_calls, checks, findings, scores or all (repeatable).",
+        "runs, simulations, messages, agents, tool_calls, checks, findings, scores or all "
+        "(repeatable).",
         show_default="simulations",
     ),
     output: Path | None = option(
@@ -317,19 +319,19 @@ def bundle(
     opened: bool = flag("Check an archive, and open it as a run.", "--open"),
     to: Path | None = option(None, "", hidden=True),
     verify: bool = option(
-        True, "With --open, recompute the rewards in its certificate.", "--verify/--no-verify"
+        True, "With --open, recompute the rewards of the run.", "--verify/--no-verify"
     ),
     overwrite: bool = flag("Replace an existing file.", "--overwrite", "--force"),
     as_json: AsJson = False,
 ) -> None:
     """Write a run as one archive that others can check, or --open such an archive as a run.
 
-    It holds the configuration, the log, the certificate, the report, the fingerprint of the data
-    and the versions of all packages. The same run always gives the same bytes.
+    It holds the configuration, the log, the fingerprint of the data and the versions of all
+    packages. The same run always gives the same bytes.
 
     An archive that holds anything else, unpacks to too much, or differs from its checksums or its
-    log's seals is refused and nothing is written. Exit code 1 also if the certificate or a recorded
-    verdict does not hold, or the data here is not that of the run.
+    log's seals is refused and nothing is written. Exit code 1 also if a recorded verdict does not
+    hold, or the data here is not that of the run.
     """
     if opened:
         _open_bundle(run, renamed_option(to, "--to", output, "--output"), verify, as_json)
@@ -349,23 +351,16 @@ def _open_bundle(file: str, output: Path | None, verify: bool, as_json: bool) ->
         print_json(found.to_dict())
     else:
         typer.echo(found.path)
-        for line in [*found.data, *(found.certificate or ()), *filter(None, [found.verdicts])]:
+        for line in [*found.data, *filter(None, [found.verdicts])]:
             words = inert(shorten_line(line, 300))
             stderr().print(f"[red]differs[/red] {words}", soft_wrap=True)
-        stderr().print(
-            inert(_unbundle_summary(found.simulations, found.certificate, found.unchecked))
-        )
+        held = f"{count_of(found.simulations, 'simulation')}; the checksums and the log hold"
+        why = "the recorded verdicts do not" if found.verdicts else "the recorded verdicts as well"
+        if found.unchecked:
+            why = f"the recorded verdicts were not checked: {found.unchecked}"
+        stderr().print(inert(f"{held}; {why}"), soft_wrap=True)
     if not found.holds:
         raise typer.Exit(FAILED)
-
-
-def _unbundle_summary(
-    simulations: int, certificate: list[str] | None, unchecked: str | None
-) -> str:
-    held = f"{count_of(simulations, 'simulation')}; the checksums and the log hold"
-    if unchecked is not None:
-        return f"{held}; the certificate was not checked: {unchecked}"
-    return f"{held}, the certificate {'does not' if certificate else 'does as well'}"
 
 
 @with_examples(
@@ -382,14 +377,13 @@ def sync(
     otel_content: bool = flag(
         "Include messages and tool arguments in the traces.", "--otel-content"
     ),
-    explain: bool = flag("Explain failures in the attached report; slower.", "--explain"),
     as_json: AsJson = False,
 ) -> None:
     """Send a finished run to OpenTelemetry, Langfuse, MLflow or Weights & Biases.
 
     What was sent is noted in the run's folder: the same command again sends only what is new.
     """
-    found = commands.sync(run, to, content=otel_content, explain=explain)
+    found = commands.sync(run, to, content=otel_content)
     if as_json:
         print_json([each.to_dict() for each in found])
         return

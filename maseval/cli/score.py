@@ -1,6 +1,5 @@
 """``maseval score``, ``explain``, ``comply`` and ``users``: verdicts judged again, and rules."""
 
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
@@ -45,7 +44,6 @@ if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.results.questions import ReviewedRun
     from maseval.benchmark.tau2.app.results.audit import RuleBook
     from maseval.benchmark.tau2.app.results.score import FileScore
-    from maseval.benchmark.tau2.scoring.judge import RememberingJudge
 
 
 _SHOWN = 12
@@ -62,8 +60,7 @@ _SHOWN = 12
 )
 @with_scoring_options()
 def score(
-    files: list[str] = runs_argument("Results files, folders of them, or runs.", metavar="FILE"),
-    strict: bool = flag("Count what the original could not replay as a disagreement.", "--strict"),
+    files: list[str] = runs_argument("Results files or runs.", metavar="FILE"),
     judge_model: JudgeModel = None,
     base_url: JudgeAddress = None,
     fail_on_disagreement: bool = flag(
@@ -79,7 +76,6 @@ def score(
     with counting("judged") as count:
         scores = commands.score(
             files,
-            strict=strict,
             judge_model=judge_model,
             base_url=base_url,
             on_progress=count,
@@ -95,7 +91,7 @@ def score(
 def _score_parts(score: "FileScore") -> Parts:
     """Yield the faults of a record, then the numbers that follow from the new verdicts."""
     yield styled(score.path, "bold")
-    yield from (f"  {styled(mark, 'yellow')}" for mark in score.marks)
+    yield from (f"  {styled(mark, 'yellow')}" for mark in score.found.options.marks)
     for fault in score.findings:
         kind = styled(fault.kind, "yellow" if fault.weight == "remark" else "red")
         yield f"  {kind}: {inert('; '.join((fault.text, *fault.evidence)))}"
@@ -103,30 +99,27 @@ def _score_parts(score: "FileScore") -> Parts:
         share = f" ({percent(score.agreeing / score.compared)})"
         yield f"  {score.agreeing} of {score.compared} recorded verdicts confirmed{share}"
     else:
-        number = score.simulations
+        number = len(score.found.simulations)
         yield f"  none of {number} simulations could be compared with a recorded verdict"
     for reason, number in score.skipped.items():
         yield f"  {number} not compared: {inert(reason)}"
     if score.not_replayable:
         yield f"  {score.not_replayable} cannot be replayed, and count as failures"
-    yield from _judge_parts(score.judge)
+    if (judge := score.found.model) is not None:
+        kept = f"{judge.remembered} known from {judge.memory.path.name}"
+        yield inert(f"  judge {judge.model_id}: {judge.asked} asked, {kept}")
     if score.verdicts or score.open:
         yield from _pass_parts(score)
         version, source = score.found.version, score.found.record.version_from
         yield f"  judged by tau2-bench {version} ({source})"
-    for each in score.disagreements[:_SHOWN]:
+    disagreements = score.disagreements
+    for each in disagreements[:_SHOWN]:
         first, *others = each["differences"]
         where = f"task {inert(each['task_id'])}, trial {each['trial']}"
         more = f" (and {len(others)} more)" if others else ""
         yield f"  [red]differs[/red] {where}: {inert(shorten_line(first, 120))}{more}"
-    if len(score.disagreements) > _SHOWN:
-        yield f"  and {len(score.disagreements) - _SHOWN} more; --json lists all"
-
-
-def _judge_parts(judge: "RememberingJudge | None") -> Parts:
-    if judge is not None:
-        kept = f"{judge.remembered} known from {judge.memory.path.name}"
-        yield inert(f"  judge {judge.model_id}: {judge.asked} asked, {kept}")
+    if len(disagreements) > _SHOWN:
+        yield f"  and {len(disagreements) - _SHOWN} more; --json lists all"
 
 
 def _pass_parts(score: "FileScore") -> Parts:
@@ -172,7 +165,6 @@ def explain(
 @with_scoring_options()
 def comply(
     files: Annotated[list[str] | None, RUNS_OR_FILES] = None,
-    every: bool = flag("List every conversation and all that was found in it.", "--all"),
     rules: str | None = option(
         None,
         "Show the rules of a domain instead; yours as FILE.py:NAME.",
@@ -195,10 +187,10 @@ def comply(
         raise typer.BadParameter("name a run or a results file, such as `last`, or --rules DOMAIN")
     with counting("checked") as count:
         found = commands.comply(files, on_progress=count, **scoring)
-    print_files(found, partial(_review_parts, every=every), as_json)
+    print_files(found, _review_parts, as_json)
 
 
-def _review_parts(run: "ReviewedRun", *, every: bool) -> Parts:
+def _review_parts(run: "ReviewedRun") -> Parts:
     """Yield the numbers of a run, the rules that found something, and where."""
     yield styled(here(run.path), "bold")
     yield from map(note, run.notes)
@@ -216,15 +208,14 @@ def _review_parts(run: "ReviewedRun", *, every: bool) -> Parts:
     yield table
     shown = []
     for one, findings in sorted(run.found.items(), key=lambda each: each[0] not in run.passes):
-        told = findings if every else [each for each in findings if each.counts]
-        if told:
+        if told := [each for each in findings if each.counts]:
             outcome = "passed" if one in run.passes else "did not pass"
             shown.append((f"{styled(f'{one.task}, trial {one.trial}', 'bold')}, {outcome}", told))
-    for title, told in shown if every else shown[:_SHOWN]:
+    for title, told in shown[:_SHOWN]:
         yield title
         yield from (f"  {inert(line)}" for line in lines_of(told))
-    if len(shown) > _SHOWN and not every:
-        yield f"and {len(shown) - _SHOWN} more; --all lists them"
+    if len(shown) > _SHOWN:
+        yield f"and {len(shown) - _SHOWN} more; --json lists all"
 
 
 def _rule_parts(book: "RuleBook") -> Parts:
@@ -247,7 +238,6 @@ def _rule_parts(book: "RuleBook") -> Parts:
 @with_scoring_options()
 def users(
     files: Annotated[list[str], RUNS_OR_FILES],
-    every: bool = flag("List every fault that was found.", "--all"),
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
 ) -> None:
@@ -258,4 +248,4 @@ def users(
     """
     with counting("checked") as count:
         found = commands.users(files, on_progress=count, **scoring)
-    print_files(found, partial(_review_parts, every=every), as_json)
+    print_files(found, _review_parts, as_json)

@@ -55,7 +55,6 @@ def view(
 
 
 def _write_site(target: Path, folder: Path | None) -> None:
-    """Write a site, and say what is in it and where it begins."""
     with ended_by_signals(), telling() as show:
         site = commands.export_site(target, folder, on_progress=show)
     print_unreadable(f"{name}: {why}" for name, why in site.unreadable.items())

@@ -4,18 +4,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
-import typer
 from rich.console import Console, JustifyMethod
 from rich.table import Table
 
 from maseval import commands
 from maseval.app.results.explained import cause_in, names_of
-from maseval.app.results.recording import (
-    notes_on,
-    origin_in_words,
-    resume_note,
-    warnings_on,
-)
+from maseval.app.results.recording import notes_on, origin_in_words, resume_note, warnings_on
 from maseval.cli.command_line import with_examples
 from maseval.cli.console import (
     Parts,
@@ -42,21 +36,15 @@ from maseval.cli.options import (
     load_domain,
     with_scoring_options,
 )
-from maseval.cli.results import (
-    MARKS,
-    consumption_of,
-    error_parts,
-    scores,
-    variant_parts,
-)
+from maseval.cli.results import MARKS, consumption_of, error_parts, scores, variant_parts
 from maseval.core.finding import LEFT_OUT, SOUND_PASS, Finding, Section
-from maseval.core.outcome import Outcome, TaskKey
+from maseval.core.outcome import Outcome, Simulation, TaskKey
 from maseval.core.scoring_options import ScoringKeywords
 from maseval.core.words import count_of, excerpt, money
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.results.examined import RunFindings
-    from maseval.app.results.questions import RunView, SimulationView
+    from maseval.app.results.questions import SimulationView
     from maseval.runs.verdict_check import VerdictCheck
 
 
@@ -87,8 +75,6 @@ def show(
     """Show a run, or one of its simulations: what was said and done, and the verdict."""
     from maseval.app.results.questions import SimulationView
 
-    if sound and not explain:
-        raise typer.BadParameter("--sound needs explanations; leave out --no-explain")
     with counting("explained") as count:
         view = commands.show(
             *(run, task, trial),
@@ -107,11 +93,11 @@ def show(
         print_parts(_run_parts(view, sound=sound), stdout())
 
 
-def _run_parts(view: "RunView", *, sound: bool) -> Parts:
+def _run_parts(view: "RunFindings", *, sound: bool) -> Parts:
     """Yield all about a run."""
     from maseval.runs.annotations import annotations_or_problem  # help must not load it
 
-    config, check = view.folder.config.values, view.found.check
+    config, check = view.folder.config.values, view.check
     noted, unreadable = annotations_or_problem(view.folder.path)
     yield styled(here(view.folder.path), "bold")
     if command := config.get("command"):
@@ -137,11 +123,13 @@ def _run_parts(view: "RunView", *, sound: bool) -> Parts:
     unconfirmed = ", x verdict does not hold" if check and check.differing else ""
     yield f"+ passed, - failed, ! ended by an error, ? no verdict{unconfirmed}"
     yield from error_parts(view.lines)
-    yield from _cause_parts(view.found.causes)
-    yield from _beside_parts(view.found, details=sound)
-    if users := view.found.users:
+    yield from _cause_parts(view.causes)
+    if any(not each.is_official for each in view.scores):
+        yield "\n[bold]Additional numbers[/bold] (the official one is above):"
+        yield from variant_parts(view.scores)
+        yield from _errata_parts(view.findings) if sound else [_WHY]
+    if users := view.users:
         yield indent(f"\n{inert(users)} `maseval users RUN` shows each.")
-    yield from unexplained_parts(view.found.unexplained)
 
 
 def check_parts(check: "VerdictCheck | None") -> Parts:
@@ -150,16 +138,15 @@ def check_parts(check: "VerdictCheck | None") -> Parts:
         yield styled(words, "bold red" if check.differing else "yellow")
 
 
-def _chosen_parts(view: "RunView") -> Parts:
+def _chosen_parts(view: "RunFindings") -> Parts:
     yield styled(here(view.folder.path), "bold")
-    yield from check_parts(view.found.check)
+    yield from check_parts(view.check)
     if view.chosen:
         yield _chosen_table(view)
     yield f"{len(view.chosen)} of {len(view.lines)} simulations"
-    yield from unexplained_parts(view.found.unexplained)
 
 
-def _chosen_table(view: "RunView") -> Table:
+def _chosen_table(view: "RunFindings") -> Table:
     table = Table("simulation", "", "findings", "ended by")
     for line in view.chosen:
         table.add_row(
@@ -182,7 +169,7 @@ def _facts(findings: Sequence[Finding]) -> list[str]:
     return [fact if name == cause.name else name for name in names]
 
 
-def _trials(view: "RunView") -> Table:
+def _trials(view: "RunFindings") -> Table:
     """Return a table of the tasks, each in a row."""
     # By its number a task with a long id can be named; an id that is a number needs no other.
     has_numbers = not all(line.task_id.isdigit() for line in view.lines)
@@ -192,7 +179,7 @@ def _trials(view: "RunView") -> Table:
     for name in columns:
         justify: JustifyMethod = "right" if name in ("#", "passed") else "left"
         table.add_column(name, justify=justify, overflow="fold", no_wrap=name == "#")
-    differing = view.found.check.differing if view.found.check else {}
+    differing = view.check.differing if view.check else {}
     tasks: dict[TaskKey, list[Outcome]] = {}
     for line in view.lines:
         tasks.setdefault(line.key, []).append(line)
@@ -224,23 +211,19 @@ def _cause_parts(causes: Mapping[str, int]) -> Parts:
     yield "`maseval show RUN TASK` shows the evidence."
 
 
-def _beside_parts(found: "RunFindings", *, details: bool) -> Parts:
-    """Yield the numbers beside the official one, and with ``details`` what makes the difference."""
-    if all(each.is_official for each in found.scores):
-        return
-    yield "\n[bold]Additional numbers[/bold] (the official one is above):"
-    yield from variant_parts(found.scores)
-    if not details:
-        yield "`maseval show RUN --sound` and `maseval comply RUN` show why."
-        return
-    tasks = dict[str, None]()
-    for one, each in ((one, each) for one, some in found.findings.items() for each in some):
+_WHY = "`maseval show RUN --sound` and `maseval comply RUN` show why."
+
+
+def _errata_parts(findings: Mapping[Simulation, Sequence[Finding]]) -> Parts:
+    """Yield each task that is left out of the sound number, and each verdict that differs."""
+    lines = dict[str, None]()
+    for one, each in ((one, each) for one, some in findings.items() for each in some):
         if each.source == "erratum" and each.kind == LEFT_OUT:
-            tasks[f"[yellow]left out[/yellow] {inert(f'task {one.task}: {each.text}')}"] = None
+            lines[f"[yellow]left out[/yellow] {inert(f'task {one.task}: {each.text}')}"] = None
         elif each.source == "erratum":
             mark = MARKS["pass" if each.kind == SOUND_PASS else "fail"]
-            tasks[f"{mark} {inert(f'{one.task} trial {one.trial}: {each.text}')}"] = None
-    yield from map(indent, tasks)
+            lines[f"{mark} {inert(f'{one.task} trial {one.trial}: {each.text}')}"] = None
+    return map(indent, lines)
 
 
 _WHO = {"assistant": ("Agent", "cyan"), "user": ("User", "magenta"), "system": ("System", "dim")}
@@ -278,16 +261,9 @@ def print_verdict(view: "SimulationView", console: Console) -> None:
         console.rule("findings")
         print_parts(section_parts(sections), console)
         console.rule()
-    print_parts(unexplained_parts(view.unexplained), console)
     if view.decider:
         console.print(f"The message that decided was {inert(view.decider)}'s.")
     print_parts(_outcome_parts(view), console)
-
-
-def unexplained_parts(why: str | None) -> Parts:
-    """Yield why failures are not explained, if that is so."""
-    if why:
-        yield styled(f"Note: {why}", "yellow")
 
 
 def _message_parts(message: Mapping[str, Any], margin: int = 0) -> Parts:

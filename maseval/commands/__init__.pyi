@@ -4,6 +4,7 @@ from maseval.app.benchmarks import RecordedOutcomes as RecordedOutcomes
 from maseval.app.comparing.compare import compare as compare
 from maseval.app.comparing.gate import gate as gate
 from maseval.app.comparing.plan import plan as plan
+from maseval.app.results.explained import Review as Review
 from maseval.app.results.explained import VerdictExplanation as VerdictExplanation
 from maseval.app.results.questions import comply as comply
 from maseval.app.results.questions import explain as explain
@@ -21,9 +22,9 @@ from maseval.app.running.run import run as run
 from maseval.app.sharing.bundle import bundle as bundle
 from maseval.app.sharing.bundle import unbundle as unbundle
 from maseval.app.sharing.sync import sync as sync
-from maseval.app.viewing.view import export_site as export_site
-from maseval.app.viewing.view import view as view
 from maseval.commands import macs as macs
 from maseval.commands import tau2 as tau2
 from maseval.core.finding import Finding as Finding
 from maseval.core.finding import Section as Section
+from maseval.view.command import export_site as export_site
+from maseval.view.command import view as view

@@ -29,11 +29,15 @@ FORMER_MODULES = {
     "maseval.interface.agents.smolagents_optional": "maseval.interface.agents.smolagents",
     "maseval.interface.logging": "maseval.interface.trackers",
     "maseval.benchmark.macs.macs": "maseval.benchmark.macs",
+    "maseval.benchmark.tau2.metrics": "maseval.benchmark.tau2.evaluator",
     "maseval.benchmark.tau2.tau2": "maseval.compat.tau2",
     "maseval.benchmark.tau2.utils": "maseval.compat.tau2",
     "maseval.benchmark.tau2.domains.airline.db": "maseval.benchmark.tau2.domains.airline.models",
     "maseval.benchmark.tau2.domains.retail.db": "maseval.benchmark.tau2.domains.retail.models",
     "maseval.benchmark.tau2.domains.telecom.db": "maseval.benchmark.tau2.domains.telecom.models",
+    "maseval.benchmark.tau2.domains.telecom.user_models": (
+        "maseval.benchmark.tau2.domains.telecom.models"
+    ),
 }
 
 
@@ -74,7 +78,7 @@ FORMER_NAMES = {
         "FlightDateStatusOnTime": "OnTimeFlight",
         "ReservationFlight": "ReservedFlight",
     },
-    "maseval.benchmark.tau2.domains.telecom.user_models": {"UserSurroundings": "Surroundings"},
+    "maseval.benchmark.tau2.domains.telecom.models": {"UserSurroundings": "Surroundings"},
 }
 """What a module is asked for by a former name: a class, or the union of several."""
 

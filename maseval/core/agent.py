@@ -9,13 +9,7 @@ from maseval.core.clock import acting_as
 from maseval.core.event_loop import settle
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import MessageHistory
-from maseval.core.tracing import (
-    ConfigurableMixin,
-    JsonObject,
-    TraceableMixin,
-    note_end,
-    now,
-)
+from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin, note_end, now
 from maseval.core.usage import CostCalculator, TokenUsage, Usage, UsageTrackableMixin
 
 HUMAN = "human"

@@ -24,7 +24,7 @@ from maseval.core.event_loop import settle
 from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.core.model import ModelAdapter, resolve_model
 from maseval.core.reasoning import ReasoningPolicy
-from maseval.core.registry import ComponentRegistry, ComponentT, UsageTotals
+from maseval.core.registry import ComponentRegistry, ComponentT, ModelSettings, UsageTotals
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.seeding import DefaultSeedGenerator, SeedGenerator
 from maseval.core.task import BaseTaskQueue, SequentialTaskQueue, Task
@@ -107,13 +107,11 @@ class Benchmark(ABC):
             DefaultSeedGenerator(global_seed=seed) if seed_generator is None else seed_generator
         )
         self._count_anew()
-        self._prices: CostCalculator | None = None
-        self._cache: AnswerCache | None = None
-        self._policy: CallPolicy | None = None
+        self._models = ModelSettings()
         self._has_run = False
         self._stopping = False
         self._conversations = Conversations()
-        bar = progress_callback(progress_bar) if progress_bar else None
+        bar = None if progress_bar is False else progress_callback(progress_bar)
         if bar and not any(isinstance(one, ProgressBarCallback) for one in self.callbacks):
             self.callbacks.append(bar)
 
@@ -297,9 +295,7 @@ class Benchmark(ABC):
             config=config if subset is None else {**config, SUBSET: subset.to_dict()},
             totals=self._totals,
             shared=shared,
-            prices=self._prices,
-            cache=self._cache,
-            policy=self._policy,
+            models=self._models,
             stopping=lambda: self._stopping,
             conversations=self._conversations,
         )
@@ -353,15 +349,15 @@ class Benchmark(ABC):
 
     def use_prices(self, calculator: CostCalculator) -> None:
         """Compute costs with ``calculator`` wherever a model or agent was made without one."""
-        self._prices = calculator
+        self._models = self._models._replace(prices=calculator)
 
     def use_policy(self, policy: CallPolicy) -> None:
         """Let registered models that have no policy of their own retry by ``policy``."""
-        self._policy = policy
+        self._models = self._models._replace(policy=policy)
 
     def use_cache(self, cache: AnswerCache) -> None:
         """Let registered models take answers to equal requests from ``cache``."""
-        self._cache = cache
+        self._models = self._models._replace(cache=cache)
 
     def register(self, category: str, name: str, component: ComponentT) -> ComponentT:
         """Report a component's traces, configuration and usage with the current repetition.

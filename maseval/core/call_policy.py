@@ -1,12 +1,17 @@
 """CallPolicy: which failed model requests are retried, when, and when to stop.
 
 The one place for retries: adapters disable those of their libraries, and nothing above a model
-repeats a request because of a :class:`ProviderError`.
+repeats a request because of a :class:`ProviderError`. ``Throttle`` adapts the number of concurrent
+requests to what a provider accepts: they are unlimited until it complains; then half as many as
+were in progress may run at once, and one more each time that many were answered.
 """
 
 import logging
+import math
 import random
+import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
@@ -14,17 +19,127 @@ from typing import Generic, NamedTuple, TypeVar
 from maseval.core.clock import Clock
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.provider_errors import (
+    OverloadedError,
     ProviderError,
+    RateLimitError,
     WaitTooLongError,
 )
-from maseval.core.throttle import POLL, Throttle, throttle_of
 
 T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
+# How often a waiting request checks whether it is still needed, in seconds.
+POLL = 0.1
+
+
+class Slot:
+    """The right to make one request."""
+
+    __slots__ = ("era", "holder", "turn")
+
+    def __init__(self, holder: Clock) -> None:
+        self.holder = holder
+        self.era = 0
+        self.turn: threading.Event | None = None
+
+
+class Throttle:
+    """Lets requests to one provider through, first come, first served."""
+
+    def __init__(self) -> None:
+        self.answered: set[str] = set()
+        """The models that have answered."""
+        self._most = math.inf
+        self._era = 0
+        """Grows with each cut, so that the complaints about one burst count once."""
+        self._held: set[Slot] = set()
+        self._queue: deque[Slot] = deque()
+        self._looked = -math.inf
+        self._lock = threading.Lock()
+
+    @property
+    def limit(self) -> float:
+        """The maximum number of concurrent requests; infinite until the provider complains."""
+        return self._most if math.isinf(self._most) else float(int(self._most))
+
+    @property
+    def under_way(self) -> int:
+        return len(self._held)
+
+    def enter(self, holder: Clock) -> Slot:
+        """Wait for a slot, at most until the deadline of ``holder``."""
+        slot = Slot(holder)
+        with self._lock:
+            if not self._queue and self._has_room():
+                self._give(slot)
+                return slot
+            slot.turn = turn = threading.Event()
+            self._queue.append(slot)
+        try:
+            while not turn.wait(POLL):
+                self._look_after()
+                holder.check_timeout()
+        except BaseException:
+            with self._lock:
+                if slot in self._queue:
+                    self._queue.remove(slot)
+                self._held.discard(slot)
+                self._admit()
+            raise
+        return slot
+
+    def leave(self, slot: Slot, error: BaseException | None = None) -> None:
+        """Release a slot and report the outcome of its request."""
+        with self._lock:
+            if error is None:
+                # Only a limit that was reached shows that the provider may accept more.
+                if slot.era == self._era and not self._has_room():
+                    self._most += 1 / self._most
+            elif isinstance(error, RateLimitError | OverloadedError) and slot.era == self._era:
+                self._most = max(1.0, min(self._most, len(self._held)) / 2)
+                self._era += 1
+            self._held.discard(slot)
+            self._admit()
+
+    def _has_room(self) -> bool:
+        return len(self._held) + 1 <= self._most
+
+    def _admit(self) -> None:
+        while self._queue and self._has_room():
+            slot = self._queue.popleft()
+            self._give(slot)
+            if slot.turn is not None:
+                slot.turn.set()
+
+    def _give(self, slot: Slot) -> None:
+        slot.era = self._era
+        self._held.add(slot)
+
+    def _look_after(self) -> None:
+        """Let in who may enter by now; one of all that wait is enough to look."""
+        with self._lock:
+            if time.monotonic() < self._looked + POLL:
+                return
+            # An abandoned repetition may hang in its request forever.
+            self._held = {slot for slot in self._held if not slot.holder.abandoned}
+            self._admit()
+            self._looked = time.monotonic()
+
+
+_throttles: dict[str, Throttle] = {}
+
+
+def throttle_of(endpoint: str) -> Throttle:
+    """Return the one throttle that all models behind an endpoint share in this process."""
+    throttle = _throttles.get(endpoint)
+    # setdefault is atomic: of two threads that come first, both get the same one.
+    return throttle or _throttles.setdefault(endpoint, Throttle())
+
+
 # When the run is stopping, a wait of a few seconds can still save what a simulation has cost.
 _PATIENCE_WHEN_STOPPING = 5.0
+_IN_SECONDS = ("base_delay", "max_delay", "max_total_wait")
 
 # Separate, so that seeded random numbers do not depend on how often a provider failed.
 _chance = random.Random()
@@ -59,7 +174,7 @@ class CallPolicy:
     def __post_init__(self) -> None:
         if self.max_attempts < 1:
             raise ConfigurationError(f"max_attempts must be at least 1, not {self.max_attempts!r}")
-        for name in ("base_delay", "max_delay", "max_total_wait"):
+        for name in _IN_SECONDS:
             value = getattr(self, name)
             if not value >= 0:
                 raise ConfigurationError(f"{name} is in seconds, at least 0, not {value!r}")
@@ -83,12 +198,7 @@ class CallPolicy:
 
     def to_dict(self) -> dict[str, object]:
         """Return the limits, for a model's configuration."""
-        return {
-            "max_attempts": self.max_attempts,
-            "base_delay": self.base_delay,
-            "max_delay": self.max_delay,
-            "max_total_wait": self.max_total_wait,
-        }
+        return {name: getattr(self, name) for name in ("max_attempts", *_IN_SECONDS)}
 
 
 class CallAttempt(NamedTuple):

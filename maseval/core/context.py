@@ -74,14 +74,13 @@ class Said(NamedTuple):
 
 
 class Conversations:
-    """The conversations of a run that are going on; may be asked from any thread.
+    """The conversations of a run that are going on in this process; may be asked from any thread.
 
     Each step below is one operation of a dict, which needs no lock.
     """
 
     def __init__(self) -> None:
         self._here: dict[RepetitionKey, ComponentRegistry] = {}
-        self._elsewhere: dict[RepetitionKey, Said] = {}
 
     def __reduce__(self) -> tuple[type["Conversations"], tuple[()]]:
         """Another process has conversations of its own."""
@@ -98,18 +97,10 @@ class Conversations:
             if self._here.get(key) is registry:
                 self._here.pop(key, None)
 
-    def note(self, key: RepetitionKey, said: Said) -> None:
-        """Remember what was said last in a repetition that runs in another process."""
-        self._elsewhere[key] = said
-
-    def forget(self, key: RepetitionKey) -> None:
-        """A repetition in another process is over."""
-        self._elsewhere.pop(key, None)
-
     def last(self, key: RepetitionKey) -> Said | None:
         """Return the last message of a repetition; None if unknown."""
         registry = self._here.get(key)
-        return self._elsewhere.get(key) if registry is None else last_said(registry)
+        return None if registry is None else last_said(registry)
 
 
 def _messages_of(participant: object) -> Any:

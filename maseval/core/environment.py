@@ -2,24 +2,18 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin
-
-
-class EnvironmentObserver(Protocol):
-    """The events an environment reports to its callbacks."""
-
-    def on_setup_start(self, environment: "Environment", /) -> None: ...
-    def on_setup_end(self, environment: "Environment", /) -> None: ...
 
 
 class Environment(ABC, TraceableMixin, ConfigurableMixin):
     """A fresh world for one repetition, created from the task's environment data.
 
     ``state`` is the return value of :meth:`setup_state` and ``tools`` maps names to tools; the
-    benchmark decides their types. The data may also be passed as ``environment_data``.
+    benchmark decides their types. The data may also be passed as ``environment_data``; callbacks
+    have the hooks of an ``EnvironmentCallback``.
     """
 
     state: Any
@@ -28,12 +22,12 @@ class Environment(ABC, TraceableMixin, ConfigurableMixin):
     def __init__(
         self,
         task_data: dict[str, object] | None = None,
-        callbacks: Iterable[EnvironmentObserver] | None = None,
+        callbacks: Iterable[Any] | None = None,
         *,
         environment_data: dict[str, object] | None = None,
     ) -> None:
         data = only_one(task_data, environment_data)
-        self.callbacks: list[EnvironmentObserver] = list(callbacks or ())
+        self.callbacks: list[Any] = list(callbacks or ())
         for callback in self.callbacks:
             callback.on_setup_start(self)
         # By position: subclasses name the parameter as they like.

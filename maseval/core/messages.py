@@ -204,10 +204,7 @@ class MessageHistory(Sequence[Message]):
         timestamp: str | None = None,
     ) -> None:
         """Append a message of ``role``."""
-        message: Message = {"role": role, "content": content}
-        if name is not None:
-            message["name"] = name
-        self._add(message, timestamp, metadata)
+        self._add({"role": role, "content": content}, timestamp, name=name, metadata=metadata)
 
     def add_tool_call(
         self,
@@ -217,16 +214,14 @@ class MessageHistory(Sequence[Message]):
         timestamp: str | None = None,
     ) -> None:
         message: Message = {"role": "assistant", "tool_calls": tool_calls}
-        if content is not None:
-            message["content"] = content
-        self._add(message, timestamp, metadata)
+        self._add(message, timestamp, content=content, metadata=metadata)
 
     def add_response(self, response: ChatResponse) -> None:
         """Append a model's response, with what it thought."""
         message = response.to_message()
         if not response.tool_calls:
             message.setdefault("content", "")
-        self._add(message, None, None)
+        self._add(message)
 
     def add_tool_response(
         self,
@@ -238,17 +233,12 @@ class MessageHistory(Sequence[Message]):
     ) -> None:
         """Append a tool's answer to the call with that id."""
         message: Message = {"role": "tool", "tool_call_id": tool_call_id, "content": content}
-        if name is not None:
-            message["name"] = name
-        self._add(message, timestamp, metadata)
+        self._add(message, timestamp, name=name, metadata=metadata)
 
-    def _add(
-        self, message: Message, timestamp: str | None, metadata: dict[str, object] | None
-    ) -> None:
-        if metadata is not None:
-            message["metadata"] = metadata
-        message["timestamp"] = now() if timestamp is None else timestamp
-        self._messages.append(message)
+    def _add(self, message: Message, timestamp: str | None = None, **more: object) -> None:
+        given = {name: part for name, part in more.items() if part is not None}
+        when = now() if timestamp is None else timestamp
+        self._messages.append(cast(Message, {**message, **given, "timestamp": when}))
 
     def clear(self) -> None:
         self._messages.clear()

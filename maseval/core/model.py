@@ -15,11 +15,7 @@ from maseval.core.clock import acting_agent
 from maseval.core.event_loop import in_thread
 from maseval.core.exceptions import HookResultError, UnreadableAnswerError
 from maseval.core.messages import ChatResponse, Message, MessageForm, MessageHistory, openai_form
-from maseval.core.provider_errors import (
-    AnswerTooLargeError,
-    MalformedResponseError,
-    ProviderError,
-)
+from maseval.core.provider_errors import AnswerTooLargeError, MalformedResponseError, ProviderError
 from maseval.core.providers import Providers, check_base_url
 from maseval.core.reasoning import ReasoningMemory, ReasoningPolicy, reasoning_of
 from maseval.core.storage.redaction import redact, redact_text

@@ -21,6 +21,7 @@ from maseval.core.recorded import (
     Recorded,
     RecordedMessage,
     RecordedTrace,
+    amount,
     anything,
     dict_of,
     list_of,
@@ -146,7 +147,7 @@ def is_successful(reward: float) -> bool:
 
 def total_cost(costs: Iterable[float | None]) -> float | None:
     """Add up the costs that are known; None if some are not, and the others are nothing."""
-    every = list(costs)
+    every = [amount(cost) for cost in costs]
     return sum(cost or 0.0 for cost in every) or (None if None in every else 0.0)
 
 
@@ -264,7 +265,7 @@ class RecordedReport(RecordedAttempt):
     attempts = Part(list_of(RecordedAttempt))
     evaluations = Part(lambda value: [each for each in _evaluations(value) if each.raw], "eval")
     started_at = Part(text_or_none)
-    seconds = Part(number, "duration_seconds")
+    seconds = Part(amount, "duration_seconds")
     seed = Part(anything)
     run_id = Part(text_or_none)
     final_answer = Part(anything)

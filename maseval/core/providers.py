@@ -126,24 +126,24 @@ def resolve_embedder(model_id: str) -> Embedder:
     return EMBEDDERS.resolve(model_id)
 
 
-def check_base_url(base_url: object) -> None:
+def check_base_url(base_url: object, name: str = "base_url") -> None:
     """Raise unless it is None, or an address to which the path of a request can be added."""
     if base_url is None:
         return
     address = str(base_url)
     try:
         parts = urlsplit(address)
-        whole = parts.scheme in ("http", "https") and bool(parts.hostname)
+        whole = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         whole = False
     if not whole:
         raise ConfigurationError(
-            f"base_url is {redact_value(address)!r}; give a whole address, like "
+            f"{name} is {redact_value(address)!r}; give a whole address, like "
             "http://localhost:8000/v1"
         )
     if parts.query or parts.fragment:
         raise ConfigurationError(
-            f"base_url has a query or a fragment after {redact_value(address)!r}, to which no path "
+            f"{name} has a query or a fragment after {redact_value(address)!r}, to which no path "
             "can be added; give a key as api_key (--agent-args api_key=KEY, --user-args) or in the "
             "provider's variable, such as OPENAI_API_KEY"
         )

@@ -82,6 +82,12 @@ def number(value: object) -> float | None:
     return value if isinstance(value, NUMBERS) and not isinstance(value, bool) else None
 
 
+def amount(value: object) -> float | None:
+    """``value`` as a number that can be added up, which NaN and Infinity of a file are not."""
+    found = number(value)
+    return found if found is not None and abs(found) < 1e300 else None
+
+
 def whole_number(value: object) -> int | None:
     """``value`` as an integer if it is a whole number, however large."""
     if isinstance(value, float):
@@ -146,7 +152,7 @@ class LoggedCall(Recorded):
 
     timestamp = Part(anything)
     start_time = Part(number)
-    seconds = Part(number, "duration_seconds")
+    seconds = Part(amount, "duration_seconds")
     input_tokens = Part(number)
     output_tokens = Part(number)
     attempt = Part(number)

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from maseval.core.agent import AgentAdapter
 from maseval.core.answer_cache import AnswerCache
@@ -21,6 +21,22 @@ Key = tuple[str, str]
 """A category and a name in it."""
 
 _SINGLE = ("environment", "user")
+
+
+class ModelSettings(NamedTuple):
+    """The settings of all registered models, and the prices also of agents, that have none."""
+
+    prices: CostCalculator | None = None
+    cache: AnswerCache | None = None
+    policy: CallPolicy | None = None
+
+    def apply_to(self, component: object) -> None:
+        if self.prices is not None and isinstance(component, ModelAdapter | AgentAdapter):
+            component.use_prices(self.prices)
+        if isinstance(component, ModelAdapter):
+            component.policy = component.policy or self.policy
+            if self.cache is not None:
+                component.use_cache(self.cache)
 
 
 class UsageTotals:
@@ -100,17 +116,13 @@ class ComponentRegistry:
         *,
         totals: UsageTotals | None = None,
         shared: "ComponentRegistry | None" = None,
-        prices: CostCalculator | None = None,
-        cache: AnswerCache | None = None,
-        policy: CallPolicy | None = None,
+        models: ModelSettings | None = None,
     ) -> None:
         self._benchmark_config = benchmark_config if benchmark_config is not None else {}
         self._shared = shared
         self._totals = totals if totals is not None else UsageTotals()
         self._totals.open(self)
-        self._prices = prices
-        self._cache = cache
-        self._policy = policy
+        self._models = models or ModelSettings()
         self._shelf = _ThreadShelf() if totals is None else _Shelf()
 
     def register(self, category: str, name: str, component: ComponentT) -> ComponentT:
@@ -131,12 +143,7 @@ class ComponentRegistry:
         shelf.keys.pop(id(shelf.components.get(key)), None)
         shelf.components[key] = component
         shelf.keys[id(component)] = key
-        if self._prices is not None and isinstance(component, ModelAdapter | AgentAdapter):
-            component.use_prices(self._prices)
-        if self._cache is not None and isinstance(component, ModelAdapter):
-            component.use_cache(self._cache)
-        if isinstance(component, ModelAdapter):
-            component.policy = component.policy or self._policy
+        self._models.apply_to(component)
         return component
 
     def include(self, category: str, component: object) -> None:

@@ -22,7 +22,7 @@ A failure travels like this, and ``failure_status`` alone decides the status at 
 import traceback
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict, cast
 
 from maseval.core.exceptions import (
     AgentError,
@@ -143,13 +143,9 @@ class Report(TypedDict):
 
 
 def attempt_of(report: Report) -> Attempt:
-    return {
-        "status": report["status"],
-        "error": report["error"],
-        "usage": report["usage"],
-        "started_at": report["started_at"],
-        "duration_seconds": report["duration_seconds"],
-    }
+    return cast(
+        Attempt, {key: part for key, part in report.items() if key in Attempt.__annotations__}
+    )
 
 
 RepetitionStage = Literal["setup", "execution", "evaluation", "engine"]
@@ -225,25 +221,18 @@ def gathering_failure(what: str, component: object, exception: Exception) -> dic
     }
 
 
-def gathering_failures(traces: Mapping[str, object]) -> dict[str, str]:
-    """Return the reason for each component whose traces could not be gathered, by its name."""
-    if traces.keys() == _FAILED_COLLECTION:
-        return {"all components": f"{traces['error_type']}: {traces['error']}"}
-    singles = {key: part for key, part in traces.items() if isinstance(part, Mapping)}
-    named = {
-        f"{category}:{name}": part
-        for category, parts in singles.items()
-        for name, part in parts.items()
-    }
-    return {
-        name: f"{part['error_type']}: {part['error']}"
-        for name, part in {**singles, **named}.items()
-        if isinstance(part, Mapping) and part.keys() >= _FAILED_GATHERING
-    }
+def gathering_failures(traces: Mapping[str, object]) -> list[str]:
+    """Name each component whose traces could not be gathered, with the reason."""
+    groups = {name: part for name, part in traces.items() if isinstance(part, Mapping)}
+    named = {f"{group}:{name}": each for group, of in groups.items() for name, each in of.items()}
+    failed = {name: each for name, each in {**groups, **named}.items() if _is_failure(each)}
+    if traces.keys() == {"error", "error_type"}:
+        failed = {"all components": traces}
+    return [f"{name} ({each['error_type']}: {each['error']})" for name, each in failed.items()]
 
 
-_FAILED_COLLECTION = {"error", "error_type"}
-_FAILED_GATHERING = {*_FAILED_COLLECTION, "component_type"}
+def _is_failure(part: object) -> bool:
+    return isinstance(part, Mapping) and part.keys() >= {"error", "error_type", "component_type"}
 
 
 def _message_of(exception: BaseException) -> str:

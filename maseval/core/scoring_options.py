@@ -11,9 +11,9 @@ from typing import TypedDict
 class ScoringKeywords(TypedDict, total=False):
     """Keyword arguments of public functions; ``ScoringOptions`` explains each."""
 
+    domain: str | None
     as_recorded: bool
     embedded_tasks: bool
-    domain: str | None
     data_version: str | None
 
 
@@ -23,15 +23,13 @@ class ScoringOptions:
 
     ``as_recorded`` counts the recorded rewards. ``embedded_tasks`` scores by the tasks in the
     file instead of the benchmark's. ``domain`` replaces the domain that a file names.
-    ``data_version`` names the release; by default the form of the file shows it. With ``strict``,
-    a conversation that cannot be replayed raises what the original raises.
+    ``data_version`` names the release; by default the form of the file shows it.
     """
 
     as_recorded: bool = False
     embedded_tasks: bool = False
     domain: str | None = None
     data_version: str | None = None
-    strict: bool = False
 
     @property
     def marks(self) -> list[str]:

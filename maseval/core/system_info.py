@@ -27,7 +27,6 @@ _TOOL_NAMES = ("WANDB", "LANGFUSE", "CUDA", "PYTORCH", "TF_")
 _PYTHON_NAMES = ("PATH", "PYTHONPATH", "VIRTUAL_ENV", "CONDA")
 _TELLING_NAMES = _PROVIDER_NAMES + _TOOL_NAMES + _PYTHON_NAMES
 _SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "AUTH")
-_USERINFO = re.compile(r"(?<=://)[^/?#\s]*@")
 _NAME = re.compile(r"^Name:[ \t]*(\S+)", re.MULTILINE)
 _VERSION = re.compile(r"^Version:[ \t]*(\S+)", re.MULTILINE)
 
@@ -105,7 +104,7 @@ def _remote_url(folder: str) -> str | None:
     except subprocess.CalledProcessError:
         return None
     urls = dict(line.split(" ", 1) for line in listing.splitlines())
-    return _without_secrets(urls.get("remote.origin.url") or next(iter(urls.values())))
+    return redact_text(urls.get("remote.origin.url") or next(iter(urls.values())))
 
 
 def _git(folder: str, *arguments: str) -> str:
@@ -187,12 +186,8 @@ def get_environment_variables(include_patterns: Iterable[str] | None = None) -> 
     """
     patterns = [pattern.upper() for pattern in include_patterns or _TELLING_NAMES]
     return {
-        name: _without_secrets(value)
+        name: redact_text(value)
         for name, value in sorted(os.environ.items())
         if any(pattern in name.upper() for pattern in patterns)
         and not any(word in name.upper() for word in _SECRET_NAMES)
     }
-
-
-def _without_secrets(text: str) -> str:
-    return redact_text(_USERINFO.sub("", text))

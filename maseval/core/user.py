@@ -18,13 +18,7 @@ from maseval.core.model import ModelAdapter
 from maseval.core.provider_errors import ProviderError
 from maseval.core.simulator import AgenticUserLLMSimulator, LLMSimulator, UserLLMSimulator
 from maseval.core.tool import tool_definition
-from maseval.core.tracing import (
-    ConfigurableMixin,
-    JsonObject,
-    TraceableMixin,
-    note_end,
-    now,
-)
+from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin, note_end, now
 
 FAREWELL = "Thank you, that's all I needed!"
 OUT_OF_STEPS = "I need to stop checking things now."

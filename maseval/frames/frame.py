@@ -109,8 +109,8 @@ Read = Callable[[], Iterator[Mapping[str, object]]]
 class Frame:
     """The rows of one table. Iterating gives dicts; each time the rows are read anew.
 
-    ``batches`` and what reads them need pyarrow; ``to_pandas``, ``to_polars`` and ``to_duckdb``
-    the library they are named after as well.
+    ``batches`` and what reads them need pyarrow, ``to_pandas`` also pandas. Polars and DuckDB read
+    the table that ``to_arrow`` returns.
     """
 
     def __init__(self, table: TableForm, read: Read) -> None:
@@ -148,17 +148,6 @@ class Frame:
     def to_pandas(self) -> Any:
         """Return all rows as a data frame of pandas, with types that know missing values."""
         return arrow.pandas_frame(self._column_types, self)
-
-    def to_polars(self) -> Any:
-        return arrow.polars_frame(self._column_types, self)
-
-    def to_duckdb(self, connection: Any = None, name: str | None = None) -> Any:
-        """Make a table of a DuckDB database, by default a new one in memory; return the connection.
-
-        The rows are streamed: in a database file they need not fit into memory. The table is
-        called ``name``, by default like this one.
-        """
-        return arrow.duckdb_table(self._column_types, self, name or self.table.name, connection)
 
     def __repr__(self) -> str:
         return f"<Frame {self.table.name}: {len(self.columns)} columns>"

@@ -1,144 +1,105 @@
 """The tables over any number of runs: their sources, and the rows of each.
 
-Sources are run folders, results files of tau2-bench, and saved reports. Rows are recorded values by
-column, of which ``Frame`` makes cells.
+Sources are run folders and results files of tau2-bench. Rows are recorded values by column, of
+which ``Frame`` makes cells.
 """
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, Protocol, Unpack, cast
+from typing import Protocol, Unpack, cast
 
 from maseval.app.benchmarks import support_by_name, support_for
-from maseval.app.results.examined import FINDINGS, ExaminedRun, recompute_verdicts
+from maseval.app.results.examined import REVIEW, ExaminedRun, recompute_verdicts
 from maseval.app.results.explained import cause_in
 from maseval.app.results.finding import (
     UnknownRunError,
-    holds_reports,
+    each_of,
     open_recording,
     run_path,
     warn_of_damage,
 )
 from maseval.app.results.results import run_summary
 from maseval.app.results.variants import variant_scores
-from maseval.core.callbacks.result_logger import shared_config
 from maseval.core.finding import Finding
-from maseval.core.outcome import (
-    ComponentUsage,
-    RecordedReport,
-    Simulation,
-    parse_report,
-)
+from maseval.core.outcome import ComponentUsage, RecordedReport, Simulation
 from maseval.core.recorded import mapping, number
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
-from maseval.core.storage.records import iter_records
 from maseval.core.storage.redaction import redact, redact_text
-from maseval.core.task.queues import SUBSET
 from maseval.core.words import text, text_or_none
 from maseval.frames.frame import TABLES, Frame
 from maseval.report.checks import shown_verdicts
 from maseval.report.conversation import conversation
-from maseval.runs import default_root, list_runs
+from maseval.runs import RunFolder, default_root, list_runs
 from maseval.runs.annotations import annotations_or_problem
-from maseval.runs.config import RunConfig, mark_of
+from maseval.runs.config import mark_of
 from maseval.runs.config_file import is_run_folder
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import VerdictCheck, doubt_about
 
 AnyRun = str | os.PathLike[str]
-SourceForm = Literal["folder", "results", "reports"]
 
 
 class FrameSource:
-    """A run as it is now, by the name that its rows have; its reports are read one at a time.
+    """A run as it is now, by the name that its rows have; its reports are read one at a time."""
 
-    A file of reports has no plan, and nothing can be found out about its simulations.
-    """
-
-    def __init__(self, name: str, path: Path, form: SourceForm, options: ScoringOptions) -> None:
-        self.name, self.path, self.form, self.options = name, path, form, options
-        self.recording: Recording | None = None
+    def __init__(self, name: str, path: Path, options: ScoringOptions) -> None:
+        self.name, self.path, self.options = name, path, options
+        self.recording: Recording = open_recording(path, options)
         self.check: VerdictCheck | None = None
-        self.config: Mapping[str, object] = {}
-        self.planned: Collection[Simulation] | None = None
-        self.damaged = 0
-        if form == "reports":
-            if mark := mapping(shared_config(path), SUBSET):
-                self.config = {SUBSET: mark}
-            return
-        self.recording = run = open_recording(path, options)
-        warn_of_damage(run)
-        if form == "folder" and not options.as_recorded:
-            self.recording, self.check = recompute_verdicts(run)
-        self.config, self.planned, self.damaged = run.config.values, run.planned, len(run.damaged)
-
-    def reports(self) -> Iterator[Report]:
-        """Yield the reports, in the order of the plan if there is one."""
-        if self.recording is not None:
-            yield from self.recording.reports()
-            return
-        for row, record in enumerate(iter_records(self.path), 1):
-            yield cast("Report", parse_report(record, f"{self.path}, line {row}").raw)
-
-    @cached_property
-    def _examined(self) -> ExaminedRun | None:
-        return None if self.recording is None else ExaminedRun(self.recording)
+        self.form = "folder" if isinstance(self.recording, RunFolder) else "results"
+        self.damaged = len(self.recording.damaged)
+        warn_of_damage(self.recording)
+        if self.form == "folder" and not options.as_recorded:
+            self.recording, self.check = recompute_verdicts(self.recording)
+        self._examined = ExaminedRun(self.recording)
 
     def findings(self, report: RecordedReport) -> Sequence[Finding]:
-        if self._examined is None:
-            return ()
         raw = cast("Report", report.raw)
-        return self._examined.examine(Simulation.of(raw), FINDINGS, raw).findings
+        return self._examined.examine(Simulation.of(raw), REVIEW, raw).findings
 
     def keep_findings(self) -> None:
-        if "_examined" in vars(self) and self._examined is not None:
-            self._examined.save()
+        self._examined.save()
 
     def is_recomputed(self, report: RecordedReport) -> bool:
         """Return True if the verdict of a report is not the recorded one; of files, all are new."""
         if self.form == "folder":
             return "recorded_reward" in report.raw
-        return self.form == "results" and not self.options.as_recorded
+        return not self.options.as_recorded
 
 
-def sources_of(
-    runs: Sequence[AnyRun | Sequence[AnyRun]],
-) -> list[tuple[str, Path, SourceForm]]:
+def sources_of(runs: Sequence[AnyRun | Sequence[AnyRun]]) -> dict[Path, str]:
     """Find the runs that are named, also in lists; of a folder that holds runs, all by name.
 
-    Without any, all below the folder of all runs.
+    Each has its own name; without any, these are all below the folder of all runs.
     """
-    named: list[AnyRun] = []
-    for run in runs:
-        named += [run] if isinstance(run, str | os.PathLike) else run
+    named = [each for some in runs for each in each_of(some)]
     found = (each for run in named or [default_root()] for each in _find_sources(run))
-    kept = {path.resolve(): (path, form) for path, form in found}.values()
-    short = [path.name if form == "folder" else path.stem for path, form in kept]
-    return [
-        (name if short.count(name) == 1 else str(path), path, form)
-        for name, (path, form) in zip(short, kept, strict=True)
-    ]
+    kept = [*{path.resolve(): path for path in found}.values()]
+    short = [path.name if path.is_dir() else path.stem for path in kept]
+    return {
+        path: name if short.count(name) == 1 else str(path)
+        for name, path in zip(short, kept, strict=True)
+    }
 
 
-def _find_sources(run: AnyRun) -> list[tuple[Path, SourceForm]]:
+def _find_sources(run: AnyRun) -> list[Path]:
     path = Path(run)
     if path.is_file():
-        return [(path, "reports" if holds_reports(path) else "results")]
+        return [path]
     if path.is_dir() and not is_run_folder(path):
         if (path / "results.json").is_file():
-            return [(path, "results")]
-        below = sorted(each.path for each in list_runs(path))
-        if below:
-            return [(each, "folder") for each in below]
+            return [path]
+        if below := sorted(each.path for each in list_runs(path)):
+            return below
     try:
-        return [(run_path(run), "folder")]
+        return [run_path(run)]
     except UnknownRunError:
         raise UnknownRunError(
-            f"{path} is not a run, a folder of runs, a results file or a file of reports; "
-            "`maseval runs` lists the runs"
+            f"{path} is not a run, a folder of runs or a results file; `maseval runs` lists the "
+            "runs"
         ) from None
 
 
@@ -149,17 +110,16 @@ def run_rows(opened: FrameSource) -> Rows:
     """Summarise a run in one pass through its reports, counted as ``maseval show`` counts."""
     started: list[str] = []
     lines = []
-    for report in opened.reports():
+    path, run = opened.path, opened.recording
+    for report in run.reports():
         lines.append(RecordedReport(report).outcome)
         started += [str(report["started_at"])] if report.get("started_at") else []
-    planned = [line.simulation for line in lines] if opened.planned is None else opened.planned
-    path, config = opened.path, opened.config
+    planned, config = run.planned, run.config.values
     annotations, _ = annotations_or_problem(path)
-    summary = run_summary(lines, planned, config=RunConfig(dict(config))) if planned else None
+    summary = run_summary(lines, planned, config=run.config) if planned else None
     score = mapping(summary.overall.pass_1 if summary else None)
     kinds = Counter(line.kind for line in lines)
-    run = opened.recording
-    doubt = None if run is None else doubt_about(run, opened.check)
+    doubt = doubt_about(run, opened.check)
     yield {
         "path": str(path),
         "form": opened.form,
@@ -170,7 +130,7 @@ def run_rows(opened: FrameSource) -> Rows:
         "seed": config.get("seed"),
         "tasks": len({(one.domain, one.task_id) for one in planned}),
         "trials": config.get("trials"),
-        "planned": None if opened.planned is None else len(opened.planned),
+        "planned": len(planned),
         "simulations": len(lines),
         "passed": kinds["pass"],
         "failed": kinds["fail"],
@@ -207,15 +167,15 @@ def _player_name(player: object) -> object:
 def score_rows(opened: FrameSource) -> Rows:
     """Yield a row for each pass^k, counted as ``maseval show`` counts."""
     run = opened.recording
-    variants = () if run is None else support_for(run).variants(run)
+    variants = support_for(run).variants(run)
     outcomes, findings = [], dict[Simulation, Sequence[Finding]]()
-    for report in opened.reports():
+    for report in run.reports():
         parsed = RecordedReport(report)
         outcomes.append(parsed.outcome)
         if variants:
             findings[Simulation.of(report)] = opened.findings(parsed)
     opened.keep_findings()
-    for score in variant_scores(outcomes, findings, variants, opened.planned):
+    for score in variant_scores(outcomes, findings, variants, run.planned):
         for k, each in score.pass_hat.items():
             yield {
                 "domain": score.domain,
@@ -371,8 +331,7 @@ class Table(Protocol):
 
     Args:
         runs: Run folders, by path, by name or as ``last``; folders that hold runs; results files
-            of tau2-bench; files of a ``FileResultLogger``; or a list of these. Without any: all
-            below ``./runs``.
+            of tau2-bench; or a list of these. Without any: all below ``./runs``.
         options: How results files are judged; by default every reward is recomputed.
     """
 
@@ -386,9 +345,9 @@ def _table(name: str, rows_of: _RowsOfSource) -> Table:
         sources, how = sources_of(runs), ScoringOptions(**options)
 
         def read() -> Rows:
-            for named in sources:
-                for row in rows_of(FrameSource(*named, how)):
-                    yield {"run": named[0], **row}
+            for path, name in sources.items():
+                for row in rows_of(FrameSource(name, path, how)):
+                    yield {"run": name, **row}
 
         return Frame(TABLES[name], read)
 
@@ -399,7 +358,7 @@ def _table(name: str, rows_of: _RowsOfSource) -> Table:
 
 def _by_report(rows_of: _RowsOfReport) -> _RowsOfSource:
     def rows_of_source(opened: FrameSource) -> Rows:
-        for report in map(RecordedReport, opened.reports()):
+        for report in map(RecordedReport, opened.recording.reports()):
             key = dict(zip(("domain", "task_id", "trial"), report.key, strict=True))
             for row in rows_of(report, opened):
                 yield {**key, **row}

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
-from maseval.core.exceptions import OutputExistsError
 from maseval.interface import extras
 
 Columns = Sequence[tuple[str, str]]
@@ -63,33 +62,6 @@ def pandas_frame(columns: Columns, rows: Iterable[Mapping[str, object]]) -> Any:
         arrow.bool_(): pandas.BooleanDtype(),
     }
     return reader(columns, rows).read_all().to_pandas(types_mapper=kept.get)
-
-
-def polars_frame(columns: Columns, rows: Iterable[Mapping[str, object]]) -> Any:
-    """Return a data frame of polars."""
-    polars = extras.load("polars", extra="polars")
-    return polars.from_arrow(reader(columns, rows).read_all())
-
-
-def duckdb_table(
-    columns: Columns, rows: Iterable[Mapping[str, object]], name: str, connection: Any = None
-) -> Any:
-    """Create a table in a DuckDB database; without a connection, in a new one in memory."""
-    duckdb = extras.load("duckdb", extra="duckdb")
-    connection = duckdb.connect() if connection is None else connection
-    quoted = '"' + name.replace('"', '""') + '"'
-    stream = reader(columns, rows)
-    handle = f"maseval_{id(stream)}"
-    connection.register(handle, stream)
-    try:
-        connection.execute(f"CREATE TABLE {quoted} AS SELECT * FROM {handle}")
-    except duckdb.CatalogException as error:
-        raise OutputExistsError(
-            f"the database already has a table {name!r}; drop it, or choose another name ({error})"
-        ) from None
-    finally:
-        connection.unregister(handle)
-    return connection
 
 
 def write_parquet(file: IO[bytes], columns: Columns, rows: Iterable[Mapping[str, object]]) -> int:

@@ -7,11 +7,8 @@ MLflow is any tracking server (``mlflow-skinny``), Weights & Biases is online or
 import hashlib
 import json
 import os
-import signal
-import subprocess
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -102,37 +99,6 @@ def metrics_of(
         "tokens": sum(each.tokens for each in finished),
         "seconds": sum(each.seconds for each in finished),
     }
-
-
-class BoundedProcess(subprocess.Popen[str]):
-    """A command that runs beside this one."""
-
-    def __init__(self, command: Sequence[str]) -> None:
-        quiet, heard = subprocess.DEVNULL, subprocess.PIPE
-        super().__init__(
-            command, stdin=quiet, stdout=heard, stderr=heard, text=True, start_new_session=True
-        )
-
-    def failure(self, deadline: float) -> str | None:
-        """Wait for its end; return why it failed, or None.
-
-        At ``deadline`` (monotonic) it is killed, with all that it has started.
-        """
-        try:
-            _, errors = self.communicate(timeout=max(0.0, deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            with suppress(ProcessLookupError):
-                os.killpg(self.pid, signal.SIGKILL)
-            self.communicate()
-            return "no answer in time"
-        if self.returncode == 0:
-            return None
-        lines = [line for line in errors.splitlines() if line.strip()]
-        return (lines or ["it failed without a message"])[-1].removeprefix("Error: ")
-
-
-TRACKER_SECONDS = 30.0
-"""The end of a run waits at most so long for trackers: their libraries alone take seconds."""
 
 
 def check_installed(name: str) -> None:

@@ -29,7 +29,7 @@ from maseval.core.recorded import Shape
 from maseval.core.storage.redaction import redact_text
 from maseval.core.task import ChosenSubset
 from maseval.core.words import text
-from maseval.report.results import drawing, success_rates, summary_table
+from maseval.report.results import success_rates, summary_table
 
 _NOTE_LENGTH = 200
 
@@ -133,7 +133,7 @@ class Overview(NamedTuple):
     summary: Shape | None = None
     findings: TaskFindings | None = None
     facts: Iterable[Fact] = ()
-    plots: Iterable[str] = ()
+    plots: Iterable[Sequence[object]] = ()
     benchmarks: Iterable[Shape] = ()
     compared: ComparedDocument | None = None
     policies: Mapping[str, Iterable[str]] | None = None
@@ -170,7 +170,7 @@ def results_of(known: Sequence[Entry], title: str, parts: Overview) -> dict[str,
         "title": title,
         "facts": run_facts((entry.started for entry in known), parts.facts, each, shared),
         "results": compared["results"] if compared else summary_table(summary or {}),
-        "plots": [drawing(plot) for plot in parts.plots],
+        "plots": [*parts.plots],
     }
 
 

@@ -107,25 +107,12 @@ def packet_of(reports: Sequence[NamedReport], timeline: TimelineOf = lambda repo
     if not reports:  # planned, and not run yet
         return {"common": {}, "names": [], "trials": []}
     parsed = [RecordedReport(report) for _, report in reports]
-    first = parsed[0]
-    trials = []
+    common, trials = _task_detail(parsed[0]), []
     for each in parsed:
-        own = {} if _same_task(each, first) else _task_detail(each)
-        found = timeline(each.raw)
+        task, found = _task_detail(each), timeline(each.raw)
+        own = {} if task == common else task
         trials.append({**own, **_detail(each), **({"timeline": found} if found else {})})
-    return {"common": _task_detail(first), "names": [name for name, _ in reports], "trials": trials}
-
-
-def _same_task(one: RecordedReport, other: RecordedReport) -> bool:
-    """Return whether ``_task_detail`` is the same, without the trouble of writing it out."""
-    try:
-        return _task_parts(one) == _task_parts(other)
-    except (ValueError, RecursionError):  # arrays, and what contains itself
-        return False
-
-
-def _task_parts(report: RecordedReport) -> tuple[object, ...]:
-    return report.raw.get("task"), report.title, report.user_scenario
+    return {"common": common, "names": [name for name, _ in reports], "trials": trials}
 
 
 def _task_detail(report: RecordedReport) -> Detail:
@@ -206,7 +193,7 @@ def write_report(
     *,
     title: str = "maseval report",
     summary: Shape | None = None,
-    plots: Iterable[str] = (),
+    plots: Iterable[Sequence[object]] = (),
     findings: TaskFindings | None = None,
     facts: Iterable[Fact] = (),
     compared: ComparedDocument | None = None,
@@ -229,7 +216,7 @@ def write_report(
             measures such as ``"pass^1": {"value": 0.5, "low": 0.4, "high": 0.6}``, and ``notes``.
             Rows ``beside`` the official ones and the ``meaning`` of numbers are folded. Without it
             the page shows success rates.
-        plots: SVG texts as ``maseval.stats`` makes them; all but the first are folded.
+        plots: Drawings of ``maseval.stats``; all but the first are folded.
         findings: What is wrong with tasks themselves, by (domain, task id): pairs of a name, which
             is shown as a badge, and an explanation.
         facts: More facts of the run for the top of the page, as pairs of a name and a text: how it

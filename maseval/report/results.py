@@ -1,13 +1,7 @@
-"""The results on a page: a table of measures with their intervals, and plots.
+"""The results on a page: a table of measures with their intervals."""
 
-Plots are data, which the page's script draws element by element, so that no markup gets in.
-"""
-
-import re
 from collections.abc import Sequence
-from xml.etree import ElementTree
 
-from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome
 from maseval.core.recorded import Shape, list_of, mapping
 from maseval.core.task import ChosenSubset
@@ -69,47 +63,3 @@ def summary_table(given: Shape) -> dict[str, object]:
         **{part: list_of(str)(given.get(part)) for part in ("notes", "meaning")},
         **({"doubt": given["doubt"]} if given.get("doubt") else {}),
     }
-
-
-_ELEMENTS = frozenset(
-    {
-        *("svg", "g", "title", "desc", "text", "rect", "line", "polyline", "polygon"),
-        *("circle", "path"),
-    }
-)
-_ATTRIBUTES = frozenset(
-    {
-        *("class", "role", "viewBox", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "rx"),
-        *("width", "height", "points", "d", "font-size", "font-weight", "text-anchor"),
-        *("stroke-width", "stroke-dasharray", "fill-opacity"),
-    }
-)
-# A name that a plot shows may hold anything; XML cannot.
-_NOT_IN_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-
-
-def drawing(svg: str) -> list[object]:
-    """Return an SVG text as ``[element, attributes, children]``.
-
-    Elements and attributes that the page does not know are left out, styles among them: on the
-    page a drawing has the page's colours.
-    """
-    try:
-        root = ElementTree.fromstring(_NOT_IN_XML.sub("\ufffd", svg))
-    except ElementTree.ParseError as error:
-        raise ConfigurationError(
-            f"a plot is not valid SVG ({error}): {svg[:60]!r}; give a plot of maseval.stats"
-        ) from None
-    return _node(root)
-
-
-def _node(element: ElementTree.Element) -> list[object]:
-    attributes = {name: value for name, value in element.items() if name in _ATTRIBUTES}
-    words = (element.text or "").strip()
-    inside: list[object] = [words] if words else []
-    inside += [_node(child) for child in element if _name(child) in _ELEMENTS]
-    return [_name(element), attributes, inside]
-
-
-def _name(element: ElementTree.Element) -> str:
-    return str(element.tag).rpartition("}")[2]

@@ -6,9 +6,8 @@ so that people who edit at the same time lose nothing.
 """
 
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,12 +15,12 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import write_json
 from maseval.core.words import excerpt, visible
-from maseval.runs.exceptions import RunFolderError, RunLockedError, RunWriteError, check_regular
+from maseval.runs.exceptions import RunFolderError, RunWriteError
 from maseval.runs.lock import FolderLock
 
 ANNOTATIONS = "annotations.json"
 MAX_TAG = 60
-_ATTEMPTS, _PAUSE = 50, 0.05
+_ATTEMPTS = 50  # to lock it
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,6 @@ def annotations_path(run: str | os.PathLike[str]) -> Path:
 def read_annotations(run: str | os.PathLike[str]) -> Annotations:
     """Return the tags and the note of a run folder or a results file."""
     path = annotations_path(run)
-    check_regular(path)
     try:
         stored = strict_json.loads(path.read_bytes())
         return Annotations().with_tags(list(stored["tags"])).with_note(stored["note"])
@@ -120,13 +118,7 @@ def change_note(run: str | os.PathLike[str], text: str | None) -> Annotations:
 def _locked(path: Path) -> Iterator[None]:
     """Lock a file that will be replaced, so that its lock is a file of its own."""
     try:
-        for _ in range(_ATTEMPTS):
-            with suppress(RunLockedError):
-                held = FolderLock(path.with_name(f".{path.name}.lock"))
-                break
-            time.sleep(_PAUSE)
-        else:
-            raise RunFolderError(f"{path} is being changed by another process; try again")
+        held = FolderLock(path.with_name(f".{path.name}.lock"), _ATTEMPTS)
         try:
             yield
         finally:

@@ -161,8 +161,7 @@ class RunConfig:
 
     def stopping(self, stopped: Mapping[str, object] | None) -> "RunConfig":
         """Return the configuration with another end of the run, or without one."""
-        values = {key: value for key, value in self.values.items() if key != STOPPED}
-        return RunConfig(values if stopped is None else {**values, STOPPED: dict(stopped)})
+        return self._with(STOPPED, None if stopped is None else dict(stopped))
 
     @property
     def subset(self) -> ChosenSubset | None:
@@ -175,13 +174,16 @@ class RunConfig:
         code = _versions(self.values)
         return hashlib.sha256(_canonical(code).encode()).hexdigest()[:12] if code else None
 
+    def _with(self, key: str, value: object) -> "RunConfig":
+        others = {name: each for name, each in self.values.items() if name != key}
+        return RunConfig(others if value is None else {**others, key: value})
+
     def with_code_of(self, other: "RunConfig") -> "RunConfig":
-        code = {CODE: other.values[CODE]} if CODE in other.values else {}
-        return RunConfig({**{k: v for k, v in self.values.items() if k != CODE}, **code})
+        return self._with(CODE, other.values.get(CODE))
 
     def with_cell_of(self, other: "RunConfig") -> "RunConfig":
         """Return this configuration as that of another's cell, if that is one."""
-        return RunConfig({**self.values, CELL: cell}) if (cell := cell_of(other.values)) else self
+        return self._with(CELL, cell) if (cell := cell_of(other.values)) else self
 
     def after(self, other: "RunConfig") -> "RunConfig":
         """Return this configuration for a run with simulations of another's code: both judge."""
@@ -190,7 +192,7 @@ class RunConfig:
             name: " ".join(dict.fromkeys(f"{parts.get(name, part)} {part}".split()))
             for name, part in mapping(code, "parts").items()
         }
-        return RunConfig({**self.values, CODE: {**code, "parts": both}}) if both else self
+        return self._with(CODE, {**code, "parts": both}) if both else self
 
     def extends(self, other: "RunConfig") -> bool:
         """Return whether this plans all that ``other`` plans, with its settings and code."""

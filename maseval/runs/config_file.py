@@ -13,7 +13,7 @@ from maseval.core.storage import strict_json
 from maseval.core.storage.files import SUFFIX, json_bytes, sync_folder, write_bytes
 from maseval.core.words import excerpt
 from maseval.runs.config import RunConfig
-from maseval.runs.exceptions import RunConfigError, RunFolderError, check_regular
+from maseval.runs.exceptions import RunConfigError, RunFolderError
 from maseval.runs.log import contents_of, first_record
 
 FORMAT = 1
@@ -58,33 +58,23 @@ def read_config(folder: Path) -> StoredConfig:
 
 def _read_file(path: Path) -> StoredConfig:
     try:
-        check_regular(path)
         stored = strict_json.loads(path.read_bytes())
-        created, config = str(stored["created"]), RunConfig.of(stored["config"])
-        known = stored["format"] == FORMAT
-        intact = stored["sha256"] == config.sha256
+        form, config = stored["format"], RunConfig.of(stored["config"])
+        if form != FORMAT:
+            raise ValueError(f"it has format {form!r}, and this version of maseval reads {FORMAT}")
+        if stored["sha256"] != config.sha256:
+            raise ValueError("it was edited: its hash does not match its content")
+        return StoredConfig(str(stored["created"]), config)
     except (FileNotFoundError, NotADirectoryError):
         raise RunFolderError(
             f"{path.parent} is not a run folder: it has no {CONFIG}; "
             "`maseval runs` and list_runs() list the existing runs",
         ) from None
-    except RunFolderError:
-        raise
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RunFolderError(
             f"{path} is damaged ({type(error).__name__}: {excerpt(error)}); "
             "restore it from a copy, or choose another folder",
         ) from error
-    if not known:
-        raise RunFolderError(
-            f"{path} has format {stored['format']!r}, and this version of maseval reads {FORMAT}"
-        )
-    if not intact:
-        raise RunFolderError(
-            f"{path} was edited: its hash does not match its content; "
-            "restore it, because the results belong to the original configuration",
-        )
-    return StoredConfig(created, config)
 
 
 def check_usable(folder: Path, wanted: RunConfig, *, changed: bool = False) -> None:
@@ -93,7 +83,6 @@ def check_usable(folder: Path, wanted: RunConfig, *, changed: bool = False) -> N
     With ``changed`` it may have been begun with other code.
     """
     if is_run_folder(folder):
-        check_regular(folder / LOCK)
         current = contents_of(folder / LOG).config or read_config(folder).config
         check_same_run(folder, current, wanted, changed=changed)
         return

@@ -1,8 +1,7 @@
-"""The errors of run folders, and the checks that raise them for the disk."""
+"""The errors of run folders, and the one that the disk leads to."""
 
 import errno
 import os
-import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,15 +26,11 @@ class RunLockedError(RunFolderError, RuntimeError):
 
 
 class RunWriteError(RunFolderError, OSError):
-    """Something could not be written; what was written before is intact.
-
-    ``rescued`` names the files in which reports were kept instead.
-    """
+    """Something could not be written; what was written before is intact."""
 
     def __init__(self, message: str, *, errno: int | None = None) -> None:
         super().__init__(message)
         self.errno = errno
-        self.rescued: list[Path] = []
 
 
 _WAYS_OUT = {
@@ -47,22 +42,6 @@ _WAYS_OUT = {
     errno.EPERM: "make it writable",
     errno.ENOENT: "put the folder back where it was",
 }
-
-
-_KINDS = {stat.S_IFDIR: "folder", stat.S_IFIFO: "named pipe", stat.S_IFSOCK: "socket"}
-
-
-def check_regular(path: Path) -> None:
-    """Raise if something other than a file is there, such as a pipe, which would be waited for."""
-    try:
-        mode = path.stat().st_mode
-    except OSError:
-        return
-    if not stat.S_ISREG(mode):
-        kind = _KINDS.get(stat.S_IFMT(mode), "device")
-        raise RunFolderError(
-            f"{path} is not a file but a {kind}; remove it, or restore the file from a copy"
-        )
 
 
 @contextmanager

@@ -8,7 +8,7 @@ is the end of the log when the last session closed, by which a log that was cut 
 
 import logging
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -31,28 +31,10 @@ from maseval.runs.config_file import (
     read_config,
     write_config,
 )
-from maseval.runs.exceptions import (
-    RunConfigError,
-    RunFolderError,
-    RunWriteError,
-    check_regular,
-    writing,
-)
+from maseval.runs.exceptions import RunConfigError, RunFolderError, RunWriteError, writing
 from maseval.runs.lock import FolderLock
-from maseval.runs.log import (
-    DamagedRecord,
-    LogContents,
-    config_record,
-    contents_of,
-    report_in,
-    shared_id,
-)
-from maseval.runs.recording import (
-    damage_to_folder,
-    is_waiting,
-    notes_on_folder,
-    rescued_reports,
-)
+from maseval.runs.log import config_record, contents_of, shared_id
+from maseval.runs.recording import LoggedRun, is_waiting, rescued_reports
 from maseval.runs.report_line import (
     BEGINNING,
     LINK,
@@ -66,24 +48,19 @@ from maseval.runs.report_line import (
 logger = logging.getLogger(__name__)
 
 
-class RunFolder:
+class RunFolder(LoggedRun):
     """The folder of a run: ``open`` to run into it, ``read`` to look at it.
 
-    ``damaged`` lists the lines of the log that cannot be read, and ``set_aside`` the file that a
-    torn last line was moved to. The simulations in both count as not finished.
+    ``set_aside`` is the file that a torn last line was moved to; its simulation, and those in
+    ``damaged`` lines, count as not finished.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Read the folder as it is now; ``read`` and ``open`` state the intent more clearly."""
-        self.path = Path(path)
-        self._stored = read_config(self.path)
-        self.created = self._stored.created
-        contents = contents_of(self.log)
-        self.config = contents.config or self._stored.config
-        self.damaged: list[DamagedRecord] = contents.damaged
+        super().__init__(Path(path))
+        self.contents = contents_of(self.log)
         self.set_aside: Path | None = None
-        self._contents: LogContents = contents
-        self._end, self._size = contents.end, 0
+        self._end, self._size = self.contents.end, 0
         self._extended = self.config.sha256 != self._stored.config.sha256
         self._secrets = Secrets.of({})
         self._replaced: set[str] = set()
@@ -151,7 +128,6 @@ class RunFolder:
 
     @classmethod
     def _begin(cls, path: Path, wanted: RunConfig, changed: bool) -> "RunFolder":
-        check_regular(path / LOG)
         begun = is_run_folder(path)
         write_config(path, read_config(path) if begun else StoredConfig(now(), wanted))
         aside = mend(path / LOG) if (path / LOG).exists() else None
@@ -165,10 +141,6 @@ class RunFolder:
         return folder
 
     @property
-    def log(self) -> Path:
-        return self.path / LOG
-
-    @property
     def seal(self) -> str:
         """The number and the hash of the log's last line.
 
@@ -177,39 +149,14 @@ class RunFolder:
         return str(self._end)
 
     @property
-    def id(self) -> str:
-        """A name for the run that it keeps wherever its folder is moved."""
-        return self._stored.id
-
-    @property
-    def damage(self) -> list[str]:
-        """Sentences on what is damaged, which stand before its numbers."""
-        return damage_to_folder(self)
-
-    @property
-    def notes(self) -> list[str]:
-        """Sentences on what is damaged, missing or waiting, for whoever looks at the results."""
-        return notes_on_folder(self, self.id, torn=self._contents.torn)
-
-    @property
-    def shared(self) -> list[object]:
-        """The descriptions of machine and code that many reports share, each once."""
-        return list(self._contents.shared.values())
-
-    @property
     def is_open(self) -> bool:
         """True if reports can be added."""
         return self._writer is not None
 
     @property
-    def planned(self) -> Collection[Simulation]:
-        """Every simulation that the run is made of, in order."""
-        return self.config.planned.keys()
-
-    @property
     def recorded(self) -> Mapping[Simulation, str]:
         """The status of each simulation that has a report."""
-        return {key: place.status for key, place in self._contents.places.items()}
+        return {key: place.status for key, place in self.contents.places.items()}
 
     def missing(self, *, retry_failed: bool = True) -> list[Simulation]:
         """Return the planned simulations that still have to be run.
@@ -219,7 +166,7 @@ class RunFolder:
         not run again: see ``unevaluated``.
         """
         again = RERUN_STATUSES if retry_failed else frozenset()
-        places = self._contents.places
+        places = self.contents.places
         return [one for one in self.planned if one not in places or places[one].status in again]
 
     def unevaluated(self) -> list[Simulation]:
@@ -227,27 +174,6 @@ class RunFolder:
         failed = TaskExecutionStatus.EVALUATION_FAILED.value
         recorded = self.recorded
         return [one for one in self.planned if recorded.get(one) == failed]
-
-    def reports(self) -> Iterator[Report]:
-        """Yield one report for each simulation in the order of the plan, one in memory at a time.
-
-        If a simulation was run or evaluated again, its last report is the one that counts; the
-        others are among its ``attempts``.
-        """
-        places = self._contents.places
-        ordered = [one for one in self.planned if one in places]
-        yield from map(self.report, [*ordered, *sorted(places.keys() - self.planned)])
-
-    def report(self, simulation: Simulation) -> Report:
-        try:
-            place = self._contents.places[simulation]
-        except KeyError:
-            raise RunFolderError(f"{self.path} has no report on {simulation}") from None
-        return report_in(self.log, place, self._contents.shared)
-
-    def content_key(self, simulation: Simulation) -> str:
-        """Return a hash of all that the report on a simulation is read from."""
-        return self._contents.key_of(self._contents.places[simulation])
 
     def append(self, report: Report) -> None:
         """``append_all`` for one report."""
@@ -261,7 +187,7 @@ class RunFolder:
         writer = self._open_writer()
         lines = self._append_json(writer, *map(self._report_line, reports))
         for report, line in zip(reports, lines, strict=True):
-            self._contents.place(Simulation.of(report), line, report["status"])
+            self.contents.place(Simulation.of(report), line, report["status"])
 
     def adopt(self, path: Path) -> tuple[list[Simulation], bool]:
         """Add reports that were rescued, unless the simulation has a later one here.
@@ -275,7 +201,7 @@ class RunFolder:
             elif is_waiting(record, self):
                 simulation = simulation_of(record)
                 [line] = self._append_json(self._open_writer(), strict_json.dumps(record))
-                self._contents.place(simulation, line, record["status"])
+                self.contents.place(simulation, line, record["status"])
                 adopted.append(simulation)
         return adopted, whole
 
@@ -386,11 +312,11 @@ class RunFolder:
     def _shared_as(self, benchmark: object) -> str:
         if self._shared is None or self._shared[0] is not benchmark:
             name = shared_id(benchmark)
-            if name not in self._contents.shared:
+            if name not in self.contents.shared:
                 record = {"kind": "shared", "id": name, "benchmark": benchmark}
                 clean = self._secrets.removed_from(record)
                 [line] = self._append_json(self._open_writer(), strict_json.dumps(clean))
-                self._contents.share(name, clean["benchmark"], line)
+                self.contents.share(name, clean["benchmark"], line)
             self._shared = (benchmark, name)
         return self._shared[1]
 
@@ -412,7 +338,7 @@ class RunFolder:
 
     def _change_to(self, wanted: RunConfig) -> None:
         self._append(self._open_writer(), config_record(wanted, now()))
-        self.config, self._extended = wanted, True
+        self.contents.config, self._extended = wanted, True
 
     def _closing(self) -> dict[str, object]:
         """Return the line that ends a session, for ``counts_at_end``."""

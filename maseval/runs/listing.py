@@ -13,15 +13,9 @@ from maseval.core.storage.files import SUFFIX
 from maseval.runs.annotations import Annotations, annotations_or_problem
 from maseval.runs.config import RunConfig
 from maseval.runs.config_file import CONFIG, LOCK, LOG, is_run_folder, read_config
-from maseval.runs.exceptions import RunFolderError, check_regular
+from maseval.runs.exceptions import RunFolderError
 from maseval.runs.lock import Holder, holder_of
-from maseval.runs.log import (
-    DamagedRecord,
-    contents_of,
-    counts_at_end,
-    damage_in_words,
-    last_record,
-)
+from maseval.runs.log import DamagedRecord, contents_of, counts_at_end, damage_in_words, last_record
 from maseval.runs.report_line import Seal
 from maseval.runs.verdict_check import recall_check
 
@@ -82,8 +76,6 @@ def run_state(path: str | os.PathLike[str]) -> RunState:
     path = Path(path)
     try:
         stored = read_config(path)
-        check_regular(path / LOG)
-        check_regular(path / LOCK)
         counts, damaged = _counts(path / LOG, stored.config)
     except (RunFolderError, OSError) as error:  # OSError: a log that may not be read
         return RunState(path, "damaged", updated=_change_time(path / CONFIG), problem=str(error))
@@ -115,10 +107,9 @@ def _counts(log: Path, config: RunConfig) -> tuple[dict[str, Any], Sequence[Dama
     """
     counts, seal = counts_at_end(last_record(log)), Seal.read(log.parent)
     untouched = seal is None or seal.fits(log)
-    heads = None if untouched and counts else contents_of(log)
-    if counts and (heads is None or not heads.damaged):
+    if counts and (untouched or not contents_of(log).damaged):
         return {**counts, "config": counts["config"] or config.values}, ()
-    heads = heads or contents_of(log)
+    heads = contents_of(log)
     config = heads.config or config
     ended = [heads.places[one].status for one in config.planned if one in heads.places]
     failed = sum(status in NO_VERDICT_STATUSES for status in ended)

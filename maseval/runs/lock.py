@@ -4,20 +4,26 @@ The operating system's lock decides; the content of the file only says who holds
 system has no locks, as some in a network, a second file decides: only one process can make
 ``lock.owner``, and it removes it at the end. If that process was killed, the error says which file
 to remove.
+
+That process also writes its present state to ``live.json``, a few times a second; no result depends
+on it. A file that a killed process leaves behind is recognised by the lock, and ignored.
 """
 
 import os
 import socket
-import sys
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NotRequired, TypedDict
+from uuid import uuid4
 
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import LocksUnavailableError, lock
 from maseval.core.tracing import now
-from maseval.runs.exceptions import RunFolderError, RunLockedError, check_regular
+from maseval.runs.config_file import LOCK
+from maseval.runs.exceptions import RunLockedError
 
 # Whoever only looks whether a run is in progress holds the lock for a moment.
 _ATTEMPTS, _PAUSE = 4, 0.05
@@ -38,8 +44,7 @@ class Holder:
     @property
     def is_alive(self) -> bool:
         """True if the process is still there; one on another host is taken to be."""
-        # Asking Windows would send the process a signal.
-        if self.host != socket.gethostname() or sys.platform == "win32":
+        if self.host != socket.gethostname():
             return True
         try:
             os.kill(self.pid, 0)
@@ -56,11 +61,11 @@ class Holder:
 class FolderLock:
     """The exclusive right to write to a folder, until ``release`` or the end of the process."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, attempts: int = _ATTEMPTS) -> None:
         self.path = path
+        self._attempts = attempts
         self._owner = path.with_name(f"{path.name}.owner")
         self._owns = False
-        check_regular(path)
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             self._acquire()
@@ -85,25 +90,19 @@ class FolderLock:
         self._descriptor = -1
 
     def _acquire(self) -> None:
-        for attempt in range(_ATTEMPTS):
+        for attempt in range(self._attempts):
             if attempt:
                 time.sleep(_PAUSE)
             try:
                 if lock(self._descriptor):
-                    break
+                    return
             except LocksUnavailableError:
                 self._own()
                 return
-        else:
-            raise self._held_by(_read(self.path))
-        if os.path.lexists(self._owner):  # of a process on a machine that has no locks here
-            raise self._held_by(_read(self._owner), self._owner)
+        raise self._held_by(_read(self.path))
 
     def _own(self) -> None:
         """Make the file that only one process can make."""
-        holder = _read(self.path)
-        if holder is not None and holder.is_alive:  # perhaps on a machine that has locks here
-            raise self._held_by(holder, self.path)
         try:
             descriptor = os.open(self._owner, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         except FileExistsError:
@@ -150,8 +149,75 @@ def holder_of(path: Path) -> Holder | None:
 
 def _read(path: Path) -> Holder | None:
     try:
-        check_regular(path)
         stored = strict_json.loads_object(path.read_bytes())
         return Holder(int(stored["pid"]), str(stored["host"]), str(stored["since"]))
-    except (OSError, ValueError, KeyError, TypeError, RunFolderError):
+    except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+LIVE = "live.json"
+# Far more than a thousand simulations at once need; a larger file is not one of ours.
+_MOST_BYTES = 16 << 20
+
+
+class InFlight(TypedDict):
+    """A simulation that is running; ``step`` and ``last`` are None if the benchmark has none.
+
+    ``last`` is the role and the text of the last message, cut to what fits in a line or two.
+    """
+
+    domain: str
+    task: str
+    trial: int
+    since: str
+    step: int | None
+    last: Mapping[str, str] | None
+
+
+class LiveRun(TypedDict):
+    """A run at one moment; ``pid`` is the process that runs it, costs are in usd.
+
+    ``elapsed`` and ``left`` are seconds: since this session began, and by its pace until the end.
+    """
+
+    pid: int
+    at: str
+    cost: float
+    tokens: int
+    in_flight: list[InFlight]
+    elapsed: NotRequired[float]
+    left: NotRequired[float | None]
+
+
+def publish(folder: Path, live: LiveRun) -> None:
+    """Replace ``live.json``; a reader sees the old or the new one, never a part."""
+    # Not synced: after a crash nobody wants to know what was going on before it.
+    hidden = folder / f".{uuid4().hex}.tmp"
+    try:
+        hidden.write_bytes(strict_json.dumps(live).encode("ascii"))
+        hidden.replace(folder / LIVE)
+    except OSError:  # a full disk is reported where results are stored
+        with suppress(OSError):
+            hidden.unlink()
+
+
+def withdraw(folder: Path) -> None:
+    """Remove the file at the end of a session, when nothing is in flight."""
+    with suppress(OSError):
+        os.unlink(folder / LIVE)
+
+
+def read_live(folder: Path) -> LiveRun | None:
+    """Return the present state of the run, or None if it is not running or does not say."""
+    path = folder / LIVE
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            return None
+        found = strict_json.loads_object(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    holder = holder_of(folder / LOCK)
+    whole = found.keys() >= LiveRun.__required_keys__
+    if holder is None or not whole or found["pid"] != holder.pid:
+        return None
+    return found  # type: ignore[return-value]

@@ -26,10 +26,9 @@ from maseval.core.storage.records import seal_problem
 from maseval.core.words import excerpt
 from maseval.data.kept import KeptValues, place_for
 from maseval.runs.config import RunConfig
-from maseval.runs.exceptions import RunFolderError, check_regular
+from maseval.runs.exceptions import RunFolderError
 from maseval.runs.report_line import (
     BEGINNING,
-    BYTE_ORDER_MARK,
     LINK,
     Link,
     LogLine,
@@ -109,20 +108,33 @@ class LogContents:
         every = "".join(self.hashes[offset] for offset in (place.offset, *place.earlier))
         return hashlib.sha256(every.encode()).hexdigest()[:32]
 
-    def prepare(self, record: Mapping[str, object], line: LogLine) -> Callable[[], None]:
-        """Return a call that adds one line; raise if it lacks what its kind requires."""
+    def add(self, record: Mapping[str, object], line: LogLine) -> Callable[[], object]:
+        """Take one line, and return a call that takes it back; raise if its kind requires more."""
         match record["kind"]:
             case "report":
                 simulation = simulation_of(record)
-                return partial(self.place, simulation, line, str(record["status"]))
+                before = self.places.get(simulation)
+                self.place(simulation, line, str(record["status"]))
+                return partial(_put_back, self.places, simulation, before)
             case "shared":
-                return partial(self.share, str(record["id"]), record["benchmark"], line)
+                name = str(record["id"])
+                known = self.shared.get(name)
+                self.share(name, record["benchmark"], line)
+                return partial(_put_back, self.shared, name, known)
             case "extended":
-                return partial(setattr, self, "config", RunConfig.of(_mapping(record["config"])))
+                former, self.config = self.config, RunConfig.of(_mapping(record["config"]))
+                return partial(setattr, self, "config", former)
             case "closed":
                 return lambda: None
             case unknown:
                 raise ValueError(f"unknown kind {excerpt(unknown, 40)!r}")
+
+
+def _put_back(values: dict[Any, Any], key: object, before: object) -> None:
+    if before is None:
+        del values[key]
+    else:
+        values[key] = before
 
 
 def read_head(line: bytes) -> dict[str, object]:
@@ -166,7 +178,7 @@ OnReport = Callable[[dict[str, Any], int, Mapping[str, object]], object]
 
 
 class LogReading:
-    """A log as it is read, in which a line counts once the next one has named it.
+    """A log as it is read; a line that the next one does not name as it is does not count.
 
     ``read`` gives the record of a line, or raises.
     """
@@ -177,11 +189,11 @@ class LogReading:
         *,
         read: Callable[[bytes], dict[str, object]] = read_head,
     ) -> None:
-        self._settled = LogContents()  # of those lines that the next one has named
+        self._contents = LogContents()
         self._on_report = on_report
         self._read = read
-        self._waiting: tuple[LogLine, dict[str, Any], Callable[[], None]] | None = None
         self._last: LogLine | None = None
+        self._take_back: Callable[[], object] = lambda: None  # the last line
         self._intact = True  # the last line
         self._begun = False  # some line has named the one before it
         self._missing = 0  # lines that were found missing so far
@@ -190,30 +202,25 @@ class LogReading:
         before, self._last = self._last, line
         try:
             record = self._read(line.text)
-            settle = self._settled.prepare(record, line)
             named = Link.parse(record[LINK]) if LINK in record else None
+            if named is not None:
+                self._follow(before, line, named)
+            self._take_back, self._intact = self._contents.add(record, line), True
+            if named is None and self._begun:
+                self._take_back()
+                raise ValueError("it does not name the line before it, as others do")
         except _UNREADABLE as error:
-            self._settle()
-            self._intact = False
+            self._take_back, self._intact = lambda: None, False
             if line.text.endswith(b"\n"):
                 self._note(line, _reason(error))
             else:
-                self._settled.torn = True
+                self._contents.torn = True
             return
-        void = self._follow(before, line, named)
-        self._settle(void)
-        self._waiting = None if void is line else (line, record, settle)
         if self._on_report is not None and record["kind"] == "report":
-            self._on_report(record, line.offset, self._settled.shared)
+            self._on_report(record, line.offset, self._contents.shared)
 
-    def _follow(self, before: LogLine | None, line: LogLine, named: Link | None) -> LogLine | None:
-        """Check the link that a line names, and return the line that does not count, if any."""
-        intact, self._intact = self._intact, True
-        if named is None:
-            if not self._begun:
-                return None
-            self._note(line, "it does not name the line before it, as others do")
-            return line
+    def _follow(self, before: LogLine | None, line: LogLine, named: Link) -> None:
+        """Check the link that a line names; what was added or changed before it does not count."""
         self._begun = True
         expected = BEGINNING if before is None else before.link
         gap = named.number - expected.number - self._missing
@@ -221,35 +228,32 @@ class LogReading:
         if gap > 0:
             missing = "a line before it is" if gap == 1 else f"{gap} lines before it are"
             self._note(line, f"{missing} missing")
-            return None
-        if before is None or not intact or (gap == 0 and named.hash == expected.hash):
-            return None
-        how = "added" if gap < 0 else "changed"
-        self._note(before, f"it was {how} after line {line.row} was written")
-        return before
+        elif before is not None and self._intact and (gap < 0 or named.hash != expected.hash):
+            self._take_back()
+            how = "added" if gap < 0 else "changed"
+            self._note(before, f"it was {how} after line {line.row} was written")
 
     def snapshot(self) -> LogContents:
         """Return the contents as if the log ended here; reading may continue."""
-        known = self._settled
-        copied = replace(
+        known = self._contents
+        return replace(
             known,
             end=self._end,
             places=dict(known.places),
             shared=dict(known.shared),
             damaged=list(known.damaged),
         )
-        if self._waiting is not None:
-            copied.prepare(self._waiting[1], self._waiting[0])()
-        return copied
 
     def finish(self, seal: Seal | None = None) -> LogContents:
         """Return the contents at the end of the log, which ``seal`` knows if a session closed."""
-        found = self._settled
+        found = self._contents
         found.end = end = self._end
         row = 0 if self._last is None else self._last.row
         damage = None if seal is None else end_damage(end, seal, row, torn=found.torn)
-        self._settle(self._last if seal and damage and end.number == seal.end.number else None)
-        found.damaged += [damage] if damage else []
+        if seal and damage:
+            found.damaged.append(damage)
+            if end.number == seal.end.number:
+                self._take_back()
         return found
 
     @property
@@ -260,13 +264,8 @@ class LogReading:
         number, digest = self._last.link
         return Link(number + self._missing, digest)
 
-    def _settle(self, void: LogLine | None = None) -> None:
-        if self._waiting is not None and self._waiting[0] is not void:
-            self._waiting[2]()
-        self._waiting = None
-
     def _note(self, line: LogLine, reason: str) -> None:
-        self._settled.damaged.append(DamagedRecord(line.row, reason))
+        self._contents.damaged.append(DamagedRecord(line.row, reason))
 
 
 def end_damage(end: Link, seal: Seal, row: int, *, torn: bool = False) -> DamagedRecord | None:
@@ -308,11 +307,10 @@ def first_record(log: Path) -> dict[str, Any] | None:
     Logs of earlier releases have no such line.
     """
     try:
-        check_regular(log)
         with log.open("rb") as file:
-            record = read_head(file.readline(_LONGEST_CONFIG).removeprefix(BYTE_ORDER_MARK))
+            record = read_head(file.readline(_LONGEST_CONFIG))
         known = record["kind"] == "extended" and Link.parse(record[LINK]) == BEGINNING
-    except (OSError, RunFolderError, *_UNREADABLE):
+    except (OSError, *_UNREADABLE):
         return None
     return record if known and record.keys() >= {"at", "config", "sha256"} else None
 

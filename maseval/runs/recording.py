@@ -1,4 +1,4 @@
-"""Recorded runs as readers see them, and what is damaged, missing or waiting in their folders."""
+"""Recorded runs as readers see them: a folder with what is damaged or waiting in it, or a file."""
 
 import hashlib
 import logging
@@ -12,9 +12,10 @@ from maseval.core.storage import strict_json
 from maseval.core.storage.records import rescued_files
 from maseval.core.words import excerpt
 from maseval.runs.config import RunConfig
-from maseval.runs.config_file import LOCK, LOG
+from maseval.runs.config_file import LOCK, LOG, read_config
+from maseval.runs.exceptions import RunFolderError
 from maseval.runs.lock import holder_of
-from maseval.runs.log import DamagedRecord, damage_in_words
+from maseval.runs.log import DamagedRecord, LogContents, ReportPlace, damage_in_words, report_in
 from maseval.runs.report_line import check_report, lines_of, simulation_of
 
 logger = logging.getLogger(__name__)
@@ -103,27 +104,98 @@ def is_waiting(record: Mapping[str, Any], run: Recording) -> bool:
     return judged or begun > before
 
 
-def damage_to_folder(run: Recording) -> list[str]:
-    """Return sentences on what is damaged in a run folder; a damaged run has some."""
-    damage = damage_in_words(run.damaged)
-    if damage is None:
-        return []
-    count = sum(one in run.recorded for one in run.planned)
-    return [
-        f"{damage}; {count} of {len(run.planned)} planned simulations are recorded; "
-        "resume the run to get the missing ones"
-    ]
+class LoggedRun:
+    """A run folder as its log tells it: ``contents`` is what was read of that so far."""
 
+    contents: LogContents
 
-def notes_on_folder(run: Recording, run_id: str, *, torn: bool = False) -> list[str]:
-    """Return sentences on what is damaged, missing or waiting in a run folder."""
-    notes = damage_to_folder(run)
-    if not run.damaged and torn and holder_of(run.path / LOCK) is None:
-        notes.append("the last line of its log is cut off, as after a kill, and does not count")
-    for path in rescued_files(run.path / LOG, run_id):
-        found = [each for each in rescued_reports(path) if each and is_waiting(each, run)]
-        if found:
-            were = "report was" if len(found) == 1 else "reports were"
-            words = f"{len(found)} more {were} rescued to {path}"
-            notes.append(f"{words}; resuming the run takes over what is there")
-    return notes
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._stored = read_config(path)
+
+    @property
+    def log(self) -> Path:
+        return self.path / LOG
+
+    @property
+    def id(self) -> str:
+        """A name for the run that it keeps wherever its folder is moved."""
+        return self._stored.id
+
+    @property
+    def created(self) -> str:
+        return self._stored.created
+
+    @property
+    def config(self) -> RunConfig:
+        return self.contents.config or self._stored.config
+
+    @property
+    def planned(self) -> Collection[Simulation]:
+        """Every simulation that the run is made of, in order."""
+        return self.config.planned.keys()
+
+    @property
+    def recorded(self) -> Mapping[Simulation, object]:
+        """Each simulation that has a report."""
+        return self.contents.places
+
+    @property
+    def shared(self) -> list[object]:
+        """The descriptions of machine and code that many reports share, each once."""
+        return list(self.contents.shared.values())
+
+    @property
+    def damaged(self) -> list[DamagedRecord]:
+        """The lines of the log that cannot be read, and what is wrong with its end."""
+        return self.contents.damaged
+
+    @property
+    def damage(self) -> list[str]:
+        """Sentences on what is damaged, which stand before its numbers."""
+        damage = damage_in_words(self.damaged)
+        if damage is None:
+            return []
+        count = sum(one in self.contents.places for one in self.planned)
+        return [
+            f"{damage}; {count} of {len(self.planned)} planned simulations are recorded; "
+            "resume the run to get the missing ones"
+        ]
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences on what is damaged, missing or waiting, for whoever looks at the results."""
+        notes = self.damage
+        if not notes and self.contents.torn and holder_of(self.path / LOCK) is None:
+            notes.append("the last line of its log is cut off, as after a kill, and does not count")
+        for path in rescued_files(self.log, self.id):
+            found = [each for each in rescued_reports(path) if each and is_waiting(each, self)]
+            if found:
+                were = "report was" if len(found) == 1 else "reports were"
+                words = f"{len(found)} more {were} rescued to {path}"
+                notes.append(f"{words}; resuming the run takes over what is there")
+        return notes
+
+    def reports(self) -> Iterator[Report]:
+        """Yield one report for each simulation in the order of the plan, one in memory at a time.
+
+        If a simulation was run or evaluated again, its last report is the one that counts; the
+        others are among its ``attempts``.
+        """
+        places = self.contents.places
+        ordered = [one for one in self.planned if one in places]
+        yield from map(self.report, [*ordered, *sorted(places.keys() - self.planned)])
+
+    def report(self, simulation: Simulation) -> Report:
+        try:
+            place = self.contents.places[simulation]
+        except KeyError:
+            raise RunFolderError(f"{self.path} has no report on {simulation}") from None
+        return self.read_report(place)
+
+    def read_report(self, place: ReportPlace) -> Report:
+        return report_in(self.log, place, self.contents.shared)
+
+    def content_key(self, simulation: Simulation) -> str:
+        """Return a hash of all that the report on a simulation is read from."""
+        return self.contents.key_of(self.contents.places[simulation])

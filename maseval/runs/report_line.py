@@ -29,11 +29,9 @@ from maseval.core.storage import strict_json
 from maseval.core.storage.files import FileState, write_json
 from maseval.core.storage.records import seal_problem
 from maseval.core.words import excerpt
-from maseval.runs.exceptions import RunFolderError, check_regular
 
 LINK = "after"
 _DIGITS = 32
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # which some editors put in front of a text
 # A line is many kilobytes long; the usual buffer would cut it into pieces.
 _BUFFER = 1 << 20
 
@@ -80,7 +78,7 @@ class LogLine:
 
 
 def lines_of(path: Path, after: LogLine | None = None) -> Iterator[LogLine]:
-    """Yield the lines of a log, without blank ones and without a byte order mark.
+    """Yield the lines of a log, without blank ones.
 
     ``after`` is a line of the same log: only what follows it is read.
     """
@@ -88,16 +86,14 @@ def lines_of(path: Path, after: LogLine | None = None) -> Iterator[LogLine]:
     if after is not None:
         number, first = after.number, after.row
         offset = after.offset + len(after.text)
-    check_regular(path)
     if not path.exists():
         return
     with path.open("rb", buffering=_BUFFER) as file:
         file.seek(offset)
         for row, line in enumerate(file, first + 1):
-            text = line.removeprefix(BYTE_ORDER_MARK)
-            if text and not text.isspace():
+            if not line.isspace():
                 number += 1
-                yield LogLine(number, row, offset + len(line) - len(text), text)
+                yield LogLine(number, row, offset, line)
             offset += len(line)
 
 
@@ -118,11 +114,10 @@ class Seal(NamedTuple):
         A log that differs from its seal only in times was perhaps copied.
         """
         try:
-            check_regular(folder / SEAL)
             stored = strict_json.loads_object((folder / SEAL).read_bytes())
             size, changed, touched = map(int, stored["file"])
             return cls(Link.parse(stored["end"]), (size, changed, touched))
-        except (OSError, ValueError, KeyError, TypeError, RunFolderError):
+        except (OSError, ValueError, KeyError, TypeError):
             return None
 
     @classmethod

@@ -9,7 +9,7 @@ from maseval.core.engine.engines import DEFAULT, AnyEngine
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Simulation
 from maseval.core.report import Report
-from maseval.core.storage.records import Rescue
+from maseval.core.storage.records import rescue
 from maseval.core.task import AdaptiveTaskQueue, BaseTaskQueue, Task
 from maseval.core.task.queues import AgentData, SelectedRepetitions, TasksToRun, task_queue
 from maseval.runs.config import CODE
@@ -82,15 +82,13 @@ class RunRecorder(BenchmarkCallback):
 
     def _rescue(self) -> None:
         assert self._of_disk is not None
-        rescue = Rescue(self.folder.log, self.folder.id)
         for report in self._waiting:
             try:
-                rescue.keep(self.folder.whole_record(report), self._of_disk)
+                record = self.folder.whole_record(report)
+                rescue(record, self.folder.log, self.folder.id, self._of_disk)
             except Exception as error:  # as above
                 self._leave_out(report, error)
-        rescue.close()
         self._waiting = []
-        self._of_disk.rescued = rescue.paths
 
 
 def run_into(

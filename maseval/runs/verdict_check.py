@@ -1,14 +1,13 @@
 """Verdicts as a run recorded them, compared with those that its conversations give when recomputed.
 
 Whoever edits a log can make its checksums right again, so that only recomputing shows whether its
-verdicts hold. ``RunCheck`` does that while the reports of a run are read. A list of runs has no
+verdicts hold. ``VerdictCheck`` does that while the reports of a run are read. A list of runs has no
 time for it: what the last check found is remembered in the cache of this machine, and counts as
 long as the log is the same file. It is not kept in the folder of the run, because whoever hands
 over an edited run could hand over a good result with it.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypedDict, cast
 
@@ -84,26 +83,58 @@ def doubt_about(recording: Recording, check: "VerdictCheck | None" = None) -> Ru
     return {**known, "reasons": [*damage, *known["reasons"]]}
 
 
-@dataclass(frozen=True)
 class VerdictCheck:
     """The verdicts of a run that do not hold, each with its difference, of how many.
 
-    ``obstacle`` says why they could not be recomputed. Where some differ, ``recorded`` and
-    ``recomputed`` are pass^1 by either.
+    Reports are checked one after the other. ``obstacle`` says why verdicts cannot be recomputed.
     """
 
-    checked: int = 0
-    differing: Mapping[Simulation, Misstatement] = field(default_factory=dict)
-    obstacle: str | None = None
-    recorded: Score | None = None
-    recomputed: Score | None = None
+    def __init__(self, run: Recording, obstacle: str | None = None) -> None:
+        self._run = run
+        self._log = run.path / LOG
+        self._state = FileState.now(self._log)
+        self.obstacle = obstacle
+        self._checked: dict[Simulation, Outcome] = {}
+        self.differing: dict[Simulation, Misstatement] = {}
+        self._scores: tuple[Score | None, Score | None] = (None, None)
+
+    def add(self, line: Outcome, found: Misstatement | None, obstacle: str | None = None) -> None:
+        """Add how a verdict differs from the recomputed one, or why it cannot be recomputed."""
+        if obstacle is not None:
+            self.obstacle = f"rewards as recorded, not recomputed: {obstacle}"
+            return
+        simulation = line.simulation
+        self._checked[simulation] = line
+        self.differing.pop(simulation, None)  # it may have been run again
+        if found is not None:
+            self.differing[simulation] = found
+
+    def finish(self) -> "VerdictCheck":
+        """Remember what was found for the list of runs."""
+        if self.differing:
+            recorded = self._checked
+            new = {
+                one: recorded[one]._replace(passed=each.passed, reason=None)
+                for one, each in self.differing.items()
+            }
+            before, after = (
+                summarise(outcomes.values(), planned=self._run.planned).overall.scores.get(1)
+                for outcomes in (recorded, {**recorded, **new})
+            )
+            self._scores = before, after
+        if self.obstacle is None and self._state == FileState.now(self._log):
+            known = kept_about(self._log)
+            known.put(_VERDICTS, [self._state, self.doubt or _doubt([], None, None)])
+            known.save()
+        return self
 
     @property
     def doubt(self) -> RunDoubt | None:
-        """The verdicts that do not hold, as pages show them first; None if all do."""
-        if not self.differing:
-            return None
-        return _doubt([self._say_what_differs()], self.recorded, self.recomputed)
+        """The verdicts that do not hold, as pages show them first; None if all do.
+
+        With pass^1 as recorded and as recomputed.
+        """
+        return _doubt([self._say_what_differs()], *self._scores) if self.differing else None
 
     @property
     def note(self) -> str | None:
@@ -121,64 +152,15 @@ class VerdictCheck:
     def _say_what_differs(self) -> str:
         first, found = next(iter(self.differing.items()))
         return (
-            f"{len(self.differing)} of {self.checked} recorded verdicts do not hold when they are "
-            f"recomputed (the first: {first}: {found.text})"
+            f"{len(self.differing)} of {len(self._checked)} recorded verdicts do not hold when "
+            f"they are recomputed (the first: {first}: {found.text})"
         )
 
     def to_dict(self) -> dict[str, object]:
         differing = [
             {"simulation": str(one), "text": each.text} for one, each in self.differing.items()
         ]
-        return {"checked": self.checked, "differing": differing, "obstacle": self.obstacle}
-
-
-class RunCheck:
-    """Gathers the checks of the reports of a run, one after the other."""
-
-    def __init__(self, run: Recording, obstacle: str | None = None) -> None:
-        self._run = run
-        self._log = run.path / LOG
-        self._state = FileState.now(self._log)
-        self.obstacle = obstacle
-        self._checked: dict[Simulation, Outcome] = {}
-        self._differing: dict[Simulation, Misstatement] = {}
-
-    def add(self, line: Outcome, found: Misstatement | None, obstacle: str | None = None) -> None:
-        """Add how a verdict differs from the recomputed one, or why it cannot be recomputed."""
-        if obstacle is not None:
-            self.obstacle = f"rewards as recorded, not recomputed: {obstacle}"
-            return
-        simulation = line.simulation
-        self._checked[simulation] = line
-        self._differing.pop(simulation, None)  # it may have been run again
-        if found is not None:
-            self._differing[simulation] = found
-
-    def finish(self) -> VerdictCheck:
-        """Return what was found, and remember it for the list of runs."""
-        found = VerdictCheck(
-            len(self._checked), dict(self._differing), self.obstacle, *self._scores()
-        )
-        if self.obstacle is None and self._state == FileState.now(self._log):
-            known = kept_about(self._log)
-            known.put(_VERDICTS, [self._state, found.doubt or _doubt([], None, None)])
-            known.save()
-        return found
-
-    def _scores(self) -> tuple[Score | None, Score | None]:
-        """Return pass^1 as recorded and as recomputed, if they differ."""
-        if not self._differing:
-            return None, None
-        recorded = self._checked
-        new = {
-            one: recorded[one]._replace(passed=each.passed, reason=None)
-            for one, each in self._differing.items()
-        }
-        sums = [
-            summarise(outcomes.values(), planned=self._run.planned).overall.scores.get(1)
-            for outcomes in (recorded, {**recorded, **new})
-        ]
-        return sums[0], sums[1]
+        return {"checked": len(self._checked), "differing": differing, "obstacle": self.obstacle}
 
 
 def _doubt(reasons: list[str], recorded: Score | None, recomputed: Score | None) -> RunDoubt:

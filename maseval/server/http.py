@@ -54,7 +54,7 @@ class QuietHTTPServer(ThreadingHTTPServer):
         if ":" in host:
             self.address_family = socket.AF_INET6
         self._connections: set[_Connection] = set()
-        self._lock = threading.Lock()
+        self._opening = threading.Lock()
         try:
             super().__init__((host, port), handler)
         except (OSError, OverflowError, UnicodeError) as error:
@@ -68,18 +68,18 @@ class QuietHTTPServer(ThreadingHTTPServer):
         self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
 
     def process_request(self, request: _Connection, client_address: object) -> None:
-        with self._lock:
+        with self._opening:
             self._connections.add(request)
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: _Connection) -> None:
-        with self._lock:
+        with self._opening:
             self._connections.discard(request)
         super().shutdown_request(request)
 
     def hang_up(self) -> None:
         """End the connections that clients keep open; otherwise they would still be served."""
-        with self._lock:
+        with self._opening:
             for connection in self._connections:
                 with suppress(OSError):
                     if isinstance(connection, socket.socket):
@@ -90,13 +90,9 @@ class QuietHTTPServer(ThreadingHTTPServer):
         _log.debug("a request was not answered to its end", exc_info=True)
 
 
-class _HTTPServer(QuietHTTPServer):
-    owner: "ChatServer"
-
-
 class _ChatHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server: _HTTPServer
+    server: "ChatServer"
     # Headers and body go out in two writes; waiting for more to send would cost 40 ms an answer.
     disable_nagle_algorithm = True
     # Without it, a thread would wait forever for the rest of a request.
@@ -114,12 +110,12 @@ class _ChatHandler(BaseHTTPRequestHandler):
         except Refusal as refusal:
             self._refuse(refusal)
         else:
-            with self.server.owner.answering():
+            with self.server.answering():
                 self._answer(request)
 
     def _answer(self, request: RequestBody) -> None:
         try:
-            answer = self.server.owner.answer(request, dict(self.headers.items()))
+            answer = self.server.answer(request, dict(self.headers.items()))
             options = request.get("stream_options")
             with_usage = isinstance(options, dict) and bool(options.get("include_usage"))
             streams = bool(request.get("stream"))
@@ -144,7 +140,7 @@ class _ChatHandler(BaseHTTPRequestHandler):
         if not self._path.endswith("/models"):
             raise _no_such_path(self._path)
         about = {"object": "model", "created": 0, "owned_by": "maseval"}
-        names = self.server.owner.models()
+        names = self.server.models()
         return {"object": "list", "data": [{"id": name, **about} for name in names]}
 
     def _request(self) -> RequestBody:
@@ -210,7 +206,7 @@ LOCAL = "127.0.0.1"
 _STEP = 0.1
 
 
-class ChatServer:
+class ChatServer(QuietHTTPServer):
     """Serves ``POST /v1/chat/completions`` and ``GET /v1/models``, streamed or not.
 
     Use it as a context manager, or call ``start`` and ``close``. It listens on this machine only,
@@ -228,25 +224,19 @@ class ChatServer:
         host: str = LOCAL,
         port: int = 0,
     ) -> None:
+        super().__init__(host, port, _ChatHandler)
         self.answer = answer
         self.models = models
-        self._http = _HTTPServer(host, port, _ChatHandler)
-        self._http.owner = self
         self._thread: threading.Thread | None = None
         self._serving = False
         self._no_more = threading.Condition()
         self._under_way = 0
 
     @property
-    def port(self) -> int:
-        return self._http.server_port
-
-    @property
     def url(self) -> str:
         """The base URL to give to a client."""
-        host = self._http.server_name
-        host = {"0.0.0.0": LOCAL, "::": "::1"}.get(host, host)
-        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/v1"
+        host = {"0.0.0.0": LOCAL, "::": "::1"}.get(self.server_name, self.server_name)
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.server_port}/v1"
 
     def start(self) -> Self:
         """Serve in a thread of its own."""
@@ -260,20 +250,20 @@ class ChatServer:
         """Serve in this thread until ``close`` is called in another, or Ctrl-C is pressed."""
         self._serving = True
         try:
-            self._http.serve_forever(poll_interval=0.05)
+            self.serve_forever(poll_interval=0.05)
         finally:
             self._serving = False
 
     def close(self) -> None:
         """Stop serving; may be called twice, as after Ctrl-C while it waits."""
         if self._serving:
-            self._http.shutdown()
+            self.shutdown()
         if self._thread is not None:
             self._thread.join()
             self._thread = None
-        self._http.server_close()
+        self.server_close()
         self._wait_for_answers()
-        self._http.hang_up()
+        self.hang_up()
 
     def _wait_for_answers(self) -> None:
         # In short steps: a signal that comes just before a wait is noticed only when it ends.

@@ -20,11 +20,12 @@ from http import HTTPStatus
 from http.client import HTTPException
 from itertools import count
 from typing import Any, Literal, NamedTuple
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from maseval.core.answer_cache import answer_cache
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import MAX_ANSWER_MB
+from maseval.core.providers import check_base_url
 from maseval.core.storage import strict_json
 from maseval.core.storage.redaction import REDACTED, Secrets, environment_secrets, redact
 from maseval.server.completion import Completion, Refusal, RequestBody
@@ -105,8 +106,9 @@ class ReplayServer(ChatServer):
         self.under_way = 0
         """The number of requests that the upstream has not answered yet."""
         super().__init__(self._answer, lambda: list(self._models), host=host, port=port)
-        if self._upstream is not None and self._upstream.is_at(self.port, host):
-            self._http.server_close()
+        address = urlsplit(upstream or "")
+        if address.port == self.server_port and address.hostname in {host, *LOCAL_NAMES}:
+            self.server_close()
             raise ConfigurationError(
                 f"the upstream is this server itself ({self.url}); give the provider's address, "
                 "such as https://api.openai.com/v1"
@@ -132,21 +134,21 @@ class ReplayServer(ChatServer):
         return sorted(self.cache.entries() - self._played)
 
     def _answer(self, request: RequestBody, headers: Mapping[str, str]) -> Completion:
-        outcome: RequestOutcome = "refused"
-        words = ""
         try:
             outcome, answer, words = self._play(request, headers)
         except Refusal as refusal:
-            outcome = "missed" if refusal.code == NOT_RECORDED else "refused"
-            words = refusal.text
+            missed = refusal.code == NOT_RECORDED
+            self._note(request, "missed" if missed else "refused", refusal.text)
             raise
-        finally:
-            with self._lock:
-                self._outcomes[outcome] += 1
-            if self._on_request is not None:
-                asked = str(request.get("model")), len(request["messages"])
-                self._on_request(Served(outcome, *asked, words))
+        self._note(request, outcome, words)
         return answer
+
+    def _note(self, request: RequestBody, outcome: RequestOutcome, words: str) -> None:
+        with self._lock:
+            self._outcomes[outcome] += 1
+        if self._on_request is not None:
+            asked = str(request.get("model")), len(request["messages"])
+            self._on_request(Served(outcome, *asked, words))
 
     def _play(
         self, request: RequestBody, headers: Mapping[str, str]
@@ -294,15 +296,6 @@ def _number_calls(messages: list[_CanonicalMessage]) -> list[_CanonicalMessage]:
 _TELLING_HEADERS = frozenset({"authorization", "api-key", "x-api-key"})
 # What is shorter is no key, but what clients send that need none: "none", "dummy".
 _SHORTEST_KEY = 12
-
-
-def client_keys(headers: Mapping[str, str]) -> list[str]:
-    """Return the keys that a client sent."""
-    sent = [value for name, value in headers.items() if name.lower() in _TELLING_HEADERS]
-    keys = [value.removeprefix("Bearer ").removeprefix("bearer ").strip() for value in sent]
-    return [key for key in keys if len(key) >= _SHORTEST_KEY]
-
-
 _TIMEOUT = 600.0
 _MOST = int(MAX_ANSWER_MB * 1e6)
 _PASSED_ON = frozenset(
@@ -321,23 +314,22 @@ class Upstream:
 
     def __init__(self, url: str, key: str | None = None) -> None:
         self.key = key
-        self._address = _parts(url)
-        path = self._address.path.rstrip("/")
-        path = path if path.endswith(CHAT) else path + CHAT
-        self._url = self._address._replace(path=path).geturl()
-        near = self._address.hostname in LOCAL_NAMES
+        check_base_url(url, "the upstream")
+        if urlsplit(url).username is not None:
+            raise ConfigurationError(
+                "the upstream's URL contains a password; pass the key in an environment variable"
+            )
+        base = url.rstrip("/")
+        self._url = base if base.endswith(CHAT) else base + CHAT
+        near = urlsplit(url).hostname in LOCAL_NAMES
         proxies = urllib.request.ProxyHandler({} if near else None)
         self._opener = urllib.request.build_opener(proxies, _NoRedirects())
 
     def keys(self, headers: Mapping[str, str]) -> tuple[str | None, ...]:
         """Return the keys that an exchange may contain: the server's and the client's."""
-        return self.key, *client_keys(headers)
-
-    def is_at(self, port: int, host: str) -> bool:
-        """Return True if a server on this machine at that address is the upstream."""
-        name = self._address.hostname
-        here = name == host or (name in LOCAL_NAMES and host in LOCAL_NAMES)
-        return here and self._address.port == port
+        sent = [value for name, value in headers.items() if name.lower() in _TELLING_HEADERS]
+        keys = [value.removeprefix("Bearer ").removeprefix("bearer ").strip() for value in sent]
+        return self.key, *(key for key in keys if len(key) >= _SHORTEST_KEY)
 
     def ask(self, request: RequestBody, headers: Mapping[str, str]) -> Completion:
         """Return the provider's answer; its errors become refusals with the same text."""
@@ -372,23 +364,6 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
     def redirect_request(self, *args: object, **options: object) -> None:
         return None
-
-
-def _parts(url: str) -> SplitResult:
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable:
-        raise ConfigurationError(
-            f"the upstream {url!r} is not a valid URL; give one like https://api.openai.com/v1"
-        )
-    if parts.username is not None:
-        raise ConfigurationError(
-            "the upstream's URL contains a password; pass the key in an environment variable"
-        )
-    return parts
 
 
 def _parse_answer(content: bytes) -> Completion:

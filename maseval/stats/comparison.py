@@ -10,19 +10,12 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.core.words import count_of
 from maseval.stats.intervals import LEVEL, Interval, mean_interval
-from maseval.stats.planning import Pairs, SamplePlan, detectable_difference, plan
+from maseval.stats.planning import Pairs, SamplePlan, plan
 from maseval.stats.result import Result
 from maseval.stats.settings import check_compatible
 from maseval.stats.sign_flip import FlipTest, sign_flip_test
 from maseval.stats.summary import Summary, summarise
-from maseval.stats.trials import (
-    Trials,
-    by_task,
-    fewest_trials,
-    mean_cost,
-    measure_name,
-    pass_hat_k,
-)
+from maseval.stats.trials import Trials, by_task, fewest_trials, mean_cost, measure_name, pass_hat_k
 
 UP_TO = 4
 SURE = 0.05
@@ -31,10 +24,7 @@ SURE = 0.05
 
 @dataclass(frozen=True)
 class Difference:
-    """One pass^k of one group in both runs; ``difference`` is second - first.
-
-    ``detectable`` is the smallest true difference that this design finds with 80% power.
-    """
+    """One pass^k of one group in both runs; ``difference`` is second - first."""
 
     group: str | None
     tasks: int
@@ -44,7 +34,6 @@ class Difference:
     difference: float
     interval: Interval
     test: FlipTest
-    detectable: float | None
 
     @property
     def name(self) -> str:
@@ -260,7 +249,6 @@ def _difference(
 ) -> Difference:
     first, second = ([pass_hat_k(*run[key], k) for key in keys] for run in (a, b))
     exact = [after - before for before, after in zip(first, second, strict=True)]
-    differences = [float(each) for each in exact]
     return Difference(
         group=group,
         tasks=len(keys),
@@ -268,9 +256,8 @@ def _difference(
         first=fmean(first),
         second=fmean(second),
         difference=float(sum(exact) / len(exact)),
-        interval=mean_interval(differences, level, bounds=(-1.0, 1.0)),
+        interval=mean_interval([*map(float, exact)], level, bounds=(-1.0, 1.0)),
         test=sign_flip_test(exact),
-        detectable=detectable_difference(differences, level),
     )
 
 
@@ -281,7 +268,6 @@ def _notes(first: str, second: str) -> list[str]:
         "and not corrected for multiple testing",
         "the test decides if there is a difference; the interval says how large it may be on tasks "
         "like these, and is wider than the test",
-        "detectable: the true difference found with 80% power, given the observed variance",
     ]
 
 

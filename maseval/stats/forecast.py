@@ -19,7 +19,6 @@ from maseval.stats.intervals import LEVEL, two_sided_z, weighted_interval
 from maseval.stats.planning import (
     MOST_TASKS,
     MOST_TRIALS,
-    Pairs,
     fewest_tasks,
     reach,
     smallest_above,
@@ -220,14 +219,6 @@ def observed_tasks(pilot: Sequence[Trials]) -> TaskSet:
     # Where all trials agree there may still be luck: as much as one more failure would show.
     luck = luck or 1 / (sum(each.total for each in counted) + 2)
     return TaskSet(len(counted), rate, luck, between, trials=trials, notes=notes)
-
-
-def differing_variance(pairs: Pairs) -> float | None:
-    """Return how much the true difference of two runs varies from task to task, if it is known."""
-    noise = pairs.noise()
-    if noise is None or len(pairs.first) < 2:
-        return None
-    return max(0.0, variance(pairs.differences) - noise)
 
 
 @dataclass(frozen=True)

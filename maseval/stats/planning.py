@@ -94,17 +94,6 @@ def reach(level: float, tasks: int | None = None) -> float:
     return quantile + NormalDist().inv_cdf(POWER)
 
 
-def detectable_difference(differences: Sequence[float], level: float) -> float | None:
-    """Return the smallest true difference that this design finds with 80% power, or None.
-
-    It assumes the observed variance of the differences.
-    """
-    count = len(differences)
-    if count < fewest_tasks(level) or not (spread := variance(differences)):
-        return None
-    return min(1.0, reach(level, count) * math.sqrt(spread / count))
-
-
 def least_half_width(tasks: Sequence[Trials], level: float) -> float | None:
     """Return the half-width on tasks like these that unlimited trials of these would still leave.
 

@@ -9,9 +9,7 @@ apart by all trials of a finished baseline and those of the new one so far, stra
 (Mantel & Haenszel 1959), and a margin is tested with the variance of the trials (Wald 1943), both
 with the boundaries of the normal law. The
 estimate and the interval allow for the stopping: results are ordered by the look at which they
-come, and then by size (Tsiatis, Rosner & Mehta 1984; Jennison & Turnbull 2000, section 8.5). Where
-a run ended for another reason, the interval is a repeated one, which holds at any time (Jennison &
-Turnbull 1989).
+come, and then by size (Tsiatis, Rosner & Mehta 1984; Jennison & Turnbull 2000, section 8.5).
 """
 
 import math
@@ -44,7 +42,6 @@ _METHODS = {
     "not worse": "test of the margin with the variance of the trials, normal boundaries",
 }
 _STAGEWISE = "adjusted for the looks, ordered by look and size"
-_REPEATED = "repeated interval, which holds at any look"
 
 _MOST_LOOKS = 50
 
@@ -152,8 +149,8 @@ class Decision(Result):
     """The answer at a look, and if the run ends with it.
 
     ``estimate`` and ``interval`` are of the difference, new - baseline, or of pass^1 if that is the
-    question; once the run ends they allow for the stopping. ``p_value`` is two-sided, allows for
-    the looks and is None before the end. ``boundary`` is that of the last look.
+    question; they allow for the stopping. ``p_value`` is two-sided and allows for the looks. Before
+    the end of a comparison there is neither an interval nor a p-value.
     """
 
     plan: SequentialPlan
@@ -164,14 +161,8 @@ class Decision(Result):
     estimate: float | None
     interval: Interval | None
     p_value: float | None
-    boundary: float | None
     method: str
     notes: list[str] = field(default_factory=list)
-
-    @property
-    def trials_left(self) -> int:
-        """The planned trials of each task that are not run if the run ends here."""
-        return self.plan.looks[-1] - self.looks[-1].trials
 
 
 def decide(
@@ -259,8 +250,7 @@ def decide_difference(plan: SequentialPlan, looks: Sequence[Evidence], shared: i
     ) -> Decision:
         method = _METHODS[plan.question] if last.tasks else "none"
         method = f"{method}; O'Brien-Fleming type spending; claim: {plan.claim}"
-        edge = shown[-1].boundary
-        return Decision(plan, outcome, stops, reason, shown, value, span, p_value, edge, method)
+        return Decision(plan, outcome, stops, reason, shown, value, span, p_value, method)
 
     if not last.tasks:
         return answer("undecided", final, "no task has a verdict on both sides")
@@ -272,11 +262,9 @@ def decide_difference(plan: SequentialPlan, looks: Sequence[Evidence], shared: i
         outcome = "worse"
     at = _at_look(plan, len(looks))
     if outcome == "undecided" and not final:
-        reach = plan.boundaries[len(looks) - 1] * math.sqrt(last.variance())
-        low, high = max(-1.0, found - reach), min(1.0, found + reach)
-        span = Interval(low, high, plan.level, _REPEATED)
-        why = f"{at}: {in_points(found)} points do not decide it yet"
-        return answer(outcome, False, why, found, span)
+        return answer(
+            outcome, False, f"{at}: {in_points(found)} points do not decide it yet", found
+        )
     value, span = _stagewise(plan, looks, edges)
     p = _p_value(plan, len(looks) - 1, last, centre)
     return answer(outcome, True, f"{at}: {_words(plan, outcome)}, {p_is(p)}", value, span, p)
@@ -424,6 +412,5 @@ def decide_precision(plan: SequentialPlan, rounds: Sequence[Sequence[Trials]]) -
         estimate=found.value,
         interval=span,
         p_value=None,
-        boundary=plan.half_width,
         method=f"{percent(plan.level, 0)} interval, stopped by its width; claim: {plan.claim}",
     )

@@ -236,11 +236,10 @@ class GroupSummary:
 
 @dataclass(frozen=True)
 class Summary(Result):
-    """All groups, and all together as the last row; ``notes`` state methods and omissions."""
+    """All groups, and all together as the last row."""
 
     groups: list[GroupSummary]
     level: float
-    notes: list[str]
 
     @property
     def domains(self) -> list[GroupSummary]:
@@ -264,7 +263,6 @@ def summarise(
     outcomes: Iterable[Outcome],
     *,
     planned: Planned | None = None,
-    level: float = LEVEL,
     ks: Ks = None,
 ) -> Summary:
     """Estimate pass^k by group and overall, for k from 1 to 4, 8, 16, 32, ...
@@ -283,8 +281,8 @@ def summarise(
         by_name.setdefault(outcome.domain, []).append(outcome)
     if len(by_name) > 1:
         by_name[None] = run
-    groups = [_group(name, mine, level, ks) for name, mine in by_name.items()]
-    return Summary(groups, level, _notes(groups))
+    groups = [_group(name, mine, ks) for name, mine in by_name.items()]
+    return Summary(groups, LEVEL)
 
 
 def with_gaps(outcomes: Iterable[Outcome], planned: Planned | None) -> list[Outcome]:
@@ -305,15 +303,13 @@ def with_gaps(outcomes: Iterable[Outcome], planned: Planned | None) -> list[Outc
     return outcomes + gaps
 
 
-def _group(group: str | None, mine: list[Outcome], level: float, ks: Ks) -> GroupSummary:
+def _group(group: str | None, mine: list[Outcome], ks: Ks) -> GroupSummary:
     tasks = by_task(mine)
     missing = Counter(outcome.reason or "excluded" for outcome in mine if outcome.passed is None)
     wanted = Counter((outcome.domain, outcome.task_id) for outcome in mine)
     trials, numbers = [*tasks.values()], [wanted[key] for key in tasks]
     planned = numbers if missing else None
-    estimates = [
-        estimate(trials, k, planned=planned, level=level) for k in _wanted_k(ks, min(numbers))
-    ]
+    estimates = [estimate(trials, k, planned=planned) for k in _wanted_k(ks, min(numbers))]
     return GroupSummary(
         group=group,
         tasks=len(tasks),
@@ -331,18 +327,3 @@ def _wanted_k(ks: Ks, most: int) -> Iterable[int]:
     if ks is None:
         return shown_k(most)
     return range(1, most + 1) if isinstance(ks, str) else sorted(set(ks))
-
-
-def _notes(groups: Sequence[GroupSummary]) -> list[str]:
-    overall = groups[-1]
-    found = [each for each in overall.estimates if each.value is not None]
-    methods = dict.fromkeys(
-        f"{what}: {interval.method}, {percent(interval.level, 0)}"
-        for what in ("interval", "rerun")
-        for each in found
-        if (interval := getattr(each, what)) is not None
-    )
-    notes = ["every task counts once, however many trials it has", *methods]
-    if overall.untried:
-        notes.append(f"left out: {count_of(overall.untried, 'task')} without any verdict")
-    return [*notes, *filter(None, (overall.without_value, overall.shortfall))]

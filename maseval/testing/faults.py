@@ -8,16 +8,15 @@ import gzip
 import json
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import ChatResponse, chat_usage
-from maseval.server.completion import Completion, Refusal, completion
-from maseval.server.replaying import Upstream
+from maseval.server.completion import completion
 from maseval.testing.provider_server import ProviderServer, Reply, Request
 
 SLOW_SECONDS = 5.0
@@ -193,34 +192,9 @@ _WIRE = (
 FAULTS: dict[str, Fault] = {fault.name: fault for fault in (*_EVERY, *_WIRE)}
 
 
-def faults_named(names: Iterable[str]) -> list[Fault]:
-    """Return the faults of these names; raise ``ConfigurationError`` for one that is not known."""
-    found = []
-    for name in names:
-        if name not in FAULTS:
-            raise ConfigurationError(
-                f"{name!r} is not a fault; choose from {', '.join(sorted(FAULTS))}"
-            )
-        found.append(FAULTS[name])
-    if not found:
-        raise ConfigurationError("no fault is named; give some, such as 429,cut,slow,malformed")
-    return found
-
-
 GOOD = "good"
 RATE = 0.3
 TEXT = "All is well."
-
-
-class Played(NamedTuple):
-    """The treatment of one request; ``fault`` is ``good`` if it was answered well."""
-
-    number: int
-    fault: str
-
-    @property
-    def is_good(self) -> bool:
-        return self.fault == GOOD
 
 
 class ChaosServer(ProviderServer):
@@ -231,8 +205,6 @@ class ChaosServer(ProviderServer):
         seed: The same seed spoils the same requests, counted as they come in, in the same way.
         rate: The share of requests that are spoiled, from 0 to 1.
         text: What it says where it answers well.
-        upstream: A real provider that answers instead.
-        on_request: Called with what was done with each request.
     """
 
     def __init__(
@@ -242,20 +214,16 @@ class ChaosServer(ProviderServer):
         seed: int = 0,
         rate: float = RATE,
         text: str = TEXT,
-        upstream: Upstream | None = None,
         host: str = "127.0.0.1",
         port: int = 0,
-        on_request: Callable[[Played], object] = lambda played: None,
     ) -> None:
         if not 0 <= rate <= 1:
             raise ConfigurationError(f"rate is {rate:g}; give a share from 0 to 1")
         super().__init__(host, port)
         self.played: Counter[str] = Counter()
         self._faults = list(faults)
-        self._seed, self._rate = seed, rate
-        self._text, self._upstream = text, upstream
+        self._seed, self._rate, self._text = seed, rate, text
         self._numbers = count(1)
-        self._on_request = on_request
 
     @property
     def base_url(self) -> str:
@@ -263,12 +231,10 @@ class ChaosServer(ProviderServer):
         return f"{self.url}/v1"
 
     def reply_to(self, request: Request) -> Reply:
-        number = next(self._numbers)
-        fault = self._fault_of(number)
+        fault = self._fault_of(next(self._numbers))
         reply = self._good_reply(request)
         self.played[fault.name if fault else GOOD] += 1
-        self._on_request(Played(number, fault.name if fault else GOOD))
-        return fault.spoil(reply) if fault and reply.status == 200 else reply
+        return fault.spoil(reply) if fault else reply
 
     def _fault_of(self, number: int) -> Fault | None:
         # Drawn for each request by itself: with several clients their order is not certain.
@@ -281,13 +247,5 @@ class ChaosServer(ProviderServer):
         if request.method == "GET":
             model = {"id": "chaos", "object": "model", "created": 0, "owned_by": "maseval"}
             return Reply({"object": "list", "data": [model]})
-        try:
-            return Reply(self._completion(request))
-        except Refusal as refusal:
-            return Reply(refusal.body, refusal.status, refusal.headers)
-
-    def _completion(self, request: Request) -> Completion:
-        if self._upstream is not None:
-            return self._upstream.ask(request.body, request.headers)
         said = ChatResponse(self._text, usage=chat_usage(10, 5))
-        return completion(said, str(request.body.get("model")))
+        return Reply(completion(said, str(request.body.get("model"))))

@@ -1,90 +1,47 @@
-"""The answers of the server as JSON: plain functions, for those who know runs and no web server."""
+"""The answers of the server as JSON: plain functions, for those who know runs and no web server.
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+The verdicts of every compared run are recomputed, which takes some seconds for each. Its outcomes
+are kept for as long as it is the same, so that one run more is compared at once.
+"""
 
-from starlette.datastructures import QueryParams
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+import threading
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
 
-from maseval.core.storage import strict_json
-from maseval.view.exceptions import BadRequestError
-from maseval.view.library import Library
+from maseval.app.benchmarks import RecordedOutcomes
+from maseval.app.comparing.compare import RunComparison, compare_outcomes, look_into
+from maseval.app.comparing.compared_runs import load_run
+from maseval.app.comparing.page import document_of, looked_into
+from maseval.app.results.finding import open_recording
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import TaskKey
+from maseval.core.scoring_options import ScoringOptions
+from maseval.core.storage.files import FileState
+from maseval.runs.config_file import CONFIG, LOG
+from maseval.view.library import Answer, Library
+from maseval.view.query import Query, required_parts
 from maseval.view.rows import live_of
+from maseval.view.search import searches
 from maseval.view.viewed import ViewedRun
 
-Query = QueryParams
+
+def answers() -> dict[str, Answer]:
+    """Return what answers a GET, by path."""
+    return {
+        "/api/runs": _runs,
+        "/api/run/index": _index,
+        "/api/run/results": _results,
+        "/api/run/packet": _packet,
+        "/api/run/live": _live,
+        **comparisons(),
+        **searches(),
+    }
 
 
-class Json(Response):
-    """Any value; what JSON cannot hold becomes text."""
-
-    media_type = "application/json"
-
-    def render(self, content: object) -> bytes:
-        return strict_json.dumps(content).encode("ascii")
-
-
-def library_of(request: Request) -> Library:
-    library: Library = request.app.state.library
-    return library
-
-
-def required_parts(query: Query, *names: str) -> list[str]:
-    """Return parts of the query, each of which must be there."""
-    missing = [name for name in names if name not in query]
-    if missing:
-        raise BadRequestError(f"the address lacks {', '.join(missing)}; add ?{missing[0]}=")
-    return [query[name] for name in names]
-
-
-@dataclass(frozen=True)
-class Answers:
-    """Functions by the path that they answer: each gets the runs and the query.
-
-    What a function returns is sent as JSON; a ``MASEvalError`` becomes a refusal in its words. They
-    are called in threads, so several may run at once.
-
-    Args:
-        name: One word: the page learns by it what is there.
-        asked: What is answered to a GET, by path.
-    """
-
-    name: str
-    asked: Mapping[str, Callable[[Library, Query], object]]
-
-    def routes(self) -> Sequence[BaseRoute]:
-        return [Route(path, _endpoint(function)) for path, function in self.asked.items()]
-
-
-def _endpoint(function: Callable[[Library, Query], object]) -> Callable[[Request], Response]:
-    def answer(request: Request) -> Response:
-        return Json(function(library_of(request), request.query_params))
-
-    return answer
-
-
-def own_answers(features: Sequence[str]) -> "Answers":
-    """Return the viewer's own answers: the list of runs, and what one of them holds."""
-
-    def runs(library: Library, query: Query) -> object:
-        return {
-            "root": str(library.root),
-            "features": list(features),
-            "runs": library.rows(),
-        }
-
-    return Answers(
-        "runs",
-        {
-            "/api/runs": runs,
-            "/api/run/index": _index,
-            "/api/run/results": _results,
-            "/api/run/packet": _packet,
-            "/api/run/live": _live,
-        },
-    )
+def _runs(library: Library, query: Query) -> object:
+    return {"root": str(library.root), "runs": library.rows()}
 
 
 def _index(library: Library, query: Query) -> object:
@@ -116,3 +73,66 @@ def _live(library: Library, query: Query) -> object:
 def _packet(library: Library, query: Query) -> object:
     name, domain, task = required_parts(query, "run", "domain", "task")
     return library.run(name).packet(domain, task, query.get("trial"))
+
+
+class _Place(NamedTuple):
+    """A run by its name in the viewer, and its files as they are now."""
+
+    name: str
+    path: Path
+    config: FileState
+    log: FileState
+
+
+_Places = tuple[_Place, ...]
+
+
+def comparisons() -> dict[str, Answer]:
+    """Return the answers on compared runs, which are read and compared one after the other."""
+    one_at_a_time = threading.Lock()
+
+    @lru_cache(maxsize=64)
+    def load(path: Path, config: FileState, log: FileState) -> RecordedOutcomes:
+        options = ScoringOptions()
+        return load_run(open_recording(path, options), options)
+
+    # The reasons are asked for when the numbers are there.
+    @lru_cache(maxsize=16)
+    def numbers(places: _Places) -> RunComparison:
+        return compare_outcomes({name: load(*state) for name, *state in places})
+
+    @lru_cache(maxsize=16)
+    def reasons(places: _Places) -> RunComparison:
+        return look_into(numbers(places))
+
+    def compare(library: Library, query: Query) -> Mapping[str, object]:
+        """Answer with the document of the runs in the query."""
+        with one_at_a_time:
+            found = numbers(places := _places(library, query))
+        # Every run has the tasks that are compared, but cells of a grid may have their own.
+        named = [each.name for each in (places if found.grid else places[:1])]
+        notes = {k: v for name in named for k, v in _notes(library, name).items()}
+        return document_of(found, notes)
+
+    def find_reasons(library: Library, query: Query) -> Mapping[str, object]:
+        """Answer with why simulations failed."""
+        with one_at_a_time:
+            return looked_into(reasons(_places(library, query)))
+
+    return {"/api/compare": compare, "/api/compare/reasons": find_reasons}
+
+
+def _places(library: Library, query: Query) -> _Places:
+    names = list(dict.fromkeys(query.getlist("run")))
+    if len(names) < 2:
+        raise ConfigurationError(
+            f"{len(names)} run cannot be compared; name two or more: ?run=NAME&run=NAME"
+        )
+    paths = {name: library.path_of(name) for name in names}
+    files = {n: (p / CONFIG, p / LOG) if p.is_dir() else (p, p) for n, p in paths.items()}
+    return tuple(_Place(n, paths[n], *map(FileState.now, files[n])) for n in names)
+
+
+def _notes(library: Library, name: str) -> Mapping[TaskKey, str]:
+    """Return what each task of a run is about."""
+    return {entry.key: entry.note for entry in library.run(name).entries()}

@@ -10,7 +10,7 @@ again since.
 import asyncio
 import os
 import re
-from collections.abc import AsyncIterator, Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -28,24 +28,39 @@ from maseval.core.exceptions import MASEvalError
 from maseval.core.recorded import Shape
 from maseval.core.storage import strict_json
 from maseval.report.index import Entry, row_of
-from maseval.view.api import Answers, Json, library_of, own_answers
-from maseval.view.exceptions import NothingThereError, ViewError
-from maseval.view.library import Library
-from maseval.view.reading import RunReader
+from maseval.view.api import answers
+from maseval.view.library import Answer, Library
+from maseval.view.query import NothingThereError, ViewError
 from maseval.view.rows import RunRow, live_of
 from maseval.view.safety import LOCAL_NAMES, Guard
 
 _EVERY = 0.5
-
-
 _RETRY = "retry: 1000\n\n"
 _ALIVE = ": alive\n\n"
 # After how many looks without anything new a client is told that the server is still there.
 _QUIET_LOOKS = 20
 
 
+class Json(Response):
+    """Any value; what JSON cannot hold becomes text."""
+
+    media_type = "application/json"
+
+    def render(self, content: object) -> bytes:
+        return strict_json.dumps(content).encode("ascii")
+
+
+def _library_of(request: Request) -> Library:
+    library: Library = request.app.state.library
+    return library
+
+
+def _endpoint(answer: Answer) -> Callable[[Request], Response]:
+    return lambda request: Json(answer(_library_of(request), request.query_params))
+
+
 async def _events(request: Request) -> Response:
-    query, library = request.query_params, library_of(request)
+    query, library = request.query_params, _library_of(request)
     known = _number(request.headers.get("last-event-id") or query.get("after"))
     news: NewsOfAll | NewsOfRun = NewsOfAll()
     if (run := query.get("run")) is not None:
@@ -132,8 +147,6 @@ _SMALL = 1000
 def create_app(
     root: str | os.PathLike[str],
     *,
-    reader: RunReader | None = None,
-    features: Sequence[Answers] = (),
     token: str | None = None,
     hosts: Collection[str] | None = LOCAL_NAMES,
 ) -> Starlette:
@@ -141,17 +154,14 @@ def create_app(
 
     Args:
         root: The folder that is viewed; nothing outside of it can be reached.
-        reader: What knows benchmarks: explains failures, and reads results files.
-        features: What is added to it.
         token: What a browser must bring along; None where only this machine can connect.
         hosts: The names that a request may call the server by; None for any.
     """
 
     app = Starlette(
         routes=[
-            *own_answers([feature.name for feature in features]).routes(),
+            *(Route(path, _endpoint(answer)) for path, answer in answers().items()),
             Route("/api/events", _events),
-            *(route for feature in features for route in feature.routes()),
             *page_routes(),
         ],
         middleware=[
@@ -161,7 +171,7 @@ def create_app(
         ],
         exception_handlers={MASEvalError: _error_response, HTTPException: _http_error_response},
     )
-    app.state.library = Library(Path(root), reader or RunReader())
+    app.state.library = Library(Path(root))
     return app
 
 

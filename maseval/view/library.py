@@ -7,19 +7,16 @@ neither by ``..`` nor by a link, unless the library ``follows_links``, which no 
 In the background, the recorded verdicts of every run in the list are recomputed, and those that do
 not hold are marked. A run can be filtered by labels before any failure was opened. Both take at
 most half of the time of one processor, one run after the other, and end when all is known. Results
-files are judged one after the other; until then the list shows them without numbers. The numbers
-are kept in the cache of this machine for as long as the file is the same.
+files are judged one after the other; until then the list shows them without numbers.
 """
 
 import logging
 import os
 import threading
-import time
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 from maseval.core.exceptions import MASEvalError
 from maseval.core.storage.files import SUFFIX, FileState
@@ -27,10 +24,10 @@ from maseval.runs.annotations import annotations_path
 from maseval.runs.config_file import CONFIG, LOCK, LOG, is_run_folder
 from maseval.runs.listing import run_state
 from maseval.runs.lock import holder_of
-from maseval.runs.log import kept_about, kept_place
+from maseval.runs.log import kept_place
 from maseval.runs.verdict_check import recall_check
-from maseval.view.exceptions import NothingThereError
-from maseval.view.reading import IndexedRun, JudgedFile, RunReader
+from maseval.view.query import NothingThereError, Query
+from maseval.view.reading import is_results
 from maseval.view.rows import (
     RunFacts,
     RunRow,
@@ -47,6 +44,9 @@ logger = logging.getLogger(__name__)
 _MOST_OPEN = 12
 # A longer log is not read for the list alone, unless its run is running or open anyway.
 _QUICKLY_READ = 32 << 20
+
+FactsOrProblem = tuple[RunFacts | None, str | None]
+"""The numbers of a results file, or why there are none; neither while it is being judged."""
 
 
 @dataclass
@@ -71,15 +71,16 @@ class _Files(NamedTuple):
 class Library:
     """The runs below a folder; may be asked from several threads."""
 
-    def __init__(self, root: Path, reader: RunReader, *, follows_links: bool = False) -> None:
+    def __init__(self, root: Path, *, follows_links: bool = False) -> None:
         self.root = Path(os.path.abspath(root))
         self._follows_links = follows_links
-        self.reader = reader
         self._lock, self._listing = threading.Lock(), threading.Lock()
         self._open: dict[str, _Opened] = {}
-        self._finder = Finder(self.root, reader.is_results, follows_links)
-        self._judge = ResultsFileJudge(self._view_run)
-        self._examiner = RunExaminer(self._view_run)
+        self._finder = Finder(self.root, follows_links)
+        self._examining = BackgroundWork("maseval-labels")
+        self._judging = BackgroundWork("maseval-judging")
+        self._asked: dict[Path, FileState] = {}  # whose verdicts are checked for the list
+        self._judged: dict[Path, tuple[FileState, FactsOrProblem]] = {}
         self._rows: dict[Path, tuple[_Files, RunRow]] = {}
 
     def rows(self) -> list[RunRow]:
@@ -91,12 +92,12 @@ class Library:
     def places(self) -> dict[str, Path]:
         """Return every run and results file by its name."""
         with self._listing:
-            return {name_of(self.root, path): path for path in self._finder.find()}
+            return {self._name_of(path): path for path in self._finder.find()}
 
     def path_of(self, name: str) -> Path:
         """Return the path of a run."""
         path = place_of(self.root, name, self._follows_links)
-        if is_run_folder(path) or (path.is_file() and self.reader.is_results(path)):
+        if is_run_folder(path) or (path.is_file() and is_results(path)):
             return path
         raise NothingThereError(f"no run is called {name!r}")
 
@@ -109,7 +110,22 @@ class Library:
 
     def examine(self, run: ViewedRun) -> None:
         """Have the verdicts of a run checked and its failures labelled in the background."""
-        self._examiner.request(run)
+        if run.examined != run.version:
+            run.examined = run.version
+            self._examining.add(run, lambda: self._examine(run.source.path, run))
+
+    def _examine(self, path: Path, opened: ViewedRun | None = None) -> None:
+        try:
+            # Whether verdicts hold matters more than why some are failures.
+            (opened or self._view_run(path)).check_verdicts()
+            if opened is not None:
+                opened.label()
+        except (MASEvalError, OSError, ValueError, LookupError, TypeError) as error:
+            logger.warning("%s is not checked or labelled as a whole: %s", path, error)
+
+    def _name_of(self, path: Path) -> str:
+        """Return the name of a run: its path below the root, or ``.`` if it is that itself."""
+        return path.relative_to(self.root).as_posix()
 
     def _open_run(self, path: Path, name: str) -> ViewedRun:
         """Return the run if it is open already; those that were not asked for lately are closed."""
@@ -127,10 +143,7 @@ class Library:
             return found.run
 
     def _view_run(self, path: Path) -> ViewedRun:
-        reader, name = self.reader, name_of(self.root, path)
-        if path.is_dir():
-            return ViewedRun(IndexedRun(path, reader.title), reader, name)
-        return ViewedRun(JudgedFile(reader.open_results(path), reader), reader, name)
+        return ViewedRun(path, self._name_of(path))
 
     def _row(self, path: Path) -> RunRow:
         is_file = path.is_file()
@@ -144,9 +157,9 @@ class Library:
         known = self._rows.get(path)
         if known is not None and known[0] == files:
             return known[1]
-        name = name_of(self.root, path)
+        name = self._name_of(path)
         if is_file:
-            row = row_of_file(name, path, *self._judge.of(path))
+            row = row_of_file(name, path, *self._judge(path, files.config))
         elif known is not None and known[0] == files._replace(log=known[0].log) and files.running:
             row = self._with_numbers({**known[1], "updated": changed_at(path / LOG)})
         else:
@@ -159,8 +172,10 @@ class Library:
         state = run_state(path)
         row = row_of_folder(name, state)
         small = files.log.size <= _QUICKLY_READ
-        if small and not files.running and recall_check(path / LOG) is None:
-            self._examiner.request_check(path, files.log)
+        unchecked = not files.running and recall_check(path / LOG) is None
+        if small and unchecked and self._asked.get(path) != files.log:
+            self._asked[path] = files.log
+            self._examining.add(path, lambda: self._examine(path))
         counted = state.pass_1 is not None and state.state != "damaged"
         quick = files.running or small or name in self._open
         if not quick or (counted and not files.running):
@@ -175,10 +190,28 @@ class Library:
         except MASEvalError as error:
             return {**row, "state": "damaged", "problem": row["problem"] or str(error)}
 
+    def _judge(self, path: Path, seen: FileState) -> FactsOrProblem:
+        """Return what is known of a results file, which is judged once in the background."""
+        known = self._judged.get(path)
+        if known is not None and known[0] == seen:
+            return known[1]
+        self._judged[path] = seen, (None, None)
+        self._judging.add(path, lambda: self._judge_now(path))
+        return None, None
 
-def name_of(root: Path, path: Path) -> str:
-    """Return the name of a run: its path below ``root``, or ``.`` if it is that folder itself."""
-    return path.relative_to(root).as_posix()
+    def _judge_now(self, path: Path) -> None:
+        seen = FileState.now(path)
+        try:
+            run = self._view_run(path)
+            run.refresh()
+            self._judged[path] = seen, (facts_of(run), None)
+        except (MASEvalError, OSError) as error:
+            self._judged[path] = seen, (None, str(error))
+
+
+Answer = Callable[[Library, Query], object]
+"""Answers a GET; what it returns is sent as JSON, and a ``MASEvalError`` becomes a refusal in its
+words. It is called in threads, so that several may run at once."""
 
 
 def place_of(root: Path, name: str, follows_links: bool = False) -> Path:
@@ -215,10 +248,8 @@ _PARTS = "simulations"
 class Finder:
     """Looks through a folder; which files are results files is asked once for each."""
 
-    def __init__(
-        self, root: Path, is_results: Callable[[Path], bool], follows_links: bool = False
-    ) -> None:
-        self._root, self._is_results, self._follows_links = root, is_results, follows_links
+    def __init__(self, root: Path, follows_links: bool = False) -> None:
+        self._root, self._follows_links = root, follows_links
         self._known: dict[Path, tuple[FileState, bool]] = {}
 
     def find(self) -> list[Path]:
@@ -255,13 +286,9 @@ class Finder:
     def _if_results(self, path: Path) -> Iterator[Path]:
         seen = FileState.now(path)
         if self._known.get(path, (None, False))[0] != seen:
-            self._known[path] = seen, self._is_results(path)
+            self._known[path] = seen, is_results(path)
         if self._known[path][1]:
             yield path
-
-
-# How long labels are gathered before the page hears of them.
-_GATHERED = 1.0
 
 
 class BackgroundWork:
@@ -289,98 +316,3 @@ class BackgroundWork:
                     return
                 call = self._waiting.pop(key)
             call()
-
-
-class RunExaminer:
-    """Checks the verdicts of runs, and labels the failures of opened ones."""
-
-    def __init__(self, open_run: Callable[[Path], ViewedRun]) -> None:
-        self._open_run = open_run
-        self._work = BackgroundWork("maseval-labels")
-        self._labelled: WeakKeyDictionary[ViewedRun, int] = WeakKeyDictionary()
-        self._listed: dict[Path, FileState] = {}
-
-    def request(self, run: ViewedRun) -> None:
-        """Have an opened run examined, unless nothing came since the last time."""
-        if self._labelled.get(run) != run.version:
-            self._labelled[run] = run.version
-            self._work.add(run, lambda: self._examine(run))
-
-    def request_check(self, path: Path, log: FileState) -> None:
-        """Have the verdicts of a run checked once while its log is as it is."""
-        if self._listed.get(path) != log:
-            self._listed[path] = log
-            self._work.add(path, lambda: self._examine(path))
-
-    def _examine(self, run: ViewedRun | Path) -> None:
-        path = run if isinstance(run, Path) else run.source.path
-        try:
-            opened = self._open_run(run) if isinstance(run, Path) else run
-            opened.check_verdicts()  # matters more than why some are failures
-            if opened is run:
-                _label(opened)
-        except (MASEvalError, OSError, ValueError, LookupError, TypeError) as error:
-            logger.warning("%s is not checked or labelled as a whole: %s", path, error)
-
-
-def _label(run: ViewedRun) -> None:
-    found: dict[int, tuple[str, ...]] = {}
-    began, took_long = time.monotonic(), False
-    for at in run.without_labels():
-        found[at] = run.labels_of(at)
-        spent = time.monotonic() - began
-        if spent > _GATHERED:
-            run.learn(found)
-            time.sleep(spent)
-            found, began, took_long = {}, time.monotonic(), True
-    run.learn(found)
-    if took_long:  # else they are found again sooner than anybody notices
-        run.keep_findings()
-
-
-_SUMMARY_FORMAT = 6
-_SUMMARY = "summary"
-
-SummaryOrProblem = tuple[RunFacts | None, str | None]
-"""The numbers of a file, or why there are none."""
-
-
-class ResultsFileJudge:
-    """Judges every results file once."""
-
-    def __init__(self, open_run: Callable[[Path], ViewedRun]) -> None:
-        self._open_run = open_run
-        self._work = BackgroundWork("maseval-judging")
-        self._known: dict[Path, tuple[FileState, SummaryOrProblem]] = {}
-
-    def of(self, path: Path) -> SummaryOrProblem:
-        seen = FileState.now(path)
-        known = self._known.get(path)
-        if known is not None and known[0] == seen:
-            return known[1]
-        kept = _load_summary(path, seen)
-        self._known[path] = seen, (kept, None)
-        if kept is None:
-            self._work.add(path, lambda: self._judge(path))
-        return kept, None
-
-    def _judge(self, path: Path) -> None:
-        seen = FileState.now(path)
-        try:
-            run = self._open_run(path)
-            run.refresh()
-            found = facts_of(run)
-        except (MASEvalError, OSError) as error:
-            self._known[path] = seen, (None, str(error))
-            return
-        known = kept_about(path)
-        known.put(_SUMMARY, [_SUMMARY_FORMAT, seen, found])
-        known.save()
-        self._known[path] = seen, (found, None)
-
-
-def _load_summary(path: Path, seen: FileState) -> RunFacts | None:
-    match kept_about(path).get(_SUMMARY):
-        case [form, state, dict(found)] if (form, state) == (_SUMMARY_FORMAT, [*seen]):
-            return found
-    return None

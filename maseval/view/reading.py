@@ -1,38 +1,24 @@
 """Reads the reports of a viewed run: the log of a folder, or a results file.
 
-The viewer knows no benchmark; a ``RunReader`` does, which adds numbers, titles and explanations.
-
 A log is read once. From then on only what was added to it is, and a report is read by its place.
 Nothing of it is kept for the next start, when nobody could tell that the log was not edited since.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
+from maseval.app.benchmarks import all_support, support_for
+from maseval.app.results.finding import open_recording
 from maseval.core.outcome import RecordedReport, Simulation, TaskKey, total_cost
 from maseval.core.recorded import Shape, mapping
 from maseval.core.report import Report
+from maseval.core.scoring_options import ScoringOptions
 from maseval.core.storage.files import FileState
-from maseval.report.index import Entry, Overview, entry_of
-from maseval.runs.config import RunConfig
-from maseval.runs.config_file import LOG, read_config
+from maseval.report.index import Entry, entry_of
 from maseval.runs.exceptions import RunFolderError
-from maseval.runs.log import (
-    DamagedRecord,
-    LogContents,
-    LogReading,
-    ReportPlace,
-    end_damage,
-    report_in,
-)
-from maseval.runs.recording import (
-    ReadOnce,
-    Recording,
-    damage_to_folder,
-    notes_on_folder,
-    report_key,
-)
+from maseval.runs.log import DamagedRecord, LogReading, ReportPlace, end_damage
+from maseval.runs.recording import LoggedRun, ReadOnce, report_key
 from maseval.runs.report_line import (
     LogLine,
     Seal,
@@ -41,160 +27,64 @@ from maseval.runs.report_line import (
     simulation_of,
     with_repeats,
 )
-from maseval.runs.verdict_check import Misstatement, RunCheck, SimulationDoubt, doubt_in
-from maseval.stats.summary import Summary
-from maseval.view.exceptions import NothingThereError
+from maseval.runs.verdict_check import SimulationDoubt, doubt_in
 
 ValueT = TypeVar("ValueT")
 
 
-class RunReader:
-    """Knows benchmarks, which the viewer itself does not.
+class IndexedRun(LoggedRun):
+    """A run folder, up to where its log has been read.
 
-    This one adds nothing to what a run says of itself, and knows no results files.
+    ``entries`` has one for each simulation, that of its last report, by the place of that report
+    and in the order of places. Only one thread at a time may call ``refresh``.
     """
 
-    def is_results(self, path: Path) -> bool:
-        """Return whether ``open_results`` can read a file; looks at its start only."""
-        return False
-
-    def open_results(self, path: Path) -> Recording:
-        """Open a results file as a run, its verdicts recomputed."""
-        raise NotImplementedError
-
-    def overview(
-        self, run: Recording, known: Sequence[Entry], found: Summary, labelled: bool = False
-    ) -> Overview:
-        """Return the part of a run's page above its simulations, of which there are some.
-
-        Numbers that go by labels can be given once all are ``labelled``.
-        """
-        return Overview()
-
-    def plots(self, run: Recording, found: Summary) -> Sequence[str]:
-        """Draw a run."""
-        return ()
-
-    def begin_check(self, run: Recording) -> RunCheck | None:
-        """Begin to check the recorded verdicts of a run; None if they cannot be recomputed."""
-        return None
-
-    def check_verdict(
-        self, checking: RunCheck, run: Recording, report: Report, key: str
-    ) -> Misstatement | None:
-        """Add to a check how the verdict of a report differs from the recomputed one."""
-        return None
-
-    def title(self, run: Recording, report: Shape) -> str | None:
-        return None
-
-    def policies(self, run: Recording) -> Mapping[str, Sequence[str]]:
-        """Return the rules that agents are told to obey, by domain."""
-        return {}
-
-    def timeline(self, run: Recording, report: Shape) -> Shape | None:
-        """Return the world of a simulation after each message, if its benchmark has one."""
-        return None
-
-    def complete_report(self, run: Recording, report: Report, key: str | None = None) -> Shape:
-        """Add all that is shown of a report: the task's title, and why it failed.
-
-        ``key``, if it is at hand, is another one whenever the report is.
-        """
-        return report
-
-    def examine(self, run: Recording) -> None:
-        """Find out and keep all that can be kept about a run, with all cores."""
-
-    def keep_findings(self, run: Recording) -> None:
-        """Keep what was found out about reports of a run, for the next start."""
-
-
-class IndexedRun:
-    """A run folder and its entries, up to where its log has been read; ``title`` is of a report.
-
-    Only one thread at a time may call ``refresh``.
-    """
-
-    def __init__(self, path: Path, title: Callable[["IndexedRun", Shape], str | None]) -> None:
-        self.path, self._log, self._title = path, path / LOG, title
-        self._stored = read_config(path)
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.doubts: Mapping[int, SimulationDoubt] = {}  # a log says nothing against itself
         self._titles: dict[TaskKey, str | None] = {}
         self._same: dict[Any, Any] = {}
         self._seen: FileState | None = None
-        self._added: list[ReportPlace] | None = None
         self._begin()
+        self.support = support_for(self)
 
     def _begin(self) -> None:
         self._last: LogLine | None = None
-        self._new: dict[Simulation, None] = {}
-        self._entries: dict[int, Entry] = {}
+        self._new: set[Simulation] = set()
+        self._read_entries: dict[int, Entry] = {}
+        self.entries: dict[int, Entry] = {}
         self._reading = LogReading(self._add, read=read_record)
-        self.contents: LogContents = self._reading.snapshot()
+        self.contents = self._reading.snapshot()
 
     @property
-    def config(self) -> RunConfig:
-        return self.contents.config or self._stored.config
-
-    @property
-    def damaged(self) -> Sequence[DamagedRecord]:
+    def damaged(self) -> list[DamagedRecord]:
         """The damage to the log, also to its end."""
         seal, row = Seal.read(self.path), 0 if self._last is None else self._last.row
         found = None if seal is None else end_damage(self.contents.end, seal, row)
         return [*self.contents.damaged, *([found] if found else [])]
 
-    @property
-    def damage(self) -> Sequence[str]:
-        return damage_to_folder(self)
-
-    @property
-    def notes(self) -> Sequence[str]:
-        return notes_on_folder(self, self._stored.id)
-
-    @property
-    def planned(self) -> Mapping[Simulation, None]:
-        return self.config.planned
-
-    @property
-    def recorded(self) -> Mapping[Simulation, object]:
-        return self.contents.places
-
-    def reports(self) -> Iterator[Report]:
-        recorded = self.recorded
-        ordered = [one for one in self.planned if one in recorded]
-        return map(self.report, [*ordered, *(recorded.keys() - self.planned.keys())])
-
-    def report(self, simulation: Simulation) -> Report:
-        if simulation not in self.contents.places:
-            raise NothingThereError(f"the run has no report on {simulation}")
-        return self._read(self.contents.places[simulation])
-
     def report_at(self, at: int) -> Report:
-        return self._read(ReportPlace(at, ""))
+        return self.read_report(ReportPlace(at, ""))
 
-    def _read(self, place: ReportPlace) -> Report:
+    def read_report(self, place: ReportPlace) -> Report:
         try:
-            return report_in(self._log, place, self.contents.shared)
+            return super().read_report(place)
         except (OSError, ValueError, KeyError) as error:
             raise RunFolderError(
-                f"{self._log} has changed while it was read ({error}); load the page again"
+                f"{self.log} has changed while it was read ({error}); load the page again"
             ) from error
-
-    def content_key(self, simulation: Simulation) -> str:
-        return self.contents.key_of(self.contents.places[simulation])
 
     def key_at(self, at: int) -> str:
         return self.contents.key_of(ReportPlace(at, ""))
 
-    def doubt_at(self, at: int) -> SimulationDoubt | None:
-        return None  # a log says nothing against itself
-
+    @property
     def settings(self) -> list[Shape]:
-        return [mapping(each) for each in self.contents.shared.values()]
+        """What reports share: machine, code, and the options of the benchmark."""
+        return [mapping(each) for each in self.shared]
 
     def refresh(self) -> bool:
         """Read what is new, and return whether there was anything."""
-        seen = FileState.now(self._log)
+        seen = FileState.now(self.log)
         if seen == self._seen:
             return False
         grown = self._seen is not None and self._has_grown(self._seen, seen)
@@ -203,28 +93,21 @@ class IndexedRun:
         self._seen, damaged = seen, len(self.contents.damaged)
         self._read_on()
         self.contents = self._reading.snapshot()
-        # A line that does not count any more may have brought an earlier report back.
-        grown = grown and damaged == len(self.contents.damaged)
-        self._added = sorted(self.contents.places[one] for one in self._new) if grown else None
+        places = self.contents.places
+        if grown and damaged == len(self.contents.damaged):
+            added = [places[one] for one in self._new]
+        else:  # a line that does not count any more may have brought an earlier report back
+            added, self.entries = [*places.values()], {}
+        for place in sorted(added):
+            for at in place.earlier:
+                self.entries.pop(at, None)
+            self.entries[place.offset] = self._entry_at(place)
         self._new.clear()
         return True
 
-    def growth(self) -> list[tuple[Sequence[int], Entry]] | None:
-        """Return the entries of the last refresh, with the places of those they replace.
-
-        None if the index was made anew.
-        """
-        found = self._added
-        return None if found is None else [(at.earlier, self._entry_at(at)) for at in found]
-
-    def entries(self) -> list[Entry]:
-        """Return one entry for each simulation, that of its last report."""
-        known, places = self._entries, self.contents.places.values()
-        return [self._entry_at(at) if at.earlier else known[at.offset] for at in places]
-
     def _entry_at(self, place: ReportPlace) -> Entry:
         """Return the entry of a report, with the cost of those that it replaces."""
-        entry, earlier = self._entries[place.offset], [self._entries[at] for at in place.earlier]
+        entry, *earlier = (self._read_entries[at] for at in (place.offset, *place.earlier))
         if not earlier:
             return entry
         every = [each.row for each in (*earlier, entry)]
@@ -236,10 +119,10 @@ class IndexedRun:
         if now.file != before.file or now.size == before.size:
             return False
         last = self._last
-        return last is None or _line_at(self._log, last.offset) == last.text
+        return last is None or _line_at(self.log, last.offset) == last.text
 
     def _read_on(self) -> None:
-        for line in lines_of(self._log, self._last):
+        for line in lines_of(self.log, self._last):
             if not line.text.endswith(b"\n"):
                 return  # it is still being written
             self._reading.take(line)
@@ -248,13 +131,13 @@ class IndexedRun:
     def _add(self, record: dict[str, Any], offset: int, shared: Mapping[str, object]) -> None:
         logged = RecordedReport(record)
         key = logged.task
-        self._new[simulation_of(record)] = None
+        self._new.add(simulation_of(record))
         if key not in self._titles:
-            self._titles[key] = self._title(self, record)
+            self._titles[key] = self.support.task_title(cast(Report, record))
         logged = RecordedReport({**record, "traces": _environment(logged)})
         entry = entry_of(logged, offset, self._titles[key])
         names = {part: self._once(getattr(entry.row, part)) for part in ("domain", "task_id")}
-        self._entries[offset] = entry._replace(
+        self._read_entries[offset] = entry._replace(
             row=entry.row._replace(**names),
             note=self._once(entry.note),
             facts=self._once(entry.facts),
@@ -283,39 +166,30 @@ def _environment(logged: RecordedReport) -> dict[str, object]:
         return {}
 
 
+def is_results(path: Path) -> bool:
+    """Return True for a results file of an installed benchmark; looks at its start only."""
+    return any(each.holds_results(path) for each in all_support())
+
+
 class JudgedFile(ReadOnce):
     """A results file as a run: everything in it was judged when it was opened."""
 
-    def __init__(self, recorded: Recording, reader: RunReader) -> None:
-        super().__init__(recorded)
+    def __init__(self, path: Path) -> None:
+        super().__init__(open_recording(path, ScoringOptions()))
         self._key_of = lambda one: report_key(self.report(one))  # the file is not needed any more
-        keys = [RecordedReport(each).task for each in self._reports]
-        first = dict(zip(reversed(keys), reversed(self._reports), strict=True))
-        titles = {key: reader.title(self, each) for key, each in first.items()}
-        self._entries = [
-            entry_of(RecordedReport(each), at, titles[key])
-            for at, (key, each) in enumerate(zip(keys, self._reports, strict=True))
-        ]
-
-    def report(self, simulation: Simulation) -> Report:
-        if simulation not in self._places:
-            raise NothingThereError(f"the file has no {simulation}")
-        return super().report(simulation)
+        self.support, self.settings = support_for(self), list[Shape]()
+        titles: dict[TaskKey, str | None] = {}
+        self.entries: dict[int, Entry] = {}
+        for at, each in enumerate(self._reports):
+            recorded = RecordedReport(each)
+            if recorded.task not in titles:
+                titles[recorded.task] = self.support.task_title(each)
+            self.entries[at] = entry_of(recorded, at, titles[recorded.task])
+        doubts = {at: doubt_in(each) for at, each in enumerate(self._reports)}
+        self.doubts = {at: doubt for at, doubt in doubts.items() if doubt}
 
     def refresh(self) -> bool:
         return False  # a file that has changed is opened anew
-
-    def growth(self) -> list[tuple[Sequence[int], Entry]] | None:
-        return None
-
-    def entries(self) -> list[Entry]:
-        return self._entries
-
-    def doubt_at(self, at: int) -> SimulationDoubt | None:
-        return doubt_in(self._reports[at])
-
-    def settings(self) -> list[Shape]:
-        return []
 
     def report_at(self, at: int) -> Report:
         return self._reports[at]

@@ -8,19 +8,18 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from maseval.core.outcome import Score
 from maseval.core.recorded import mapping
 from maseval.runs import RunState
-from maseval.runs.annotations import annotations_or_problem
+from maseval.runs.annotations import Annotations, annotations_or_problem
 from maseval.runs.config import mark_of
 from maseval.runs.config_file import LOCK, LOG
-from maseval.runs.live import read_live
-from maseval.runs.lock import holder_of
+from maseval.runs.lock import holder_of, read_live
 from maseval.runs.verdict_check import RunDoubt, recall_check
 from maseval.view.viewed import ViewedRun
 
 _NAMES = ("function", "model", "model_id", "player")
 _COUNTS = ("done", "failed", "planned", "cost", "tokens")
+_UNKNOWN = {**dict.fromkeys(_COUNTS[:3], 0), "cost": None, "tokens": None, "pass_1": None}
 
 RunFacts = dict[str, Any]
 """All of a row that does not change with the file's name and what people wrote about it.
@@ -36,17 +35,12 @@ RunRow = dict[str, Any]
 def row_of_folder(name: str, state: RunState) -> RunRow:
     """Return a run folder, by what its files say."""
     numbers = {key: getattr(state, key) for key in _COUNTS}
+    numbers["pass_1"] = state.recomputed or state.pass_1
     doubt = recall_check(state.path / LOG) if state.unconfirmed else None
     return {
-        **_facts(
-            numbers, state.recomputed or state.pass_1, state.config or {}, state.started, doubt
-        ),
-        "name": name,
-        "kind": "run",
-        "state": state.state,
-        "updated": state.updated,
-        "tags": list(state.annotations.tags),
-        "note": state.annotations.note,
+        **_facts(numbers, state.config or {}, state.started, doubt),
+        **{"name": name, "kind": "run", "state": state.state, "updated": state.updated},
+        **_remarks(state.annotations),
         "problem": state.problem,
     }
 
@@ -54,37 +48,31 @@ def row_of_folder(name: str, state: RunState) -> RunRow:
 def row_of_file(name: str, path: Path, judged: RunFacts | None, problem: str | None) -> RunRow:
     """Return a results file; without numbers until it was judged."""
     annotations, damage = annotations_or_problem(path)
-    unknown = {"done": 0, "failed": 0, "planned": 0, "cost": None, "tokens": None}
+    state = "damaged" if problem else _condition(judged) if judged else "reading"
     return {
-        **(judged or _facts(unknown, None, {}, "", None)),
-        "name": name,
-        "kind": "results",
-        "state": "damaged" if problem else _condition(judged) if judged else "reading",
-        "updated": changed_at(path),
-        "tags": list(annotations.tags),
-        "note": annotations.note,
+        **(judged or _facts(_UNKNOWN, {}, "", None)),
+        **{"name": name, "kind": "results", "state": state, "updated": changed_at(path)},
+        **_remarks(annotations),
         "problem": problem or damage,
     }
+
+
+def _remarks(annotations: Annotations) -> RunFacts:
+    return {"tags": list(annotations.tags), "note": annotations.note}
 
 
 def facts_of(run: ViewedRun) -> RunFacts:
     """Return what the list shows of a results file."""
     started = min((entry.started for entry in run.entries() if entry.started), default="")
-    numbers = numbers_of(run)
-    return _facts(numbers, numbers["pass_1"], run.source.config.values, started, run.doubt)
+    return _facts(numbers_of(run), run.source.config.values, started, run.doubt)
 
 
 def _facts(
-    numbers: Mapping[str, Any],
-    pass_1: Score | None,
-    config: Mapping[str, Any],
-    started: str,
-    doubt: RunDoubt | None,
+    numbers: RunFacts, config: Mapping[str, Any], started: str, doubt: RunDoubt | None
 ) -> RunFacts:
     agent, user = (_names(config.get(side)) for side in ("agent", "user"))
     return {
         **numbers,
-        "pass_1": pass_1,
         "estimate": mark_of(config),
         "models": list(dict.fromkeys([*agent, *user])),
         "agent": ", ".join(agent),
@@ -104,9 +92,11 @@ def _names(given: object) -> list[str]:
 
 def numbers_of(run: ViewedRun) -> RunFacts:
     """Return the progress and the score of a run."""
-    planned, score = len(run.source.planned), run.scores().get(1)
-    estimate = mark_of(run.source.config.values)
-    return {**run.tally(), "planned": planned, "pass_1": score, "estimate": estimate}
+    planned, estimate = len(run.source.planned), mark_of(run.source.config.values)
+    return {
+        **run.tally(),
+        **{"planned": planned, "pass_1": run.scores().get(1), "estimate": estimate},
+    }
 
 
 def changed_at(path: Path) -> str:
@@ -117,7 +107,7 @@ def changed_at(path: Path) -> str:
 
 
 def live_of(run: ViewedRun) -> dict[str, Any]:
-    """Return the progress of a run; rate limits and what is in flight only while it is running."""
+    """Return the progress of a run; what is in flight only while it is running."""
     path, numbers = run.source.path, numbers_of(run)
     ended = "damaged" if getattr(run.source, "damage", ()) else _condition(numbers)
     now = read_live(path) if path.is_dir() else None
@@ -129,7 +119,6 @@ def live_of(run: ViewedRun) -> dict[str, Any]:
         # What is in flight was paid for as well, which only the run itself knows.
         "cost": max(cost or 0.0, now["cost"]) or cost if now else cost,
         "tokens": max(tokens, now["tokens"]) if now else tokens,
-        "rate_limits": now["rate_limits"] if now else None,
         "in_flight": now["in_flight"] if now else [],
         "elapsed": now.get("elapsed") if now else None,
         "left": now.get("left") if now else None,

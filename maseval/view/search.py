@@ -28,9 +28,8 @@ from maseval.core.storage.files import FileState
 from maseval.report.conversation import conversation
 from maseval.report.index import Entry
 from maseval.runs.config_file import LOG
-from maseval.view.api import Answers, Query, required_parts
-from maseval.view.exceptions import BadRequestError
-from maseval.view.library import BackgroundWork, Library
+from maseval.view.library import Answer, BackgroundWork, Library
+from maseval.view.query import BadRequestError, Query, required_parts
 
 logger = logging.getLogger(__name__)
 
@@ -263,8 +262,8 @@ def _hit(run: str, domain: str, task: str, trial: int) -> dict[str, object]:
     return {"run": run, "domain": domain, "task": task, "trial": trial}
 
 
-def searches() -> Answers:
-    """Return the feature that answers searches."""
+def searches() -> dict[str, Answer]:
+    """Return the answers to searches, by path."""
     known: dict[Path, Search] = {}
     lock = threading.Lock()
 
@@ -287,4 +286,4 @@ def searches() -> Answers:
             found = search.find(words, run, int(skip))
         return {"took_ms": 1000 * (time.perf_counter() - began), **found}
 
-    return Answers("search", {"/api/search": answer})
+    return {"/api/search": answer}

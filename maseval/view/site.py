@@ -27,11 +27,11 @@ from maseval.core.outcome import TaskKey
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import atomic_folder
 from maseval.report.page import Packet, bundle_script, pack, packet_of
-from maseval.runs.config_file import LOG
 from maseval.runs.listing import run_state
-from maseval.view.api import Query
+from maseval.view.api import answers
 from maseval.view.app import asset_text, page_html
 from maseval.view.library import Library
+from maseval.view.query import Query
 from maseval.view.rows import RunRow
 from maseval.view.viewed import ViewedRun
 
@@ -54,9 +54,6 @@ _POLICY = (
     "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types maseval"
 )
 
-Asked = Mapping[str, Callable[[Library, Query], object]]
-"""What the server answers to a GET, by path."""
-
 _TaskFile = tuple[str, Mapping[int, tuple[str, ...]]]
 """A file of some tasks, packed, and the labels of their simulations by their places."""
 
@@ -77,7 +74,6 @@ class Site(NamedTuple):
 def write_site(
     target: str | os.PathLike[str],
     library: Library,
-    asked: Asked,
     names: Sequence[str] | None = None,
     on_progress: OnProgress = lambda words: None,
 ) -> Site:
@@ -91,7 +87,7 @@ def write_site(
     place = Path(os.path.abspath(target))
     with atomic_folder(place, lambda: _check_replaceable(place)) as folder:
         _write_pages(folder)
-        writer = _SiteWriter(folder / "data", library, asked, wanted, on_progress)
+        writer = _SiteWriter(folder / "data", library, wanted, on_progress)
         writer.write()
         mark = {"format": _FORMAT, "files": _PARTS}
         (folder / MARK).write_text(strict_json.dumps(mark, indent=1) + "\n", encoding="ascii")
@@ -137,14 +133,9 @@ class _SiteWriter:
     """Writes what the server would answer about some runs."""
 
     def __init__(
-        self,
-        folder: Path,
-        library: Library,
-        asked: Asked,
-        names: Sequence[str],
-        on_progress: OnProgress,
+        self, folder: Path, library: Library, names: Sequence[str], on_progress: OnProgress
     ) -> None:
-        self._folder, self._library, self._asked = folder, library, asked
+        self._folder, self._library, self._answers = folder, library, answers()
         self._names = {name: _folder_name(name) for name in names}
         self._on_progress = on_progress
         self._hidden = _machine_paths(library.root)
@@ -164,8 +155,8 @@ class _SiteWriter:
                 self._put(f"{folder}/index", {"error": self.unreadable[name]})
         groups = self._write_comparisons()
         rows = [{**row, "folder": self._names[row["name"]]} for row in self._rows()]
-        listed = {"root": self._library.root.name, "features": []}
-        self._put("runs", {**listed, "runs": rows, "groups": groups}, short_paths=True)
+        listed = {"root": self._library.root.name, "runs": rows, "groups": groups}
+        self._put("runs", listed, short_paths=True)
 
     def _rows(self) -> list[RunRow]:
         """Return the rows of the list, once every results file is judged."""
@@ -193,16 +184,14 @@ class _SiteWriter:
         self._put(f"{folder}/index", found, short_paths=True)
 
     def _tasks_per_file(self, run: ViewedRun) -> int:
-        path = run.source.path
-        size = (path / LOG if path.is_dir() else path).stat().st_size
+        size = run.file.stat().st_size
         return max(1, _AT_A_TIME * len(run.tasks()) // max(1, size))
 
     def _make_files(
         self, run: ViewedRun, parts: Sequence[Sequence[TaskKey]]
     ) -> Iterator[_TaskFile]:
         """Make the files of a run's tasks; all cores make those of a large run."""
-        self._library.reader.examine(run.source)
-        run.check_verdicts()
+        run.examine_all()
 
         def make(part: Sequence[TaskKey]) -> _TaskFile:
             packed = self._pack([self._packet(run, key) for key in part])
@@ -260,7 +249,7 @@ class _SiteWriter:
             for name, value in query.items()
             for each in ([value] if isinstance(value, str) else value)
         ]
-        return self._asked[path](self._library, Query(pairs))
+        return self._answers[path](self._library, Query(pairs))
 
     def _packet(self, run: ViewedRun, key: TaskKey) -> Packet:
         packet = run.packet(*key) if run.tasks()[key] else packet_of([])

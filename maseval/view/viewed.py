@@ -1,97 +1,98 @@
 """A run as the page shows it: an index that is read at once, and packets as they are asked for.
 
-Its reports are read by ``reading.py``, where a ``RunReader`` knows the benchmark.
+Its reports are read by ``reading.py``. What its benchmark knows of them (titles, explanations,
+verdicts that are recomputed) comes from the commands that show it elsewhere.
 """
 
 import math
 import threading
 import time
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar, cast
 
+from maseval.app.results.examined import REVIEW, VERDICT, ExaminedRun, RunFindings, examine_run
+from maseval.app.results.explained import Review, complete_report
+from maseval.app.results.recording import facts_of
+from maseval.app.results.report import drawings, page_summary
 from maseval.core.outcome import (
     Outcome,
     OutcomeKind,
     RecordedReport,
     Score,
+    Simulation,
     TaskKey,
     verdict_for,
 )
 from maseval.core.recorded import Shape, entries
-from maseval.core.report import NO_VERDICT_STATUSES, TaskExecutionStatus
-from maseval.report.index import (
-    Entry,
-    Overview,
-    Trials,
-    by_task,
-    index_of,
-    results_of,
-)
+from maseval.core.report import NO_VERDICT_STATUSES, Report, TaskExecutionStatus
+from maseval.report.index import Entry, Overview, Trials, by_task, index_of, results_of
 from maseval.report.page import Packet, packet_of
 from maseval.runs.config_file import LOG
 from maseval.runs.recording import unrecorded_trials
 from maseval.runs.verdict_check import (
     Misstatement,
-    RunCheck,
     RunDoubt,
     SimulationDoubt,
     VerdictCheck,
     doubt_about,
     recall_check,
 )
+from maseval.stats.plots import Drawing
 from maseval.stats.summary import Summary, summarise
-from maseval.view.exceptions import NothingThereError
-from maseval.view.reading import RunReader, RunSource
+from maseval.view.query import NothingThereError
+from maseval.view.reading import IndexedRun, JudgedFile, RunSource
 
 # How long verdicts are recomputed before others get the processor.
 _AT_A_TIME = 1.0
+# How long labels are gathered before the page hears of them.
+_GATHERED = 1.0
 
 ValueT = TypeVar("ValueT")
+
+
+class _Counted(NamedTuple):
+    """The sums over the entries of a run up to a place, to which later ones are added."""
+
+    entries: Mapping[int, Entry] = MappingProxyType({})
+    place: int = 0
+    done: int = 0
+    failed: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+    unpriced: int = 0
 
 
 class ViewedRun:
     """The index and the packets of a run; may be asked from several threads."""
 
-    def __init__(self, source: RunSource, reader: RunReader, title: str) -> None:
-        self.source, self._reader, self._title = source, reader, title
+    def __init__(self, path: Path, title: str) -> None:
+        self.source: RunSource = IndexedRun(path) if path.is_dir() else JudgedFile(path)
+        self._examined, self._title = ExaminedRun(self.source, self.source.support), title
         self._lock = threading.RLock()
-        self.file = source.path / LOG if source.path.is_dir() else source.path
+        self.file = path / LOG if path.is_dir() else path
         self._labels: dict[int, tuple[str, ...]] = {}
-        self._checking: RunCheck | None = None
+        self._checking: VerdictCheck | None = None
         self._checked: dict[int, Misstatement | None] = {}
         self._check: VerdictCheck | None = None
-        self._known: dict[int, Entry] | None = None
-        self._places: list[int] = []
         self._derived: dict[str, Any] = {}
         """What was found out from all simulations, until there are others."""
+        self._counted = _Counted()
         self._scores: Mapping[int, Score] = {}
         self._score_again = 0.0
         self.version = 0
         """Grows whenever there is something new."""
+        self.examined = 0
+        """The version whose labels were last asked for."""
 
-    def refresh(self) -> bool:
-        """Read what is new, and return whether there was anything."""
+    def refresh(self) -> None:
+        """Read what is new."""
         with self._lock:
-            if not self.source.refresh() and self.version:
-                return False
-            self._take(self.source.growth() if self.version else None)
-            self._derived.clear()
-            self.version += 1
-            return True
-
-    def _take(self, added: Iterable[tuple[Sequence[int], Entry]] | None) -> None:
-        """Add entries to those that are known; all are read anew if that is None."""
-        known = self._known
-        if known is None or added is None:
-            self._known = None
-            return
-        for replaced, entry in added:
-            known[entry.at] = self._with_labels(entry)
-            self._places.append(entry.at)
-            for at in replaced:
-                known.pop(at, None)
+            if self.source.refresh() or not self.version:
+                self._derived.clear()
+                self.version += 1
 
     def _once(self, name: str, find: Callable[[], ValueT]) -> ValueT:
         """Return what was found, and find it if there are other simulations since."""
@@ -101,21 +102,27 @@ class ViewedRun:
             found: ValueT = self._derived[name]
             return found
 
-    def entries(self) -> list[Entry]:
-        return [*self._by_place().values()]
+    def entries(self) -> Sequence[Entry]:
+        def find() -> Sequence[Entry]:
+            every = self.source.entries.values()
+            if not (self._labels or self._checked or self.source.doubts):
+                return [*every]
+            return [*map(self._with_labels, every)]
+
+        return self._once("entries", find)
 
     def entries_after(self, place: int) -> list[Entry]:
         """Return the entries of reports beyond a place, in order."""
         with self._lock:
-            known = self._by_place()
-            places = self._places[bisect_right(self._places, place) :]
-            return [known[at] for at in places if at in known]
+            known = self.source.entries
+            later = [*takewhile(lambda at: at > place, reversed(known))]
+            return [self._with_labels(known[at]) for at in reversed(later)]
 
     @property
     def last_place(self) -> int:
         """The place of the last report; 0 if there is none."""
-        self._by_place()
-        return self._places[-1] if self._places else 0
+        with self._lock:
+            return next(reversed(self.source.entries), 0)
 
     def tally(self) -> dict[str, Any]:
         """Return the simulations with and without a verdict, and what all of them used.
@@ -124,30 +131,32 @@ class ViewedRun:
         """
 
         def find() -> dict[str, Any]:
-            rows = [entry.row for entry in self.entries()]
-            failed = sum(row.status in NO_VERDICT_STATUSES for row in rows)
-            tokens = sum(row.tokens for row in rows)
-            cost = math.fsum(row.cost or 0.0 for row in rows)
-            priced = cost or all(row.cost is not None for row in rows)
-            counts = {"done": len(rows) - failed, "failed": failed, "tokens": tokens}
-            return {**counts, "cost": cost if priced else None}
+            known, before = self.source.entries, self._counted
+            if before.entries is not known:
+                before = _Counted(known)
+            new = self.entries_after(before.place)
+            if before.done + len(new) != len(known):  # one takes the place of another
+                before, new = _Counted(known), [*self.entries()]
+            rows = [entry.row for entry in new]
+            self._counted = now = _Counted(
+                known,
+                self.last_place,
+                before.done + len(rows),
+                before.failed + sum(row.status in NO_VERDICT_STATUSES for row in rows),
+                before.tokens + sum(row.tokens for row in rows),
+                math.fsum((before.cost, *(row.cost or 0.0 for row in rows))),
+                before.unpriced + sum(row.cost is None for row in rows),
+            )
+            cost = now.cost if now.cost or not now.unpriced else None
+            counts = {"done": now.done - now.failed, "failed": now.failed, "tokens": now.tokens}
+            return {**counts, "cost": cost}
 
         return self._once("tally", find)
-
-    def _by_place(self) -> dict[int, Entry]:
-        with self._lock:
-            if self._known is None:
-                every = self.source.entries()
-                if self._labels or self._checked or self.file.name != LOG:
-                    every = [*map(self._with_labels, every)]
-                self._known = {entry.at: entry for entry in every}
-                self._places = sorted(self._known)
-            return self._known
 
     def index(self) -> dict[str, object]:
         with self._lock:
             parts = self._parts()._replace(
-                policies=self._reader.policies(self.source), unrecorded=self.unrecorded()
+                policies=self.source.support.policies(self.source), unrecorded=self.unrecorded()
             )
             return index_of(self.tasks(), self._title, parts)
 
@@ -156,23 +165,31 @@ class ViewedRun:
         with self._lock:
             return results_of(self.entries(), self._title, self._parts())
 
-    def _draw(self) -> Sequence[str]:
-        return self._reader.plots(self.source, self._summarise()) if self.entries() else ()
-
     def _parts(self) -> Overview:
         """Return the part of the page above the simulations."""
-        known = self.entries()
-        labelled = self.labelled == len(known)
-
-        def find() -> Overview:
-            found = Overview()
-            if known:
-                found = self._reader.overview(self.source, known, self._summarise(), labelled)
-            return self._with_check(found)
-
-        return self._once(f"overview {labelled}", find)._replace(
-            plots=self._once("plots", self._draw), benchmarks=self.source.settings()
+        labelled = self.labelled == len(self.entries())
+        overview = self._once(f"overview {labelled}", lambda: self._overview(labelled))
+        return overview._replace(
+            plots=self._once("plots", self._draw), benchmarks=self.source.settings
         )
+
+    def _draw(self) -> Sequence[Drawing]:
+        return drawings(self.source, self._summarise()) if self.entries() else ()
+
+    def _overview(self, labelled: bool) -> Overview:
+        """Return the numbers and facts of a run; some go by labels, once all are known."""
+        run, support, known = self.source, self.source.support, self.entries()
+        if not known:
+            return Overview()
+        ones = [each.simulation for each in known if labelled]
+        examined = {one: self._examined.examine(one, REVIEW) for one in ones}
+        found = RunFindings(run, [each.row for each in known], None, examined)
+        summary = page_summary(found, self._summarise())
+        if doubt := self.doubt:
+            reasons = doubt["reasons"]
+            notes = [each for each in entries(summary.get("notes")) if each not in reasons]
+            summary = {**summary, "notes": notes, "doubt": doubt}
+        return Overview(summary, support.task_findings(run), facts_of(run.config.values))
 
     def packet(self, domain: str, task: str, trial: str | None = None) -> Packet:
         """The details of a task's simulations, or of one, with explanations of what failed."""
@@ -180,8 +197,8 @@ class ViewedRun:
             e.at: (n, self._complete_report(e.at)) for n, e in self.trials(domain, task, trial)
         }
         self.learn({at: _labels_in(report) for at, (_, report) in found.items()})
-        completed = [*found.values()]
-        return packet_of(completed, partial(self._reader.timeline, self.source))
+        timeline = self.source.support.timeline
+        return packet_of([*found.values()], lambda report: timeline(cast(Report, report)))
 
     def trials(
         self, domain: str, task: str, trial: str | None = None
@@ -205,9 +222,9 @@ class ViewedRun:
         """Return the summary of all simulations, made once however often it is asked for."""
 
         def find() -> Summary:
-            began, run = time.monotonic(), self.source
-            outcomes = [entry.row for entry in self.entries()]
-            found = summarise(outcomes, planned=run.planned)
+            began = time.monotonic()
+            rows = [entry.row for entry in self.entries()]
+            found = summarise(rows, planned=self.source.planned)
             self._scores, ended = found.overall.scores, time.monotonic()
             # So that a server spends a tenth of its time on this at most.
             self._score_again = ended + 9 * (ended - began)
@@ -232,10 +249,13 @@ class ViewedRun:
         return entry._replace(labels=labels) if labels else entry
 
     def _complete_report(self, at: int) -> Shape:
-        report, key = self.source.report_at(at), self.source.key_at(at)
-        found = self._reader.complete_report(self.source, report, key)
-        doubt = self._doubt_at(at)
-        return {**found, "doubt": doubt and doubt.text}
+        """Return a report with all that is shown of it: the task's title, and why it failed."""
+        run, support, doubt = self.source, self.source.support, self._doubt_at(at)
+        report, key = run.report_at(at), run.key_at(at)
+        found = self._examined.examine(Simulation.of(report), REVIEW, report, key)
+        title = support.task_title(report)
+        shown = complete_report(report, title, found.review or Review())
+        return {**shown, "doubt": doubt and doubt.text}
 
     @property
     def doubt(self) -> RunDoubt | None:
@@ -244,15 +264,7 @@ class ViewedRun:
 
     def _doubt_at(self, at: int) -> SimulationDoubt | None:
         found = self._checked.get(at)
-        return self.source.doubt_at(at) if found is None else found.doubt
-
-    def _with_check(self, overview: Overview) -> Overview:
-        doubt = self.doubt
-        if doubt is None or overview.summary is None:
-            return overview
-        reasons = doubt["reasons"]
-        notes = [each for each in entries(overview.summary.get("notes")) if each not in reasons]
-        return overview._replace(summary={**overview.summary, "notes": notes, "doubt": doubt})
+        return self.source.doubts.get(at) if found is None else found.doubt
 
     def check_verdicts(self) -> None:
         """Recompute the verdicts that are recorded, and mark those that do not hold.
@@ -263,27 +275,37 @@ class ViewedRun:
             known = recall_check(self.file)
             if known is not None and not known["reasons"]:
                 return
-            self._checking = self._reader.begin_check(self.source)
-            if self._checking is None:
-                return
+            self._checking = self._examined.begin_check()
+        checking = self._checking
+        if checking is None or checking.obstacle:
+            return
         if not self.version:
             self.refresh()
         began, took_long = time.monotonic(), False
         for at in [entry.at for entry in self.entries() if entry.at not in self._checked]:
             report, key = self.source.report_at(at), self.source.key_at(at)
-            self._checked[at] = self._reader.check_verdict(self._checking, self.source, report, key)
+            found = self._examined.examine(Simulation.of(report), VERDICT, report, key)
+            if found.line is not None and not checking.obstacle:
+                checking.add(found.line, found.verdict, found.obstacle)
+            self._checked[at] = found.verdict
             if (spent := time.monotonic() - began) > _AT_A_TIME:
                 time.sleep(spent)  # at most half of the time of one processor
                 began, took_long = time.monotonic(), True
         if took_long:
-            self._reader.keep_findings(self.source)
+            self.keep_findings()
         before = self.doubt
         with self._lock:
-            self._check = self._checking.finish()
+            self._check, self._counted = checking.finish(), _Counted()
             if self.doubt != before:
-                self._relabel(at for at, found in self._checked.items() if found)
                 self._derived.clear()
                 self._score_again = 0.0
+
+    def examine_all(self) -> None:
+        """Find out and keep all that can be kept about a run, with all cores."""
+        support = self.source.support
+        if self.file.name == LOG and support.findings_version(self.source) is not None:
+            examine_run(self.source, REVIEW)
+        self.check_verdicts()
 
     @property
     def doubted(self) -> int:
@@ -292,13 +314,24 @@ class ViewedRun:
 
     @property
     def labelled(self) -> int:
-        return len(self._by_place().keys() & self._labels.keys())
+        with self._lock:
+            return len(self.source.entries.keys() & self._labels.keys())
 
-    def without_labels(self) -> list[int]:
-        """Return the places of reports whose labels are not known, those of failures first."""
-        open_ones = [entry for entry in self.entries() if entry.at not in self._labels]
-        ranked = sorted(open_ones, key=lambda entry: entry.outcome not in ("fail", "error"))
-        return [entry.at for entry in ranked]
+    def label(self) -> None:
+        """Find the labels that are not known, those of failures first, and keep what was found."""
+        waiting = [entry for entry in self.entries() if entry.at not in self._labels]
+        found: dict[int, tuple[str, ...]] = {}
+        began, took_long = time.monotonic(), False
+        for entry in sorted(waiting, key=lambda each: each.outcome not in ("fail", "error")):
+            found[entry.at] = self.labels_of(entry.at)
+            spent = time.monotonic() - began
+            if spent > _GATHERED:
+                self.learn(found)
+                time.sleep(spent)
+                found, began, took_long = {}, time.monotonic(), True
+        self.learn(found)
+        if took_long:  # else they are found again sooner than anybody notices
+            self.keep_findings()
 
     def labels_of(self, at: int) -> tuple[str, ...]:
         """Return the labels of a report; what is not known is found, which takes a moment."""
@@ -309,17 +342,12 @@ class ViewedRun:
         """Add labels to the index."""
         with self._lock:
             self._labels = {**self._labels, **labels}
-            self._relabel(labels)
-
-    def _relabel(self, places: Iterable[int]) -> None:
-        """Have the entries of these reports show the labels that are known by now."""
-        known = self._by_place()
-        known.update({at: self._with_labels(known[at]) for at in [*places] if at in known})
-        self._derived.pop("tasks", None)
+            for name in ("entries", "tasks"):
+                self._derived.pop(name, None)
 
     def keep_findings(self) -> None:
         """Keep what the labels come from for the next start."""
-        self._reader.keep_findings(self.source)
+        self._examined.save()
 
 
 def _with_verdict(row: Outcome, passed: bool | None) -> Outcome:

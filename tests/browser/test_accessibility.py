@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from maseval.report import write_report
 from maseval.runs import RunFolder
-from maseval.runs.live import publish
+from maseval.runs.lock import publish
 from maseval.stats import Outcome, pass_plot, summarise
 from tests.browser.runs import planned
 from tests.browser.waiting import unfold
@@ -73,7 +73,7 @@ def test_a_running_run_keeps_nobody_out(visit, serve, tmp_path, flaws_everywhere
     reports = [simulated("0", reward=0.0), simulated("1"), simulated("2")]
     last = {"role": "user", "text": "Where is my parcel?"}
     flight = {"domain": "retail", "task": "2", "trial": 0, "step": 3, "last": last}
-    known = {"pid": os.getpid(), "at": "now", "cost": 2.5, "tokens": 20, "rate_limits": 2}
+    known = {"pid": os.getpid(), "at": "now", "cost": 2.5, "tokens": 20}
     with RunFolder.open(tmp_path / "grows", planned(reports)) as folder:
         for each in reports[:2]:
             folder.append(each)

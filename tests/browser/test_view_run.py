@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import expect
 
 from maseval.runs import RunFolder
-from maseval.runs.live import publish
-from maseval.view import library, reading
+from maseval.runs.lock import publish
+from maseval.view import reading, viewed
 from maseval.view.viewed import ViewedRun
 from tests.browser.runs import planned, written_run
 from tests.browser.waiting import eventually
@@ -82,14 +82,14 @@ def test_what_each_simulation_in_flight_is_doing_is_shown(visit, serve, growing)
     page = visit(serve(growing.path.parent).url).open("/run/grows")
     last = {"role": "user", "text": "<b>Where</b> is it?"}
     flight = {"domain": "retail", "task": "2", "trial": 0, "step": 3, "last": last}
-    known = {"pid": os.getpid(), "at": "now", "cost": 2.5, "tokens": 20, "rate_limits": 2}
+    known = {"pid": os.getpid(), "at": "now", "cost": 2.5, "tokens": 20}
 
     publish(growing.path, {**known, "in_flight": [{**flight, "since": "2025-01-01T00:00:00"}]})
 
     item = page.locator(".flights li")
     expect(item.locator(".last")).to_have_text("User: <b>Where</b> is it?")
     expect(item.locator(".id")).to_have_text("retail/2/0")
-    expect(page.locator(".live .outcome")).to_contain_text("$2.50 so far · 2 rate limits")
+    expect(page.locator(".live .outcome")).to_contain_text("$2.50 so far")
 
 
 def test_a_run_that_ended_before_its_first_result_says_what_is_known(visit, serve, tmp_path):
@@ -114,7 +114,7 @@ def test_every_planned_trial_has_a_cell(visit, serve, growing):
 
     last = {"role": "user", "text": "Where is it?"}
     flight = {"domain": "retail", "task": "4", "trial": 1, "step": 1, "last": last}
-    known = {"pid": os.getpid(), "at": "now", "cost": 2.5, "tokens": 20, "rate_limits": 2}
+    known = {"pid": os.getpid(), "at": "now", "cost": 2.5, "tokens": 20}
     publish(growing.path, {**known, "in_flight": [{**flight, "since": "2025-01-01T00:00:00"}]})
     expect(page.locator(".flights .last")).to_have_text(re.compile("Where is it"))
     expect(waiting).to_have_count(7)
@@ -201,7 +201,7 @@ def test_how_far_labelling_has_come_is_said_until_it_is_done(
         return labels_of(run, at)
 
     monkeypatch.setattr(ViewedRun, "labels_of", wait_for_a_word)
-    monkeypatch.setattr(library, "_GATHERED", 0.0)
+    monkeypatch.setattr(viewed, "_GATHERED", 0.0)
     # Another test may have labelled the run that all of them share.
     unlabelled = shutil.ignore_patterns("view-*")
     shutil.copytree(compared / "hurried", tmp_path / "hurried", ignore=unlabelled)

@@ -38,7 +38,7 @@ def test_a_sound_domain_passes_its_audit_and_a_broken_one_fails_it():
     assert sound.exit_code == 0
     assert maseval("tau2", "audit", DESK).exit_code == 0
     assert maseval("tau2", "audit", "--domain", DESK, "--fail-on", "error").exit_code == 1
-    assert maseval("tau2", "audit", DESK, "--severity", "error", "--fail-on", "x").exit_code == 2
+    assert maseval("tau2", "audit", DESK, "--fail-on", "x").exit_code == 2
 
 
 def test_a_cut_database_is_named():
@@ -46,7 +46,8 @@ def test_a_cut_database_is_named():
 
     printed = maseval("tau2", "run", "--domain", DESK, "--agent", "gold", "--output", "run")
 
-    assert "db.json is not a JSON file" in " ".join(printed.stdout.split())
+    # The path is long, and a line may end within it.
+    assert "db.jsonisnotaJSONfile" in "".join(printed.stdout.split())
 
 
 @pytest.mark.parametrize("command", ["tasks", "errata", "audit"])

@@ -42,7 +42,7 @@ def test_the_display_tells_how_far_it_is_and_which_is_the_slowest():
 
     for part in ("10/40", "1 running", "1 failed", "pass^1 60.0% [", "120k tokens", "$1.25"):
         assert part in shown
-    assert "1:40, 4:50 left" in shown
+    assert "1:40" in shown and "4:50 left" in shown
     assert "telecom/[mobile]a|b trial 2, 34 s" in shown
 
 
@@ -79,7 +79,7 @@ def test_where_there_is_no_terminal_lines_are_printed():
 
 
 def test_on_a_terminal_the_display_is_redrawn_and_taken_away():
-    console = Console(file=io.StringIO(), width=100, force_terminal=True)
+    console = Console(file=io.StringIO(), width=100, force_terminal=True, highlight=False)
     with display(console)(moment("a")):
         pass
 

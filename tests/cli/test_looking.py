@@ -63,7 +63,7 @@ def test_a_task_whose_id_is_a_number_has_no_other_number(noisy):
     names = dict.fromkeys(line.task_id for line in view.lines)
     ids = {name: str(position + 7) for position, name in enumerate(names)}
     lines = [line._replace(task_id=ids[line.task_id]) for line in view.lines]
-    view = replace(view, found=replace(view.found, lines=lines))
+    view = replace(view, lines=lines)
 
     headers = [column.header for column in cli_show._trials(view).columns]
 

@@ -220,15 +220,11 @@ def test_a_loss_in_a_rehearsal_of_gold_is_told_and_a_failure_unless_it_is_allowe
     options = ("--output", tmp_path / "runs" / "lost")
     ran = rehearsed(tmp_path, "mangling", *options)
 
-    asked, lost, *where = last_json(ran.stdout)["notes"]
+    asked, lost = last_json(ran.stdout)["notes"]
     assert "was asked" in asked and lost.startswith(
         "With gold every task should pass; your agent lost 1 of 2"
     )
-    assert where == [
-        "  library/renew_own_not_husbands trial 0: first missing call: "
-        "renew_loan(loan_id=L-5001); instead: renew_loan(loan_id=l-5001)"
-    ]
-    assert "first missing call: renew_loan(loan_id=L-5001)" in plain(ran.stderr)
+    assert "refused renew_loan(l-5001)" in plain(maseval("show", options[1], "--failed").stdout)
     resumed = rehearsed(tmp_path, "mangling", *options)
     allowed = rehearsed(tmp_path, "mangling", *options, "--allow-losses")
     assert [each.exit_code for each in (ran, resumed, allowed)] == [1, 1, 0]

@@ -138,7 +138,7 @@ def _asked_in_vain(url):
         (("nowhere",), "there are no recorded answers in 'nowhere'; record some with --record"),
         (("answers", "--record"), "give both or neither of record (--record) and upstream"),
         (("answers", "--upstream", "http://localhost:1/v1"), "give both or neither"),
-        (("answers", "--record", "--upstream", "openai"), "'openai' is not a valid URL"),
+        (("answers", "--record", "--upstream", "openai"), "the upstream is 'openai'; give"),
         (("answers", "--port", 99999), "cannot listen on 127.0.0.1:99999"),
         (("answers", "--host", "no.such.invalid"), "cannot listen on no.such.invalid"),
         (("file",), "file is not a folder"),
@@ -158,8 +158,8 @@ def test_what_is_wrong_is_one_message(answers, tmp_path, monkeypatch, arguments,
 
 def test_a_port_in_use_and_the_server_as_its_own_upstream(answers):
     with ReplayServer(answers) as server:
-        used = maseval("replay-server", answers, "--port", server.port)
-        port = server.port
+        used = maseval("replay-server", answers, "--port", server.server_port)
+        port = server.server_port
     itself = maseval(
         *("replay-server", answers, "--port", port),
         *("--record", "--upstream", f"http://localhost:{port}/v1"),

@@ -16,7 +16,6 @@ from maseval.core.outcome import Outcome
 from maseval.core.words import in_percent, percent
 from maseval.runs import Simulation
 from maseval.stats import Difference, Estimate, FlipTest, GroupSummary, Interval, Pair
-from maseval.stats.summary import Summary
 
 
 def summary(*names, failed=0, trials=4):
@@ -28,7 +27,7 @@ def summary(*names, failed=0, trials=4):
     groups = [GroupSummary(n, 114, 0, 456, 456, 300, missing, None, measured) for n in names]
     if len(names) > 1:
         groups.append(GroupSummary(None, 228, 0, 912, 912, 600, missing, None, measured))
-    return RunSummary(Summary(groups, 0.95, []), [], "method")
+    return RunSummary(groups, 0.95, [], "method")
 
 
 def drawn(table, width):
@@ -108,7 +107,7 @@ def test_a_comparison_begins_with_a_sentence(difference, span, p, words):
     interval = Interval(*span, 0.95, "over tasks")
     found = Difference(
         *(None, 12, 1, 0.5, 0.5 + difference, difference, interval),
-        *(FlipTest(p, "exact", 3), None),
+        FlipTest(p, "exact", 3),
     )
 
     assert headline(Pair(("a", "b"), found, p), found.name) == words

@@ -57,7 +57,6 @@ def test_one_instance_of_a_benchmark_is_counted_in_each_run_by_itself(
         (f"x = {'[' * 3000}{']' * 3000}", "more than 100 levels deep"),
         (f"x = {'{a=' * 150}1{'}' * 150}", "more than 100 levels deep"),
         ("domain = 'library'", "benchmark is None"),
-        ("[[run]]\nname = 'a'", "make each run a level"),
         ("benchmark = 'tau2'\ntrails = 3", "--trails"),
         ("benchmark = 'tau2'\n[grid]\ntrials = [1, 'x']", "file.toml, run trials-"),
     ],

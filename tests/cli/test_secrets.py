@@ -90,17 +90,19 @@ def test_words_replaced_in_a_conversation_are_reported_once(tmp_path, monkeypatc
 
 
 @pytest.mark.parametrize(
-    ("option", "way"),
-    [("--base-url", "OPENAI_API_KEY"), ("--track", "OTEL_EXPORTER_OTLP_HEADERS")],
+    ("words", "way"),
+    [
+        ((*LIBRARY, "-o", "r", "--agent-model", "scripted/echo", "--base-url"), "OPENAI_API_KEY"),
+        (("sync", "last", "--to"), "OTEL_EXPORTER_OTLP_HEADERS"),
+    ],
 )
 @pytest.mark.parametrize("end", ["?sig=", "#token="])
 def test_an_address_with_a_query_is_refused_with_the_way_to_give_a_key(
-    option, way, end, tmp_path, monkeypatch
+    words, way, end, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
     address = f"http://localhost:1/v1{end}{CANARIES['argument']}"
-    given = f"otel={address}" if option == "--track" else address
-    refused = maseval(*LIBRARY, "--agent-model", "scripted/echo", option, given, "-o", "r")
+    refused = maseval(*words, f"otel={address}" if words[0] == "sync" else address)
 
     assert refused.exit_code == 2 and way in refused.output
     assert CANARIES["argument"] not in refused.output and not (tmp_path / "r").exists()

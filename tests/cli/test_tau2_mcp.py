@@ -18,7 +18,7 @@ from maseval.commands import tau2
 from maseval.interface import extras
 from maseval.interface.agents.mcp_conversation import BEGUN_AGAIN
 from maseval.runs import RunConfigError, RunFolder
-from maseval.runs.live import LIVE
+from maseval.runs.lock import LIVE
 from tests.cli.commandline import COMMAND, maseval, started, wait_for_some
 from tests.interface.agents.mcp.client import connected, text_of, with_mcp
 from tests.waiting import hang_ups_heeded, wait_until
@@ -394,7 +394,7 @@ def test_an_agent_that_waits_hears_of_an_interruption(tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--task-id", "nine", "--user", "scripted"], "no task 'nine' among the base tasks"),
+        (["--task-id", "nine", "--user", "scripted"], "no task 'nine' among those of the run"),
         (["--task-id", LIBRARY_TASK], "user_model is not set"),
         (
             ["--task-id", LIBRARY_TASK, "--user", "scripted", "--transport", "pigeon"],

@@ -33,7 +33,7 @@ def test_the_gold_solution_passes_when_it_is_typed(tmp_path):
 
 
 def test_a_newcomer_is_told_what_to_do_and_reads_policy_and_tools(tmp_path):
-    result = played(tmp_path / "run", "/help", "/text", "/tools", "/stop")
+    result = played(tmp_path / "run", "/text", "/tools", "/stop")
 
     assert "You are the agent of library." in result.stdout
     assert "Good standing" in result.stdout and "/call NAME" in result.stdout

@@ -4,10 +4,8 @@ import json
 
 import pytest
 
-from maseval.benchmark.tau2.certify import Certificate
 from maseval.commands import show, tau2
 from tests.cli.commandline import last_json, maseval
-from tests.interface.test_signing import pair
 from tests.noisy_runs import noisy_run
 
 
@@ -98,14 +96,10 @@ def test_a_simulation_that_broke_is_explained_by_its_status(folder):
     assert "Who failed in 1 simulation," in maseval("show", "broken").stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [(["nowhere"], "nowhere"), (["library", "--severity", "bad"], "error, warning, info")],
-)
-def test_what_cannot_be_audited_is_told(arguments, words):
-    result = maseval("tau2", "audit", *arguments)
+def test_what_cannot_be_audited_is_told():
+    result = maseval("tau2", "audit", "nowhere")
 
-    assert result.exit_code == 2 and words in result.stderr
+    assert result.exit_code == 2 and "nowhere" in result.stderr
 
 
 def test_a_certificate_is_written_and_holds(folder):
@@ -116,7 +110,8 @@ def test_a_certificate_is_written_and_holds(folder):
 
     assert certified.exit_code == 0
     assert "24 of 24 recorded verdicts confirmed" in certified.stdout
-    assert again.exit_code == 1 and "already exists" in again.stderr
+    assert again.exit_code == 1
+    assert "already exists; --overwrite (overwrite=True) replaces it" in again.stderr
     assert verified.exit_code == 0 and "holds" in verified.stdout
     assert of_the_run.exit_code == 1 and not last_json(of_the_run.stdout)["holds"]
 
@@ -137,26 +132,3 @@ def test_an_edited_reward_and_an_edited_certificate_are_found(folder):
     assert told.stdout.startswith("edited rewards: in 1 of 24 simulations")
     assert "23 of 24 recorded verdicts confirmed" in told.stdout
     assert changed.exit_code == 2 and "was changed" in changed.stderr
-
-
-def test_a_signed_certificate_is_verified_with_the_public_key(folder):
-    mine, _ = pair(folder, name="mine"), pair(folder, name="stranger")
-    sign = ("--output", "signed.json", "--sign", mine[0])
-    signed = maseval("tau2", "certify", "theirs.json", *sign)
-    plain = maseval("tau2", "certify", "theirs.json", "--output", "plain.json")
-    forged = json.loads((folder / "signed.json").read_text())
-    forged["numbers"]["library"]["passed"] += 1
-    content = {key: forged[key] for key in forged if key not in ("sha256", "signature")}
-    rehashed = Certificate(content).with_signature(forged["signature"])
-    (folder / "rehashed.json").write_text(rehashed.to_json())
-
-    def verified(certificate, key):
-        return maseval("tau2", "verify", certificate, "theirs.json", "--key", key)
-
-    assert signed.exit_code == plain.exit_code == 0 and ", signed" in signed.stdout
-    assert verified("signed.json", "mine.pub").exit_code == 0
-    assert "signed by the owner of mine.pub" in verified("signed.json", "mine.pub").stdout
-    assert verified("signed.json", "stranger.pub").exit_code == 2
-    assert "is not signed" in verified("plain.json", "mine.pub").stderr
-    assert "was not signed by the owner" in verified("rehashed.json", "mine.pub").stderr
-    assert maseval("tau2", "certify", "theirs.json", "--sign", "mine.pub").exit_code == 2

@@ -1,8 +1,9 @@
 """The workflow of examples/ci, run as GitHub runs it, with agents that work and one that does not.
 
 The runner is a new virtual environment in which pip installs what the workflow says, so that a
-missing extra is missed. Nothing is fetched: the index is a folder of wheels, made of the installed
-distributions. What other actions do (checkout, Python, cache, artifacts) is done here.
+missing extra is missed. Nothing is fetched: the index is a folder of wheels, made of this checkout
+and the installed distributions. What other actions do (checkout, Python, cache, artifacts) is done
+here.
 """
 
 import os
@@ -22,7 +23,6 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
 WORKFLOW = yaml.safe_load((ROOT / "examples" / "ci" / "github-actions.yml").read_text("utf-8"))
-PROJECT_PARTS = ("pyproject.toml", "README.md", "LICENSE", "NOTICE", "maseval", "pytest_maseval")
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs(library="openai"), pytest.mark.timeout(1200)]
 
@@ -51,9 +51,11 @@ def write_wheel(found: Distribution, folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of wheels with all that maseval, its extra and its build need."""
+    """A folder of wheels with maseval and all that it and its extra need."""
     folder = tmp_path_factory.mktemp("wheels")
-    waiting, seen = [("maseval", frozenset({"openai"})), ("hatchling", frozenset())], set()
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    waiting, seen = [("maseval", frozenset({"openai"}))], set()
     while waiting:
         name, extras = waiting.pop()
         if (name, extras) not in seen:
@@ -61,21 +63,6 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
             waiting += needed(name, extras)
     for name in {name for name, _ in seen} - {"maseval"}:
         write_wheel(distribution(name), folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The checkout that pip installs, without what lies around in this one."""
-    folder = tmp_path_factory.mktemp("source") / "maseval"
-    folder.mkdir()
-    for name in PROJECT_PARTS:
-        if (ROOT / name).is_dir():
-            shutil.copytree(
-                ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__")
-            )
-        elif (ROOT / name).is_file():
-            shutil.copy(ROOT / name, folder / name)
     return folder
 
 
@@ -94,18 +81,17 @@ class Job(NamedTuple):
 class Runner:
     """A machine that runs the job again and again; the cache outlives each of its checkouts."""
 
-    def __init__(self, folder: Path, index: Path, source: Path) -> None:
+    def __init__(self, folder: Path, index: Path) -> None:
         self.folder, self.cache, self.jobs = folder, folder / "cache", 0
         self.kept: list[str] = []
         venv = folder / "python"
         subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
         asked = Requirement(WORKFLOW["env"]["MASEVAL"])
-        extras = f"[{','.join(sorted(asked.extras))}]" if asked.extras else ""
         kept = ("HOME", "LANG", "TMPDIR")
         self.environment = {
             **{name: os.environ[name] for name in kept if name in os.environ},
             "PATH": os.pathsep.join([str(venv / "bin"), os.environ["PATH"]]),
-            "MASEVAL": f"{source}{extras}",
+            "MASEVAL": f"{asked.name}[{','.join(asked.extras)}]",
             "MASEVAL_CACHE_DIR": str(folder / "data"),
             "PIP_NO_INDEX": "1",
             "PIP_FIND_LINKS": str(index),
@@ -165,9 +151,9 @@ class Runner:
 
 
 def test_the_workflow_is_green_for_an_agent_that_works_and_red_for_one_that_does_not(
-    tmp_path: Path, index: Path, source: Path
+    tmp_path: Path, index: Path
 ) -> None:
-    runner = Runner(tmp_path, index, source)
+    runner = Runner(tmp_path, index)
     new = [sys.executable, "-m", "maseval", "new", "agent", "my_agent"]
     subprocess.run(new, cwd=tmp_path, check=True, capture_output=True)
     healthy = (tmp_path / "my_agent.py").read_text("utf-8")

@@ -19,10 +19,10 @@ from maseval import (
 )
 from maseval.benchmark.tau2 import DefaultTau2Agent, RetailTools, Tau2User, TelecomDB, TelecomTools
 from maseval.benchmark.tau2.domains.telecom import sync
-from maseval.benchmark.tau2.domains.telecom.user_models import TelecomUserDB
+from maseval.benchmark.tau2.domains.telecom.models import TelecomUserDB
 from maseval.benchmark.tau2.domains.telecom.user_tools import TelecomUserTools
 from maseval.benchmark.tau2.formats.message import from_chat
-from maseval.benchmark.tau2.texts.prompts import scenario_text
+from maseval.benchmark.tau2.texts.original import scenario_text
 from maseval.compat.message_utils import (
     count_tokens_estimate,
     create_audio_content,

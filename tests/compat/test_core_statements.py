@@ -113,8 +113,9 @@ def test_3_run_takes_tasks_and_agent_data_in_every_form():
     assert len(shop.run([{"query": "a"}, Task("b")], agent_data=[{}, {}])) == 2
     with pytest.raises(ValueError, match="`agent_data` must either be a single dict or an iter"):
         shop.run([Task("a")], [{}, {}])
-    with pytest.raises(ValueError, match="Invalid progress_bar value: "):
-        Shop(progress_bar="loud")
+    for bar in ("loud", None):
+        with pytest.raises(ValueError, match=f"Invalid progress_bar value: {bar!r}"):
+            Shop(progress_bar=bar)
 
 
 @pytest.mark.parametrize(

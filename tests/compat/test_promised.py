@@ -132,6 +132,9 @@ NAMES = {
         Tau2Evaluator RewardType TerminationReason compute_benchmark_metrics compute_pass_at_k
         compute_pass_hat_k pass_hat_k
     """,
+    "maseval.benchmark.tau2.metrics": """
+        compute_benchmark_metrics compute_pass_at_k compute_pass_hat_k pass_hat_k
+    """,
     "maseval.benchmark.tau2.data_loader": """
         DEFAULT_DATA_DIR VALID_DOMAINS TASK_SPLITS BASE_SPLIT_COUNTS DEFAULT_TIMEOUT_SECONDS
         DEFAULT_MAX_RETRIES GITHUB_BASE DEFAULT_VERSION URLS download_file download_json
@@ -155,7 +158,8 @@ NAMES = {
         LineStatus BillStatus SimStatus NetworkStatus Surroundings PaymentRequest
     """,
     "maseval.benchmark.tau2.domains.telecom.db": "TelecomDB",
-    "maseval.benchmark.tau2.domains.telecom.user_models": "TelecomUserDB UserSurroundings",
+    "maseval.benchmark.tau2.domains.telecom.models": "TelecomUserDB UserSurroundings",
+    "maseval.benchmark.tau2.domains.telecom.user_models": "TelecomUserDB",
     "maseval.benchmark.tau2.domains.airline.models": """
         FlightBase ReservationFlight FlightDateStatus FlightDateStatusAvailable
         FlightDateStatusCancelled FlightDateStatusDelayed FlightDateStatusFlying

@@ -14,7 +14,7 @@ from maseval.benchmark.tau2.data_loader import (
 )
 from maseval.benchmark.tau2.domains import DOMAINS as DOMAINS_OF_0_2_0
 from maseval.benchmark.tau2.domains import Domain, UnknownDomainError
-from maseval.benchmark.tau2.texts.prompts import scenario_text, user_prompt
+from maseval.benchmark.tau2.texts.original import scenario_text, user_prompt
 from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.tasks import TaskSpec
 from maseval.benchmark.tau2.world.world import World

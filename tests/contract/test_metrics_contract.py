@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from maseval.benchmark.tau2.metrics import (
-    by_convention,
+from maseval.benchmark.tau2.evaluator import (
     compute_run_metrics,
     pass_hat_k,
 )
@@ -116,8 +115,9 @@ def test_every_summary_of_1_0_1_is_the_recorded_one(later):
 def test_the_leaderboard_counts_infrastructure_errors_as_failures(later):
     lowered = 0
     for case in later["compute_metrics"]:
-        both = by_convention(simulations_of_1_0_1(case), case["num_trials"])
-        metrics, leaderboard = both["metrics"], both["leaderboard"]
+        every, trials = list(simulations_of_1_0_1(case)), case["num_trials"]
+        metrics = compute_run_metrics(every, trials)
+        leaderboard = compute_run_metrics(every, trials, "leaderboard")
         errors = metrics["infra_error_count"]
         assert leaderboard["infra_error_count"] == errors
         assert leaderboard["total_simulations"] == metrics["total_simulations"] + errors

@@ -12,7 +12,7 @@ from maseval.benchmark.tau2.formats.message import (
     messages_seen_by,
     to_chat,
 )
-from maseval.benchmark.tau2.texts.prompts import resolution_steps, scenario_text, user_prompt
+from maseval.benchmark.tau2.texts.original import resolution_steps, scenario_text, user_prompt
 from maseval.benchmark.tau2.user import flip_roles
 from maseval.benchmark.tau2.world.world import to_json_str
 from tests.contract.replay import assert_same, records, sha256

@@ -32,11 +32,10 @@ def ticks(monkeypatch):
     for module in (
         "clock",
         "call_policy",
-        "throttle",
         "scripted",
         "engine.repetition",
         "engine.run",
     ):
         monkeypatch.setattr(f"maseval.core.{module}.time", machine)
-    monkeypatch.setattr("maseval.core.throttle._throttles", {})
+    monkeypatch.setattr("maseval.core.call_policy._throttles", {})
     return ticks

@@ -12,14 +12,20 @@ from hypothesis import strategies as st
 
 from maseval.core import call_policy
 from maseval.core import provider_errors as errors
-from maseval.core.call_policy import CallPolicy, default_policy, set_default_policy, waiting
+from maseval.core.call_policy import (
+    POLL,
+    CallPolicy,
+    default_policy,
+    set_default_policy,
+    throttle_of,
+    waiting,
+)
 from maseval.core.clock import Clock
 from maseval.core.exceptions import ConfigurationError, TaskTimeoutError
 from maseval.core.model import register_model, resolve_model
 from maseval.core.scripted import ScriptedModelAdapter
 from maseval.core.simulator import ToolLLMSimulator
 from maseval.core.task import TaskProtocol
-from maseval.core.throttle import POLL, throttle_of
 from tests.core.worlds import Shop, numbered, only, tasks
 
 TRANSIENT = [

@@ -1,6 +1,5 @@
 """TaskContext: the clock of a repetition, and which repetition some code runs in."""
 
-import pickle
 import threading
 
 import pytest
@@ -207,16 +206,6 @@ def test_a_running_repetition_can_be_asked_and_one_that_is_over_cannot():
 
     assert (during, another) == (Said("user", "do a", 1), None)
     assert shop.last_said("a", 0) is None
-
-
-def test_another_process_says_by_itself_what_was_said_there():
-    here = Conversations()
-    here.note(("a", 0), Said("user", "hi", 1))
-
-    assert here.last(("a", 0)) == Said("user", "hi", 1)
-    assert pickle.loads(pickle.dumps(here)).last(("a", 0)) is None
-    here.forget(("a", 0))
-    assert here.last(("a", 0)) is None
 
 
 def test_an_attempt_that_outlives_the_next_one_does_not_end_it():

@@ -142,7 +142,16 @@ def test_something_else_than_a_report_is_refused_by_its_name(wrong):
 
 @pytest.mark.parametrize(
     ("costs", "total"),
-    [([], 0.0), ([0.0, 0.0], 0.0), ([None, 0.0], None), ([None, 0.5], 0.5), ([None], None)],
+    [
+        ([], 0.0),
+        ([0.0, 0.0], 0.0),
+        ([None, 0.0], None),
+        ([None, 0.5], 0.5),
+        ([None], None),
+        ([float("nan"), 0.5], 0.5),
+        ([float("inf")], None),
+        ([-(10**400), 0.5], 0.5),
+    ],
 )
 def test_an_unknown_cost_is_never_zero(costs, total):
     assert total_cost(costs) == total

@@ -15,7 +15,7 @@ from maseval import (
     UsageTrackableMixin,
 )
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.registry import UsageTotals
+from maseval.core.registry import ModelSettings, UsageTotals
 from maseval.core.tracing import ConfigurableMixin
 from tests.core.worlds import Worker, failing
 
@@ -202,7 +202,7 @@ def test_a_model_without_prices_is_given_those_of_the_registry_when_it_is_regist
         ScriptedModelAdapter([ChatResponse(content="x", usage=usage)], model_id="m", **given)
         for given in ({}, {"cost_calculator": dear})
     )
-    registry = ComponentRegistry(prices=prices)
+    registry = ComponentRegistry(models=ModelSettings(prices))
     registry.register("models", "plain", plain)
     registry.register("models", "own", own)
     plain.generate("?")

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from maseval.core.call_policy import Throttle
 from maseval.core.clock import Clock
 from maseval.core.exceptions import TaskTimeoutError
 from maseval.core.provider_errors import (
@@ -14,7 +15,6 @@ from maseval.core.provider_errors import (
     ProviderTimeoutError,
     RateLimitError,
 )
-from maseval.core.throttle import Throttle, complaints
 
 
 def complaint(kind=RateLimitError):
@@ -172,12 +172,3 @@ def test_never_more_than_the_limit_are_under_way_and_all_get_through():
         thread.join()
 
     assert (done, now, excess) == (1000, 0, [])
-
-
-def test_every_complaint_is_counted_for_whoever_watches_the_run():
-    before = complaints.count
-    throttle = Throttle()
-    for slot, error in zip(entered(throttle, 3), (complaint(), None, complaint()), strict=True):
-        throttle.leave(slot, error)
-
-    assert complaints.count == before + 2

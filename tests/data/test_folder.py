@@ -7,10 +7,9 @@ import sys
 import pytest
 
 from maseval.data import folder as folder_module
-from maseval.data.download import FetchProgress
 from maseval.data.files import CacheError, DataUnavailableError, Manifest
 from maseval.data.folder import DataFolder, fill, forget_hashes
-from maseval.data.sources import LocalSource, RepositorySource
+from maseval.data.sources import FetchProgress, LocalSource, RepositorySource
 from tests.data.conftest import DB, EVERYTHING, FILES, POLICY, data_file
 from tests.file_server import content, status
 from tests.waiting import wait_until
@@ -210,7 +209,7 @@ import sys
 from pathlib import Path
 from maseval.data.files import DataFile, Manifest
 from maseval.data.folder import DataFolder, fill
-from maseval.data.download import FetchProgress
+from maseval.data.sources import FetchProgress
 from maseval.data.sources import RepositorySource
 
 root, url, *files = sys.argv[1:]

@@ -3,7 +3,7 @@ import warnings
 
 import pytest
 
-from maseval.data.python_source import SourceShapeError, parse_source
+from maseval.data.files import SourceShapeError, parse_source
 
 UNREADABLE = {
     "null bytes": b"x = 1\n\0",

@@ -3,9 +3,14 @@ import zipfile
 
 import pytest
 
-from maseval.data.download import FetchProgress
 from maseval.data.files import DataWheel, Manifest, Recipe, SourceError
-from maseval.data.sources import LocalSource, PackageIndexSource, RepositorySource, default_sources
+from maseval.data.sources import (
+    FetchProgress,
+    LocalSource,
+    PackageIndexSource,
+    RepositorySource,
+    default_sources,
+)
 from tests.data.conftest import DB, EVERYTHING, FILES, POLICY, data_file
 from tests.file_server import content, dripping, silence, status
 

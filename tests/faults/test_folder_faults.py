@@ -3,7 +3,6 @@
 import json
 import logging
 import shutil
-import sys
 import tempfile
 from itertools import chain
 
@@ -23,7 +22,6 @@ AREA = "The files of a run"
 IDS = ("a", "b", "c")
 
 WHOLE = {
-    "mark": "read as if it were not there",
     "blank": "read as if it were not there",
     "rescued": "named in a warning and left there; the run resumes",
     "rescued-zeros": "named in a warning and left there; the run resumes",
@@ -51,22 +49,13 @@ REPAIRED = {
     for name in (
         "config-missing",
         "config-edited",
-        "config-pipe",
         "config-zeros",
         "config-bytes",
         "config-deep",
         "config-list",
     )
 }
-REFUSED = {
-    name: "`RunFolderError`; `maseval runs` lists it as damaged"
-    for name in (
-        "log-pipe",
-        "lock-pipe",
-    )
-}
-
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="named pipes")
+REFUSED = {"log-folder": "`RunFolderError`; `maseval runs` lists it as damaged"}
 
 
 @pytest.fixture

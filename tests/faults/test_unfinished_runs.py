@@ -10,13 +10,13 @@ import pytest
 pytest.importorskip("starlette")
 
 from maseval import commands, frames
-from maseval.app.viewing.features import BenchmarkReader
 from maseval.commands import report, show, tau2
 from maseval.core.exceptions import NotRunError
 from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.runs import RunFolder
 from maseval.view.library import Library
 from maseval.view.rows import live_of
+from maseval.view.viewed import ViewedRun
 from tests.cli.commandline import maseval
 from tests.damage import log_lines
 from tests.report.reading import index_of, rows_of
@@ -66,7 +66,7 @@ def test_a_run_without_a_verdict_says_what_happened_whose_fault_it_was_and_how_t
 ):
     run = make(runs, "outage", [[*FAULTS][at % 4] for at in range(recorded)])
     page = index_of(report(run, tmp_path / "page.html"))
-    client = viewer(runs, reader=BenchmarkReader())
+    client = viewer(runs)
     in_viewer = client.get("/api/run/index", params={"run": "outage"}).json()
     printed = " ".join(maseval("show", run).stdout.split())
     (frame,) = frames.runs(run)
@@ -99,13 +99,13 @@ def test_a_run_without_a_verdict_is_exported_with_the_others(runs, tmp_path):
 def test_an_answer_that_fails_for_one_run_leaves_the_rest_of_the_site(runs, tmp_path, monkeypatch):
     make(runs, "outage", ["provider_error"] * 24)
 
-    def refuse(self, run, *args, **options):
-        if run.path.name == "outage":
+    def refuse(self, labelled):
+        if self.source.path.name == "outage":
             raise NotRunError("nothing to see")
-        return original(self, run, *args, **options)
+        return original(self, labelled)
 
-    original = BenchmarkReader.overview
-    monkeypatch.setattr(BenchmarkReader, "overview", refuse)
+    original = ViewedRun._overview
+    monkeypatch.setattr(ViewedRun, "_overview", refuse)
 
     site = commands.export_site(tmp_path / "site", runs)
 
@@ -119,7 +119,7 @@ def test_a_log_with_changed_rewards_has_one_state_and_one_number_everywhere(runs
     for at in reports[:7]:
         lines[at] = re.sub(rb'"reward": [01]\.0', b'"reward": 0.5', lines[at])
     log.write_bytes(b"".join(lines))
-    library = Library(runs, BenchmarkReader())
+    library = Library(runs)
     (row,) = library.rows()
     live, page = live_of(library.run("whole")), library.run("whole").index()
     printed, shown = index_of(report(runs / "whole", tmp_path / "page.html")), show(runs / "whole")

@@ -1,11 +1,10 @@
-"""Runs, files of reports and results files for the tests of frames; none needs data or a key."""
+"""Runs for the tests of frames; none needs data or a key."""
 
 from functools import partial
 from pathlib import Path
 
 from examples.booking import BookingBenchmark, load_tasks
-from maseval.commands import tau2
-from maseval.core.callbacks import FileResultLogger
+from maseval.commands import run, tau2
 
 library_run = partial(tau2.run, domain="library", agent="noisy", agent_args={"error_rate": 0.3})
 
@@ -18,8 +17,6 @@ def team_run(output, **options):
     return tau2.run(domain="library", agent=f"{TEAM}:agent", output=output, **chosen | options)
 
 
-def booking_reports(folder, **options):
-    """A file with the reports of a benchmark that is not tau2."""
-    logger = FileResultLogger(folder, "booking.jsonl", **options)
-    BookingBenchmark(seed=7, progress_bar=False, callbacks=[logger]).run(load_tasks())
-    return logger.output_file
+def booking_run(output):
+    """A run of a benchmark that is not tau2."""
+    return run(benchmark=BookingBenchmark, tasks=load_tasks(), output=output).folder

@@ -1,4 +1,4 @@
-"""Tables over run folders, results files and saved reports hold what these record."""
+"""Tables over run folders and results files hold what these record."""
 
 import json
 from datetime import datetime
@@ -12,7 +12,7 @@ from maseval.core.outcome import RecordedReport
 from maseval.frames.frame import TABLES
 from maseval.frames.tables import FRAMES
 from maseval.runs import RunFolder, change_note, change_tags
-from tests.frames.recordings import booking_reports, library_run, team_run
+from tests.frames.recordings import booking_run, library_run, team_run
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +32,8 @@ def reports(run):
 
 
 @pytest.fixture(scope="module")
-def saved(tmp_path_factory):
-    return booking_reports(tmp_path_factory.mktemp("saved"))
+def booked(tmp_path_factory):
+    return booking_run(tmp_path_factory.mktemp("saved") / "run")
 
 
 @pytest.fixture(scope="module")
@@ -43,9 +43,9 @@ def team(tmp_path_factory):
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_every_row_has_the_declared_columns_with_the_declared_types(table, run, saved, team):
+def test_every_row_has_the_declared_columns_with_the_declared_types(table, run, booked, team):
     types = {"text": str, "integer": int, "number": float, "boolean": bool, "time": datetime}
-    frame = FRAMES[table](run, saved, team)
+    frame = FRAMES[table](run, booked, team)
 
     rows = list(frame)
 
@@ -139,33 +139,16 @@ def test_runs_are_told_apart_named_once_and_found_without_a_name(runs, tmp_path,
     assert [row["run"] for row in frames.runs()] == ["a", "b"]
 
 
-def test_saved_reports_of_any_benchmark_are_read(saved):
-    (run,) = frames.runs(saved)
-    rows = list(frames.simulations(saved))
+def test_runs_of_any_benchmark_are_read(booked):
+    (run,) = frames.runs(booked)
+    rows = list(frames.simulations(booked))
 
-    assert run["form"] == "reports"
-    assert run["planned"] is None
-    assert run["simulations"] == len(rows) > 1
+    assert run["form"] == "folder"
+    assert run["planned"] == run["simulations"] == len(rows) > 1
     assert rows[0]["query"]
-    assert {row["kind"] for row in frames.checks(saved)} == {"VERDICT"}
-    assert [row["met"] for row in frames.checks(saved)] == [row["passed"] for row in rows]
-    assert list(frames.messages(saved))
-
-
-def test_what_a_file_of_reports_leaves_out_is_null(tmp_path):
-    bare = booking_reports(
-        tmp_path,
-        include_traces=False,
-        include_config=False,
-        include_eval=False,
-        include_task=False,
-        include_usage=False,
-    )
-
-    for row in frames.simulations(bare):
-        assert (row["outcome"], row["passed"], row["reward"]) == ("unjudged", None, None)
-        assert (row["cost"], row["agent"], row["query"]) == (None, None, None)
-    assert list(frames.checks(bare)) == []
+    assert {row["kind"] for row in frames.checks(booked)} == {"VERDICT"}
+    assert [row["met"] for row in frames.checks(booked)] == [row["passed"] for row in rows]
+    assert list(frames.messages(booked))
 
 
 @pytest.fixture(scope="module")
@@ -219,25 +202,30 @@ def test_a_folder_of_results_in_the_form_of_1_0_1_is_read(results, run, tmp_path
     assert found["pass_1"] == next(iter(frames.runs(run)))["pass_1"]
 
 
-def test_tokens_of_unknown_price_have_no_cost(saved, tmp_path):
-    line = json.loads(saved.read_text().splitlines()[0])
-    used = {"cost": 0.0, "units": {}, "input_tokens": 7, "output_tokens": 2}
-    line["usage"] = {"models": {"agent_model": used, "user_model": {**used, "cost": 0.5}}}
-    changed = tmp_path / "changed.jsonl"
-    changed.write_text(json.dumps(line) + "\n")
+def with_changed_report(booked, output, **parts):
+    """A run of one simulation, whose report has these parts."""
+    read = RunFolder.read(booked)
+    one = next(read.reports())
+    config = {**read.config.values, "tasks": {"": [one["task_id"]]}, "trials": 1}
+    with RunFolder.open(output, config) as folder:
+        folder.append({**one, **parts})
+    return output
 
-    (row,) = frames.simulations(changed)
+
+def test_tokens_of_unknown_price_have_no_cost(booked, tmp_path):
+    used = {"cost": 0.0, "units": {}, "input_tokens": 7, "output_tokens": 2}
+    usage = {"models": {"agent_model": used, "user_model": {**used, "cost": 0.5}}}
+
+    (row,) = frames.simulations(with_changed_report(booked, tmp_path / "changed", usage=usage))
 
     assert (row["agent_cost"], row["user_cost"], row["cost"]) == (None, 0.5, 0.5)
     assert (row["input_tokens"], row["output_tokens"]) == (14, 4)
 
 
-def test_no_secret_of_the_environment_is_in_a_cell(saved, tmp_path, monkeypatch):
+def test_no_secret_of_the_environment_is_in_a_cell(booked, tmp_path, monkeypatch):
+    told = {"told": "it is wonderfully-secret"}
+    changed = with_changed_report(booked, tmp_path / "changed", final_answer=told)
     monkeypatch.setenv("SOME_API_KEY", "wonderfully-secret")
-    line = json.loads(saved.read_text().splitlines()[0])
-    line["final_answer"] = {"told": "it is wonderfully-secret"}
-    changed = tmp_path / "changed.jsonl"
-    changed.write_text(json.dumps(line) + "\n")
 
     (row,) = frames.simulations(changed)
 
@@ -247,15 +235,6 @@ def test_no_secret_of_the_environment_is_in_a_cell(saved, tmp_path, monkeypatch)
 def test_a_path_that_is_no_run_is_an_error_at_once(tmp_path):
     with pytest.raises(UnknownRunError, match="not a run, a folder of runs"):
         frames.simulations(tmp_path / "nothing")
-
-
-def test_a_line_that_is_no_report_is_named(saved, tmp_path):
-    changed = tmp_path / "changed.jsonl"
-    changed.write_text(saved.read_text() + '{"repeat_idx": 0}\n')
-    lines = len(saved.read_text().splitlines())
-
-    with pytest.raises(ValueError, match=rf"changed\.jsonl, line {lines + 1} is"):
-        list(frames.simulations(changed))
 
 
 def refusing(brief):

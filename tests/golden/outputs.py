@@ -131,7 +131,6 @@ GENERAL = [
     ["tau2", "tasks", "renew_all_but_one", "--domain", "library"],
     ["tau2", "audit", "library"],
     ["tau2", "errata", "--domain", "airline"],
-    ["tau2", "errata", "--task", "retail/18", "--json"],
     ["comply", "--rules", "retail"],
 ]
 

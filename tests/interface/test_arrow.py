@@ -5,9 +5,7 @@ from datetime import datetime
 import pytest
 
 from maseval import frames
-from maseval.core.exceptions import OutputExistsError
 from maseval.frames.export import export
-from maseval.frames.frame import TABLES
 from maseval.interface import arrow
 from tests.frames.recordings import library_run
 from tests.interface.libraries import needing
@@ -87,33 +85,3 @@ def test_pandas_keeps_the_types_where_values_are_missing(library, run):
     assert str(found.dtypes["input_tokens"]) == "Int64"
     assert str(found.dtypes["started_at"]).startswith("datetime64")
     assert found["passed"].sum() == next(iter(frames.runs(run)))["passed"]
-
-
-@pytest.mark.parametrize("library", of("polars"))
-def test_polars_reads_a_frame(library, run):
-    found = frames.simulations(run).to_polars()
-
-    assert found.columns == [column.name for column in TABLES["simulations"].columns]
-    assert found["passed"].sum() == next(iter(frames.runs(run)))["passed"]
-
-
-@pytest.mark.parametrize("library", of("duckdb"))
-def test_duckdb_gets_tables_that_can_be_asked_again_and_again(library, run):
-    database = frames.simulations(run).to_duckdb()
-    assert frames.checks(run).to_duckdb(database, "of a verdict") is database
-
-    count = len(list(frames.simulations(run)))
-    for _ in range(2):
-        assert database.execute("SELECT count(*) FROM simulations").fetchone() == (count,)
-    (checks,) = database.execute('SELECT count(*) FROM "of a verdict"').fetchone()
-    assert checks == len(list(frames.checks(run)))
-    database.close()
-
-
-@pytest.mark.parametrize("library", of("duckdb"))
-def test_a_table_of_duckdb_is_not_replaced(library, run):
-    database = frames.runs(run).to_duckdb()
-
-    with pytest.raises(OutputExistsError, match="already has a table 'runs'"):
-        frames.runs(run).to_duckdb(database)
-    database.close()

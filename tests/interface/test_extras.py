@@ -82,10 +82,7 @@ USES = {
     "anthropic": [lambda: resolve_model("anthropic/m")],
     "google-genai": [lambda: resolve_model("google/m")],
     "litellm": [lambda: resolve_model("litellm/m"), LiteLLMCostCalculator],
-    "transformers": [
-        lambda: resolve_model("hf/m"),
-        lambda: HuggingFaceModelScorer("m").loglikelihood("a", "b"),
-    ],
+    "transformers": [lambda: HuggingFaceModelScorer("m").loglikelihood("a", "b")],
     "smolagents": [
         adapter(smolagents.SmolAgentAdapter),
         user_tool(smolagents.SmolAgentLLMUser),
@@ -122,18 +119,16 @@ USES = {
     "wandb": [lambda: check_installed("wandb")],
     "frames": [to("arrow")],
     "pandas": [to("pandas")],
-    "polars": [to("polars")],
-    "duckdb": [to("duckdb")],
 }
 PACKAGES = {
     **{"llamaindex": "llama-index-core", "camel": "camel-ai", "pydantic-ai": "pydantic-ai-slim"},
-    **{name: name for name in ("smolagents", "langgraph", "openai-agents", "pandas", "polars")},
+    **{name: name for name in ("smolagents", "langgraph", "openai-agents", "pandas")},
 }
 
 
 @pytest.mark.parametrize("extra", USES)
 def test_a_missing_library_is_named_with_the_way_to_install_it(extra, monkeypatch):
-    beside = "pyarrow" if extra in ("pandas", "polars", "duckdb") else None
+    beside = "pyarrow" if extra == "pandas" else None
     monkeypatch.setattr(extras, "is_installed", lambda module: module == beside)
 
     for use in USES[extra]:

@@ -5,10 +5,9 @@ from itertools import count
 import pytest
 
 from maseval.core import provider_errors as errors
-from maseval.core.call_policy import CallPolicy
+from maseval.core.call_policy import CallPolicy, throttle_of
 from maseval.core.exceptions import RunStoppedError
 from maseval.core.model import register_model, resolve_model
-from maseval.core.throttle import throttle_of
 from maseval.interface.inference import OpenAIModelAdapter
 from maseval.testing.provider_server import OpenAIProtocol, Reply
 from tests.core.worlds import Shop, numbered

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 import pytest
 
 from maseval.core.storage import records
-from maseval.core.storage.records import RecordWriter, Rescue
+from maseval.core.storage.records import RecordWriter, rescue, rescued_files
 from maseval.runs import RunFolder, RunRecorder, RunWriteError, Simulation, run_into
 from tests.core.worlds import Shop, Worker
 from tests.runs.worlds import config, desk, report, tasks
@@ -27,14 +27,12 @@ def test_a_folder_that_vanishes_stops_the_run_and_loses_no_report(tmp_path, capl
     with (
         caplog.at_level(logging.CRITICAL),
         RunFolder.open(tmp_path / "run", config("a", "b", trials=2)) as folder,
-        pytest.raises(
-            RunWriteError, match=r"run cannot store more results: No such file"
-        ) as caught,
+        pytest.raises(RunWriteError, match=r"run cannot store more results: No such file"),
     ):
         run_into(folder, benchmark, tasks("a", "b"))
 
     assert len(benchmark.reports) == 1
-    [rescued] = caught.value.rescued
+    [rescued] = rescued_files(folder.log, folder.id)
     again = RunFolder.open(tmp_path / "again", config("a", "b", trials=2))
     assert again.adopt(rescued) == ([Simulation("", "a", 0)], True)
     assert len(again.missing()) == 3
@@ -71,9 +69,9 @@ def test_the_next_start_takes_over_what_a_full_disk_sent_to_the_temporary_folder
 
     with RunFolder.open(tmp_path / "run", config("a", "b", "c")) as folder:
         folder.append(report("b", status="user_error", started_at="2020-01-01T00:00:00"))
-        with pytest.raises(RunWriteError, match="No space left") as caught:
+        with pytest.raises(RunWriteError, match="No space left"):
             run_into(folder, Shop(answer), tasks("a", "b", "c"))
-    [rescued] = caught.value.rescued
+    [rescued] = rescued_files(folder.log, folder.id)
     full_disk["full"] = False
 
     found = RunFolder.read(tmp_path / "run")
@@ -97,10 +95,8 @@ def test_an_older_rescued_report_and_those_of_another_run_are_left_alone(tmp_pat
     with RunFolder.open(one, config("a", "b")) as folder:
         folder.append(report("a", started_at="2025-01-02T00:00:00", final_answer="later"))
         older, new = report("a", started_at="2025-01-01T00:00:00"), report("b")
-        rescue = Rescue(folder.log, folder.id)
         for each in (older, new):
-            rescue.keep(folder.whole_record(each), OSError("full"))
-        rescue.close()
+            rescue(folder.whole_record(each), folder.log, folder.id, OSError("full"))
 
     for path in (one, other):
         RunFolder.open(path, config("a", "b")).close()
@@ -113,26 +109,24 @@ def test_an_older_rescued_report_and_those_of_another_run_are_left_alone(tmp_pat
 def test_a_rescued_evaluation_of_a_recorded_conversation_is_taken_over(tmp_path, full_disk):
     with RunFolder.open(tmp_path / "run", config("a")) as folder:
         folder.append(report("a", status="evaluation_failed", eval=None))
-        rescue = Rescue(folder.log / "nowhere", folder.id)
-        rescue.keep(folder.whole_record(report("a")), OSError("full"))
-        rescue.close()
+        nowhere = folder.log / "nowhere"
+        kept = rescue(folder.whole_record(report("a")), nowhere, folder.id, OSError("full"))
 
     with RunFolder.open(tmp_path / "run", config("a")) as folder:
-        assert folder.adopt(rescue.paths[0])[0] == [Simulation("", "a", 0)]
+        assert folder.adopt(kept)[0] == [Simulation("", "a", 0)]
         assert folder.unevaluated() == folder.missing() == []
-        assert folder.adopt(rescue.paths[0])[0] == []
+        assert folder.adopt(kept)[0] == []
 
 
 def test_a_temporary_folder_of_somebody_else_is_not_believed(tmp_path, full_disk, monkeypatch):
     with RunFolder.open(tmp_path / "run", config("a")) as folder:
-        rescue = Rescue(folder.log / "nowhere", folder.id)
-        rescue.keep(folder.whole_record(report("a")), OSError("full"))
-        rescue.close()
-    monkeypatch.setattr(os, "getuid", lambda: 65534)
+        nowhere = folder.log / "nowhere"
+        kept = rescue(folder.whole_record(report("a")), nowhere, folder.id, OSError("full"))
+    monkeypatch.setattr(os, "geteuid", lambda: 65534)
 
     with RunFolder.open(tmp_path / "run", config("a")) as folder:
         assert folder.missing() == [Simulation("", "a", 0)]
-    assert rescue.paths[0].exists()
+    assert kept.exists()
 
 
 def test_a_log_that_comes_back_gets_the_reports_that_had_to_wait(tmp_path, caplog):
@@ -307,10 +301,10 @@ def test_of_a_group_that_does_not_fit_the_disk_what_fits_is_written(tmp_path, mo
     monkeypatch.setattr(RecordWriter, "_write", write_or_refuse)
     with (
         RunFolder.open(tmp_path / "run", config("a", trials=3)) as folder,
-        pytest.raises(RunWriteError, match="No space left") as caught,
+        pytest.raises(RunWriteError, match="No space left"),
     ):
         run_into(folder, desk(), tasks("a"), engine=TogetherEngine())
 
-    [rescued] = caught.value.rescued
+    [rescued] = rescued_files(folder.log, folder.id)
     assert len(RunFolder.read(tmp_path / "run").recorded) == 2
     assert rescued.read_text().count("\n") == 1

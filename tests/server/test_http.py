@@ -25,7 +25,7 @@ def server():
 
 def raw(server, sent):
     """Everything that comes back to these bytes, until the server hangs up."""
-    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as line:
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=60) as line:
         line.sendall(sent)
         line.shutdown(socket.SHUT_WR)
         heard = b""
@@ -79,7 +79,7 @@ def test_another_method_is_refused(server):
 
 
 def test_a_connection_serves_many_requests_and_outlives_errors(server):
-    line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    line = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
     statuses = []
     with closing(line):
         line.connect()
@@ -99,7 +99,7 @@ def test_the_body_of_an_answer_does_not_wait_until_its_headers_have_arrived():
     options = []
 
     def watched(request, headers):
-        for each in server._http._connections:
+        for each in server._connections:
             options.append(each.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
         return echo(request, headers)
 
@@ -180,10 +180,10 @@ def test_a_client_that_hangs_up_disturbs_nobody(server, capsys):
         b"POST /v1/chat",
         b"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: 9\r\n\r\n",
     ):
-        with socket.create_connection(("127.0.0.1", server.port)) as line:
+        with socket.create_connection(("127.0.0.1", server.server_port)) as line:
             line.sendall(sent)
     body = json.dumps(asking("x" * 3_000_000, stream=True)).encode()
-    with socket.create_connection(("127.0.0.1", server.port)) as line:
+    with socket.create_connection(("127.0.0.1", server.server_port)) as line:
         line.sendall(
             b"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % len(body)
         )
@@ -195,8 +195,10 @@ def test_a_client_that_hangs_up_disturbs_nobody(server, capsys):
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_a_port_in_use_is_named(server, host):
-    with pytest.raises(ConfigurationError, match=rf"{server.port}: .*give another port, or 0"):
-        ChatServer(echo, host=host, port=server.port)
+    with pytest.raises(
+        ConfigurationError, match=rf"{server.server_port}: .*give another port, or 0"
+    ):
+        ChatServer(echo, host=host, port=server.server_port)
 
 
 @pytest.mark.parametrize(
@@ -219,7 +221,7 @@ def test_it_also_listens_everywhere_and_on_ipv6():
 
 def test_closing_ends_the_connections_that_clients_keep():
     server = ChatServer(echo).start()
-    line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    line = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
     with closing(line):
         line.request("POST", "/v1/chat/completions", json.dumps(asking("hi")))
         line.getresponse().read()

@@ -147,7 +147,7 @@ def test_a_provider_that_is_not_there_is_a_bad_gateway(path):
     "url", ["api.openai.com", "", "ftp://x/v1", "http://", "http://x:99999/v1", "http://[::1"]
 )
 def test_an_upstream_is_an_address(path, url):
-    with pytest.raises(ConfigurationError, match="not a valid URL; give one like https://"):
+    with pytest.raises(ConfigurationError, match="give a whole address, like http://"):
         ReplayServer(path, record=True, upstream=url)
 
 
@@ -158,14 +158,13 @@ def test_a_password_in_the_upstreams_address_is_not_repeated(path):
     assert "hunter2" not in str(caught.value)
 
 
-@pytest.mark.parametrize("end", ["", "/", "/chat/completions", "?api-version=1"])
+@pytest.mark.parametrize("end", ["", "/", "/chat/completions"])
 def test_the_upstreams_address_may_be_written_in_many_ways(path, upstream, end):
     upstream.will(saying("1"))
     with ReplayServer(path, upstream=upstream.url + end, **RECORDER) as server:
         ask(server.url, asking("one"))
 
-    query = end if end.startswith("?") else ""
-    assert upstream.paths == [f"/v1/chat/completions{query}"]
+    assert upstream.paths == ["/v1/chat/completions"]
 
 
 def test_the_answers_of_many_clients_are_all_kept(recorder, upstream, path):

@@ -89,7 +89,6 @@ def test_equal_runs_show_no_difference_and_no_plan():
     assert comparison.main.difference == 0
     assert comparison.main.test.p_value == 1
     assert comparison.flipped == []
-    assert comparison.main.detectable is None
     assert comparison.plan.trials is None
 
 

@@ -9,12 +9,10 @@ from benchmarks.sequential import Cell
 from maseval.core.exceptions import ConfigurationError
 from maseval.stats.forecast import (
     TaskSet,
-    differing_variance,
     forecast,
     observed_tasks,
     stated_tasks,
 )
-from maseval.stats.planning import Pairs
 from maseval.stats.trials import Trials
 from tests.stats.made_up import rng
 
@@ -92,14 +90,6 @@ def test_one_trial_of_each_task_needs_an_assumption():
 
     assert "assumed" in found.notes[0]
     assert found.luck + found.between == pytest.approx(0.75 * 0.25)
-
-
-def test_two_runs_tell_how_much_systems_differ_by_task():
-    first, second = [Trials(8, 8), Trials(8, 0)] * 20, [Trials(8, 0), Trials(8, 8)] * 20
-
-    assert differing_variance(Pairs(first, second)) == pytest.approx(1.0, abs=0.05)
-    assert differing_variance(Pairs(first, first)) == 0
-    assert differing_variance(Pairs([Trials(1, 1)] * 3, [Trials(1, 0)] * 3)) is None
 
 
 @pytest.mark.parametrize(

@@ -2,17 +2,16 @@
 
 from dataclasses import replace
 from fractions import Fraction
-from math import sqrt
-from statistics import stdev, variance
+from statistics import variance
 
 import pytest
 
 from benchmarks.coverage import draw_trials
 from maseval.core.exceptions import ConfigurationError
 from maseval.stats import requirement
-from maseval.stats.forecast import TaskSet, differing_variance, forecast
+from maseval.stats.forecast import TaskSet, forecast
 from maseval.stats.intervals import mean_interval
-from maseval.stats.planning import Pairs, detectable_difference, fewest_tasks, plan, reach
+from maseval.stats.planning import Pairs, fewest_tasks, plan, reach
 from maseval.stats.sign_flip import sign_flip_test
 from maseval.stats.trials import Trials
 from tests.stats.made_up import rng
@@ -25,18 +24,6 @@ def counts(*passed, trials=4):
 def test_the_reach_is_that_of_the_textbooks():
     assert reach(0.95) == pytest.approx(1.959964 + 0.841621, abs=1e-6)
     assert reach(0.95, 5) == pytest.approx(2.776445 + 0.841621, abs=1e-6)
-
-
-def test_a_detectable_difference_is_so_many_standard_errors():
-    differences = [0.25, -0.5, 0.0, 0.25, 0.75, 0.0, 0.0, 0.25]
-    expected = reach(0.95, 8) * stdev(differences) / sqrt(8)
-
-    assert detectable_difference(differences, 0.95) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("differences", [[0.5], [0.0] * 9, [], [0.5, 1.0, 0.25, 0.75, 1.0]])
-def test_without_a_spread_or_with_too_few_tasks_nothing_can_be_found(differences):
-    assert detectable_difference(differences, 0.95) is None
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.998])
@@ -72,7 +59,8 @@ def test_of_fewer_tasks_that_differ_none_is_decided_and_all_say_so():
 def test_a_forecast_and_a_comparison_ask_for_the_same_trials():
     pairs = noisy()
     found = plan(pairs, 0.2, 0.95, (None, None))
-    about = TaskSet(40, 0.5, pairs.noise(1) / 2, 0.0, differing_variance(pairs))
+    differing = max(0.0, variance(pairs.differences) - pairs.noise())
+    about = TaskSet(40, 0.5, pairs.noise(1) / 2, 0.0, differing)
 
     (_, answer) = forecast(about, difference=abs(found.difference)).answers
     assert f"on tasks like these: {found.trials} trials per task" in answer

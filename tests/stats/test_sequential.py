@@ -45,7 +45,7 @@ def test_a_clear_difference_ends_a_run_early(chance, outcome):
     found = ended(plan, made_up(chance, 1), made_up(0.5, 2))
 
     assert found.outcome == outcome
-    assert found.trials_left >= 1
+    assert found.looks[-1].trials < 4
     assert (chance - 0.5) in found.interval
     assert found.interval.low < found.estimate < found.interval.high
     assert found.p_value < 0.05
@@ -56,7 +56,7 @@ def test_a_clear_difference_ends_a_run_early(chance, outcome):
 def test_equal_systems_are_undecided_after_all_trials():
     found = ended(SequentialPlan("better", LOOKS, 4), made_up(0.5, 3), made_up(0.5, 4))
 
-    assert (found.outcome, found.trials_left) == ("undecided", 0)
+    assert found.outcome == "undecided"
     assert 0.0 in found.interval
     assert found.p_value > 0.05
     assert [look.trials for look in found.looks] == [1, 2, 3, 4]

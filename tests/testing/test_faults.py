@@ -4,12 +4,12 @@ import json
 import pytest
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.testing import FAULTS, ChaosServer, OpenAIProtocol, faults_named, serving
-from tests.server.provider import ask, asking, provider
+from maseval.testing import FAULTS, ChaosServer, serving
+from tests.server.provider import ask, asking
 
 
 def played(seed, requests=40, **options):
-    server = ChaosServer(faults_named(["429", "500"]), seed=seed, **options)
+    server = ChaosServer([FAULTS["429"], FAULTS["500"]], seed=seed, **options)
     with serving(server):
         return [ask(server.base_url, asking("hi")).status for _ in range(requests)]
 
@@ -34,22 +34,11 @@ def test_a_good_answer_says_the_text_in_the_protocols_form_also_as_a_stream():
     assert server.played == {"good": 2}
 
 
-def test_what_is_not_spoiled_is_answered_by_the_upstream():
-    from maseval.server.replaying import Upstream
-
-    with provider() as real, serving(ChaosServer([], upstream=Upstream(real.url))) as server:
-        real.will(OpenAIProtocol.text("The real one"))
-        assert ask(server.base_url, asking("hi")).content == "The real one"
-        real.replies.clear()
-        real.will_fail(404, OpenAIProtocol.error("no such model"))
-        assert ask(server.base_url, asking("hi")).status == 404
-
-
 def test_every_fault_can_be_played_to_a_client_that_reads_bytes():
     for name in FAULTS:
         if name in ("slow", "drip", "huge"):
             continue
-        with serving(ChaosServer(faults_named([name]), rate=1.0)) as server:
+        with serving(ChaosServer([FAULTS[name]], rate=1.0)) as server:
             line = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=30)
             try:
                 line.request("POST", "/v1/chat/completions", json.dumps(asking("hi")))
@@ -62,11 +51,7 @@ def test_every_fault_can_be_played_to_a_client_that_reads_bytes():
         assert server.played == {name: 1}
 
 
-def test_a_fault_that_is_none_is_refused_by_name():
-    with pytest.raises(ConfigurationError, match=r"'rain' is not a fault; choose from .*401, 404"):
-        faults_named(["rain"])
-    with pytest.raises(ConfigurationError, match="no fault is named"):
-        faults_named([])
+def test_a_rate_that_is_none_is_refused():
     with pytest.raises(ConfigurationError, match="a share from 0 to 1"):
         ChaosServer([], rate=2)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from starlette.testclient import TestClient
 
-from maseval.view import create_app
+from maseval.view.app import create_app
 
 ADDRESS = "http://127.0.0.1"
 

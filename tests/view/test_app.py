@@ -77,3 +77,15 @@ def test_what_is_not_there_is_an_error_in_words(tmp_path, address):
 
     assert 400 <= answer.status_code < 500
     assert answer.json()["error"]
+
+
+def test_a_long_answer_is_compressed_and_a_short_one_is_not(tmp_path):
+    short = viewer(tmp_path).get("/api/runs")
+    for number in range(20):
+        finished_run(tmp_path / f"run-{number}", "a")
+
+    long = viewer(tmp_path).get("/api/runs")
+
+    assert long.headers["content-encoding"] == "gzip" and len(long.json()["runs"]) == 20
+    assert int(long.headers["content-length"]) < len(long.content) / 4
+    assert "content-encoding" not in short.headers

@@ -4,10 +4,10 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from maseval.core.outcome import RecordedReport
+from maseval.app.results.explained import Review
+from maseval.commands import BenchmarkSupport, Finding
 from maseval.runs import RunFolder
-from maseval.runs.verdict_check import RunCheck
-from maseval.view.reading import RunReader
+from maseval.view import reading
 from tests.report.reading import rows_of
 from tests.runs.worlds import config, report
 from tests.view.builders import finish_background_work, viewer
@@ -17,15 +17,25 @@ pytestmark = pytest.mark.needs(library="starlette")
 WRONG = [{"reward": 0.0}]
 
 
-class Labelling(RunReader):
-    """Labels what it is asked about, and notes that."""
+class Examining(BenchmarkSupport):
+    """Finds something in every failure and every verdict right, and notes what it was asked."""
 
     def __init__(self):
-        self.asked = []
+        self.labelled, self.checked = [], []
 
-    def complete_report(self, run, report, key=None):
-        self.asked.append(report["task_id"])
-        return {**report, "labels": ["agent: wrong arguments"]}
+    def review(self, report, *, explain_pass=False):
+        self.labelled.append(report["task_id"])
+        return Review([Finding("cause", "agent", "wrong arguments", "", "")])
+
+    def verdict_checker(self, folder):
+        return lambda report: self.checked.append(report["task_id"])
+
+
+@pytest.fixture
+def support(monkeypatch):
+    found = Examining()
+    monkeypatch.setattr(reading, "support_for", lambda run: found)
+    return found
 
 
 @pytest.fixture
@@ -48,13 +58,12 @@ def labels_once_known(client, number):
     return [row["labels"] for row in rows_of(found)]
 
 
-def test_all_simulations_of_an_opened_run_get_their_labels(run):
-    reader = Labelling()
-    client = viewer(run.parent, reader=reader)
+def test_all_simulations_of_an_opened_run_get_their_labels(run, support):
+    client = viewer(run.parent)
 
     assert labels_once_known(client, 3) == 3 * [["agent: wrong arguments"]]
-    assert sorted(reader.asked) == ["a", "b", "c"]
-    assert reader.asked[-1] == "a"  # it passed, and can wait
+    assert sorted(support.labelled) == ["a", "b", "c"]
+    assert support.labelled[-1] == "a"  # it passed, and can wait
     assert client.get("/api/run/live", params={"run": "run"}).json()["labelled"] == 3
 
 
@@ -69,30 +78,16 @@ def test_results_can_be_asked_for_without_a_row_for_each_simulation(run):
     assert not results.keys() & {"tasks", "simulations"}
 
 
-class Checking(RunReader):
-    """Finds every verdict right, and notes whose it was asked about."""
-
-    def __init__(self):
-        self.asked = []
-
-    def begin_check(self, run):
-        return RunCheck(run)
-
-    def check_verdict(self, checking, run, report, key):
-        checking.add(RecordedReport(report).outcome, None)
-        self.asked.append(report["task_id"])
-
-
-def test_verdicts_that_held_are_not_checked_again_after_a_restart_while_the_log_is_the_same(run):
-    for expected in (3, 0):
-        reader = Checking()
-        viewer(run.parent, reader=reader).get("/api/run/index", params={"run": "run"})
+def test_verdicts_that_held_are_not_checked_again_after_a_restart_while_the_log_is_the_same(
+    run, support
+):
+    def open_run():
+        support.checked.clear()
+        viewer(run.parent).get("/api/run/index", params={"run": "run"})
         finish_background_work("maseval-labels")
-        assert len(reader.asked) == expected
+        return len(support.checked)
 
+    assert (open_run(), open_run()) == (3, 0)
     with (run / "log.jsonl").open("ab") as log:
         log.write(b"\n")
-    viewer(run.parent, reader=reader).get("/api/run/index", params={"run": "run"})
-    finish_background_work("maseval-labels")
-
-    assert len(reader.asked) == 3
+    assert open_run() == 3

@@ -7,8 +7,8 @@ import pytest
 pytest.importorskip("starlette")
 
 from maseval.runs import RunFolder
-from maseval.runs.live import LIVE, publish
-from maseval.view import create_app
+from maseval.runs.lock import LIVE, publish
+from maseval.view.app import create_app
 from maseval.view.rows import live_of
 from maseval.view.serving import ViewServer
 from tests.report.reading import rows_of
@@ -56,7 +56,7 @@ def in_flight(**parts):
 
 
 def live(**parts):
-    known = {"pid": os.getpid(), "at": "now", "cost": 1.5, "tokens": 20, "rate_limits": 2}
+    known = {"pid": os.getpid(), "at": "now", "cost": 1.5, "tokens": 20}
     return {**known, "in_flight": [in_flight()], **parts}
 
 
@@ -66,7 +66,7 @@ def test_a_running_run_shows_what_each_simulation_is_doing(tmp_path, running):
     found = viewer(tmp_path).get("/api/run/live", params={"run": "run"}).json()
 
     assert (found["state"], found["done"], found["planned"]) == ("running", 1, 4)
-    assert (found["rate_limits"], found["cost"]) == (2, 1.5)
+    assert found["cost"] == 1.5
     assert found["in_flight"] == [in_flight()]
 
 

@@ -13,13 +13,13 @@ pytestmark = pytest.mark.needs(library="starlette")
 
 
 def index_of(path):
-    index = IndexedRun(path, lambda run, report: None)
+    index = IndexedRun(path)
     index.refresh()
     return index
 
 
 def names(index):
-    return [(entry.key.task_id, entry.trial) for entry in index.entries()]
+    return [(entry.key.task_id, entry.trial) for entry in index.entries.values()]
 
 
 def without_reading(monkeypatch):
@@ -49,19 +49,17 @@ def test_a_log_that_grows_is_read_from_where_it_ended(tmp_path, monkeypatch):
     assert len(read) == 1
 
 
-def test_a_log_that_grows_tells_what_came_and_what_that_replaces(tmp_path):
+def test_a_report_that_replaces_another_comes_last_and_alone(tmp_path):
     with RunFolder.open(tmp_path / "run", config("a", "b")) as folder:
         folder.append(report("a", status="environment_error", eval=None))
         index = index_of(folder.path)
-        [failed] = index.entries()
-        assert index.growth() is None  # all of it is new
         folder.append(report("b"))
         folder.append(report("a"))
 
         index.refresh()
 
-    told = [(entry.key.task_id, earlier) for earlier, entry in index.growth()]
-    assert told == [("b", ()), ("a", (failed.at,))]
+    assert names(index) == names(index_of(folder.path)) == [("b", "0"), ("a", "0")]
+    assert [*index.entries] == sorted(index.entries)
 
 
 def test_damage_that_is_found_as_a_log_grows_makes_its_index_anew(tmp_path):
@@ -75,7 +73,7 @@ def test_damage_that_is_found_as_a_log_grows_makes_its_index_anew(tmp_path):
 
     index.refresh()
 
-    assert index.contents.damaged and index.growth() is None
+    assert index.contents.damaged and names(index) == names(index_of(path))
 
 
 def test_an_edit_that_keeps_size_and_time_is_noticed_by_the_next_server(tmp_path):

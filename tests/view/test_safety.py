@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("starlette")
 
 from maseval.runs import RunFolder
-from maseval.view import create_app
+from maseval.view.app import create_app
 from maseval.view.serving import ViewServer
 from tests.runs.worlds import config, finished_run, report
 from tests.view.builders import viewer

@@ -6,7 +6,7 @@ pytest.importorskip("starlette")
 
 from maseval.runs import RunFolder
 from maseval.view import search
-from maseval.view.search import Search, chunks_of, excerpt_of, searches
+from maseval.view.search import Search, chunks_of, excerpt_of
 from tests.browser.runs import planned, written_run
 from tests.report.builders import answered, call, said, simulated
 from tests.view.builders import finish_background_work, viewer
@@ -44,7 +44,7 @@ def found(folder):
 
 
 def finder(folder):
-    client = viewer(folder, features=[searches()])
+    client = viewer(folder)
 
     def find(words, **query):
         answer = client.get("/api/search", params={"q": words, **query})
@@ -100,7 +100,7 @@ def test_signs_of_the_query_language_are_only_text(found):
 
 
 def test_what_is_unknown_is_refused(folder):
-    client = viewer(folder, features=[searches()])
+    client = viewer(folder)
 
     assert client.get("/api/search").status_code == 400
     assert client.get("/api/search", params={"q": "x", "skip": "-1"}).status_code == 400
@@ -193,14 +193,13 @@ def test_chunks_and_excerpts():
 
 
 def test_a_results_file_is_searched_too(tmp_path, monkeypatch):
-    from maseval.app.viewing.features import BenchmarkReader
     from maseval.commands import tau2
 
     run = tau2.run(domain="library", num_tasks=1, agent="gold", output=tmp_path / "run").folder
     (tmp_path / "files").mkdir()
     tau2.export(run, tmp_path / "files" / "theirs.json")
     monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
-    client = viewer(tmp_path / "files", reader=BenchmarkReader(), features=[searches()])
+    client = viewer(tmp_path / "files")
     client.get("/api/search", params={"q": "anything else"})
     finish_background_work("maseval-search")
     found = client.get("/api/search", params={"q": "everything I can do"}).json()

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from maseval.app.comparing.cells import ComparedGrid
-from maseval.app.comparing.compare import RunComparison
-from maseval.app.comparing.why import side_by_side
+from maseval.app.comparing.compare import RunComparison, side_by_side
 from maseval.core.words import (
     between,
     duration,
@@ -54,22 +53,20 @@ Block = TableBlock | LinesBlock
 def comparison_blocks(found: RunComparison) -> list[Block]:
     """Return first what else may explain a difference, then two runs or a table of several."""
     left_out = [f"Left out: {line}" for line in found.dropped]
-    unexplained = [f"{n}: {each.unexplained}" for n, each in found.why.items() if each.unexplained]
     blocks = [
         LinesBlock([*filter(None, [found.texts])], "warning"),
         _first(found.notes, "note"),
         _first(found.cautions, "note"),
-        LinesBlock(found.headlines, "headline"),
+        LinesBlock([found.headline], "headline"),
         LinesBlock([f"Compared: {'; '.join(found.differing)}"] if found.differing else [], "aside"),
         *(
             _of_grid(found, found.grid)
             if found.grid
-            else _of_many(found)
+            else _of_many(found.table)
             if found.two is None
-            else _of_two(found, found.two)
+            else _of_two(found.two)
         ),
         *(() if found.grid else reasons_table(found)),
-        LinesBlock(unexplained, "aside"),
         _first(left_out, "plain"),
     ]
     return [each for each in blocks if isinstance(each, TableBlock) or each.lines]
@@ -79,38 +76,33 @@ def _first(lines: Sequence[str], style: Literal["note", "plain"]) -> LinesBlock:
     return LinesBlock(lines[:MOST_ROWS], style, max(0, len(lines) - MOST_ROWS))
 
 
-def _of_two(about: RunComparison, two: Comparison) -> list[Block]:
+def _of_two(two: Comparison) -> list[Block]:
     return [
-        differences_table(about, two),
-        LinesBlock(lines_on_two(about, two)),
+        differences_table(two),
+        LinesBlock(lines_on_two(two)),
         *flips_table("tasks that changed", two.flipped, two.names),
     ]
 
 
-def lines_on_two(about: RunComparison, two: Comparison) -> list[str]:
-    """Return the difference, the test, what runs like these find, and what would decide it."""
+def lines_on_two(two: Comparison) -> list[str]:
+    """Return the difference, the test, and what would decide it."""
     assert two.plan is not None  # two runs are compared
     main, (first, second) = two.main, two.names
     cost = f", for {money(two.plan.cost)}" if two.plan.cost else ""
-    lines = [
-        f"{about.label(main.name)}: {second} \u2212 {first} = {difference_in_words(main)} "
+    return [
+        f"{main.name}: {second} \u2212 {first} = {difference_in_words(main)} "
         f"percentage points, {p_is(main.test.p_value)}",
         f"  {main.test.method}; {main.test.discordant} of {main.tasks} tasks differ",
+        f"  {two.plan.advice}{cost}",
     ]
-    if main.detectable is not None:
-        lines.append(
-            f"  a true difference of {in_percent(main.detectable)} points would be found in 4 of 5 "
-            "cases by runs like these"
-        )
-    return [*lines, f"  {two.plan.advice}{cost}"]
 
 
-def differences_table(about: RunComparison, two: Comparison) -> TableBlock:
+def differences_table(two: Comparison) -> TableBlock:
     """Return every pass^k of two runs, by domain."""
     shown = two.differences
     rows = [
         [
-            f"{each.group or 'all'} {about.label(each.name)}",
+            f"{each.group or 'all'} {each.name}",
             str(each.tasks),
             percent(each.first),
             percent(each.second),
@@ -257,28 +249,28 @@ def facts_table(found: RunComparison) -> list[Block]:
     return [TableBlock(["", *heads], rows[:MOST_ROWS], title)] if rows else []
 
 
-def _of_many(about: RunComparison) -> list[Block]:
+def _of_many(table: Comparison) -> list[Block]:
     pairs = [
         [
             f"{pair.names[1]} \u2212 {pair.names[0]}",
-            about.label(pair.main.name),
+            pair.main.name,
             difference_in_words(pair.main),
             p_value(pair.main.test.p_value),
             p_value(pair.adjusted),
         ]
-        for pair in about.table.pairs
+        for pair in table.pairs
     ]
-    sure = [at for at, pair in enumerate(about.table.pairs) if pair.sure]
+    sure = [at for at, pair in enumerate(table.pairs) if pair.sure]
     columns = ["runs", "measure", "difference", "p", "p, corrected"]
     return [
-        _scores(about),
+        _scores(table),
         TableBlock(columns, pairs, names=2, bold=sure),
-        LinesBlock(about.table.notes, "aside"),
+        LinesBlock(table.notes, "aside"),
     ]
 
 
-def _scores(about: RunComparison) -> TableBlock:
-    runs = {name: summary.overall for name, summary in about.summaries.items()}
+def _scores(table: Comparison) -> TableBlock:
+    runs = {name: summary.overall for name, summary in table.runs.items()}
     found = {name: {e.name: e for e in run.estimates if _is_shown(e)} for name, run in runs.items()}
     measures = dict.fromkeys(measure for each in found.values() for measure in each)
     priced = any(run.mean_cost for run in runs.values())
@@ -292,7 +284,7 @@ def _scores(about: RunComparison) -> TableBlock:
         ]
         for name, run in runs.items()
     ]
-    columns = ["run", "tasks", "passed", *map(about.label, measures)]
+    columns = ["run", "tasks", "passed", *measures]
     return TableBlock([*columns, *(["mean cost"] if priced else [])], rows)
 
 

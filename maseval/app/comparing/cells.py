@@ -10,6 +10,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from maseval.app.benchmarks import RecordedOutcomes
+from maseval.app.results.finding import Files, each_of
 from maseval.core.exceptions import ConfigurationError
 from maseval.runs import default_root, list_runs
 from maseval.runs.config import cell_of
@@ -21,13 +22,11 @@ from maseval.stats.effects import Effects, find_effects
 _SYSTEM = "system"
 
 
-def expand_grids(
-    runs: Sequence[str | os.PathLike[str]],
-) -> tuple[list[str | os.PathLike[str]], list[str]]:
+def expand_grids(runs: Files) -> tuple[list[str | os.PathLike[str]], list[str]]:
     """Put the cells of a grid in place of its folder; also say which have no verdict yet."""
     found: list[str | os.PathLike[str]] = []
     notes: list[str] = []
-    for run in runs:
+    for run in each_of(runs):
         folder = next((p for p in (Path(run), default_root() / run) if p.is_dir()), None)
         if folder is None or is_run_folder(folder) or (folder / "results.json").is_file():
             found.append(run)

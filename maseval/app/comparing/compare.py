@@ -4,16 +4,17 @@ The comparison is one object for the terminal, for JSON and for the page; ``page
 that the page shows.
 """
 
-import os
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import NamedTuple
 
 from maseval.app.benchmarks import OnProgress, RecordedOutcomes
 from maseval.app.comparing.cells import ComparedGrid, compare_cells, expand_grids
 from maseval.app.comparing.compared_runs import (
     FIXED_SIZE,
     compared_keys,
-    count_by,
     differing_settings,
     keep_equal_tasks,
     load_run,
@@ -21,29 +22,44 @@ from maseval.app.comparing.compared_runs import (
     notes_on_runs,
     some,
 )
-from maseval.app.comparing.why import (
-    FailureReasons,
-    failure_reasons,
-    side_by_side,
-)
-from maseval.app.results.finding import open_recording
-from maseval.app.results.variants import METRICS, Metric
+from maseval.app.results.examined import REVIEW, ExaminedRun
+from maseval.app.results.explained import cause_in
+from maseval.app.results.finding import Files, open_recording
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import Simulation, TaskKey
+from maseval.core.outcome import Outcome, RecordedReport, Simulation, TaskKey
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import in_percent, in_points, percent
+from maseval.report.checks import ShownCheck, shown_verdicts
+from maseval.report.conversation import conversation
 from maseval.runs.config import cell_of
-from maseval.stats import (
-    Comparison,
-    Pair,
-    Summary,
-    compare_all,
-    summarise,
-)
+from maseval.runs.recording import Recording
+from maseval.stats import Comparison, Pair, Summary, compare_all, summarise
 from maseval.stats.comparison import SURE, runs_by_tasks
 from maseval.stats.intervals import LEVEL
 from maseval.stats.settings import ANYWAY
 from maseval.stats.summary import with_gaps
+
+# Simulations that agent or user ended; all others were cut off.
+_OWN_ENDS = (None, "agent_stop", "user_stop")
+_CUT_OFF = {"max_steps": "step limit reached", "too_many_errors": "limit of errors reached"}
+_NOT_MADE = "reference call not made"
+_REFUSED, _REPEATED = "call refused", "call repeated"
+
+
+class FailureReasons(NamedTuple):
+    """The simulations of a run that failed, of so many with a verdict, by what was wrong.
+
+    ``labels`` has who failed and how; ``checks`` counts for each kind the simulations in which one
+    that counts was not met. ``proven`` counts the labels that are recomputed, the limits at which a
+    simulation was cut off, and of the cell of a grid also simulations with a call that was refused
+    or repeated.
+    """
+
+    failed: int
+    verdicts: int
+    labels: Mapping[str, int]
+    checks: Mapping[str, int]
+    proven: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -56,9 +72,8 @@ class RunComparison:
     ``incomplete`` those of them that lack verdicts, ``dropped`` tasks and domains that are not
     compared. The runs have so many ``tasks`` together, comparable or not. ``why`` has the reasons
     of each run's failures, if they were asked for; ``missing`` says what the tasks that some run
-    lacks leave open. With another ``metric`` than ``pass``, a variant counts; ``official`` is then
-    the comparison of the passes as the benchmark counts them. Of runs that are the cells of one
-    grid, ``grid`` has the effects of its factors.
+    lacks leave open. Of runs that are the cells of one grid, ``grid`` has the effects of its
+    factors.
     """
 
     runs: Mapping[str, RecordedOutcomes]
@@ -71,8 +86,6 @@ class RunComparison:
     incomplete: Sequence[str] = ()
     tasks: int = 0
     why: Mapping[str, FailureReasons] = field(default_factory=dict)
-    metric: Metric = "pass"
-    official: "RunComparison | None" = None
     missing: str | None = None
     grid: ComparedGrid | None = None
 
@@ -92,36 +105,17 @@ class RunComparison:
 
         Where tasks are missing, it begins with the range that they leave.
         """
-        measure = self.label(self.measure)
         if self.grid is not None:
             words = self.grid.effects.headline
         elif self.two is None:
-            words = headline_of_many(self.table, measure)
+            words = headline_of_many(self.table, self.measure)
         else:
-            words = headline(self.two.pairs[0], measure)
+            words = headline(self.two.pairs[0], self.measure)
         if self.two is not None and any(FIXED_SIZE in note for note in self.notes):
             words += ", by a test for runs of a fixed size; see the note"
         if any(ANYWAY in caution for caution in self.cautions):
             words += f"; {ANYWAY}"
-        if self.two is not None and self.metric != "pass":
-            words = f"By {measure}, {words}"
         return words if self.missing is None else f"{self.missing}. On the tasks in common, {words}"
-
-    @property
-    def headlines(self) -> list[str]:
-        """The headline, below that of the official number where another one counts."""
-        if self.official is None:
-            return [self.headline]
-        name, official = self.measure, self.official
-        if official.two is not None:
-            return [f"By {name}, the official number, {official.headline}", self.headline]
-        each = ", ".join(f"{n} {percent(value)}" for n, value in scores_in(official.table).items())
-        return [f"{name}, the official number: {each}; {official.headline}", self.headline]
-
-    def label(self, measure: str) -> str:
-        """Return the name of a measure by what it counts: pass^1, or pass^1 over sound tasks."""
-        variant = METRICS.get(self.metric)
-        return measure if variant is None else f"{measure} {variant.name}"
 
     def reasons(self, most: int | None = None) -> list[tuple[str, list[int]]]:
         """Return causes and unmet checks with the count of each run, those first that differ most.
@@ -141,12 +135,10 @@ class RunComparison:
     def to_dict(self) -> dict[str, object]:
         """Return the comparison of two, or the table of several, as JSON values."""
         return {
-            "metric": self.metric,
             **({} if self.texts is None else {"texts": self.texts}),
             **self.table.to_dict(),
             "paths": {name: str(run.recording.path) for name, run in self.runs.items()},
             "runs": {name: summary.to_dict() for name, summary in self.summaries.items()},
-            **({} if self.official is None else {"official": self.headlines[0]}),
             **({} if self.missing is None else {"missing": self.missing}),
             **({} if self.grid is None else {"grid": self.grid.to_dict()}),
             "headline": self.headline,
@@ -159,10 +151,9 @@ class RunComparison:
 
 
 def compare(
-    runs: Sequence[str | os.PathLike[str]],
+    runs: Files,
     *,
     k: int = 1,
-    metric: Metric = "pass",
     options: ScoringOptions | None = None,
     level: float = LEVEL,
     margin: float = 0.0,
@@ -173,8 +164,6 @@ def compare(
     """Compare two runs or more, each a run folder or a results file of tau2-bench, or a grid.
 
     Differences are in pass^k of verdicts that are recomputed, unless ``options`` say otherwise.
-    With the ``metric`` ``no-breaches`` a pass counts only if no breach of the policy was found, and
-    with ``sound`` unsound tasks are left out, and the sound verdicts on the others count.
     Runs under different rules, or whose evaluators have other code, are refused, or with ``anyway``
     marked; what they are called does not matter. Domains with different data, and tasks that differ
     or that some run lacks, are left out and listed. ``level`` is that of the intervals of two runs,
@@ -191,7 +180,6 @@ def compare(
     found = compare_outcomes(
         {name: load_run(each, scoring, on_progress) for name, each in named_runs.items()},
         k=k,
-        metric=metric,
         level=level,
         margin=margin,
         anyway=anyway,
@@ -204,70 +192,94 @@ def compare_outcomes(
     whole: Mapping[str, RecordedOutcomes],
     *,
     k: int = 1,
-    metric: Metric = "pass",
     level: float = LEVEL,
     margin: float = 0.0,
     anyway: bool = False,
 ) -> RunComparison:
     """Compare runs by their names; nothing is explained."""
-
-    def compare_runs(whole: Mapping[str, RecordedOutcomes]) -> RunComparison:
-        loaded, other_tasks = keep_equal_tasks(whole)
-        outcomes = {name: run.outcomes for name, run in loaded.items()}
-        configs = {name: run.config for name, run in loaded.items()}
-        apart = len(loaded) > 2 and all(cell_of(config) for config in configs.values())
-        table = compare_all(
-            outcomes,
-            configs=configs,
-            k=k,
-            level=level,
-            margin=margin,
-            anyway=anyway,
-            apart=apart,
-        )
-        alike = len(runs_by_tasks(outcomes)) == 1
-        missing = _missing_tasks(loaded, table, k) if alike else None
-        return RunComparison(
-            loaded,
-            table,
-            [*notes_on_runs(loaded), *table.cautions],
-            texts=_different_texts(loaded),
-            differing=differing_settings(loaded),
-            notes=[f"{name}: {note}" for name, run in loaded.items() for note in run.notes],
-            dropped=[*other_tasks, *table.dropped],
-            incomplete=_missing_verdicts(loaded, None if missing else k),
-            tasks=len({each.key for run in whole.values() for each in run.outcomes}),
-            missing=missing,
-            grid=compare_cells(loaded, table.runs, k),
-        )
-
-    official = compare_runs(whole)
-    if (variant := METRICS.get(metric)) is None:
-        return replace(official, cautions=[*official.incomplete, *official.cautions])
-    counted, counts = count_by(variant, whole)
-    found = compare_runs(counted)
-    return replace(
-        found,
-        metric=metric,
-        official=official,
-        # What is missing is told of the official number.
-        missing=None,
-        incomplete=official.incomplete,
-        cautions=[*counts, *official.incomplete, *found.cautions],
+    loaded, other_tasks = keep_equal_tasks(whole)
+    outcomes = {name: run.outcomes for name, run in loaded.items()}
+    configs = {name: run.config for name, run in loaded.items()}
+    apart = len(loaded) > 2 and all(cell_of(config) for config in configs.values())
+    table = compare_all(
+        outcomes, configs=configs, k=k, level=level, margin=margin, anyway=anyway, apart=apart
+    )
+    alike = len(runs_by_tasks(outcomes)) == 1
+    missing = _missing_tasks(loaded, table, k) if alike else None
+    incomplete = _missing_verdicts(loaded, None if missing else k)
+    return RunComparison(
+        loaded,
+        table,
+        [*incomplete, *notes_on_runs(loaded), *table.cautions],
+        texts=_different_texts(loaded),
+        differing=differing_settings(loaded),
+        notes=[f"{name}: {note}" for name, run in loaded.items() for note in run.notes],
+        dropped=[*other_tasks, *table.dropped],
+        incomplete=incomplete,
+        tasks=len({each.key for run in whole.values() for each in run.outcomes}),
+        missing=missing,
+        grid=compare_cells(loaded, table.runs, k),
     )
 
 
 def look_into(found: RunComparison) -> RunComparison:
     """Add why simulations failed in the compared tasks, and which tools were used there."""
     shared = compared_keys({n: run.outcomes for n, run in found.runs.items()}, found.table)
-    source = METRICS[found.metric].source if found.metric in METRICS else "cause"
     why = {}
     for name, run in found.runs.items():
         counted = [each for each in run.outcomes if each.key in shared]
-        official = (found.official or found).runs[name].outcomes
-        passes = {each.simulation for each in official if each.passed}
-        why[name] = failure_reasons(run.recording, counted, passes, source)
+        why[name] = failure_reasons(run.recording, counted)
     return replace(found, why=why)
+
+
+def failure_reasons(recording: Recording, outcomes: Iterable[Outcome]) -> FailureReasons:
+    """Find out why the ``outcomes`` of a run that did not pass are failures."""
+    labels, checks, proven = Counter[str](), Counter[str](), Counter[str]()
+    judged = [each for each in outcomes if each.passed is not None]
+    failed = [each for each in judged if not each.passed]
+    run = ExaminedRun(recording)
+    for each in failed:
+        one = each.simulation
+        report = recording.report(one)
+        cause = cause_in(run.examine(one, REVIEW, report).findings)
+        labels.update([] if cause is None else [cause.name])
+        proven.update([cause.name] if cause is not None and cause.grade == "proven" else [])
+        proven.update([_CUT_OFF.get(each.ended, each.ended)] if each.ended not in _OWN_ENDS else [])
+        unmet = _unmet_checks(RecordedReport(report))
+        checks.update({check["kind"] for check in unmet if check["counts"]})
+        proven.update([_NOT_MADE] if any(check["kind"] == "ACTION" for check in unmet) else [])
+    if cell_of(recording.config.values):
+        wanted = {each.simulation for each in judged}
+        proven.update({_REFUSED: 0, _REPEATED: 0})  # in this order, whichever comes first
+        for one in wanted.intersection(recording.recorded):
+            proven.update(_wrong_calls(RecordedReport(recording.report(one))))
+    run.save()
+    return FailureReasons(len(failed), len(judged), labels, checks, proven)
+
+
+def _wrong_calls(report: RecordedReport) -> set[str]:
+    """Say if a call of a conversation was refused, and if one repeats the call just before."""
+    found: set[str] = set()
+    before: object = None
+    for call in (call for each in conversation(report) for call in each.get("calls", ())):
+        made = call["name"], call["arguments"]
+        found |= {_REPEATED} if made == before else set()
+        found |= {_REFUSED} if call["result"] and call["result"]["failed"] else set()
+        before = made
+    return found
+
+
+def _unmet_checks(report: RecordedReport) -> list[ShownCheck]:
+    every = [check for each in shown_verdicts(report, ()) for check in each.get("checks", ())]
+    return [check for check in every if not check["met"]]
+
+
+def side_by_side(counts: Iterable[Mapping[str, int]]) -> list[tuple[str, list[int]]]:
+    """Put the counts of several runs into rows, those that differ most first."""
+    runs = list(counts)
+    names = dict.fromkeys(name for each in runs for name in each)
+    rows = [(name, [each.get(name, 0) for each in runs]) for name in names]
+    return sorted(rows, key=lambda row: (min(row[1]) - max(row[1]), -max(row[1])))
 
 
 def headline(pair: Pair, measure: str) -> str:

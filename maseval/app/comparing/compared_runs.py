@@ -5,10 +5,8 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from maseval.app.benchmarks import OnProgress, RecordedOutcomes, support_for
-from maseval.app.results.examined import FINDINGS, examine_run
 from maseval.app.results.finding import open_recording
 from maseval.app.results.recording import human_sides, name_of
-from maseval.app.results.variants import Variant, outcomes_by, variant_scores
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey, words_on_cache
 from maseval.core.recorded import mapping
@@ -64,30 +62,6 @@ def load_run(
     if stopped := config.stopped:
         found = found._replace(notes=[f"{stopped.note} {FIXED_SIZE}", *found.notes])
     return found._replace(outcomes=outcomes)
-
-
-def count_by(
-    variant: Variant, runs: Mapping[str, RecordedOutcomes]
-) -> tuple[dict[str, RecordedOutcomes], list[str]]:
-    """Let the outcomes of runs count as in a variant, and say how many that changes."""
-    kept, counts = {}, [f"{variant.name}: {variant.meaning}"]
-    for name, run in runs.items():
-        if variant not in support_for(run.recording).variants(run.recording):
-            raise ConfigurationError(
-                f"{run.recording.path} has no number {variant.name}: its benchmark does not say "
-                "what would change it; leave out --metric"
-            )
-        findings = examine_run(run.recording, FINDINGS).findings
-        outcomes = outcomes_by(variant, run.outcomes, findings)
-        if not outcomes:
-            raise ConfigurationError(
-                f"no task of {run.recording.path} counts {variant.name}, so there is nothing to "
-                "compare; leave out --metric"
-            )
-        kept[name] = run._replace(outcomes=outcomes)
-        overall = variant_scores(run.outcomes, findings, [variant])[-1]
-        counts.append(f"{name}, {variant.name}: {overall.effect}")
-    return kept, counts
 
 
 def differing_settings(runs: Mapping[str, RecordedOutcomes]) -> list[str]:

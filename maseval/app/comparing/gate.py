@@ -22,7 +22,6 @@ from maseval.app.comparing.blocks import (
     reasons_table,
 )
 from maseval.app.comparing.compare import RunComparison, compare
-from maseval.app.results.variants import Metric
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
 from maseval.core.scoring_options import ScoringOptions
@@ -67,11 +66,6 @@ class Gate:
     def plan(self) -> SamplePlan:
         assert self.two.plan is not None  # two runs are compared
         return self.two.plan
-
-    @property
-    def measure(self) -> str:
-        """The name of what is compared: pass^1, or pass^1 over sound tasks."""
-        return self.comparison.label(self.main.name)
 
     @property
     def verdict(self) -> GateVerdict:
@@ -125,7 +119,7 @@ class Gate:
         why = reasons_table(self.comparison, _MOST_TASKS)
         parts = [
             _headline(self),
-            _table(differences_table(self.comparison, self.two)),
+            _table(differences_table(self.two)),
             _flips("Tasks that pass less often", self.fell, self),
             _flips("Tasks that pass more often", self.rose, self),
             *(_details("Why simulations failed", _table(each)) for each in why),
@@ -154,7 +148,6 @@ def gate(
     baseline: str | os.PathLike[str],
     *,
     k: int = 1,
-    metric: Metric = "pass",
     margin: float = 0.0,
     alpha: float = ALPHA,
     allow_incomplete: bool = False,
@@ -166,8 +159,6 @@ def gate(
 ) -> Gate:
     """Compare ``run`` with ``baseline``, each a run folder or a results file, paired by task.
 
-    With the ``metric`` ``no-breaches`` a pass counts only if no breach of the policy was found, and
-    with ``sound`` unsound tasks are left out, and the sound verdicts on the others count.
     ``margin`` is the loss of pass^k that is tolerated, as a share: 0.02 is two percentage points.
     ``alpha`` is the chance that a run which is as good as its baseline is called worse.
     ``allow_incomplete`` judges what has a verdict, and ``anyway`` runs that were judged otherwise.
@@ -184,7 +175,6 @@ def gate(
     found = compare(
         [baseline, run],
         k=k,
-        metric=metric,
         options=options,
         level=1 - 2 * alpha,  # the upper end of this two-sided interval errs with chance alpha
         margin=margin,
@@ -220,10 +210,9 @@ def _headline(gate: Gate) -> str:
     first, second = map(inline, gate.two.names)
     found = gate.main
     question = f"\n\n{inline(gate.open_question)}" if gate.open_question else ""
-    official = "".join(f"{inline(words)}\n\n" for words in gate.comparison.headlines[:-1])
     return (
-        f"### {mark} {second} is {words} {first}\n\n{official}"
-        f"{gate.measure} {percent(found.first)} → **{percent(found.second)}**: "
+        f"### {mark} {second} is {words} {first}\n\n"
+        f"{found.name} {percent(found.first)} → **{percent(found.second)}**: "
         f"{inline(difference_in_words(found))} percentage points on "
         f"{count_of(found.tasks, 'task')}{question}"
     )
@@ -275,7 +264,7 @@ def inline(text: str) -> str:
 
 
 def _gate_case(gate: Gate, allow_undecidable: bool) -> ET.Element:
-    case = ET.Element("testcase", classname="maseval.gate", name=f"{gate.measure} not worse")
+    case = ET.Element("testcase", classname="maseval.gate", name=f"{gate.main.name} not worse")
     found = gate.main
     if gate.verdict == "worse":
         before, now = percent(found.first), percent(found.second)

@@ -21,20 +21,15 @@ from maseval.app.comparing.blocks import (
 )
 from maseval.app.comparing.cells import ComparedGrid
 from maseval.app.comparing.compare import RunComparison
-from maseval.app.comparing.compared_runs import compared_keys, some
+from maseval.app.comparing.compared_runs import compared_keys
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.core.words import between, duration, in_points, money, p_value
 from maseval.report.index import ComparedDocument
-from maseval.report.results import drawing, summary_table
+from maseval.report.results import summary_table
 from maseval.runs.config import subset_of
-from maseval.stats import (
-    GroupSummary,
-    Pair,
-    difference_plot,
-    effects_plot,
-    pass_plot,
-)
+from maseval.stats import GroupSummary, Pair, difference_plot, effects_plot, pass_plot
 from maseval.stats.comparison import UP_TO
+from maseval.stats.plots import Drawing
 
 Cell = tuple[str] | tuple[str, list[int]]
 """The trials of a task in one run: a letter for each, ``p`` passed, ``f`` failed, ``x`` without a
@@ -49,7 +44,6 @@ def document_of(
     The reasons of failures are None if they were not looked into.
     """
     outcomes = {name: run.outcomes for name, run in found.runs.items()}
-    *official, headline = found.headlines
     two, names = found.two, list(outcomes)
     rows = [{"name": name, **_result_cells(each.overall)} for name, each in found.summaries.items()]
     return {
@@ -57,17 +51,16 @@ def document_of(
         "results": summary_table({"rows": rows}),
         "pairs": [_pair(each, names) for each in found.table.pairs],
         "tasks": _tasks(outcomes, compared_keys(outcomes, found.table), notes or {}),
-        "headline": headline,
-        "cautions": [*official, *filter(None, [found.texts]), *found.notes, *found.cautions],
+        "headline": found.headline,
+        "cautions": [*filter(None, [found.texts]), *found.notes, *found.cautions],
         "left_out": list(found.dropped),
-        "differences": two and asdict(differences_table(found, two)),
+        "differences": two and asdict(differences_table(two)),
         "notes": [
             *([f"Compared: {'; '.join(found.differing)}"] if found.differing else []),
-            *(map(str.strip, lines_on_two(found, two)) if two else ()),
+            *(map(str.strip, lines_on_two(two)) if two else ()),
             *found.table.notes,
-            *_costs(found),
         ],
-        "plots": [drawing(plot) for plot in comparison_plots(found)],
+        "plots": comparison_plots(found),
         "grid": found.grid and _grid(found.grid, list(found.runs)),
         **looked_into(found),
     }
@@ -95,7 +88,6 @@ def _pair(pair: Pair, names: Sequence[str]) -> dict[str, object]:
         "points": in_points(found.difference),
         "interval": between(found.interval.low, found.interval.high),
         "p": p_value(found.test.p_value),
-        "p_value": found.test.p_value,
         "adjusted": p_value(pair.adjusted),
         "sure": pair.sure,
     }
@@ -162,7 +154,7 @@ def _grid(grid: ComparedGrid, names: list[str]) -> dict[str, object]:
             }
             for each in grid.cells
         ],
-        "plot": drawing(effects_plot(effects)) if effects.contrasts else None,
+        "plot": effects_plot(effects) if effects.contrasts else None,
         "tables": [asdict(factors_table(effects)), asdict(contrasts_table(effects))],
         "interactions": interaction_lines(effects),
         "notes": [*(f"Missing cell: {each}" for each in effects.missing), *effects.notes],
@@ -174,19 +166,10 @@ def _reasons(found: RunComparison) -> dict[str, object]:
         "failed": [each.failed for each in found.why.values()],
         "verdicts": [each.verdicts for each in found.why.values()],
         "rows": [{"name": name, "counts": counts} for name, counts in found.reasons()],
-        "unexplained": [
-            f"{name}: {each.unexplained}" for name, each in found.why.items() if each.unexplained
-        ],
     }
 
 
-def _costs(found: RunComparison) -> list[str]:
-    """Say of which runs no cost is known, so that none is taken for a run that cost nothing."""
-    without = [n for n, each in found.summaries.items() if each.overall.mean_cost is None]
-    return [f"no cost known for {some(without)}"] if without else []
-
-
-def comparison_plots(found: RunComparison) -> list[str]:
+def comparison_plots(found: RunComparison) -> list[Drawing]:
     """Draw pass^k of all, and the differences of two."""
     marks = {name: subset_of(run.config) for name, run in found.runs.items()}
     named = {

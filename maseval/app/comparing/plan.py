@@ -1,25 +1,18 @@
 """``maseval plan``: what a question costs, from a pilot, an earlier run or stated rates."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean, variance
 
 from maseval.app.comparing.cells import expand_grids
-from maseval.app.results.examined import RunFindings, examine_run
+from maseval.app.results.examined import examine_run
 from maseval.app.results.finding import open_recording
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
 from maseval.core.words import count_of
 from maseval.runs.config import cell_of
-from maseval.stats.forecast import (
-    Forecast,
-    TaskSet,
-    differing_variance,
-    forecast,
-    observed_tasks,
-    stated_tasks,
-)
+from maseval.stats.forecast import Forecast, TaskSet, forecast, observed_tasks, stated_tasks
 from maseval.stats.planning import Pairs
 from maseval.stats.trials import Trials, by_task, mean_cost
 
@@ -36,10 +29,9 @@ def plan(
 ) -> Forecast:
     """Say what 1 to 8 trials would show and cost, and what a difference or a precision takes.
 
-    ``runs`` are a pilot or earlier run, which is the baseline, and a second run on the same tasks,
-    which shows how much systems differ from task to task. Without a run the number of ``tasks`` and
-    their pass ``rate`` are stated. Rates, ``difference`` and ``precision`` are shares: 0.05 is five
-    points. Time is that of one simulation after the other.
+    ``runs`` has a pilot or earlier run, which is the baseline. Without a run the number of
+    ``tasks`` and their pass ``rate`` are stated. Rates, ``difference`` and ``precision`` are
+    shares: 0.05 is five points. Time is that of one simulation after the other.
 
     ``between`` names two levels of a factor, ``system=react,team``: ``runs`` are then the folder of
     a grid or its cells, and the trials those of each cell. Without a run, ``cells`` is in how many
@@ -47,14 +39,14 @@ def plan(
     """
     if between is not None and runs:
         about = _observe_levels(runs, between)
-    elif len(runs) > 2:
+    elif len(runs) > 1:
         raise ConfigurationError(
-            f"{count_of(len(runs), 'run')} given; give a pilot, and at most one to compare it with"
+            "several runs are given; give one: `maseval compare` says what would decide two"
         )
     elif runs:
         if (tasks, rate) != (None, None):
             raise ConfigurationError("tasks and rate are those of the run; leave them out")
-        about = _observe(runs)
+        about = _observe(runs[0])
     else:
         if tasks is None or rate is None:
             raise ConfigurationError(
@@ -65,35 +57,20 @@ def plan(
     return forecast(about, difference=difference, precision=precision)
 
 
-def _observe(runs: Sequence[str | os.PathLike[str]]) -> TaskSet:
-    """Describe the tasks of a pilot, and how a second run differs from it."""
-    recordings = [open_recording(run) for run in runs]
-    examined = [examine_run(each, ()) for each in recordings]
-    lines = [each.lines for each in examined]
-    pilot = by_task(lines[0])
-    about = observed_tasks([*pilot.values()])
-    seconds = [line.seconds for line in lines[0] if line.passed is not None]
-    about = replace(
+def _observe(run: str | os.PathLike[str]) -> TaskSet:
+    """Describe the tasks of a pilot."""
+    examined = examine_run(open_recording(run), ())
+    lines, path = examined.lines, examined.folder.path
+    seconds = [line.seconds for line in lines if line.passed is not None]
+    about = observed_tasks([*by_task(lines).values()])
+    stopped, check = examined.folder.config.stopped, examined.check
+    notes = (stopped and stopped.note, check and check.note_on_recomputed)
+    return replace(
         about,
-        cost=mean_cost(lines[0]),
+        cost=mean_cost(lines),
         seconds=fmean(seconds) if any(seconds) else None,
-        notes=(*about.notes, *_notes(examined)),
+        notes=(*about.notes, *(f"{path}: {note}" for note in notes if note)),
     )
-    if len(lines) > 1:
-        other = by_task(lines[1])
-        shared = [key for key in pilot if pilot[key].total and key in other and other[key].total]
-        if not shared:
-            raise ConfigurationError("the two runs share no task with a verdict; give others")
-        pairs = Pairs([pilot[key] for key in shared], [other[key] for key in shared])
-        differing = differing_variance(pairs)
-        if differing is None:
-            why = "one trial of each task does not show how the systems differ from task to task"
-            about = replace(about, notes=(*about.notes, why))
-        else:
-            # The same luck as in a comparison of the two, so that both give the same answer.
-            luck = (pairs.noise(1) or 0.0) / 2
-            about = replace(about, differing=differing, luck=luck or about.luck)
-    return about
 
 
 def read_levels(between: str, known: Iterable[Mapping[str, str]]) -> tuple[str, str, str]:
@@ -153,12 +130,3 @@ def _observe_levels(runs: Sequence[str | os.PathLike[str]], between: str) -> Tas
         differing = variance([fmean(each) for each in by_key.values()]) - noise / number
         about = replace(about, differing=max(0.0, differing))
     return about.in_cells(number)
-
-
-def _notes(runs: Sequence[RunFindings]) -> Iterator[str]:
-    for each in runs:
-        path, stopped = each.folder.path, each.folder.config.stopped
-        if stopped is not None:
-            yield f"{path}: {stopped.note}"
-        if each.check is not None and (note := each.check.note_on_recomputed):
-            yield f"{path}: {note}"

@@ -11,13 +11,14 @@ import json
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
 from typing import Any, Literal, NamedTuple, cast
 
 from maseval.app.benchmarks import BenchmarkSupport, OnProgress, support_for
-from maseval.app.results.explained import VerdictExplanation, cause_in, misfit
+from maseval.app.results.explained import Review, cause_in, misfit
+from maseval.app.results.recording import notes_on
 from maseval.app.results.results import RunSummary, run_summary
 from maseval.app.results.variants import (
     UserScore,
@@ -27,27 +28,20 @@ from maseval.app.results.variants import (
     variant_scores,
 )
 from maseval.core.exceptions import MASEvalError
-from maseval.core.finding import Finding, read_findings
+from maseval.core.finding import Finding
 from maseval.core.outcome import Outcome, RecordedReport, Simulation
 from maseval.core.report import Report, TaskExecutionStatus
+from maseval.core.storage.redaction import redact
 from maseval.core.words import text_or_none
 from maseval.data.kept import KeptValues, place_for
 from maseval.runs.config_file import LOG
 from maseval.runs.recording import ReadOnce, Recording, report_key
-from maseval.runs.verdict_check import (
-    Misstatement,
-    RunCheck,
-    VerdictCheck,
-    VerdictChecker,
-    doubt_in,
-)
-from maseval.stats.summary import Summary
+from maseval.runs.verdict_check import Misstatement, VerdictCheck, VerdictChecker, doubt_in
 
-FindingPart = Literal["line", "verdict", "findings", "explanation", "title", "timeline"]
+FindingPart = Literal["line", "verdict", "review", "title", "timeline"]
 LINE: tuple[FindingPart, ...] = ("line",)
 VERDICT: tuple[FindingPart, ...] = (*LINE, "verdict")
-FINDINGS: tuple[FindingPart, ...] = ("findings",)
-REASONS: tuple[FindingPart, ...] = (*FINDINGS, "explanation")
+REVIEW: tuple[FindingPart, ...] = ("review",)
 # To read a title from the data loads more than all else of a simulation that is shown again.
 TITLE: tuple[FindingPart, ...] = ("title",)
 # Found together with the rest, because that needs the same worlds; too long to be kept.
@@ -61,17 +55,20 @@ _WORTH_SHARING, _BATCHES_FOR_EACH = 4 << 20, 4
 class SimulationFindings(NamedTuple):
     """The findings about a simulation, as far as they were asked for.
 
-    ``verdict`` says how the recorded verdict differs from the recomputed one; there are no reasons
-    for one that does not hold. ``obstacle`` says why it could not be recomputed.
+    ``verdict`` says how the recorded verdict differs from the recomputed one; there is no review of
+    one that does not hold. ``obstacle`` says why it could not be recomputed.
     """
 
     line: Outcome | None = None
     verdict: Misstatement | None = None
-    findings: Sequence[Finding] = ()
-    explanation: VerdictExplanation | None = None
+    review: Review | None = None
     title: str | None = None
     timeline: Mapping[str, object] | None = None
     obstacle: str | None = None
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        return () if self.review is None else self.review.findings
 
 
 class ExaminedRun:
@@ -86,25 +83,24 @@ class ExaminedRun:
         file = log if log.is_file() else folder.path
         self._kept = KeptValues(place_for(file, FILE), self.support.findings_version(folder))
 
-    def obstacle(self, question: Literal["explanation_obstacle", "verdict_obstacle"]) -> str | None:
-        """Return why the run cannot be explained, or its verdicts not be recomputed, here."""
-        domains = sorted({one.domain for one in self.folder.planned})
-        asked = json.dumps([question, self.folder.config.values, domains], default=str)
+    def _obstacle(self) -> str | None:
+        """Return why the verdicts of the run cannot be recomputed here."""
+        asked = json.dumps(self.folder.config.values, default=str)
         key = hashlib.sha256(asked.encode()).hexdigest()
         known = self._kept.get(key)
         if known is None:
-            known = {"obstacle": getattr(self.support, question)(self.folder)}
+            known = {"obstacle": self.support.verdict_obstacle(self.folder)}
             self._kept.put(key, known)
         return text_or_none(known.get("obstacle"))
 
-    def begin_check(self) -> RunCheck | None:
+    def begin_check(self) -> VerdictCheck | None:
         """Begin to check the recorded verdicts; return None if the benchmark recomputes none.
 
         Nothing that is recorded is shown of a results file, so that there is nothing to check.
         """
         if not (self.folder.path / LOG).is_file() or not self.support.answers("verdict_checker"):
             return None
-        return RunCheck(self.folder, self.obstacle("verdict_obstacle"))
+        return VerdictCheck(self.folder, self._obstacle())
 
     @cached_property
     def _checker(self) -> VerdictChecker | None:
@@ -209,17 +205,15 @@ class ExaminedRun:
             if new.get("verdict") is not None:
                 return new
         if "timeline" in lacking:
-            new["timeline"] = support.timeline_form(report)
-        doubt = doubt_in(report)
-        fits = doubt is None or not doubt.is_misfit
-        if "findings" in lacking:
-            findings = support.findings(report) if fits else ()
-            if doubt is not None and not fits:
-                findings = [misfit(doubt.text, passed=RecordedReport(report).kind == "pass")]
-            new["findings"] = [each.to_dict() for each in findings]
-        if "explanation" in lacking:
-            explanation = support.explanation(report) if fits else None
-            new["explanation"] = None if explanation is None else asdict(explanation)
+            new["timeline"] = support.timeline(report)
+        if "review" in lacking:
+            doubt = doubt_in(report)
+            if doubt is not None and doubt.is_misfit:
+                found = misfit(doubt.text, passed=RecordedReport(report).kind == "pass")
+                review = Review([found])
+            else:
+                review = support.review(report)
+            new["review"] = review.to_dict()
         return new
 
     def save(self) -> None:
@@ -232,15 +226,14 @@ _Plain = dict[str, Any]
 
 
 def _is_complete(known: _Plain, parts: Sequence[FindingPart]) -> bool:
-    """Return True if nothing more is to be found; a verdict that does not hold has no reasons."""
+    """Return True if nothing more is to be found; a verdict that does not hold has no review."""
     return bool("verdict" in parts and known.get("verdict")) or all(each in known for each in parts)
 
 
 _READERS: Mapping[str, Callable[[Any], Any]] = {
     "line": lambda form: Outcome(*form),
     "verdict": lambda form: None if form is None else Misstatement(*form),
-    "findings": read_findings,
-    "explanation": lambda form: None if form is None else VerdictExplanation.read(form),
+    "review": Review.read,
 }
 
 
@@ -284,17 +277,24 @@ def _with_verdict(report: Report, found: Misstatement) -> Report:
 class RunFindings:
     """The findings about all simulations of a run, and what they come to.
 
-    ``folder`` has the verdicts that hold, and ``check`` compares the recorded ones with these;
-    ``unexplained`` says why there are no findings, if they were asked for.
+    ``folder`` has the verdicts that hold, and ``check`` compares the recorded ones with these.
+    ``each`` has what was found about each simulation; ``chosen`` are the lines that were asked for.
     """
 
     folder: Recording
     lines: Sequence[Outcome]
-    check: VerdictCheck | None = None
-    unexplained: str | None = None
-    findings: Mapping[Simulation, Sequence[Finding]] = field(default_factory=dict)
-    explanations: Mapping[Simulation, VerdictExplanation] = field(default_factory=dict)
-    timelines: Mapping[Simulation, Mapping[str, object]] = field(default_factory=dict)
+    check: VerdictCheck | None
+    each: Mapping[Simulation, SimulationFindings]
+    chosen: Sequence[Outcome] = ()
+
+    @cached_property
+    def findings(self) -> Mapping[Simulation, Sequence[Finding]]:
+        """The findings about each simulation; empty if they were not asked for."""
+        reviews = ((one, each.review) for one, each in self.each.items())
+        return {one: review.findings for one, review in reviews if review is not None}
+
+    def findings_on(self, line: Outcome) -> Sequence[Finding]:
+        return self.findings.get(line.simulation, ())
 
     @property
     def causes(self) -> dict[str, int]:
@@ -336,26 +336,46 @@ class RunFindings:
             return None
         return f"The simulated user, checked by rules: {score}."
 
-    def summarise(self, found: Summary | None = None) -> RunSummary:
-        """Return the numbers of the run; ``found`` saves summarising it again."""
-        return run_summary(self.lines, self.folder.planned, self.folder.config, found)
+    @cached_property
+    def summary(self) -> RunSummary:
+        """The numbers of the run."""
+        return run_summary(self.lines, self.folder.planned, self.folder.config)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the numbers, and a row for each chosen simulation, as JSON without secrets."""
+        return redact(
+            {
+                "path": str(self.folder.path),
+                **self.summary.to_dict(),
+                "notes": notes_on(self.folder),
+                "verdicts": None if self.check is None else self.check.to_dict(),
+                "causes": self.causes,
+                "scores": [each.to_dict() for each in self.scores],
+                "simulations": [
+                    {**row_of(line), "findings": [e.to_dict() for e in self.findings_on(line)]}
+                    for line in self.chosen
+                ],
+            }
+        )
+
+
+def row_of(line: Outcome) -> dict[str, object]:
+    """Return a line as JSON."""
+    row = line._asdict()
+    row["outcome"] = row.pop("kind")
+    del row["reason"]  # which the status says
+    return row
 
 
 def examine_run(
     folder: Recording,
-    reasons: Sequence[FindingPart] = REASONS,
+    parts: Sequence[FindingPart] = REVIEW,
     on_progress: OnProgress | None = None,
-    *,
-    timelines: bool = False,
 ) -> RunFindings:
-    """Check the verdicts of a run, and find the reasons that are asked for, in one pass.
-
-    ``timelines`` asks for those of all simulations as well.
-    """
+    """Check the verdicts of a run, and find the further parts that are asked for, in one pass."""
     run = ExaminedRun(folder)
     checking = run.begin_check()
-    unexplained = run.obstacle("explanation_obstacle") if reasons else None
-    wanted = (*LINE, *(() if unexplained else reasons), *(TIMELINE if timelines else ()))
+    wanted = (*LINE, *parts)
     found: dict[Simulation, SimulationFindings] = {}
     ordered = simulations_in_order(folder)
     checks = checking is not None and checking.obstacle is None
@@ -373,11 +393,7 @@ def examine_run(
         run = ExaminedRun(folder)
         found |= {one: run.examine(one, wanted) for one in check.differing}
     lines = [each.line for each in found.values() if each.line is not None]
-    asked = "findings" in wanted
-    findings = {one: each.findings for one, each in found.items()} if asked else {}
-    explanations = {one: each.explanation for one, each in found.items() if each.explanation}
-    shown = {one: each.timeline for one, each in found.items() if each.timeline}
-    return RunFindings(folder, lines, check, unexplained, findings, explanations, shown)
+    return RunFindings(folder, lines, check, found)
 
 
 def simulations_in_order(folder: Recording) -> list[Simulation]:

@@ -1,10 +1,10 @@
 """Findings in words: as sections for the terminal and for pages, and as names to filter by."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple
 
-from maseval.core.finding import Finding, Section, Source, Weight
+from maseval.core.finding import Finding, Section, Source, Weight, read_findings
 from maseval.core.report import Report
 
 
@@ -25,10 +25,41 @@ class VerdictExplanation:
     def to_dict(self) -> Mapping[str, object]:
         return self.record or {"summary": self.summary, "sections": list(self.sections)}
 
+
+class Review(NamedTuple):
+    """What a benchmark says of a simulation: the findings, and what explains the verdict."""
+
+    findings: Sequence[Finding] = ()
+    explanation: VerdictExplanation | None = None
+
+    @property
+    def sections(self) -> list[Section]:
+        """All of it in words, who failed first."""
+        sections = [
+            Section(f"{each.name} (rule: {each.rule})", _fact_and_evidence(each))
+            for each in self.findings
+            if each.source == "cause"
+        ]
+        if (told := self.explanation) is not None:
+            sections += [Section(told.summary), *told.sections]
+        return [*sections, *_sections_below(self.findings)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the form in which it is kept."""
+        told = self.explanation
+        return {
+            "findings": [each.to_dict() for each in self.findings],
+            "explanation": None if told is None else asdict(told),
+        }
+
     @classmethod
-    def read(cls, form: Mapping[str, Any]) -> "VerdictExplanation":
-        """Return the explanation that ``dataclasses.asdict`` gave."""
-        return cls(**{**form, "sections": [Section(*each) for each in form["sections"]]})
+    def read(cls, form: Mapping[str, Any]) -> "Review":
+        """Return the review that ``to_dict`` wrote."""
+        told = form["explanation"]
+        if told is not None:
+            sections = [Section(*each) for each in told["sections"]]
+            told = VerdictExplanation(**{**told, "sections": sections})
+        return cls(read_findings(form["findings"]), told)
 
 
 MISFIT = "task does not fit"
@@ -79,17 +110,8 @@ def lines_of(findings: Iterable[Finding]) -> list[str]:
     return lines
 
 
-def sections_of(
-    findings: Sequence[Finding], explanation: VerdictExplanation | None
-) -> list[Section]:
-    """Return all that is known about a simulation in words, who failed first."""
-    sections = [
-        Section(f"{each.name} (rule: {each.rule})", _fact_and_evidence(each))
-        for each in findings
-        if each.source == "cause"
-    ]
-    if explanation is not None:
-        sections += [Section(explanation.summary), *explanation.sections]
+def _sections_below(findings: Sequence[Finding]) -> list[Section]:
+    sections = []
     for source, title in _TITLES.items():
         if mine := [each for each in findings if each.source == source]:
             kinds = ", ".join(dict.fromkeys(each.kind for each in mine))
@@ -102,13 +124,9 @@ def _fact_and_evidence(cause: Finding) -> list[str]:
     return [f"{where}{cause.text}", *cause.evidence]
 
 
-def complete_report(
-    report: Report,
-    title: str | None,
-    findings: Sequence[Finding],
-    explanation: VerdictExplanation | None,
-) -> dict[str, object]:
+def complete_report(report: Report, title: str | None, review: Review) -> dict[str, object]:
     """Return a report with all that pages show of it beside the record: labels and reasons."""
+    findings, explanation = review
     shown: dict[str, object] = {**report, "title": title}
     if names := names_of(findings):
         shown["labels"] = names
@@ -125,8 +143,7 @@ def complete_report(
         }
     if explanation is not None:
         form |= {"summary": explanation.summary, "fields": list(explanation.fields)}
-    others = [each for each in findings if each.source != "cause"]
-    sections = [*(explanation.sections if explanation else ()), *sections_of(others, None)]
+    sections = [*(explanation.sections if explanation else ()), *_sections_below(findings)]
     if on_page := [each for each in sections if each.on_page]:
         form["sections"] = [{"title": each.title, "lines": list(each.lines)} for each in on_page]
     return {**shown, "explanation": form} if form else shown

@@ -75,6 +75,14 @@ def warn_of_damage(recording: Recording) -> None:
             warn_once(f"{recording.path}: {note}")
 
 
+Files = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+
+def each_of(files: Files) -> list[str | os.PathLike[str]]:
+    """Return runs and files as a list; one may be named alone."""
+    return [files] if isinstance(files, str | os.PathLike) else [*files]
+
+
 def open_run_or_file(name: str | os.PathLike[str]) -> RunFolder | Path:
     """Open a run, or return the path of a results file or of a folder that holds one."""
     path = run_or_file_path(name)
@@ -114,7 +122,7 @@ def open_recording(
     found, scoring = open_run_or_file(name), options or ScoringOptions()
     if isinstance(found, RunFolder):
         return found
-    return read_results(found, lambda each: each.recording(found, scoring, on_progress))
+    return read_results(found, scoring, on_progress)
 
 
 def trials_named(
@@ -193,6 +201,19 @@ def _by_number(number: int, tasks: Sequence[TaskKey]) -> list[TaskKey]:
     for task in tasks:
         domains.setdefault(task.domain, []).append(task)
     return [mine[number] for mine in domains.values() if number < len(mine)]
+
+
+def select_tasks(names: Iterable[str], tasks: Iterable[TaskKey]) -> set[TaskKey]:
+    """Return the tasks with these names; an id that several domains have means each of them."""
+    every, chosen = list(tasks), set[TaskKey]()
+    for name in list_names(names, every):
+        found = tasks_called(name, every)
+        if not found or len({task.domain for task in found}) < len(found):
+            raise ConfigurationError(
+                f"no task {name!r} among those of the run; {why_not_one(name, found, every)}"
+            )
+        chosen.update(found)
+    return chosen
 
 
 def why_not_one(name: str, found: Sequence[TaskKey], tasks: Iterable[TaskKey]) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Literal, NamedTuple, Unpack
 
 from maseval.app.benchmarks import (
     BenchmarkSupport,
@@ -19,16 +19,18 @@ from maseval.app.benchmarks import (
     support_that_answers,
 )
 from maseval.app.results.examined import (
-    FINDINGS,
-    REASONS,
+    REVIEW,
     TITLE,
     VERDICT,
     ExaminedRun,
     RunFindings,
     examine_run,
+    row_of,
 )
-from maseval.app.results.explained import VerdictExplanation, cause_in, sections_of
+from maseval.app.results.explained import Review, VerdictExplanation, cause_in
 from maseval.app.results.finding import (
+    Files,
+    each_of,
     open_recording,
     open_run_or_file,
     trial_numbered,
@@ -36,7 +38,6 @@ from maseval.app.results.finding import (
     warn_of_damage,
 )
 from maseval.app.results.recording import notes_on
-from maseval.app.results.results import RunSummary
 from maseval.app.results.variants import SOUND, UserScore, VariantScore
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding, Section
@@ -48,23 +49,8 @@ from maseval.core.teamwork import AgentWork
 from maseval.report.checks import shown_verdicts
 from maseval.report.conversation import ShownMessage, conversation
 from maseval.runs import RunFolder
-from maseval.runs.config_file import is_run_folder
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import doubt_in
-
-Files = Sequence[str | os.PathLike[str]]
-
-
-def files_below(files: Files) -> Files:
-    """Return these runs and files; of a folder that is not a run, the results files in it."""
-    found: list[str | os.PathLike[str]] = []
-    for name in files:
-        folder = Path(name)
-        below: list[Path] = []
-        if folder.is_dir() and not is_run_folder(folder) and not (folder / "results.json").exists():
-            below = [path for each in all_support() for path in each.results_below(folder)]
-        found += below or [name]
-    return found
 
 
 class RuleCount(NamedTuple):
@@ -130,7 +116,7 @@ def comply(
 
     ``scoring`` are the fields of ``ScoringOptions``.
     """
-    return [_comply(each, on_progress) for each in _open_all(files, scoring)]
+    return _review_all("policy", files, on_progress, scoring)
 
 
 def users(
@@ -143,52 +129,46 @@ def users(
 
     ``scoring`` are the fields of ``ScoringOptions``.
     """
-    return [_check_users(each, on_progress) for each in _open_all(files, scoring)]
+    return _review_all("user", files, on_progress, scoring)
 
 
-def _open_all(files: Files, scoring: ScoringKeywords) -> list[Recording]:
-    """Open every file before any is examined, so that a wrong name is told at once."""
-    return [open_recording(file, ScoringOptions(**scoring)) for file in files_below(files)]
+def _review_all(
+    source: Literal["policy", "user"],
+    files: Files,
+    on_progress: OnProgress | None,
+    scoring: ScoringKeywords,
+) -> list[ReviewedRun]:
+    # Every file is opened before any is examined, so that a wrong name is told at once.
+    opened = [open_recording(file, ScoringOptions(**scoring)) for file in each_of(files)]
+    return [_review(each, source, on_progress) for each in opened]
 
 
-def _comply(folder: Recording, on_progress: OnProgress | None) -> ReviewedRun:
-    support = support_that_answers(folder, "findings")
-    found = examine_run(folder, FINDINGS, on_progress)
-    without_rules = support.domains_without_rules(folder)
+def _review(
+    folder: Recording, source: Literal["policy", "user"], on_progress: OnProgress | None
+) -> ReviewedRun:
+    support = support_that_answers(folder, "review")
+    found = examine_run(folder, REVIEW, on_progress)
     notes: list[str | None] = [
         None if found.check is None else found.check.note_on_recomputed,
         *notes_on(folder),
-        *support.conduct_notes(folder),
+        *support.limits(folder, source),
         folder.config.subset and folder.config.subset.note,
-        *(
-            f"the domain {each} has no rules: its passes cannot be checked"
-            for each in without_rules
-        ),
     ]
-    return ReviewedRun(
-        folder.path,
-        {
-            one: [each for each in findings if each.source == "policy"]
-            for one, findings in found.findings.items()
-            if one.domain not in without_rules
-        },
-        found.passes,
-        [note for note in notes if note],
-        [each for each in found.scores if each.counted != SOUND.name],
-    )
-
-
-def _check_users(folder: Recording, on_progress: OnProgress | None) -> ReviewedRun:
-    support = support_that_answers(folder, "findings")
-    found = examine_run(folder, FINDINGS, on_progress)
-    notes = [*filter(None, [support.user_faults()]), *notes_on(folder)]
-    played = found.user_findings
-    return ReviewedRun(folder.path, played, found.passes, notes, user=found.user_score)
+    told = [note for note in notes if note]
+    if source == "user":
+        users = found.user_findings
+        return ReviewedRun(folder.path, users, found.passes, told, user=found.user_score)
+    findings = {
+        one: [each for each in some if each.source == source]
+        for one, some in found.findings.items()
+    }
+    scores = [each for each in found.scores if each.counted != SOUND.name]
+    return ReviewedRun(folder.path, findings, found.passes, told, scores)
 
 
 def score(files: Files, **options: Any) -> Any:
     """Judge runs and results files again; ``options`` are those of the benchmark's ``score``."""
-    files = files_below(files)
+    files = each_of(files)
     for found in map(open_run_or_file, files):
         if isinstance(found, RunFolder):
             support = support_that_answers(found, "score", built_on=True)
@@ -220,48 +200,6 @@ def export(
 
 
 @dataclass(frozen=True)
-class RunView:
-    """A run: its configuration, its numbers, and every simulation in a line.
-
-    ``found`` has the findings about each simulation, and the numbers beside the official one.
-    ``chosen`` are the lines that were asked for, all of them by default.
-    """
-
-    found: RunFindings
-    summary: RunSummary
-    chosen: Sequence[Outcome] = ()
-
-    @property
-    def folder(self) -> Recording:
-        return self.found.folder
-
-    @property
-    def lines(self) -> Sequence[Outcome]:
-        return self.found.lines
-
-    def findings_on(self, line: Outcome) -> Sequence[Finding]:
-        return self.found.findings.get(line.simulation, ())
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the numbers, and a row for each chosen simulation, as JSON without secrets."""
-        check = self.found.check
-        return redact(
-            {
-                "path": str(self.folder.path),
-                **self.summary.to_dict(),
-                "notes": notes_on(self.folder),
-                "verdicts": None if check is None else check.to_dict(),
-                "causes": self.found.causes,
-                "scores": [each.to_dict() for each in self.found.scores],
-                "simulations": [
-                    {**_row(line), "findings": [e.to_dict() for e in self.findings_on(line)]}
-                    for line in self.chosen
-                ],
-            }
-        )
-
-
-@dataclass(frozen=True)
 class SimulationView:
     """One simulation: the conversation, and the reasons of its verdict.
 
@@ -282,7 +220,6 @@ class SimulationView:
     title: str | None = None
     findings: Sequence[Finding] = ()
     explanation: VerdictExplanation | None = None
-    unexplained: str | None = None
     misstatement: str | None = None
     doubt: str | None = None
     notes: Sequence[str] = ()
@@ -292,13 +229,13 @@ class SimulationView:
     @property
     def sections(self) -> list[Section]:
         """The findings and the explanation in words."""
-        return sections_of(self.findings, self.explanation)
+        return Review(self.findings, self.explanation).sections
 
     def to_dict(self) -> dict[str, object]:
         """Return all that is shown of it as JSON without secrets."""
         return redact(
             {
-                **_row(self.line),
+                **row_of(self.line),
                 "title": self.title,
                 "misstatement": self.misstatement,
                 "doubt": self.doubt,
@@ -313,13 +250,6 @@ class SimulationView:
         )
 
 
-def _row(line: Outcome) -> dict[str, object]:
-    row = line._asdict()
-    row["outcome"] = row.pop("kind")
-    del row["reason"]  # which the status says
-    return row
-
-
 def show(
     run: str | os.PathLike[str],
     task: str | None = None,
@@ -329,7 +259,7 @@ def show(
     explain: bool = True,
     on_progress: OnProgress | None = None,
     **scoring: Unpack[ScoringKeywords],
-) -> RunView | SimulationView:
+) -> RunFindings | SimulationView:
     """Return a run, or with ``task`` one of its simulations; by default the task's first trial.
 
     With ``explain`` findings are looked for, and failures explained, if the benchmark can do that.
@@ -342,13 +272,13 @@ def show(
         if domain is not None and domain not in domains:
             listed = ", ".join(domains)
             raise ConfigurationError(f"{folder.path} has no domain {domain!r}; it has {listed}")
-        found = examine_run(folder, FINDINGS if explain else (), on_progress)
+        found = examine_run(folder, REVIEW if explain else (), on_progress)
         chosen = [
             line
             for line in found.lines
             if domain in (None, line.domain) and not (failed and line.kind == "pass")
         ]
-        return RunView(found, found.summarise(), chosen)
+        return replace(found, chosen=chosen)
     warn_of_damage(folder)
     planned = [one for one in folder.planned if domain in (None, one.domain)]
     trials = trials_named(task, planned, folder.recorded, folder.path)
@@ -374,15 +304,15 @@ def explain(
     """
     folder = open_recording(run, ScoringOptions(**scoring))
     warn_of_damage(folder)
-    support = support_that_answers(folder, "findings", built_on=True)
+    support = support_that_answers(folder, "review", built_on=True)
     trials = trials_named(task, folder.planned, folder.recorded, folder.path)
     lines = [RecordedReport(folder.report(one)).outcome for one in trials]
     first = min(lines, key=lambda line: _EXPLAINED_FIRST.index(line.kind)).simulation
     chosen = first if trial is None else trial_numbered(trial, trials)
     view = _simulation_view(folder, chosen, True, support)
     if view.explanation is None and view.line.kind == "pass" and not view.doubt:
-        report = folder.report(chosen)
-        view = replace(view, explanation=support.explanation_of_pass(report))
+        told = support.review(folder.report(chosen), explain_pass=True)
+        view = replace(view, explanation=told.explanation)
     if not view.sections:
         raise ConfigurationError(
             f"nothing was found about {chosen}; "
@@ -403,11 +333,10 @@ def _simulation_view(
     report, run = folder.report(chosen), ExaminedRun(folder, support)
     parsed = RecordedReport(report)
     messages = conversation(parsed)
-    unexplained = run.obstacle("explanation_obstacle") if explain else None
     checking = run.begin_check()
     checked = checking is not None and checking.obstacle is None
     verdict = run.examine(chosen, VERDICT, report).verdict if checked else None
-    reasons = REASONS if explain and unexplained is None else ()
+    reasons = REVIEW if explain else ()
     # The reasons are those of the verdict as it is recorded, which the page shows as well.
     found = run.examine(chosen, (*TITLE, *reasons), report)
     run.save()
@@ -421,8 +350,7 @@ def _simulation_view(
         error=report["error"],
         title=found.title,
         findings=found.findings,
-        explanation=found.explanation,
-        unexplained=unexplained,
+        explanation=found.review and found.review.explanation,
         misstatement=None if verdict is None else verdict.text,
         doubt=None if doubt is None else doubt.text,
         notes=notes_on(folder),

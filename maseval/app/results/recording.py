@@ -131,7 +131,7 @@ def runs(root: str | os.PathLike[str] | None = None, tags: Sequence[str] = ()) -
 
 
 def tag(
-    runs: Sequence[str | os.PathLike[str]],
+    runs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     add: Sequence[str] = (),
     remove: Sequence[str] = (),
     *,
@@ -142,9 +142,9 @@ def tag(
     A run is named by its folder, its name or ``last``; results files may be tagged, too. An empty
     ``note`` removes the one that is there.
     """
-    from maseval.app.results.finding import run_or_file_path  # a list of runs needs no benchmark
+    from maseval.app.results.finding import each_of, run_or_file_path  # a list needs no benchmark
 
-    paths = [run_or_file_path(run) for run in runs]  # all of them, before any is changed
+    paths = [run_or_file_path(run) for run in each_of(runs)]  # all of them, before any is changed
     # What cannot be a tag or a note is refused before anything is written.
     Annotations().with_tags(add, remove).with_note(note)
     for path in paths:

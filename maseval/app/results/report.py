@@ -9,9 +9,15 @@ from typing import Any, Unpack, cast
 from maseval.app.benchmarks import OnProgress, support_for
 from maseval.app.comparing.compare import compare
 from maseval.app.comparing.page import document_of
-from maseval.app.results.examined import REASONS, RunFindings, examine_run
-from maseval.app.results.explained import complete_report
-from maseval.app.results.finding import holds_reports, open_recording, warn_of_damage
+from maseval.app.results.examined import REVIEW, TIMELINE, TITLE, RunFindings, examine_run
+from maseval.app.results.explained import Review, complete_report
+from maseval.app.results.finding import (
+    Files,
+    each_of,
+    holds_reports,
+    open_recording,
+    warn_of_damage,
+)
 from maseval.app.results.recording import (
     beside,
     facts_of,
@@ -20,10 +26,11 @@ from maseval.app.results.recording import (
     resume_note,
     warnings_on,
 )
+from maseval.app.results.results import run_summary
 from maseval.app.results.variants import variant_notes, variant_rows
 from maseval.core.callbacks import read_reports
 from maseval.core.exceptions import NotRunError
-from maseval.core.outcome import RecordedReport, Simulation, TaskKey
+from maseval.core.outcome import Simulation
 from maseval.core.recorded import entries
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
@@ -33,7 +40,8 @@ from maseval.runs.config import mark_of
 from maseval.runs.recording import ReadOnce, Recording, unrecorded_trials
 from maseval.runs.verdict_check import doubt_about, doubt_in
 from maseval.stats import pass_plot
-from maseval.stats.summary import Summary, summarise
+from maseval.stats.plots import Drawing
+from maseval.stats.summary import Summary
 
 
 def report(
@@ -42,7 +50,7 @@ def report(
     *,
     title: str | None = None,
     explain: bool = True,
-    against: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
+    against: Files | None = None,
     on_progress: OnProgress | None = None,
     **scoring: Unpack[ScoringKeywords],
 ) -> Path:
@@ -57,7 +65,7 @@ def report(
         on_progress: Called with how many simulations have been explained.
         scoring: How a results file is scored, as the fields of ``ScoringOptions``.
     """
-    others = [against] if isinstance(against, str | os.PathLike) else [*(against or ())]
+    others = each_of(against or ())
     if not others and holds_reports(run):
         return _report_of_file(Path(run), output, title)
     names = [run, *others]
@@ -66,10 +74,10 @@ def report(
     for each in recordings:
         warn_of_damage(each)
     opened = [ReadOnce(each) for each in recordings]
-    reasons = REASONS if explain else ()
-    found = [examine_run(each, reasons, on_progress, timelines=True) for each in opened]
+    parts = (*(REVIEW if explain else ()), *TITLE, *TIMELINE)
+    found = [examine_run(each, parts, on_progress) for each in opened]
     runs: dict[str | None, RunFindings] = {None: found[0]}
-    summary, plots, compared = None, list[str](), None
+    summary, plots, compared = None, list[Drawing](), None
     if others:
         comparison = compare(names, options=options, explain=explain)
         compared = document_of(comparison)
@@ -88,8 +96,8 @@ def report(
         facts=_facts(runs),
         compared=compared,
         # The report on the page names its run.
-        timeline=lambda shown: runs[text_or_none(shown.get("run"))].timelines.get(
-            Simulation.of(cast(Report, shown))
+        timeline=lambda shown: (
+            runs[text_or_none(shown.get("run"))].each[Simulation.of(cast(Report, shown))].timeline
         ),
         policies=_policies(opened),
         unrecorded={} if others else unrecorded_trials(found[0].folder),
@@ -118,7 +126,7 @@ def _facts(runs: Mapping[str | None, RunFindings]) -> Iterator[tuple[str, str]]:
         yield from ((fact + whose, value) for fact, value in facts_of(one.folder.config.values))
 
 
-def _summarise(found: RunFindings) -> tuple[dict[str, Any], list[str]]:
+def _summarise(found: RunFindings) -> tuple[dict[str, Any], list[Drawing]]:
     folder, summary = found.folder, page_summary(found)
     check = found.check
     doubt = doubt_about(folder, check)
@@ -126,10 +134,10 @@ def _summarise(found: RunFindings) -> tuple[dict[str, Any], list[str]]:
     notes = [*filter(None, [obstacle]), *summary["notes"]]
     summary["notes"] = [each for each in notes if not doubt or each not in doubt["reasons"]]
     summary["doubt"] = doubt
-    return summary, drawings(folder, summarise(found.lines, planned=folder.planned))
+    return summary, drawings(folder, found.summary)
 
 
-def drawings(folder: Recording, found: Summary) -> list[str]:
+def drawings(folder: Recording, found: Summary) -> list[Drawing]:
     """Draw the pass^k of a run."""
     if not found.overall.done:  # without a verdict there is no pass^k
         return []
@@ -145,14 +153,14 @@ def page_summary(run: RunFindings, found: Summary | None = None) -> dict[str, An
 
     Without findings there are no numbers beside the official one.
     """
-    numbers = run.summarise(found)
+    config = run.folder.config
+    numbers = run_summary(run.lines, run.folder.planned, config, found) if found else run.summary
     summary = numbers.for_report()
     notes = [
-        *warnings_on(run.folder.config.values),
+        *warnings_on(config.values),
         *notes_on(run.folder),
         *summary["notes"],
         resume_note(run.folder, numbers.overall.missing),
-        run.unexplained and f"Note: {run.unexplained}",
     ]
     summary["notes"] = [*filter(None, notes)]
     if run.findings:
@@ -163,15 +171,9 @@ def page_summary(run: RunFindings, found: Summary | None = None) -> dict[str, An
 
 def _page_reports(found: RunFindings, name: str | None) -> Iterator[Mapping[str, object]]:
     """Yield the reports, each with its task's title and the findings about it."""
-    support = support_for(found.folder)
-    titles: dict[TaskKey, str | None] = {}
     for each in found.folder.reports():
-        key = RecordedReport(each).task
-        if key not in titles:
-            titles[key] = support.task_title(each)
         one = Simulation.of(each)
-        findings, explanation = found.findings.get(one, ()), found.explanations.get(one)
-        shown = complete_report(each, titles[key], findings, explanation)
+        shown = complete_report(each, found.each[one].title, found.each[one].review or Review())
         if name is not None:
             shown["run"] = name
         differing = found.check.differing.get(one) if found.check else None

@@ -1,21 +1,15 @@
 """A run in numbers: the records that commands return, for a terminal, a script or a page."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from maseval.core.outcome import (
-    UNJUDGED,
-    Outcome,
-    Simulation,
-    total_cost,
-    words_on_cache,
-)
+from maseval.core.outcome import UNJUDGED, Outcome, Simulation, total_cost, words_on_cache
 from maseval.core.task import ChosenSubset
 from maseval.core.words import words_on_code
 from maseval.runs.config import RunConfig, cell_of
-from maseval.stats.summary import GroupSummary, Summary, summarise
+from maseval.stats.summary import Summary, summarise
 
 INTERRUPTED = "interrupted"
 """Why a run stopped early, if a signal ended it."""
@@ -27,28 +21,19 @@ UNANSWERED = "The run ends when its question is decided, and it is not decided y
 
 
 @dataclass(frozen=True)
-class RunSummary:
-    """A run in numbers: ``found`` has each domain, as planned, and all of them.
+class RunSummary(Summary):
+    """A run in numbers: each domain, as planned, and all of them.
 
     With a ``subset`` they are an estimate of what a run of all tasks would have. ``answer`` is that
     to the question the run was to answer, and stands before all of them. ``method`` says how the
     numbers are computed, and nothing else if it ``is_usual``. Its ``lines`` say what it took.
     """
 
-    found: Summary
     lines: Sequence[Outcome]
     method: str
     is_usual: bool = True
     subset: ChosenSubset | None = None
     answer: str | None = None
-
-    @property
-    def domains(self) -> Sequence[GroupSummary]:
-        return self.found.domains
-
-    @property
-    def overall(self) -> GroupSummary:
-        return self.found.overall
 
     @property
     def cost(self) -> float | None:
@@ -98,7 +83,7 @@ class RunSummary:
                 "verdicts": score.done,
                 **{f"pass^{k}": value.in_brief() for k, value in score.pass_hat.items()},
             }
-            for score in self.found.groups
+            for score in self.groups
         ]
         # How numbers are computed can wait for a question, unless there is more to say.
         meaning = [self.method] * self.is_usual
@@ -189,7 +174,8 @@ def run_summary(
     )
     said = [*filter(None, remarks)]
     return RunSummary(
-        replace(found, groups=groups),
+        groups,
+        found.level,
         lines,
         method=" ".join(said),
         is_usual=said == [method],

@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from maseval.app.results.explained import MISFIT
-from maseval.core.finding import LEFT_OUT, NOT_READ, SOUND_FAIL, SOUND_PASS, Finding, Source
+from maseval.core.finding import LEFT_OUT, NOT_READ, SOUND_FAIL, SOUND_PASS, Finding
 from maseval.core.outcome import Outcome, Simulation
 from maseval.core.words import count_of, percent
 from maseval.stats import Estimate, summarise
@@ -31,13 +31,11 @@ Findings = Mapping[Simulation, Sequence[Finding]]
 class Variant:
     """A way to count: ``apply`` returns an outcome as it counts, None if it does not.
 
-    ``source`` says which findings decide it. With ``whole_tasks``, a task of which one trial is
-    left out is left out with all its trials.
+    With ``whole_tasks``, a task of which one trial is left out is left out with all its trials.
     """
 
     name: str
     meaning: str
-    source: Source
     apply: Callable[[Outcome, Sequence[Finding]], Outcome | None]
     whole_tasks: bool = False
 
@@ -63,27 +61,20 @@ WITHOUT_BREACHES = Variant(
     "without breaches found",
     "a pass counts only if no breach of the policy was found: an upper bound, as there may be "
     "breaches that no rule finds",
-    "policy",
     _fail_breaches,
 )
 IF_UNDECIDED = Variant(
     "without breaches found, if every undecided case were a breach",
     "the same, counting as a breach what the record does not decide",
-    "policy",
     partial(_fail_breaches, undecided=True),
 )
 SOUND = Variant(
     "over sound tasks",
     "tasks on which no verdict can be right are left out, and other faulty tasks are scored "
     "as corrected",
-    "erratum",
     _judge_soundly,
     whole_tasks=True,
 )
-
-Metric = Literal["pass", "no-breaches", "sound"]
-"""The passes that a comparison counts: as the benchmark does, or those of a variant."""
-METRICS: Mapping[Metric, Variant] = {"no-breaches": WITHOUT_BREACHES, "sound": SOUND}
 
 
 @dataclass(frozen=True)

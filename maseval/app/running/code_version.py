@@ -18,7 +18,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, cached_property, lru_cache, partial
+from functools import cache, cached_property, partial
 from importlib import metadata
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
@@ -125,22 +125,16 @@ class _Target(NamedTuple):
     member: str | None = None
 
 
-@lru_cache(maxsize=2_000)
-def _parse(content: bytes) -> tuple[ast.Module, str]:
-    """Return a file's tree and its hash; one without a tree counts byte by byte."""
-    try:
-        tree = ast.parse(content)
-        return tree, _digest(_describe(tree).encode())
-    except (SyntaxError, ValueError, RecursionError):
-        return ast.Module([], []), _digest(content)
-
-
 class _Source:
-    """A file of code, which may be compiled."""
+    """A file of code, which may be compiled; one without a tree counts byte by byte."""
 
     def __init__(self, file: Path) -> None:
-        self.file = file
-        self.tree, self.hash = _parse(file.read_bytes())
+        self.file, content = file, file.read_bytes()
+        try:
+            self.tree = ast.parse(content)
+            self.hash = _digest(_describe(self.tree).encode())
+        except (SyntaxError, ValueError, RecursionError):
+            self.tree, self.hash = ast.Module([], []), _digest(content)
 
     def imports(self, within: ast.AST) -> Iterator[tuple[str, _Target]]:
         """Yield what import statements anywhere in a node bind, by the name there."""

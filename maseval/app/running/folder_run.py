@@ -1,8 +1,7 @@
 """FolderRun: a run into a folder, prepared by the options of a command and then run.
 
 A subclass knows its benchmark and the configuration on which the results depend. ``run`` opens the
-folder, which locks it, and runs what is missing. When the folder is closed, the run is sent
-elsewhere if the options say so.
+folder, which locks it, and runs what is missing.
 
 ``RunWatch`` keeps count of a run while it is running, and stops it when there is a reason to:
 Ctrl-C, SIGTERM, a closed terminal, a ``Budget`` in money or tokens, a row of ``EqualFailures``, or
@@ -16,7 +15,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, partial
 from itertools import count
@@ -147,7 +146,6 @@ class RunWatch(BenchmarkCallback):
 
     @property
     def is_stopping(self) -> bool:
-        """True once nothing more is to be started."""
         return self.progress.stopping is not None
 
     @contextmanager
@@ -250,7 +248,6 @@ class FolderRun(ABC):
 
     @cached_property
     def budget(self) -> Budget | None:
-        """The limit on what the run may cost, if there is one."""
         return None if self.options.budget is None else Budget.of(self.options.budget)
 
     @cached_property
@@ -271,7 +268,6 @@ class FolderRun(ABC):
         return ()
 
     def check(self) -> None:
-        """Raise what would make every simulation fail."""
         for problem in self.problems():
             raise problem
 
@@ -336,11 +332,6 @@ class FolderRun(ABC):
         if options.cell:
             notes[CELL] = dict(options.cell)
         support_by_name(self.config.get("benchmark"))  # raises before anything is run
-        destinations = []
-        if options.track:
-            from maseval.app.sharing.sync import destinations_of  # loads telemetry
-
-            destinations = destinations_of(options.track)  # raises if a run cannot be sent there
         every = list(parts)
         # Before the folder is open and anybody watches: forks have neither its lock nor threads.
         sizes = [min(options.concurrency, len(tasks) * options.trials) for tasks in every]
@@ -369,12 +360,7 @@ class FolderRun(ABC):
                     run_rounds(folder, until, run_parts, retry_failed=options.retry_failed)
             result = watch.result()
             benchmark.callbacks[:] = before  # it may be run again, into another folder
-        if not destinations:
-            return result
-        from maseval.app.running.tracking import send_run  # loads trackers
-
-        unsent = send_run(folder.path, destinations, content=options.otel_content)
-        return replace(result, notes=[*result.notes, *unsent])
+        return result
 
     def _open(self, config: Mapping[str, object]) -> RunFolder:
         if self.options.output is not None:

@@ -27,7 +27,6 @@ class OwnCode(NamedTuple):
 
 
 def load_named(reference: str, what: OwnCode) -> object:
-    """Load the object that ``reference`` names."""
     place, name = split_reference(reference, what)
     return member_of(load_module(place, what), name, place, what)
 
@@ -78,7 +77,6 @@ def _may_be_called(thing: Callable[..., object]) -> bool:
 
 
 def load_module(place: str, what: OwnCode) -> ModuleType:
-    """Load a file, or import the module of that name."""
     return _file(Path(place), what) if place.endswith(".py") else _module(place, what)
 
 
@@ -89,7 +87,6 @@ def qualified_name(thing: Callable[..., object]) -> str:
 
 
 def title_of(thing: Callable[..., object]) -> str:
-    """Return the name of a function or class."""
     return str(getattr(thing, "__qualname__", type(thing).__name__))
 
 

@@ -107,7 +107,6 @@ class Prices:
 
 
 def noted_prices(models: Mapping[str, ModelPrice | None]) -> dict[str, object]:
-    """Return the part of the run's configuration."""
     known = {model: price.to_config() for model, price in models.items() if price}
     unknown = [model for model, price in models.items() if price is None]
     return {"prices": {"unit": _UNIT, "models": known, "unknown": unknown}}

@@ -10,20 +10,18 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from maseval.core.benchmark import Benchmark
 from maseval.core.call_policy import waiting
 from maseval.core.outcome import Outcome, Simulation, total_cost
 from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.core.storage.redaction import Secrets
-from maseval.core.throttle import complaints
 from maseval.core.tracing import now
-from maseval.runs.live import InFlight, LiveRun, publish, withdraw
+from maseval.core.words import duration
+from maseval.runs.lock import InFlight, LiveRun, publish, withdraw
 from maseval.stats.summary import Estimate, estimate
 from maseval.stats.trials import count_trials
-
-T = TypeVar("T")
 
 _EVERY = 0.5
 _LONGEST = 500
@@ -38,25 +36,19 @@ class RunningSimulation(NamedTuple):
     seconds: float
 
 
-class Pause(NamedTuple):
-    """Calls of one model that wait to be repeated: how many, why, and how soon the first is."""
-
-    model: str
-    calls: int
-    error: str
-    seconds: float
-
-
-def pauses() -> list[Pause]:
-    """Return the models of this process whose calls wait to be repeated."""
+def pauses() -> list[str]:
+    """Say which models' calls wait to be repeated, and until when."""
     waits: dict[tuple[str, str], list[float]] = {}
     for each in waiting():
         waits.setdefault((each.model_id, each.error), []).append(each.until)
-    moment = time.monotonic()
-    return [
-        Pause(model, len(ends), error, max(0.0, min(ends) - moment))
-        for (model, error), ends in waits.items()
-    ]
+    found = []
+    for (model, error), ends in waits.items():
+        calls = "1 call waits" if len(ends) == 1 else f"{len(ends)} calls wait"
+        seconds = max(0.0, min(ends) - time.monotonic())
+        due = (datetime.now() + timedelta(seconds=seconds)).strftime("%H:%M:%S")
+        again = f"next attempt in {duration(seconds)}, at {due}"
+        found.append(f"{model}: {calls} after {error}; {again}")
+    return found
 
 
 class RunProgress:
@@ -84,12 +76,10 @@ class RunProgress:
             self._count(line)
 
     def start(self, simulation: Simulation) -> None:
-        """Count a simulation as running."""
         with self._lock:
             self._running[simulation] = time.monotonic()
 
     def finish(self, line: Outcome) -> None:
-        """Count a simulation as finished."""
         with self._lock:
             self._running.pop(line.simulation, None)
             self.ran += 1
@@ -115,7 +105,6 @@ class RunProgress:
 
     @property
     def done(self) -> int:
-        """The number of finished simulations."""
         return len(self.lines) - self.failed
 
     @property
@@ -136,7 +125,6 @@ class RunProgress:
 
     @property
     def elapsed(self) -> float:
-        """The seconds that the session has taken."""
         return time.monotonic() - self._began
 
     @property
@@ -155,11 +143,14 @@ def publish_progress(
     folder: Path, progress: RunProgress, benchmark: Benchmark, secrets: Secrets
 ) -> Iterator[None]:
     """While the context is open, write into the folder what is going on."""
-    ended, before = threading.Event(), complaints.count
+    ended = threading.Event()
 
     def in_flight(running: RunningSimulation) -> InFlight:
         one = running.simulation
-        said = _ask(benchmark.last_said, one)
+        try:
+            said = benchmark.last_said(one.task_id, one.trial)
+        except Exception:  # a benchmark's own, read while its agents write
+            said = None
         began = datetime.now() - timedelta(seconds=running.seconds)
         # First all of it: half a secret would not be recognised.
         text = "" if said is None else secrets.removed_from_text(said.text)[:_LONGEST]
@@ -185,7 +176,6 @@ def publish_progress(
                     "at": now(),
                     "cost": progress.cost or 0.0,
                     "tokens": progress.tokens,
-                    "rate_limits": complaints.count - before,
                     "in_flight": [in_flight(each) for each in running],
                     "elapsed": progress.elapsed,
                     "left": progress.left,
@@ -202,10 +192,3 @@ def publish_progress(
     finally:
         ended.set()
         thread.join()
-
-
-def _ask(question: Callable[[str, int], T | None], one: Simulation) -> T | None:
-    try:
-        return question(one.task_id, one.trial)
-    except Exception:  # a benchmark's own, read while its agents write
-        return None

@@ -11,14 +11,14 @@ import inspect
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from maseval.app.results.finding import list_names, tasks_called, why_not_one
+from maseval.app.results.finding import select_tasks
 from maseval.app.results.results import RunResult
 from maseval.app.running.code_version import code_of
 from maseval.app.running.folder_run import FolderRun, path_of
@@ -95,11 +95,6 @@ def _check_benchmark(found: object) -> Benchmark | Maker:
             f"{found!r} is not a benchmark; name a subclass of maseval.Benchmark, "
             "a function that returns one, or an instance"
         )
-    if missing := getattr(found, "__abstractmethods__", None):
-        raise ConfigurationError(
-            f"{_name_of(found)} is abstract: it has no {', '.join(sorted(missing))}; "
-            "write a subclass that has, and name that"
-        )
     return found
 
 
@@ -173,7 +168,7 @@ def choose_tasks(
         raise ConfigurationError(f"{name} has no tasks")
     subset = source.subset if isinstance(source, BaseTaskQueue) else None
     if options.task_id:
-        wanted = _wanted_names(tasks, options.task_id)
+        wanted = select_tasks(options.task_id, map(TaskKey.of, tasks))
         tasks = [task for task in tasks if TaskKey.of(task) in wanted]
     chosen = [task for part in by_domain(tasks) for task in part[: options.num_tasks]]
     if options.timeout is not None:
@@ -261,18 +256,6 @@ def _read_tasks(path: Path) -> list[Task]:
     ]
 
 
-def _wanted_names(tasks: Sequence[Task], names: Sequence[str]) -> set[TaskKey]:
-    every, wanted = [TaskKey.of(task) for task in tasks], set[TaskKey]()
-    for name in list_names(names, every):
-        found = tasks_called(name, every)
-        if len(found) != 1:
-            raise ConfigurationError(
-                f"{name!r} does not name one task; {why_not_one(name, found, every)}"
-            )
-        wanted.update(found)
-    return wanted
-
-
 def _digest(task: Task) -> str:
     content = (task.query, task.environment_data, task.user_data, task.evaluation_data)
     # What JSON cannot hold counts by its kind: its text may hold an address in memory.
@@ -292,7 +275,7 @@ def run(options: BenchmarkRunOptions) -> RunResult:
     progress for as long as the context it returns is open. ``command`` is noted as how the run was
     started.
     """
-    return PreparedBenchmarkRun.of(options).execute()
+    return prepare(options).execute()
 
 
 @dataclass(frozen=True)
@@ -330,7 +313,6 @@ class PreparedBenchmarkRun(FolderRun):
 
     @cached_property
     def config(self) -> dict[str, object]:
-        """The run's configuration."""
         options = self.options
         return {
             "benchmark": self.own.name,
@@ -343,6 +325,9 @@ class PreparedBenchmarkRun(FolderRun):
             "agent": None if self.agent_data is None else dict(self.agent_data),
             **options.recorded,
         }
+
+
+prepare = PreparedBenchmarkRun.of
 
 
 def _agent_data(own: OwnBenchmark, options: BenchmarkRunOptions) -> dict[str, Any] | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from maseval.app.running.options import (
     EXECUTION,
@@ -28,7 +28,7 @@ from maseval.core.engine.engines import (
     Engine,
     ThreadEngine,
     check_engine_options,
-    chosen_engine,
+    engine_of,
 )
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome
@@ -46,21 +46,24 @@ FORMS = "better-than RUN, not-worse-than RUN with --margin 5, or '±4'"
 
 
 class AskedQuestion(NamedTuple):
-    """An ``--until`` as it was typed: a comparison with a run, or a half-width in points."""
+    """An ``--until`` as it was typed: a comparison with a run, or a half-width in points.
 
-    how: str = ""
+    ``how`` is what a ``SequentialPlan`` calls the comparison, or the claim about the half-width.
+    """
+
+    how: Any
     run: str = ""
     points: float = 0.0
-    wide: bool = False
 
-
-def read_until(text: str) -> AskedQuestion:
-    """Read ``better-than RUN``, ``not-worse-than RUN`` or ``±4``; raise for anything else."""
-    if found := _COMPARISON.fullmatch(text.strip()):
-        return AskedQuestion(found["how"], found["run"].strip())
-    if (found := _WIDTH.fullmatch(text.strip())) and 0 < float(found["points"]) < 100:
-        return AskedQuestion(points=float(found["points"]), wide=bool(found["wide"]))
-    raise ConfigurationError(f"until is {text!r}; give {FORMS}")
+    @classmethod
+    def of(cls, text: str) -> "AskedQuestion":
+        """Read ``better-than RUN``, ``not-worse-than RUN`` or ``±4``; raise for anything else."""
+        if found := _COMPARISON.fullmatch(text.strip()):
+            return cls(found["how"].replace("-", " "), found["run"].strip())
+        if (found := _WIDTH.fullmatch(text.strip())) and 0 < float(found["points"]) < 100:
+            like = "on tasks like these" if found["wide"] else "on these tasks"
+            return cls(like, points=float(found["points"]))
+        raise ConfigurationError(f"until is {text!r}; give {FORMS}")
 
 
 def _read_baseline(run: str, tasks: Mapping[str, Collection[str]]) -> tuple[str, Sequence[Outcome]]:
@@ -170,14 +173,6 @@ class FolderRunOptions(OutputOptions):
         "which version",
         OUTPUT,
     )
-    otel_content: bool = option(False, "Include messages and tool arguments in the traces", OUTPUT)
-    track: Sequence[str] = option(
-        (),
-        "Send the run to mlflow, wandb, langfuse or otel, or to NAME=ADDRESS for another "
-        "server (repeatable)",
-        OUTPUT,
-        typed=list[str],
-    )
     display: Display | None = None
     cell: Mapping[str, str] | None = None
     used_elsewhere: tuple[float, int] = (0.0, 0)
@@ -203,18 +198,14 @@ class FolderRunOptions(OutputOptions):
         from maseval.app.results.until import Until  # loads statistics that few runs need
         from maseval.stats.sequential import SequentialPlan
 
-        asked, looks = read_until(self.until), tuple(range(1, self.trials + 1))
-        if not asked.how:
-            plan = SequentialPlan(
-                "precision",
-                looks,
-                half_width=asked.points / 100,
-                claim="on tasks like these" if asked.wide else "on these tasks",
-            )
+        asked, looks = AskedQuestion.of(self.until), tuple(range(1, self.trials + 1))
+        if asked.points:
+            half_width = asked.points / 100
+            plan = SequentialPlan("precision", looks, half_width=half_width, claim=asked.how)
             return {UNTIL: Until(plan).to_config()}
         name, baseline = _read_baseline(asked.run, tasks)
         plan = SequentialPlan(
-            "better" if asked.how == "better" else "not worse",
+            asked.how,
             looks,
             baseline_trials=max(each.trial for each in baseline) + 1,
             margin=(self.margin or 0) / 100,
@@ -223,8 +214,8 @@ class FolderRunOptions(OutputOptions):
 
     def meant_trials(self) -> int:
         """Return how many trials the options mean; raise for a question that makes no sense."""
-        asked = AskedQuestion() if self.until is None else read_until(self.until)
-        if (asked.how == "not-worse") != (self.margin is not None):
+        how = "" if self.until is None else AskedQuestion.of(self.until).how
+        if (how == "not worse") != (self.margin is not None):
             raise ConfigurationError(
                 "margin is the loss in points that not-worse-than tolerates; give both, such as "
                 "--until 'not-worse-than RUN' --margin 5"
@@ -243,7 +234,8 @@ class FolderRunOptions(OutputOptions):
         """Return the engine that the options ask for; raise if it is not installed."""
         if self.engine is None and self.processes == 1:
             return ThreadEngine()
-        return chosen_engine(self._engine, self.ray_address, self.processes, force=self.force)
+        given = dict(address=self.ray_address, processes=self.processes, force=self.force or None)
+        return engine_of(self._engine, **{k: each for k, each in given.items() if each is not None})
 
     @property
     def call_policy(self) -> CallPolicy | None:

@@ -14,18 +14,14 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from maseval.app.benchmarks import BenchmarkSupport, support_for
+from maseval.app.benchmarks import support_for
 from maseval.app.results.examined import examine_run
 from maseval.app.results.finding import run_path, warn_of_damage
-from maseval.core.exceptions import MASEvalError, NotRunError, OutputExistsError
+from maseval.core.exceptions import NotRunError, OutputExistsError
 from maseval.core.outcome import RecordedSoftware
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import atomic_file, atomic_folder
-from maseval.core.storage.zip_archive import (
-    ArchiveReader,
-    ArchiveWriter,
-    open_archive,
-)
+from maseval.core.storage.zip_archive import ArchiveReader, ArchiveWriter, open_archive
 from maseval.runs import RunFolder, RunLockedError, default_root, run_state
 from maseval.runs.config_file import CONFIG, LOG, read_config
 from maseval.runs.exceptions import RunFolderError
@@ -35,17 +31,12 @@ from maseval.runs.report_line import Link, Seal
 FORM = "maseval bundle 2"
 _FIRST_FORM = "maseval bundle 1"
 SUFFIXES = ".maseval.zip"
-MANIFEST, CERTIFICATE, JUDGED = "bundle.json", "certificate.json", "judged.jsonl"
+MANIFEST, JUDGED = "bundle.json", "judged.jsonl"
 REQUIRED = (CONFIG, LOG)
-OPTIONAL = (JUDGED, CERTIFICATE)
 # Bundles of versions before 0.9 may have these, which are not taken over.
-FORMER = ("report.html", "remarks.json")
+FORMER = ("report.html", "remarks.json", "certificate.json")
 # What is read at once must fit into memory; a simulation needs a thousandth of what a line may.
-_MOST = {
-    MANIFEST: 16 << 20,
-    CONFIG: 64 << 20,
-    CERTIFICATE: 256 << 20,
-}
+_MOST = {MANIFEST: 16 << 20, CONFIG: 64 << 20}
 
 
 class BundleError(RunFolderError, ValueError):
@@ -71,10 +62,8 @@ def versions_of(folder: RunFolder) -> list[dict[str, object]]:
     return found
 
 
-def _write_bundle(
-    folder: RunFolder, target: Path, made: Mapping[str, bytes], notes: Sequence[str]
-) -> BundleManifest:
-    """Write the run and the files ``made`` from it; equal runs give equal bytes."""
+def _write_bundle(folder: RunFolder, target: Path, notes: Sequence[str]) -> BundleManifest:
+    """Write the run; equal runs give equal bytes."""
     kept = [name for name in (LOG, JUDGED) if (folder.path / name).is_file()]
     files: dict[str, Mapping[str, object]] = {}
     content: dict[str, Any] = {
@@ -94,8 +83,6 @@ def _write_bundle(
         for name in kept:
             with (folder.path / name).open("rb") as kept_file:
                 files[name] = archive.add(name, kept_file)._asdict()
-        for name in sorted(made):
-            files[name] = archive.add(name, BytesIO(made[name]))._asdict()
         manifest = {**content, "sha256": _checksum(content)}
         archive.add(MANIFEST, BytesIO(f"{strict_json.dumps(manifest, indent=2)}\n".encode("ascii")))
         archive.close()
@@ -148,7 +135,7 @@ def open_bundle(path: Path, target: Path) -> Iterator[RunFolder]:
 
 
 def _unpack(path: Path, folder: Path) -> BundleManifest:
-    with open_archive(path, (MANIFEST, *REQUIRED, *OPTIONAL, *FORMER)) as archive:
+    with open_archive(path, (MANIFEST, *REQUIRED, JUDGED, *FORMER)) as archive:
         missing = {MANIFEST, *REQUIRED} - set(archive.names)
         if missing:
             raise BundleError(f"{path} is not a bundle: it has no {min(missing)}")
@@ -213,12 +200,7 @@ def bundle(
     *,
     overwrite: bool = False,
 ) -> BundleFile:
-    """Write a run and its certificate into one archive.
-
-    Without ``output`` it is ``NAME.maseval.zip`` in the current folder.
-
-    The certificate is left out, with a note, where the benchmark has none or its data is not here.
-    """
+    """Write a run into one archive, by default ``NAME.maseval.zip`` in the current folder."""
     path = run_path(run)
     target = Path(output or f"{path.resolve().name}{SUFFIXES}")
     if target.exists() and not overwrite:
@@ -227,23 +209,13 @@ def bundle(
         )
     folder = _finished_run(path)
     warn_of_damage(folder)
-    made = {}
     marks = (folder.config.subset, folder.config.stopped)
     notes = [each.note for each in marks if each is not None]
-    try:
-        certificate = support_for(folder).certificate(folder)
-    except MASEvalError as error:
-        notes.append(f"no certificate: {error}")
-    else:
-        if certificate is None:
-            notes.append("no certificate: this benchmark has none")
-        else:
-            made[CERTIFICATE] = certificate.encode()
     check = examine_run(folder, ()).check
     if check is not None and check.differing and check.note:
         notes.append(check.note)
     notes += describe_gaps(simulations_of(folder))
-    return BundleFile(target, _write_bundle(folder, target, made, notes))
+    return BundleFile(target, _write_bundle(folder, target, notes))
 
 
 def _finished_run(path: Path) -> RunFolder:
@@ -266,16 +238,14 @@ def _finished_run(path: Path) -> RunFolder:
 class UnbundledRun:
     """A run folder that was a bundle.
 
-    Its checksums and its log hold, else there would be none. ``certificate`` lists where the
-    numbers, computed anew, are not those of its certificate; None if that was not checked, and
-    ``unchecked`` says why. ``data`` lists where the benchmark's data differs from the data here,
-    and ``verdicts`` says which of its recorded verdicts do not hold when they are recomputed.
-    ``notes`` say what the run lacks of its plan and of its end.
+    Its checksums and its log hold, else there would be none. ``data`` lists where the benchmark's
+    data differs from the data here. ``verdicts`` says which of its recorded verdicts do not hold
+    when they are recomputed, and ``unchecked`` why they were not. ``notes`` say what the run lacks
+    of its plan and of its end.
     """
 
     path: Path
     simulations: int
-    certificate: list[str] | None
     unchecked: str | None
     data: list[str]
     verdicts: str | None = None
@@ -284,7 +254,7 @@ class UnbundledRun:
     @property
     def holds(self) -> bool:
         """True if nothing that was checked differs."""
-        return not self.certificate and not self.data and not self.verdicts
+        return not self.data and not self.verdicts
 
     def to_dict(self) -> dict[str, object]:
         return {**vars(self), "path": str(self.path), "holds": self.holds}
@@ -299,33 +269,19 @@ def unbundle(
     """Check a bundle and make it a run folder, by default below the folder of all runs.
 
     Refused are archives that hold anything but the files of a bundle, unpack to far more than
-    their size, or differ in a byte from what they list. ``verify`` computes the rewards anew and
-    compares them with the certificate.
+    their size, or differ in a byte from what they list. ``verify`` computes the rewards anew.
     """
     path = Path(file)
     name = path.name.removesuffix(SUFFIXES) if path.name.endswith(SUFFIXES) else path.stem
     target = Path(to) if to is not None else default_root() / name
     with open_bundle(path, target) as folder:
-        support = support_for(folder)
-        data = support.other_data(folder)
-        certificate, unchecked = _check_certificate(folder, support, data, verify)
+        data = support_for(folder).other_data(folder)
         count, notes = len(folder.recorded), describe_gaps(simulations_of(folder))
-        check = examine_run(folder, ()).check if verify and not data else None
+        check, unchecked = None, None if verify else "not asked for"
+        if data and verify:
+            unchecked = "the data here is not that of the run"
+        elif verify:
+            check = examine_run(folder, ()).check
+            unchecked = check.obstacle if check else "this benchmark does not recompute any"
     verdicts = check.note if check is not None and check.differing else None
-    return UnbundledRun(target, count, certificate, unchecked, data, verdicts, notes)
-
-
-def _check_certificate(
-    folder: RunFolder, support: BenchmarkSupport, data: list[str], verify: bool
-) -> tuple[list[str] | None, str | None]:
-    certificate = folder.path / CERTIFICATE
-    if not verify:
-        return None, "not asked for"
-    if not certificate.exists():
-        return None, "the bundle has no certificate"
-    if data:
-        return None, "the data here is not that of the run"
-    try:
-        return support.certificate_differences(certificate, folder), None
-    except MASEvalError as error:
-        return None, str(error)
+    return UnbundledRun(target, count, unchecked, data, verdicts, notes)

@@ -174,7 +174,7 @@ class SyncResult:
 
 
 def sync(
-    run: str | os.PathLike[str], to: Sequence[str], *, content: bool = False, explain: bool = False
+    run: str | os.PathLike[str], to: Sequence[str], *, content: bool = False
 ) -> list[SyncResult]:
     """Send a run or a results file, as far as it has not been sent yet.
 
@@ -182,7 +182,6 @@ def sync(
         run: The run, or a results file of tau2-bench.
         to: ``otel``, ``langfuse``, ``mlflow``, ``wandb``; an address follows after ``=``.
         content: Traces also hold what was said, and what tools were given and returned.
-        explain: The report that trackers get explains failures, which takes longer.
     """
     if not to:
         raise ConfigurationError("nothing to send to; name one with to=['mlflow'], or --to mlflow")
@@ -192,9 +191,7 @@ def sync(
     if not recording.recorded:
         raise NotRunError(f"{recording.path} has no finished simulation yet; nothing can be sent")
     return [
-        _sync_traces(recording, each, content)
-        if each.sends_traces
-        else _sync_run(recording, each, explain)
+        _sync_traces(recording, each, content) if each.sends_traces else _sync_run(recording, each)
         for each in destinations
     ]
 
@@ -228,14 +225,14 @@ def _sync_traces(recording: Recording, destination: Destination, content: bool) 
             "same command sends the rest"
         ) from error
     finally:
-        receiver.abort()
+        receiver.close()
     return SyncResult(destination.name, destination.address, fresh, before)
 
 
-def _sync_run(recording: Recording, destination: Destination, explain: bool) -> SyncResult:
+def _sync_run(recording: Recording, destination: Destination) -> SyncResult:
     sent = SentLog(beside(recording, SENT), destination)
     known, digest = sent.run() or (None, None)
-    with _tracked_run(recording, explain) as run:
+    with _tracked_run(recording) as run:
         if known is not None and digest == run.digest:
             return SyncResult(destination.name, destination.address, 0, 1, known)
         given = send_to(destination.name, run, destination.where, known)
@@ -244,7 +241,7 @@ def _sync_run(recording: Recording, destination: Destination, explain: bool) -> 
 
 
 @contextmanager
-def _tracked_run(recording: Recording, explain: bool) -> Iterator[TrackedRun]:
+def _tracked_run(recording: Recording) -> Iterator[TrackedRun]:
     """Yield the run as trackers show it; its report is written when it is asked for."""
     recording, check = recompute_verdicts(recording)
     lines, times = [], []
@@ -274,7 +271,7 @@ def _tracked_run(recording: Recording, explain: bool) -> Iterator[TrackedRun]:
             complete=summary.overall.verdicts == summary.overall.planned,
             started=min(start for start, _ in times) / SECOND,
             ended=max(end for _, end in times) / SECOND,
-            files=lambda: [write_page(recording.path, page, explain=explain)],
+            files=lambda: [write_page(recording.path, page, explain=False)],
         )
 
 

@@ -3,18 +3,12 @@
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from maseval.benchmark.macs.data.files import COMMIT, VALID_DOMAINS
-from maseval.benchmark.macs.data_loader import configure_model_ids, data_fingerprint, load_tasks
+from maseval.benchmark.macs.data_loader import data_fingerprint
 from maseval.benchmark.macs.environment import MACSEnvironment
-from maseval.benchmark.macs.evaluator import (
-    SIDES,
-    MACSEvaluator,
-    SideResult,
-    combine_sides,
-    load_templates,
-)
+from maseval.benchmark.macs.evaluator import SIDES, MACSEvaluator, combine_sides, load_templates
 from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks.base import BenchmarkCallback
@@ -25,7 +19,7 @@ from maseval.core.messages import MessageHistory
 from maseval.core.model import ModelAdapter
 from maseval.core.report import Report
 from maseval.core.seeding import SeedGenerator
-from maseval.core.task import Task, TaskQueue
+from maseval.core.task import Task
 from maseval.core.task.queues import AgentData, TasksToRun
 from maseval.core.tracing import JsonObject
 from maseval.core.user import LLMUser, User
@@ -137,22 +131,6 @@ class MACSBenchmark(Benchmark):
             for name, text in load_templates(verbose=0).items()
         }
 
-    def load_tasks(
-        self,
-        domain: str,
-        tool_model_id: str | None = None,
-        user_model_id: str | None = None,
-        evaluator_model_id: str | None = None,
-        limit: int | None = None,
-    ) -> TaskQueue:
-        """Return the tasks of a domain with their models named, for ``maseval run``."""
-        return configure_model_ids(
-            load_tasks(domain, limit=limit),
-            tool_model_id=tool_model_id,
-            user_model_id=user_model_id,
-            evaluator_model_id=evaluator_model_id,
-        )
-
     @cached_property
     def benchmark_level_config(self) -> JsonObject:
         """The machine, and the data behind every verdict of the run."""
@@ -257,8 +235,7 @@ class MACSBenchmark(Benchmark):
         traces: JsonObject,
     ) -> list[JsonObject]:
         """Return both judges' results as one evaluation."""
-        results = super().evaluate(evaluators, agents, final_answer, traces)
-        user, system = (cast(SideResult, result) for result in results)
+        user, system = super().evaluate(evaluators, agents, final_answer, traces)
         return [combine_sides(user, system)]
 
 

@@ -12,7 +12,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from maseval.benchmark.macs.data.files import (
     ATTRIBUTION,
@@ -21,9 +21,7 @@ from maseval.benchmark.macs.data.files import (
     MANIFEST,
     TEMPLATES_FILE,
     VALID_DOMAINS,
-    AgentConfig,
     MACSDataError,
-    Scenario,
     agent_config_of,
     agents_file,
     check_domain,
@@ -40,7 +38,7 @@ from maseval.benchmark.macs.evaluator import load_templates
 from maseval.core.exceptions import ConfigurationError, TaskFormatError
 from maseval.core.task import Task, TaskQueue
 from maseval.core.tracing import JsonObject
-from maseval.data import download
+from maseval.data import sources
 from maseval.data.folder import AnyPath, write_file
 
 __all__ = [
@@ -101,7 +99,7 @@ def load_tasks(domain: str, data_dir: AnyPath | None = None, limit: int | None =
     return TaskQueue(Task.from_dict(task) for task in raw[: limit or None])
 
 
-def load_agent_config(domain: str, data_dir: AnyPath | None = None) -> AgentConfig:
+def load_agent_config(domain: str, data_dir: AnyPath | None = None) -> JsonObject:
     """Return the agents of a domain: instructions, groups of tools, and who can call whom."""
     check_domain(domain)
     raw = _read_restructured(domain, data_dir, "agents")
@@ -110,15 +108,15 @@ def load_agent_config(domain: str, data_dir: AnyPath | None = None) -> AgentConf
         return agent_config_of(decode_json(name, original_files([name], data_dir)[name]))
     if not isinstance(raw, dict):
         raise TaskFormatError(f"agents.json of {domain} in {data_dir} must hold an object")
-    return cast(AgentConfig, {key: raw[key] for key in raw if key != "attribution"})
+    return {key: raw[key] for key in raw if key != "attribution"}
 
 
-def load_scenarios(domain: str, data_dir: AnyPath | None = None) -> list[Scenario]:
+def load_scenarios(domain: str, data_dir: AnyPath | None = None) -> list[JsonObject]:
     """Return the scenarios of a domain as the original's file has them."""
     check_domain(domain)
     name = scenarios_file(domain)
     document = decode_json(name, original_files([name], data_dir)[name])
-    return [cast(Scenario, scenario) for scenario in objects_in(document, "scenarios")]
+    return [dict(scenario) for scenario in objects_in(document, "scenarios")]
 
 
 def configure_model_ids(
@@ -236,12 +234,12 @@ def download_prompt_templates(data_dir: AnyPath | None = None, verbose: int = 1)
 
 def download_file(url: str, timeout: int = 15) -> str:
     """Return the text behind ``url``; nothing in it is checked."""
-    return download.download_text(url, timeout)
+    return sources.download_text(url, timeout)
 
 
 def download_json(url: str) -> object:
     """Return the JSON document behind ``url``; nothing in it is checked."""
-    return download.download_json(url, 15)
+    return sources.download_json(url, 15)
 
 
 def _store_originals(root: Path, domains: Sequence[str], force: bool, verbose: int) -> Path:

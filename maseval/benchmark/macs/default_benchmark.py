@@ -7,10 +7,8 @@ like tools.
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import cast
 
 from maseval.benchmark.macs.benchmark import MACSBenchmark
-from maseval.benchmark.macs.data.files import AgentConfig, AgentSpec
 from maseval.benchmark.macs.data_loader import load_agent_config
 from maseval.benchmark.macs.environment import MACSEnvironment, MACSGenericTool
 from maseval.benchmark.macs.evaluator import fill_template
@@ -40,7 +38,7 @@ class MACSAgent(AgentAdapter):
 
     def __init__(
         self,
-        spec: AgentSpec,
+        spec: JsonObject,
         model: ModelAdapter,
         log: TrajectoryLog,
         tools: Mapping[str, MACSGenericTool] | None = None,
@@ -154,7 +152,7 @@ def _colleague_definition(name: str, when: str) -> JsonObject:
     return {"type": "function", "function": function}
 
 
-def _instruction(spec: AgentSpec) -> str:
+def _instruction(spec: JsonObject) -> str:
     name = spec.get("agent_name") or spec["agent_id"]
     values = {"name": name, "instruction": spec.get("agent_instruction") or ""}
     return fill_template(_template(), values)
@@ -199,7 +197,7 @@ class DefaultMACSBenchmark(MACSBenchmark):
 
     def _agent(
         self,
-        spec: AgentSpec,
+        spec: JsonObject,
         agent_data: JsonObject,
         environment: MACSEnvironment,
         seed_generator: SeedGenerator,
@@ -222,7 +220,7 @@ class DefaultMACSBenchmark(MACSBenchmark):
         return MACSAgent(spec, model, environment.log, tools, names, max_steps=max_steps)
 
 
-def team_of(config: AgentConfig) -> list[AgentSpec]:
+def team_of(config: JsonObject) -> list[JsonObject]:
     """Return the primary agent and all that can be reached from it, each once."""
     specs = {spec["agent_id"]: spec for spec in config.get("agents", [])}
     primary = config.get("primary_agent_id", "")
@@ -241,9 +239,9 @@ def team_of(config: AgentConfig) -> list[AgentSpec]:
     return list(found.values())
 
 
-def _config(agent_data: JsonObject, task: Task) -> AgentConfig:
+def _config(agent_data: JsonObject, task: Task) -> JsonObject:
     """Return the team of the agent data, or else of the task's domain."""
-    config = cast(AgentConfig, agent_data)
+    config = agent_data
     if not agent_data.get("agents"):
         domain = task.metadata.get("domain")
         if not domain:

@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from itertools import chain, count
-from typing import Any, cast
+from typing import Any
 
-from maseval.benchmark.macs.data.files import ActionSchema, ActionSpec, AgentSpec
 from maseval.benchmark.macs.trajectories import TrajectoryLog
-from maseval.core.environment import Environment, EnvironmentObserver, only_one
+from maseval.core.environment import Environment, only_one
 from maseval.core.exceptions import (
     AgentError,
     ConfigurationError,
@@ -24,19 +23,19 @@ from maseval.core.exceptions import (
 from maseval.core.messages import ToolInvocationHistory
 from maseval.core.model import ModelAdapter
 from maseval.core.provider_errors import ProviderError
-from maseval.core.recorded import entries, mapping
+from maseval.core.recorded import Shape, entries, mapping
 from maseval.core.simulator import ToolLLMSimulator
 from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin
 
 _KEPT = ("description", "enum", "default", "format")
 
 
-def type_of(schema: ActionSchema) -> object:
+def type_of(schema: Shape) -> object:
     """Return the type under either name, or None if there is none."""
     return schema.get("data_type") or schema.get("type")
 
 
-def standard_schema(schema: ActionSchema) -> JsonObject:
+def standard_schema(schema: Shape) -> JsonObject:
     """Return a schema with ``type`` in place of ``data_type``, all the way down."""
     standard: JsonObject = {"type": type_of(schema)} if type_of(schema) else {}
     standard |= {key: schema[key] for key in _KEPT if key in schema}
@@ -52,19 +51,19 @@ def standard_schema(schema: ActionSchema) -> JsonObject:
     return standard
 
 
-def parameters_of(action: ActionSpec) -> JsonObject:
+def parameters_of(action: JsonObject) -> JsonObject:
     """Return the arguments of an action as the schema of an object."""
     schema = standard_schema(action.get("input_schema") or {})
     return {"type": "object", "properties": {}, **schema}
 
 
-def inputs_of(action: ActionSpec) -> dict[str, JsonObject]:
+def inputs_of(action: JsonObject) -> dict[str, JsonObject]:
     """Type and description of each argument, in the order of the file."""
     properties = mapping(action.get("input_schema"), "properties")
     return {name: _input(name, mapping(properties, name)) for name in properties}
 
 
-def _input(name: str, schema: ActionSchema) -> JsonObject:
+def _input(name: str, schema: Shape) -> JsonObject:
     kind = type_of(schema) or "string"
     described: JsonObject = {
         "type": "string" if isinstance(kind, list) else kind,
@@ -84,7 +83,7 @@ def _input(name: str, schema: ActionSchema) -> JsonObject:
 class MACSToolSimulator(ToolLLMSimulator):
     """Tells the model what the action's result looks like, where its description says so."""
 
-    def __init__(self, model: ModelAdapter, action: ActionSpec, use_output_schema: bool) -> None:
+    def __init__(self, model: ModelAdapter, action: JsonObject, use_output_schema: bool) -> None:
         super().__init__(
             model,
             tool_name=action["name"],
@@ -114,7 +113,7 @@ class MACSGenericTool(TraceableMixin, ConfigurableMixin):
     output_type = "string"
 
     def __init__(
-        self, spec: ActionSpec, model: ModelAdapter, *, use_output_schema: bool = True
+        self, spec: JsonObject, model: ModelAdapter, *, use_output_schema: bool = True
     ) -> None:
         self.name: str = spec["name"]
         self.description: str = spec.get("description") or ""
@@ -207,7 +206,7 @@ class MACSEnvironment(Environment):
         self,
         environment_data: JsonObject,
         model_factory: ModelFactory,
-        callbacks: Iterable[EnvironmentObserver] | None = None,
+        callbacks: Iterable[Any] | None = None,
         *,
         use_output_schema: bool = True,
     ) -> None:
@@ -227,7 +226,7 @@ class MACSEnvironment(Environment):
         return {"tool_specs": only_one(task_data, environment_data).get("tools") or []}
 
     def create_tools(self) -> dict[str, MACSGenericTool]:
-        actions: dict[str, ActionSpec] = {}
+        actions: dict[str, JsonObject] = {}
         for group, action in self._actions():
             key = _key(group, action, actions)
             actions.setdefault(key, action)
@@ -241,7 +240,7 @@ class MACSEnvironment(Environment):
             for key, action in actions.items()
         }
 
-    def get_tools_for_agent(self, agent_spec: AgentSpec) -> dict[str, MACSGenericTool]:
+    def get_tools_for_agent(self, agent_spec: JsonObject) -> dict[str, MACSGenericTool]:
         """Return the tools of an agent's groups by the plain names of their actions."""
         groups = set(entries(agent_spec.get("tools")))
         keys = {key: action for (group, key), action in self._names.items() if group in groups}
@@ -254,7 +253,7 @@ class MACSEnvironment(Environment):
                     tool.owners.append(owner)
         return chosen
 
-    def group_of(self, tool: MACSGenericTool, agent_spec: AgentSpec) -> str:
+    def group_of(self, tool: MACSGenericTool, agent_spec: JsonObject) -> str:
         """Return the group through which an agent has a tool."""
         groups = entries(agent_spec.get("tools"))
         found = (group for group, key in self._names if self.tools[key] is tool and group in groups)
@@ -265,19 +264,19 @@ class MACSEnvironment(Environment):
         recorded = {"trajectories": self.log.rows} if self.log.rows else {}
         return {**super().gather_traces(), **recorded}
 
-    def _actions(self) -> Iterator[tuple[str, ActionSpec]]:
+    def _actions(self) -> Iterator[tuple[str, JsonObject]]:
         for group in entries(self.state["tool_specs"]):
             name = str(mapping(group).get("tool_name") or "")
             for action in entries(mapping(group).get("actions")):
                 if mapping(action).get("name"):
-                    yield name, cast(ActionSpec, action)
+                    yield name, dict(mapping(action))
 
 
-def _key(group: str, action: ActionSpec, taken: Mapping[str, ActionSpec]) -> str:
+def _key(group: str, action: JsonObject, taken: Mapping[str, JsonObject]) -> str:
     """Return the key of an equal action, or else the first key that is free."""
     equal = next((key for key, other in taken.items() if other == action), None)
     if equal is not None:
         return equal
-    plain, full = action["name"], f"{group}__{action['name']}"
+    plain, full = str(action["name"]), f"{group}__{action['name']}"
     further = (f"{full}_{number}" for number in count(2))
     return next(key for key in chain((plain, full), further) if key not in taken)

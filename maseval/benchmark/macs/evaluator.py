@@ -2,7 +2,8 @@
 
 Everything follows the original to the letter, also where that is odd: an answer that is neither
 TRUE nor FALSE cannot fail a conversation, and nobody compares the number of rows with that of the
-assertions. ``Coverage`` shows both. What the original would crash on is a ``JudgeError``.
+assertions. The ``coverage`` of a result shows both. What the original would crash on is a
+``JudgeError``.
 
 The prompts are read out of the original's source file, which is fetched, parsed as text and never
 executed. Its templates have single braces. The public form, which people may write themselves, has
@@ -17,9 +18,9 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple, TypedDict
+from typing import Any, Literal, NamedTuple
 
-from maseval.benchmark.macs.data.files import COMMIT, TEMPLATES_FILE, Scenario, original_files
+from maseval.benchmark.macs.data.files import COMMIT, TEMPLATES_FILE, original_files
 from maseval.benchmark.macs.trajectories import (
     MACSTraces,
     history_in,
@@ -33,8 +34,8 @@ from maseval.core.model import ModelAdapter, Params
 from maseval.core.recorded import RecordedTrace
 from maseval.core.task import Task
 from maseval.core.tracing import ConfigurableMixin, JsonObject
+from maseval.data.files import SourceShapeError, parse_source, refuse_unreadable
 from maseval.data.folder import AnyPath
-from maseval.data.python_source import SourceShapeError, parse_source, refuse_unreadable
 
 CONSTANTS = {"user": "USER_GSR_PROMPT", "system": "SYSTEM_GSR_PROMPT", "issues": "ISSUES_PROMPT"}
 """The purpose of each template, and its name in the original."""
@@ -126,27 +127,6 @@ class GoalScore(NamedTuple):
     partial: float
 
 
-class Coverage(TypedDict):
-    """Counts of the assertions of one side, and of the judge's rows about them."""
-
-    assertions: int
-    rows: int
-    true: int
-    false: int
-    undecided: int
-
-
-class SideResult(TypedDict, total=False):
-    """The result for one side, with ``error`` and ``raw_response`` for an unreadable answer."""
-
-    gsr: float
-    partial_gsr: float
-    report: list[JudgedAssertion]
-    coverage: Coverage
-    error: str
-    raw_response: str
-
-
 def assertions_of(assertions: Sequence[str], side: GoalSide) -> list[str]:
     """Return the assertions about one side, without prefixes."""
     stripped = [assertion.lstrip() for assertion in assertions]
@@ -164,7 +144,7 @@ def _has_prefix(text: str, prefix: str) -> bool:
 
 
 def judge_prompt(
-    templates: Templates, side: GoalSide, scenario: Scenario, history: str, invocations: str
+    templates: Templates, side: GoalSide, scenario: JsonObject, history: str, invocations: str
 ) -> str:
     """Return the question for one side; the scenario is the ``repr`` of the whole object."""
     asked = assertions_of(scenario["assertions"], side) or [DEFAULT_ASSERTION]
@@ -179,7 +159,7 @@ def judge_prompt(
 
 def judge_side(
     judge: ModelAdapter, prompt: str, side: GoalSide, asserted: int, max_try: int = MAX_TRY
-) -> SideResult:
+) -> JsonObject:
     """Ask until the answer can be read, at most ``max_try`` times."""
     for attempt in range(1, max_try + 1):
         raw = judge.generate(prompt, generation_params=JUDGE_PARAMS)
@@ -191,7 +171,7 @@ def judge_side(
     raise ValueError(f"max_try must be at least 1, not {max_try}")
 
 
-def read_answer(raw: str, side: GoalSide, asserted: int) -> SideResult:
+def read_answer(raw: str, side: GoalSide, asserted: int) -> JsonObject:
     """Return the answer for one side, read and counted."""
     rows = rows_in(raw)
     score = score_of(rows, raw)
@@ -248,7 +228,8 @@ def _answer(row: JudgedAssertion, raw: str) -> str:
     return row["answer"].lower()
 
 
-def coverage_of(rows: Sequence[JudgedAssertion], asserted: int) -> Coverage:
+def coverage_of(rows: Sequence[JudgedAssertion], asserted: int) -> JsonObject:
+    """Count the assertions of one side, and the judge's rows about them."""
     answers = [row["answer"].lower() for row in rows]
     true, false = answers.count("true"), answers.count("false")
     return {
@@ -298,10 +279,7 @@ class MACSEvaluator(Evaluator, ConfigurableMixin):
         }
 
     def __call__(self, traces: JsonObject, final_answer: Any = None) -> JsonObject:
-        """Return a ``SideResult``."""
-        return dict(self._result(traces))
-
-    def _result(self, traces: JsonObject) -> SideResult:
+        """Return the result for the side; an unreadable answer is its ``error``."""
         scenario = self._scenario()
         if not scenario["assertions"]:
             return {"gsr": 1.0, "partial_gsr": 1.0, "report": []}
@@ -312,16 +290,11 @@ class MACSEvaluator(Evaluator, ConfigurableMixin):
         try:
             return judge_side(self.model, prompt, self.gsr_type, asserted, self.max_try)
         except JudgeError as error:
-            return {
-                "gsr": 0.0,
-                "partial_gsr": 0.0,
-                "report": [],
-                "coverage": coverage_of([], asserted),
-                "error": error.message,
-                "raw_response": error.raw,
-            }
+            unread = {"error": error.message, "raw_response": error.raw}
+            empty = {"gsr": 0.0, "partial_gsr": 0.0, "report": []}
+            return {**empty, "coverage": coverage_of([], asserted), **unread}
 
-    def _scenario(self) -> Scenario:
+    def _scenario(self) -> JsonObject:
         assertions = self.task.evaluation_data.get("assertions") or []
         if assertions and not self.task.metadata.get("scenario"):
             raise ConfigurationError(
@@ -363,7 +336,7 @@ class MACSEvaluator(Evaluator, ConfigurableMixin):
         }
 
 
-def combine_sides(user: SideResult, system: SideResult) -> JsonObject:
+def combine_sides(user: JsonObject, system: JsonObject) -> JsonObject:
     """Return both sides as one evaluation; overall success means success of both.
 
     If the judge's answer for a side cannot be read, its rates are 0, as in MASEval, but there is

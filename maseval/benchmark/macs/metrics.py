@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 
 from maseval.core.outcome import RecordedReport, TaskKey
 from maseval.core.recorded import Part, Recorded, Shape, dict_of, list_of, mapping, number
 from maseval.core.report import Report, TaskExecutionStatus
+from maseval.core.tracing import JsonObject
 from maseval.core.words import count_of, text
 from maseval.stats.intervals import LEVEL, Interval, mean_interval
 
@@ -19,18 +20,6 @@ SCORED = (
 
 # The verdict as every benchmark gives it, which is no metric of its own.
 _NO_METRICS = ("passed", "reward")
-
-
-class MACSMetrics(TypedDict):
-    """Every repetition counts as one task."""
-
-    total_tasks: int
-    scored_tasks: int
-    successful_tasks: int
-    success_rate: float
-    mean_metrics: dict[str, float]
-    excluded: dict[str, int]
-    status_counts: dict[str, int]
 
 
 class GoalRate(NamedTuple):
@@ -57,14 +46,6 @@ RATES = ("overall_gsr", "overall_partial_gsr", "user_gsr", "system_gsr")
 """The rates that the original reports, the first of them the official one."""
 
 
-class JudgeProblem(TypedDict):
-    """A repetition whose verdict deserves a look, and why."""
-
-    task: str
-    repeat: int
-    problem: str
-
-
 def _whole(value: object) -> int:
     return value if isinstance(value, int) else 0
 
@@ -89,12 +70,15 @@ class RecordedGoals(Recorded):
         return [cls(evaluation.raw) for evaluation in report.evaluations]
 
 
-def compute_benchmark_metrics(results: Sequence[Report]) -> MACSMetrics:
-    """Rates and means over the scored repetitions; one without an evaluation counts as zeros."""
+def compute_benchmark_metrics(results: Sequence[Report]) -> JsonObject:
+    """Return rates and means over the scored repetitions, each of which counts as one task.
+
+    One without an evaluation counts as zeros.
+    """
     return _metrics([RecordedReport(result) for result in results])
 
 
-def _metrics(reports: Sequence[RecordedReport]) -> MACSMetrics:
+def _metrics(reports: Sequence[RecordedReport]) -> JsonObject:
     statuses = Counter(report.status or "unknown" for report in reports)
     scored = [report for report in reports if report.status in SCORED]
     successful = sum(
@@ -142,8 +126,8 @@ def _rates(domain: str | None, reports: Sequence[RecordedReport]) -> GoalRates:
     return GoalRates(domain, len(tasks), len(reports), means["scored_tasks"], rates)
 
 
-def judge_problems(results: Iterable[Report]) -> list[JudgeProblem]:
-    """Repetitions that could not be judged, or in which the judge left assertions undecided.
+def judge_problems(results: Iterable[Report]) -> list[JsonObject]:
+    """Return the repetitions that could not be judged, or in which assertions are undecided.
 
     Neither shows in the numbers: the first are failures there, and undecided assertions pass.
     """

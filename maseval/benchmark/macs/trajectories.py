@@ -9,7 +9,7 @@ After ``src/`` of multiagent-collab-scenario-benchmark (Amazon.com, Inc. or its 
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TypedDict, cast
+from typing import cast
 
 from maseval.core.recorded import (
     Part,
@@ -28,23 +28,14 @@ from maseval.core.words import text
 ACTION, OBSERVATION = "Action", "Observation"
 
 
-class TrajectoryRow(TypedDict):
-    """A message, an action or an observation.
-
-    An action is the call of a simulated tool: its ``tool_name``, an ``action_name`` that is always
-    None, and ``parameters`` with the ``mock_fn_input``, name and parameters of the tool once more.
-    """
-
-    role: str | None
-    source: str
-    destination: str
-    content: str | None
-    actions: list[JsonObject] | None
-    observation: object
-
-
 _EMPTY = {"content": None, "actions": None, "observation": None}
-Trajectories = dict[str, list[TrajectoryRow]]
+Trajectories = Mapping[str, Sequence[JsonObject]]
+"""The rows of each participant: a message, an action or an observation.
+
+Each has ``role``, ``source``, ``destination``, ``content``, ``actions`` and ``observation``. An
+action is the call of a simulated tool: its ``tool_name``, an ``action_name`` that is always None,
+and ``parameters`` with the ``mock_fn_input``, name and parameters of the tool once more.
+"""
 
 
 class TrajectoryLog:
@@ -52,7 +43,7 @@ class TrajectoryLog:
 
     def __init__(self, human_id: str = "User") -> None:
         self.human_id = human_id
-        self.rows: Trajectories = {}
+        self.rows: dict[str, list[JsonObject]] = {}
 
     def message(self, source: str, destination: str, content: str) -> None:
         """Somebody says something to somebody else."""
@@ -77,10 +68,10 @@ class TrajectoryLog:
         self, participant: str, source: str, destination: str, role: str | None, **more: object
     ) -> None:
         row = {"role": role, "source": source, "destination": destination, **_EMPTY, **more}
-        self.rows.setdefault(participant, []).append(cast(TrajectoryRow, row))
+        self.rows.setdefault(participant, []).append(row)
 
 
-def history_in(trajectories: Mapping[str, Sequence[TrajectoryRow]], primary: str) -> str:
+def history_in(trajectories: Trajectories, primary: str) -> str:
     """Return all rows of the primary agent, one line each."""
     return "\n".join(
         f"[{row['source']} -> {row['destination']}]: {row['content']}"
@@ -88,9 +79,7 @@ def history_in(trajectories: Mapping[str, Sequence[TrajectoryRow]], primary: str
     )
 
 
-def invocations_in(
-    trajectories: Mapping[str, Sequence[TrajectoryRow]], primary: str, human: str
-) -> str:
+def invocations_in(trajectories: Trajectories, primary: str, human: str) -> str:
     """Actions and observations of the other agents; each of their messages is an empty line."""
     return "\n".join(
         _invocation(row)
@@ -100,7 +89,7 @@ def invocations_in(
     )
 
 
-def _invocation(row: TrajectoryRow) -> str:
+def _invocation(row: JsonObject) -> str:
     match row["role"]:
         case "Action":
             if (actions := row["actions"]) is None:

@@ -36,15 +36,14 @@ from maseval.benchmark.tau2.environment import Tau2Environment as Tau2Environmen
 from maseval.benchmark.tau2.environment import (
     get_environment_constructor as get_environment_constructor,
 )
-from maseval.benchmark.tau2.evaluator import RewardType as RewardType
 from maseval.benchmark.tau2.evaluator import Tau2Evaluator as Tau2Evaluator
+from maseval.benchmark.tau2.evaluator import compute_benchmark_metrics as compute_benchmark_metrics
+from maseval.benchmark.tau2.evaluator import compute_pass_at_k as compute_pass_at_k
+from maseval.benchmark.tau2.evaluator import compute_pass_hat_k as compute_pass_hat_k
+from maseval.benchmark.tau2.evaluator import compute_run_metrics as compute_run_metrics
+from maseval.benchmark.tau2.evaluator import pass_hat_k as pass_hat_k
 from maseval.benchmark.tau2.formats.message import INITIAL_GREETING as INITIAL_GREETING
 from maseval.benchmark.tau2.formats.simulation import TerminationReason as TerminationReason
-from maseval.benchmark.tau2.metrics import by_convention as by_convention
-from maseval.benchmark.tau2.metrics import compute_benchmark_metrics as compute_benchmark_metrics
-from maseval.benchmark.tau2.metrics import compute_pass_at_k as compute_pass_at_k
-from maseval.benchmark.tau2.metrics import compute_pass_hat_k as compute_pass_hat_k
-from maseval.benchmark.tau2.metrics import pass_hat_k as pass_hat_k
 from maseval.benchmark.tau2.players import PlayerTau2Benchmark as PlayerTau2Benchmark
 from maseval.benchmark.tau2.review.policy.confirming import explicit_yes as explicit_yes
 from maseval.benchmark.tau2.review.policy.confirming import (
@@ -64,4 +63,5 @@ from maseval.benchmark.tau2.texts.loading import load_texts as load_texts
 from maseval.benchmark.tau2.user import Tau2User as Tau2User
 from maseval.benchmark.tau2.world.state.records import Record as Record
 from maseval.benchmark.tau2.world.state.records import Table as Table
+from maseval.benchmark.tau2.world.tasks import RewardType as RewardType
 from maseval.benchmark.tau2.world.world import World as World

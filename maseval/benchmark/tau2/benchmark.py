@@ -23,6 +23,7 @@ from maseval.benchmark.tau2.domains.releases import AnyVersion, Release, release
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.evaluator import Tau2Evaluator
 from maseval.benchmark.tau2.formats.message import (
+    INITIAL_GREETING,
     assistant_message,
     messages_seen_by,
     to_history,
@@ -30,8 +31,7 @@ from maseval.benchmark.tau2.formats.message import (
 )
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.remote_state import DomainInUse, register_domains
-from maseval.benchmark.tau2.texts.original import ModelRole, Wording
-from maseval.benchmark.tau2.texts.prompts import scenario_text, template
+from maseval.benchmark.tau2.texts.original import ModelRole, Wording, scenario_text, template
 from maseval.benchmark.tau2.user import Tau2User
 from maseval.benchmark.tau2.wording import AnyTexts, OurWording, wording_of, words_on_our_texts
 from maseval.benchmark.tau2.world.trajectory import ToolInvocations, called_tools
@@ -372,7 +372,7 @@ class Tau2Benchmark(Benchmark):
         environment: Tau2Environment,
         user: User | None,
     ) -> object:
-        """Let agent, user and environment take steps until a side ends the conversation."""
+        """Let all take steps until a side ends the conversation; return the agent's last words."""
         if user is None and self.mode is not Mode.SOLO:
             return self._answer_once(agents, task, environment)
         try:
@@ -380,8 +380,8 @@ class Tau2Benchmark(Benchmark):
         finally:
             self._register_tools(environment)
             _share_trajectory(agents, environment)
-        spoken = (m["content"] for m in reversed(environment.trajectory.messages))
-        return next((text for text in spoken if text), None)
+        said = (m["content"] for m in environment.trajectory.messages if m["role"] == "assistant")
+        return next((text for text in reversed([*said]) if text and text != INITIAL_GREETING), None)
 
     def _converse(
         self, agent: Participant, user: User | None, environment: Tau2Environment

@@ -12,9 +12,8 @@ from typing import Any
 from maseval.benchmark.tau2.data import title_of, version_titled
 from maseval.benchmark.tau2.data_loader import data_fingerprint, load_domain_config
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.domains.releases import AnyVersion
 from maseval.benchmark.tau2.rescoring.findings import in_words, record_findings
-from maseval.benchmark.tau2.rescoring.record import RecordSource, SimulationRecord, open_record
+from maseval.benchmark.tau2.rescoring.record import SimulationRecord
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
 from maseval.benchmark.tau2.scoring.judge import RememberingJudge
 from maseval.benchmark.tau2.world.state.records import canonical_json
@@ -47,22 +46,12 @@ class Certificate:
 
     Its ``numbers`` are those of each domain. ``agreement`` counts the recorded rewards that were
     ``compared`` with recomputed ones, and those that are ``equal``. The checksum finds damage, not
-    forgery: whoever changes a certificate can compute it anew. Only a ``signature`` says who made
-    it.
+    forgery: whoever changes a certificate can compute it anew.
     """
 
-    def __init__(self, content: Mapping[str, Any], signature: str | None = None) -> None:
+    def __init__(self, content: Mapping[str, Any]) -> None:
         self.content = content
         self.sha256 = digest(content)
-        self.signature = signature
-
-    @property
-    def signed_text(self) -> str:
-        """The text that a signature covers: the content as canonical JSON."""
-        return canonical_json(self.content)
-
-    def with_signature(self, signature: str) -> "Certificate":
-        return Certificate(self.content, signature)
 
     @property
     def version(self) -> str:
@@ -82,8 +71,7 @@ class Certificate:
         return self.content["agreement"]["compared"] > 0 and not wrong
 
     def to_dict(self) -> dict[str, Any]:
-        signature = {} if self.signature is None else {"signature": self.signature}
-        return {**self.content, "sha256": self.sha256, **signature}
+        return {**self.content, "sha256": self.sha256}
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), indent=2) + "\n"
@@ -107,7 +95,7 @@ class Certificate:
             raise CertificateError(
                 f"the certificate's form is {content['form']!r}, not {FORM!r}; certify again"
             )
-        certificate = cls(content, form.get("signature"))
+        certificate = cls(content)
         if certificate.sha256 != found:
             raise CertificateError(
                 f"the certificate was changed: its checksum is {certificate.sha256}, "
@@ -144,7 +132,7 @@ class Certificate:
             if policy := text_or_none(options.get("reasoning_policy")):
                 lines.append(f"  reasoning sent back to the {side}'s model: {policy}")
         lines.append(f"  tasks of {content['rules']['scoring']}, {content['rules']['tasks']}")
-        lines.append(f"  checksum sha256 {self.sha256}{', signed' if self.signature else ''}")
+        lines.append(f"  checksum sha256 {self.sha256}")
         return "\n".join(lines)
 
 
@@ -154,31 +142,14 @@ def digest(value: object) -> str:
 
 
 def certify(
-    source: RecordSource | SimulationRecord,
-    *,
-    domain: str | Domain | None = None,
-    solo: bool = False,
-    partial: bool = False,
-    version: AnyVersion = None,
-    judge: RememberingJudge | None = None,
+    whole: SimulationRecord, *, partial: bool = False, judge: RememberingJudge | None = None
 ) -> Certificate:
-    """Score every simulation again and certify the numbers.
+    """Score every simulation of a record again and certify the numbers.
 
-    Args:
-        source: A results file (its path, or what ``read_results`` gives), or simulations or
-            reports from anywhere.
-        domain: The domain, whatever the simulations call theirs.
-        solo: The agent worked alone, where the simulations do not say so.
-        partial: The tasks that a file lists are all there should be; otherwise every task of their
-            split is, and those that are not listed have no verdict.
-        version: The release by whose tasks and rules it is judged; without it v0.2.0, or the
-            release that reports were run by.
-        judge: The judge of natural-language assertions; without one, a source with rewards that
-            depend on them cannot be certified.
+    With ``partial``, the tasks that a file lists are all there should be; otherwise every task of
+    their split is, and those that are not listed have no verdict. Without a ``judge`` of
+    natural-language assertions, a record with rewards that depend on them cannot be certified.
     """
-    whole = source
-    if not isinstance(whole, SimulationRecord):
-        whole = open_record(whole, domain, solo, version)
     forget_hashes()  # a certificate rests on the data files as they are now
     planned, hashed = bool(whole.tasks or whole.planned), hashlib.sha256()
     modes, texts, code = set[str](), set[str](), list[str | None]()
@@ -220,17 +191,16 @@ def certify(
 
 def verify(
     certificate: Certificate | Mapping[str, Any] | str,
-    source: RecordSource | SimulationRecord,
-    **options: Any,
+    whole: SimulationRecord,
+    judge: RememberingJudge | None = None,
 ) -> list[str]:
-    """Certify ``source`` again; the parts in which the outcome differs, so none if all is well.
+    """Certify a record again; the parts in which the outcome differs, so none if all is well.
 
-    ``options`` are those of ``certify`` but for ``partial``, which the certificate says. One that
-    was changed itself raises a ``CertificateError``.
+    A certificate that was changed itself raises a ``CertificateError``.
     """
     read = Certificate.of(certificate)
     partial = read.content["rules"].get("tasks") == _LISTED
-    again = certify(source, partial=partial, **options)
+    again = certify(whole, partial=partial, judge=judge)
     given, found = read.to_dict(), again.to_dict()
     return [
         f"{key}: certified {given[key]!r}, found {found[key]!r}"

@@ -32,13 +32,7 @@ from maseval.benchmark.tau2.formats.simulation import RawTask
 from maseval.benchmark.tau2.world.tasks import noted_reads_of
 from maseval.core.exceptions import ConfigurationError, MASEvalError, TaskFormatError
 from maseval.core.task import Task, TaskProtocol, TaskQueue
-from maseval.data.files import (
-    CacheError,
-    ChecksumError,
-    DataFile,
-    DataUnavailableError,
-    Manifest,
-)
+from maseval.data.files import CacheError, ChecksumError, DataFile, DataUnavailableError, Manifest
 from maseval.data.folder import AnyPath, content_hash
 
 __all__ = [

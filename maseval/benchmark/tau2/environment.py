@@ -7,7 +7,7 @@ import copy
 import inspect
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from types import FunctionType
@@ -29,12 +29,11 @@ from maseval.benchmark.tau2.formats.message import (
 from maseval.benchmark.tau2.overrides import Overrides, overridden_hooks
 from maseval.benchmark.tau2.world.setting import TaskStage, beginning
 from maseval.benchmark.tau2.world.state.hashing import state_hash
-from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.benchmark.tau2.world.tasks import initial_state
 from maseval.benchmark.tau2.world.trajectory import Trajectory
 from maseval.benchmark.tau2.world.world import ReplayError, to_json_str
 from maseval.core.clock import Clock, acting_agent
-from maseval.core.environment import Environment, EnvironmentObserver, only_one
+from maseval.core.environment import Environment, only_one
 from maseval.core.tool import describe_as
 
 OVER = "Error: the simulation is over: its limit of {} steps is reached"
@@ -60,7 +59,7 @@ class Tau2Environment(Environment):
     def __init__(
         self,
         task_data: dict[str, Any] | None = None,
-        callbacks: Iterable[EnvironmentObserver] | None = None,
+        callbacks: Iterable[Any] | None = None,
         *,
         environment_data: dict[str, Any] | None = None,
     ) -> None:
@@ -153,10 +152,15 @@ class Tau2Environment(Environment):
 
     # Tools as functions, for agents and users of any framework.
 
+    @cached_property
+    def tools(self) -> dict[str, Callable[..., str]]:  # type: ignore[override]
+        """The agent's tools by name, made for the first who asks: a replay never does."""
+        return self.create_tools()
+
     def _equip(self) -> None:
+        vars(self).pop("tools", None)  # a twin's would call into the other environment
         hooks = overridden_hooks(type(self), Tau2Environment)
         if not hooks:
-            self.tools = self.create_tools()
             return
         original = self._stage.world_after(self.trajectory.messages)
         self._overrides = overrides = Overrides(hooks, self, original)
@@ -373,7 +377,6 @@ class Tau2Environment(Environment):
             "final_db_hash": final[0],
             "final_user_db_hash": final[1],
             "db_changed": initial[0] != final[0],
-            "user_db_changed": initial[1] != final[1],
             "simulation": self.trajectory.to_simulation(),
         }
 
@@ -384,7 +387,6 @@ class Tau2Environment(Environment):
             "version": self.release.name,
             "solo": self.solo,
             "policy_sha256": _sha256(self.policy),
-            **tools_sha256(self.world.domain),
             "tool_types": tool_types(self.world.domain),
             "toolkit_stats": self.toolkit.get_statistics(),
             "db_stats": db_statistics(self.world.domain, self.folder),
@@ -449,15 +451,4 @@ def tool_types(domain: Domain) -> dict[str, str]:
         for kit in (domain.toolkit, domain.user_toolkit)
         if kit is not None
         for definition in kit.definitions()
-    }
-
-
-@cache
-def tools_sha256(domain: Domain) -> dict[str, str]:
-    """Return the hashes of the tool definitions that a model sees."""
-    kits = {"tools_sha256": domain.toolkit, "user_tools_sha256": domain.user_toolkit}
-    return {
-        name: _sha256(canonical_json(kit.definitions()))
-        for name, kit in kits.items()
-        if kit is not None
     }

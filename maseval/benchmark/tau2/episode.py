@@ -32,7 +32,7 @@ from maseval.benchmark.tau2.formats.message import (
     is_tool_call,
     tool_calls_of,
 )
-from maseval.benchmark.tau2.formats.simulation import TerminationReason, with_keys
+from maseval.benchmark.tau2.formats.simulation import with_keys
 from maseval.benchmark.tau2.players.scripted import PLAYERS, make_agent, make_user
 from maseval.benchmark.tau2.scoring.case import Case, KnownTask
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
@@ -230,10 +230,6 @@ class Episodes(DefaultAgentTau2Benchmark):
         return self._user_definitions(environment, environment.user_tools(only))
 
 
-class InterruptedEpisodeError(ConfigurationError, RuntimeError):
-    """The other side failed to answer, so it is still its turn."""
-
-
 class Episode:
     """One simulation in which the caller plays a side; see ``Episodes.start``."""
 
@@ -247,11 +243,6 @@ class Episode:
     @property
     def is_over(self) -> bool:
         return self.orchestrator.done
-
-    @property
-    def reached_limit(self) -> bool:
-        """True if the limit of steps ended it."""
-        return self.environment.trajectory.termination_reason == TerminationReason.MAX_STEPS
 
     # Its steps.
 
@@ -274,7 +265,7 @@ class Episode:
         """Say or do what the caller's side says or does; the agent's ``done`` ends all."""
         turn = self.orchestrator.next_turn()
         if turn is None or turn.side is not self.seat:
-            raise InterruptedEpisodeError(
+            raise RuntimeError(
                 "it is not the caller's turn, as the other side has not answered; reset the "
                 "episode, or restore a snapshot"
             )

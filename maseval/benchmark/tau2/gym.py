@@ -28,9 +28,9 @@ from maseval.benchmark.tau2.formats.message import (
     spoken_message,
     tool_calls_of,
 )
-from maseval.benchmark.tau2.formats.simulation import RewardInfo
+from maseval.benchmark.tau2.formats.simulation import RewardInfo, TerminationReason
+from maseval.benchmark.tau2.review.causes.failure import user_findings
 from maseval.benchmark.tau2.review.causes.steps import beside_policy, explain_with_cause
-from maseval.benchmark.tau2.review.causes.users import user_findings
 from maseval.benchmark.tau2.review.errata import errata_for
 from maseval.benchmark.tau2.review.explain.scored_case import ScoredCase
 from maseval.benchmark.tau2.review.policy.checking import check_case
@@ -164,7 +164,8 @@ class _Tau2Env(TextEnv):
 
     def _flags(self, episode: Episode) -> tuple[bool, bool]:
         """Return whether the simulation was terminated, and whether it was truncated."""
-        truncated = self.standard_truncation and episode.reached_limit
+        reason = episode.environment.trajectory.termination_reason
+        truncated = self.standard_truncation and reason == TerminationReason.MAX_STEPS
         return episode.is_over and not truncated, truncated
 
     def _outcome(self, episode: Episode) -> Step:

@@ -9,13 +9,7 @@ from collections.abc import Iterator
 
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.gym import AgentGymEnv
-from maseval.interface.verifiers import (
-    EpisodeData,
-    EpisodeEnv,
-    EpisodeTask,
-    Taskset,
-    TasksetConfig,
-)
+from maseval.interface.verifiers import EpisodeData, EpisodeEnv, EpisodeTask, Taskset, TasksetConfig
 
 __all__ = ["Tau2Env", "Tau2Taskset"]
 

@@ -14,12 +14,11 @@ from maseval.benchmark.tau2.data.files import DEFAULT_VERSION, Tau2DataError
 from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.domains.releases import AnyVersion, release_named
 from maseval.benchmark.tau2.texts.loading import fetching_command, kept_texts, load_texts
-from maseval.benchmark.tau2.texts.original import OriginalWording, Wording
-from maseval.benchmark.tau2.texts.prompts import TEMPLATES, template
+from maseval.benchmark.tau2.texts.original import TEMPLATES, OriginalWording, Wording, template
 from maseval.benchmark.tau2.texts.texts import Texts, TextsError
 from maseval.benchmark.tau2.versions import RULES_0_2_0
 from maseval.core.exceptions import ConfigurationError
-from maseval.data.python_source import SourceShapeError
+from maseval.data.files import SourceShapeError
 
 AnyTexts = str | Texts | Wording | None
 """``original``, ``ours``, texts that are loaded already, or None for the original's if there."""

@@ -32,15 +32,7 @@ from maseval.core.words import between, percent
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.macs.app.results import RunRates
-    from maseval.benchmark.macs.app.run import PreparedMACSRun
     from maseval.benchmark.macs.metrics import GoalRate
-    from maseval.benchmark.macs.scoring import ResultsDocument
-
-
-def _prepare(context: typer.Context, given: dict[str, Any]) -> "PreparedMACSRun":
-    from maseval.benchmark.macs.app.run import PreparedMACSRun  # help must not load it
-
-    return PreparedMACSRun.of_macs(MACSRunOptions(**given))
 
 
 @with_examples(
@@ -59,8 +51,8 @@ def _prepare(context: typer.Context, given: dict[str, Any]) -> "PreparedMACSRun"
         "your own agents: a subclass of MACSBenchmark with setup_agents",
     ),
 )
-@command_with(MACSRunOptions, prepare=_prepare)
-def run(given: dict[str, Any], context: typer.Context, as_json: AsJson = False) -> None:
+@command_with(MACSRunOptions, "maseval.benchmark.macs.app.run")
+def run(context: typer.Context, as_json: AsJson = False) -> None:
     """Run tasks, and save every finished simulation in a run folder.
 
     The original's team of agents takes part, every agent played by --agent-model, unless --team
@@ -170,7 +162,7 @@ def score(
         raise typer.Exit(FAILED)
 
 
-def _result_parts(found: "ResultsDocument") -> Parts:
+def _result_parts(found: dict[str, Any]) -> Parts:
     count, scenarios = found["conversation_count"], found["scenario_count"]
     yield f"{count} of {scenarios} conversations judged"
     rates = {key: number(value) for key, value in found.items() if key in _JUDGED_RATES}

@@ -12,7 +12,7 @@ from rich.console import Console
 from maseval import commands
 from maseval.app.results.results import RunResult
 from maseval.benchmark.tau2.app.running.options import BranchOptions, McpOptions, PlayOptions
-from maseval.cli.command_line import INCOMPLETE, command_line, is_debugging, with_examples
+from maseval.cli.command_line import INCOMPLETE, is_debugging, with_examples
 from maseval.cli.console import (
     Parts,
     chosen_stream,
@@ -25,14 +25,9 @@ from maseval.cli.console import (
     stderr,
     stdout,
 )
-from maseval.cli.options import (
-    TASK_OF_RUN,
-    AsJson,
-    argument,
-    runs_argument,
-)
+from maseval.cli.options import TASK_OF_RUN, AsJson, argument, runs_argument
 from maseval.cli.results import finish, print_outcome
-from maseval.cli.running import command_with, display, json_or_text
+from maseval.cli.running import command_with, display, given_options, json_or_text
 from maseval.cli.show import print_verdict
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.words import in_percent, percent
@@ -53,16 +48,15 @@ if TYPE_CHECKING:  # help must not load what makes these
     ),
 )
 @command_with(PlayOptions)
-def play(given: dict[str, Any], context: typer.Context) -> None:
+def play(context: typer.Context) -> None:
     """Play the agent yourself, in this terminal.
 
     The tools, the databases and the rules are real, and the result is a run like any other, marked
     as human. Ctrl-C interrupts it.
     """
-    given["timeout"] = given["timeout"] or None
     console = stdout()
     terminal = PlayTerminal(console)
-    played = commands.tau2.play(**given, command=command_line(context), ask=terminal.ask)
+    played = commands.tau2.play(**given_options(context, ask=terminal.ask))
     if played.view is not None:
         terminal.show_new(played.view)
     folder, task = here(played.run.folder), str(played.simulation.task)
@@ -85,17 +79,7 @@ _AS_AGENT = (
     "refused, say goodbye with /stop.\n"
     "You pass if the database ends up exactly as it should, and you said what had to be said."
 )
-_HELP = (
-    ("any text", "say it to the other side"),
-    ("/text", "the policy"),
-    ("/tools", "what you can do"),
-    (
-        "/call NAME",
-        "use a tool; you are asked for its parameters, and an empty line leaves one out",
-    ),
-    ("/stop [WORDS]", "end the conversation; it is then judged"),
-    ("/quit or Ctrl-C", "interrupt"),
-)
+_COMMANDS = "/text, the policy   /tools   /call NAME   /stop [WORDS]   /quit"
 
 
 class PlayTerminal:
@@ -123,7 +107,7 @@ class PlayTerminal:
         if self._shown is None:
             self._console.print(f"[bold]{inert(view.domain)}, task {inert(view.task_id)}[/bold]")
             self._console.print(_AS_AGENT.format(domain=inert(view.domain)))
-            self._console.print("[cyan]/text   /tools   /help[/cyan]")
+            self._console.print(f"[cyan]{inert(_COMMANDS)}[/cyan]")
         for message in view.messages[self._shown or 0 :]:
             self._show(message)
         self._shown = len(view.messages)
@@ -159,11 +143,8 @@ class PlayTerminal:
             case "tools":
                 for each in view.tools:
                     self._print_tool(each["function"])
-            case "help":
-                for command, meaning in _HELP:
-                    self._console.print(f"[cyan]{inert(command)}[/cyan]  {inert(meaning)}")
             case unknown:
-                raise ConfigurationError(f"There is no /{unknown}; /help lists what there is.")
+                raise ConfigurationError(f"There is no /{unknown}, only {_COMMANDS}")
         return None
 
     def _print_tool(self, function: Mapping[str, Any]) -> None:
@@ -201,21 +182,20 @@ def _read(prompt: str) -> str:
     ),
 )
 @command_with(McpOptions)
-def mcp(given: dict[str, Any], context: typer.Context) -> None:
+def mcp(context: typer.Context) -> None:
     """Let an agent that speaks MCP solve one task: Claude Code, an editor, a script.
 
     It gets the task's tools, and two more to talk to the customer; all is saved in a run folder.
 
     The score goes to standard error, never to the agent.
     """
-    if len(given["task_id"]) > 1:
+    given = given_options(context, on_address=_print_address, on_result=_print_result)
+    task_id, *others = given["task_id"]
+    if others:
         raise typer.BadParameter(
-            f"--task-id is one task, not {len(given['task_id'])}; start a server each"
+            f"--task-id is one task, not {1 + len(others)}; start a server each"
         )
-    given["task_id"] = given["task_id"][0]
-    given["timeout"] = given["timeout"] or None
-    given["command"] = command_line(context)
-    result = commands.tau2.mcp(**given, on_address=_print_address, on_result=_print_result)
+    result = commands.tau2.mcp(**{**given, "task_id": task_id})
     if result is None:
         stderr().print("No agent began the conversation; nothing is recorded.")
     elif not result.complete:
@@ -256,7 +236,6 @@ def _print_result(result: RunResult, how: str) -> None:
 )
 @command_with(BranchOptions)
 def branch(
-    given: dict[str, Any],
     context: typer.Context,
     run: Annotated[str, runs_argument("A run: its folder, its name, or last.")],
     task: Annotated[str, TASK_OF_RUN],
@@ -269,15 +248,7 @@ def branch(
     What is not named stays as in the original.
     With --repeats, the chance to pass from that message on.
     """
-    given["timeout"] = given["timeout"] or None
-    result = commands.tau2.branch(
-        **given,
-        run=run,
-        task=task,
-        trial=trial,
-        display=display(stderr()),
-        command=command_line(context),
-    )
+    result = commands.tau2.branch(**given_options(context, display=display(stderr())))
     console = chosen_stream(as_json)
     print_parts(_chance_parts(result), console)
     if as_json:

@@ -1,10 +1,8 @@
 """``maseval tau2 run``, and with ``--dry-run`` the plan of a run."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from maseval.app.results.results import RunResult
@@ -12,30 +10,24 @@ from maseval.app.running.options import EXECUTION
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.cli.command_line import FAILED, with_examples
 from maseval.cli.console import (
+    Parts,
     count,
     here,
+    indent,
     inert,
     number_columns,
     print_json,
     print_parts,
-    shorten_line,
     stdout,
+    styled,
 )
 from maseval.cli.options import AsJson, flag
-from maseval.cli.running import command_with, run_and_finish
+from maseval.cli.running import command_with, prepare_run, run_and_finish
 from maseval.core.words import count_of
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.tau2.app.running.plan import RunPlan
     from maseval.benchmark.tau2.app.running.run import Tau2Run
-
-
-def _prepare(context: typer.Context, given: dict[str, Any]) -> "Tau2Run":
-    from maseval.benchmark.tau2.app.running.run import Tau2Run  # help must not load it
-
-    # tau2-bench takes all ids after one --task-ids; else what stands without an option is a domain.
-    given["task_id" if given["task_id"] else "domain"] += context.args
-    return Tau2Run.of(RunOptions(**{**given, "timeout": given["timeout"] or None}))
 
 
 @with_examples(
@@ -68,9 +60,8 @@ def _prepare(context: typer.Context, given: dict[str, Any]) -> "Tau2Run":
     ),
     settings={"allow_extra_args": True},
 )
-@command_with(RunOptions, prepare=_prepare)
+@command_with(RunOptions, "maseval.benchmark.tau2.app.running.run")
 def run(
-    given: dict[str, Any],
     context: typer.Context,
     as_json: AsJson = False,
     dry_run: bool = flag(
@@ -92,7 +83,8 @@ def run(
     if dry_run:
         from maseval.benchmark.tau2.app.running.plan import plan_run  # help must not load it
 
-        show_plan(plan_run(_prepare(context, given)), stdout(), as_json=as_json)
+        prepared = cast("Tau2Run", prepare_run(context))
+        show_plan(plan_run(prepared), as_json=as_json)
         return
     if lost_to_gold(context, run_and_finish(context, as_json=as_json)):
         raise typer.Exit(FAILED)
@@ -106,64 +98,36 @@ def lost_to_gold(context: typer.Context, result: RunResult) -> bool:
     return lost and given.get("rehearse") == "gold" and not given.get("allow_losses")
 
 
-_FEW = 5
-
-
-def show_plan(plan: "RunPlan", console: Console, *, as_json: bool) -> None:
+def show_plan(plan: "RunPlan", *, as_json: bool) -> None:
     if as_json:
         print_json(plan.to_dict())
-        return
-    _print_tasks(plan, console)
-    if plan.models:
-        print_parts([_models(plan)], console)
-        known = plan.cost is not None
-        total = f"About {about_money(plan.cost)} in all." if known else "The cost is not known."
-        console.print(total)
-        console.print(f"[dim]{inert(plan.basis)}[/dim]")
-    for words in plan.warnings:
-        console.print(f"[yellow]{inert(words)}[/yellow]")
-    for problem in plan.problems:
-        console.print(f"[yellow]This run would be refused: {inert(problem)}[/yellow]")
-    console.print("Nothing was run: leave out --dry-run to start.")
+    else:
+        print_parts(_plan_parts(plan), stdout())
 
 
-def _print_tasks(plan: "RunPlan", console: Console) -> None:
+def _plan_parts(plan: "RunPlan") -> Parts:
     total = sum(map(len, plan.tasks.values())) * plan.trials
     left = "" if plan.left == total else f", {plan.left} left to run"
-    console.print(
-        f"[bold]{count_of(total, 'simulation')}{left}[/bold], into {inert(here(plan.folder))}"
-    )
+    yield f"[bold]{count_of(total, 'simulation')}{left}[/bold], into {inert(here(plan.folder))}"
     for domain, ids in plan.tasks.items():
-        listed = ", ".join(shorten_line(each, 40) for each in ids[:_FEW])
-        more = f", ... {len(ids) - _FEW} more" if len(ids) > _FEW else ""
-        console.print(
-            f"  {inert(domain)}: {count_of(len(ids), 'task')} x "
-            f"{count_of(plan.trials, 'trial')}: {inert(listed)}{more}"
-        )
-
-
-def _models(plan: "RunPlan") -> Table:
-    counted = ("calls", "input tokens", "output tokens", "price in/out", "cost")
-    table = Table("asked", "model", *number_columns(*counted))
-    prices = (plan.config.get("prices") or {}).get("models", {})
-    for model in plan.models:
-        table.add_row(
-            model.role,
-            inert(model.model),
-            *(_about(number) for number in (model.calls, model.input_tokens, model.output_tokens)),
-            _price(prices.get(model.model)),
-            about_money(model.cost),
-        )
-    return table
-
-
-def _price(rates: "Mapping[str, object] | None") -> str:
-    return f"${rates['input']}/${rates['output']} per M" if rates else "not known"
-
-
-def _about(number: int) -> str:
-    # Two digits are more than is known.
-    return count(int(float(f"{number:.2g}")))
+        tasks, trials = count_of(len(ids), "task"), count_of(plan.trials, "trial")
+        yield f"  {inert(domain)}: {tasks} x {trials}"
+    if plan.models:
+        counted = ("calls", "input tokens", "output tokens", "cost")
+        table = Table("asked", "model", *number_columns(*counted))
+        for each in plan.models:
+            # Two digits are more than is known.
+            numbers = (f"{n:.2g}" for n in (each.calls, each.input_tokens, each.output_tokens))
+            used = (count(int(float(number))) for number in numbers)
+            table.add_row(each.role, inert(each.model), *used, about_money(each.cost))
+        yield table
+        known = plan.cost is not None
+        yield f"About {about_money(plan.cost)} in all." if known else "The cost is not known."
+        yield indent(styled(plan.basis, "dim"))
+    yield from (styled(words, "yellow") for words in plan.warnings)
+    for problem in plan.problems:
+        yield styled(f"This run would be refused: {problem}", "yellow")
+    yield "Nothing was run: leave out --dry-run to start."
 
 
 def about_money(cost: float | None) -> str:

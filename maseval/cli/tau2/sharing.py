@@ -1,7 +1,7 @@
 """``maseval tau2 certify``, ``verify`` and ``submit``: runs for others."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
@@ -21,16 +21,8 @@ from maseval.cli.console import (
     stderr,
     stdout,
 )
-from maseval.cli.options import (
-    AsJson,
-    Overwrite,
-    RunOrFile,
-    Scoring,
-    argument,
-    flag,
-    option,
-)
-from maseval.cli.running import command_with
+from maseval.cli.options import SCORING, AsJson, Overwrite, RunOrFile, argument, flag, option
+from maseval.cli.running import command_with, given_options
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.tau2.app.sharing.submit import WrittenSubmission
@@ -39,17 +31,15 @@ if TYPE_CHECKING:  # help must not load what makes these
 @with_examples(
     ("maseval tau2 certify theirs.json", "are the recorded rewards right, is anything odd?"),
     ("maseval tau2 certify last --output cert.json", "write the certificate to a file"),
-    ("maseval tau2 certify last --output cert.json --sign KEY", "and sign it with your key"),
     ("maseval tau2 certify theirs.json --fail-on-suspicion", "exit code 1 if anything looks odd"),
     ("maseval tau2 certify theirs.json --json", "the certificate itself, for scripts"),
 )
 def certify(
     file: RunOrFile,
     output: Path | None = option(None, "File of the certificate.", "--output", "-o"),
-    domain: str | None = Scoring.domain,
+    domain: str | None = SCORING["domain"],
     partial: bool = flag("Expect the listed tasks, not every task of their split.", "--partial"),
-    sign: Path | None = option(None, "Sign with the Ed25519 private key in this file."),
-    data_version: str | None = Scoring.data_version,
+    data_version: str | None = SCORING["data_version"],
     fail_on_suspicion: bool = flag(
         "Exit code 1 if anything looks odd, such as times out of order.", "--fail-on-suspicion"
     ),
@@ -66,48 +56,43 @@ def certify(
         output,
         domain=domain,
         partial=partial,
-        sign=sign,
         data_version=data_version,
         overwrite=overwrite,
     )
     if as_json:
-        typer.echo(found.certificate.to_json(), nl=False)
+        typer.echo(found.to_json(), nl=False)
     else:
-        stdout().print(inert(found.certificate.text()), soft_wrap=True)
-    if found.written is not None:
-        stderr().print(f"Saved: {inert(str(found.written))}", soft_wrap=True)
-    certificate = found.certificate
-    if not certificate.is_sound or (fail_on_suspicion and not certificate.is_clean):
+        stdout().print(inert(found.text()), soft_wrap=True)
+    if output is not None:
+        stderr().print(f"Saved: {inert(str(output))}", soft_wrap=True)
+    if not found.is_sound or (fail_on_suspicion and not found.is_clean):
         raise typer.Exit(FAILED)
 
 
 @with_examples(
     ("maseval tau2 verify cert.json theirs.json", "is the file what was certified?"),
-    ("maseval tau2 verify cert.json theirs.json --key theirs.pub", "and is it theirs?"),
     ("maseval tau2 verify cert.json last --json", "for scripts"),
 )
 def verify(
     certificate: Annotated[Path, typer.Argument(help="What `maseval tau2 certify` wrote.")],
     file: RunOrFile,
-    domain: str | None = Scoring.domain,
-    key: Path | None = option(None, "Ed25519 public key that the certificate is signed with."),
+    domain: str | None = SCORING["domain"],
     as_json: AsJson = False,
 ) -> None:
     """Recompute what a certificate says, and list what differs; exit code 1 if anything does.
 
-    Without --key, a certificate that was made to fit an edited file goes undetected.
+    A certificate that was made to fit an edited file goes undetected: make one of your own.
     """
-    found = commands.tau2.verify(certificate, file, domain=domain, key=key)
+    found = commands.tau2.verify(certificate, file, domain=domain)
     if as_json:
-        print_json(found.to_dict())
+        print_json({"holds": not found, "differences": found})
     else:
         console = stdout()
-        for difference in found.differences:
+        for difference in found:
             console.print(f"[red]differs[/red] {inert(shorten_line(difference, 300))}")
-        signed = f" It is signed by the owner of {inert(str(key))}." if found.signed else ""
-        holds = f"[green]The certificate holds.[/green]{signed}"
-        console.print(holds if found.holds else "The certificate does not hold.", soft_wrap=True)
-    if not found.holds:
+        holds = "[green]The certificate holds.[/green]"
+        console.print("The certificate does not hold." if found else holds, soft_wrap=True)
+    if found:
         raise typer.Exit(FAILED)
 
 
@@ -125,7 +110,7 @@ def verify(
 )
 @command_with(SubmitOptions)
 def submit(
-    given: dict[str, Any],
+    context: typer.Context,
     runs: list[str] = argument(..., "Runs: a folder, a name, or last.", metavar="RUN"),
     as_json: AsJson = False,
 ) -> None:
@@ -134,7 +119,7 @@ def submit(
     Each run must hold the whole base split of its domains, by the rules of 1.0.1, with as many
     trials of every task; verdicts are recomputed. If a rule is broken nothing is written.
     """
-    written = commands.tau2.submit(runs=runs, **given)
+    written = commands.tau2.submit(**given_options(context))
     print_parts(_submission_parts(written), chosen_stream(as_json))
     if as_json:
         print_json(written.to_dict())

@@ -1,7 +1,5 @@
 """``maseval tau2 tasks``, ``data``, ``audit`` and ``errata``: the benchmark itself."""
 
-import json
-from collections.abc import Iterator
 from itertools import dropwhile, groupby
 from typing import TYPE_CHECKING
 
@@ -38,7 +36,6 @@ from maseval.core.words import count_of, visible
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.tau2.app.results.audit import Audit, ErrataFound
     from maseval.benchmark.tau2.review.audit import TaskFinding
-    from maseval.benchmark.tau2.review.errata import Erratum
 
 
 SPLIT = option_like(ConversationOptions, "split")
@@ -75,7 +72,9 @@ def tasks(
             raise typer.BadParameter(f"{words[0]!r} is of one domain, and {len(names)} are named")
         if len(words) > 1:
             raise typer.BadParameter(f"{words[1]!r} is one argument too many after {words[0]!r}")
-        _show(words[0], names[0] if names else None, data_version)
+        domain_of_it = names[0] if names else None
+        told = commands.tau2.show(words[0], domain_of_it, data_version=data_version)
+        typer.echo(visible(told))
         return
     chosen = {"domain": names} if names else {}
     found = commands.tau2.tasks(**chosen, split=split, data_version=data_version)
@@ -97,23 +96,6 @@ def tasks(
         )
     stdout().print(table)
     stdout().print(f"{count_of(len(found), 'task')} of tau2-bench {data_version}")
-
-
-def _show(what: str, domain: str | None, data_version: str) -> None:
-    """Print a task, or a domain's tools or policy."""
-    view = commands.tau2.show(what, domain, data_version=data_version)
-    console = stdout()
-    if view.policy is not None:
-        typer.echo(visible(view.policy))
-    for tool in view.tools or ():
-        names = ", ".join(tool.parameters)
-        console.print(f"[bold]{tool.name}[/bold]({names})  [dim]{tool.side}, {tool.kind}[/dim]")
-        console.print(f"  {inert(tool.description)}\n")
-    if view.task is not None:
-        console.print(f"[bold]{inert(view.domain)} task {inert(str(view.task.get('id')))}[/bold]")
-        if view.reason:
-            console.print(indent(f"[bold]{inert(view.reason)}[/bold]", 2))
-        typer.echo(json.dumps(view.task, indent=2))
 
 
 @with_examples(
@@ -148,18 +130,13 @@ _WORSE_OR_EQUAL = {"error": ("error",), "warning": ("error", "warning")}
 
 @with_examples(
     ("maseval tau2 audit", "airline, retail and telecom: where to read numbers with care"),
-    ("maseval tau2 audit library --severity info", "another domain, or one of your own"),
+    ("maseval tau2 audit library", "another domain, or one of your own"),
     ("maseval tau2 audit retail --show 15", "one task: what was tried, and what happened"),
     ("maseval tau2 audit shop.py:SHOP --fail-on warning", "in the tests of a domain of your own"),
 )
 def audit(
     named: list[str] | None = NAMED_DOMAINS,
     domain: list[str] | None = ONLY_DOMAINS,
-    severity: str | None = option(
-        None,
-        "Lowest severity to list: error, warning or info.",
-        show_default="warning; info with --show or --json",
-    ),
     split: str = SPLIT,
     data_version: str = TASKS_VERSION,
     show: str | None = option(
@@ -170,40 +147,41 @@ def audit(
     ),
     as_json: AsJson = False,
 ) -> None:
-    """Proof-read a benchmark by experiment: is a right answer sure to pass, and a wrong one not?"""
-    if fail_on is not None:
-        if fail_on not in _WORSE_OR_EQUAL:
-            raise typer.BadParameter(f"--fail-on is {fail_on!r}; give error or warning")
-        severity = fail_on if severity == "error" else severity
+    """Proof-read a benchmark by experiment: is a right answer sure to pass, and a wrong one not?
+
+    Errors and warnings are listed; --show and --json have findings of severity info as well.
+    """
+    if fail_on is not None and fail_on not in _WORSE_OR_EQUAL:
+        raise typer.BadParameter(f"--fail-on is {fail_on!r}; give error or warning")
     names = [*(named or ()), *(domain or ())]
     chosen = {"domain": names} if names else {}
     with counting("looked at", "tasks") as count:
         found = commands.tau2.audit(
             **chosen,
-            severity=severity or ("info" if as_json or show is not None else "warning"),
             split=split,
             data_version=data_version,
             show=show,
             on_progress=count,
         )
-    print_result(found, _audit_parts(found, severity, in_detail=show is not None), as_json)
-    if fail_on and any(found.counts.get(each) for each in _WORSE_OR_EQUAL[fail_on]):
+    print_result(found, _audit_parts(found, in_detail=show is not None), as_json)
+    if fail_on and any(found.counts[each] for each in _WORSE_OR_EQUAL[fail_on]):
         raise typer.Exit(FAILED)
 
 
-def _audit_parts(found: "Audit", severity: str | None, *, in_detail: bool) -> Parts:
+def _audit_parts(found: "Audit", *, in_detail: bool) -> Parts:
     if in_detail:
         yield from (part for each in found.findings for part in _experiment_parts(each))
-        yield _sum_up_audit(found, severity or "info")
+        yield _sum_up_audit(found, [*_COLOURS])
         return
-    for _, alike in groupby(found.findings, key=lambda each: (each.severity, each.kind)):
+    listed = [each for each in found.findings if each.severity != "info"]
+    for _, alike in groupby(listed, key=lambda each: (each.severity, each.kind)):
         findings = list(alike)
         kind = styled(findings[0].kind, f"bold {_COLOURS[findings[0].severity]}")
         yield indent(f"{kind}: {inert(findings[0].meaning)}")
         for each in findings:
             yield indent(inert(f"{each.place}: {shorten_line(each.text, 400)}"), 2)
         yield ""
-    yield _sum_up_audit(found, severity or "warning")
+    yield _sum_up_audit(found, ["error", "warning"])
 
 
 def _experiment_parts(finding: "TaskFinding") -> Parts:
@@ -215,13 +193,14 @@ def _experiment_parts(finding: "TaskFinding") -> Parts:
     yield ""
 
 
-def _sum_up_audit(found: "Audit", severity: str) -> str:
-    listed = [f"{number} of severity {name}" for name, number in found.counts.items() if number]
-    if not listed:
+def _sum_up_audit(found: "Audit", severities: list[str]) -> str:
+    counts = {name: found.counts[name] for name in severities if found.counts[name]}
+    if not counts:
         where = f"{', '.join(found.domains)} of tau2-bench {found.data_version}"
-        return f"nothing of severity {severity} or worse in {where}"
-    number = count_of(len(found.findings), "finding")
-    return f"{number} in tau2-bench {found.data_version}: {', '.join(listed)}"
+        return f"nothing of severity {severities[-1]} or worse in {where}"
+    listed = ", ".join(f"{number} of severity {name}" for name, number in counts.items())
+    number = count_of(sum(counts.values()), "finding")
+    return f"{number} in tau2-bench {found.data_version}: {listed}"
 
 
 _MOST_TASKS = 4
@@ -230,23 +209,19 @@ _MOST_TASKS = 4
 @with_examples(
     ("maseval tau2 errata", "all known errors of the benchmark"),
     ("maseval tau2 errata --domain retail --data-version verified", "of one domain and release"),
-    ("maseval tau2 errata --task retail/18", "one task, with what would be right"),
 )
 def errata(
     named: list[str] | None = NAMED_DOMAINS,
     domain: list[str] | None = ONLY_DOMAINS,
-    task: str | None = option(None, "Only this task, such as retail/18, in detail.", "--task"),
     data_version: str = TASKS_VERSION,
     as_json: AsJson = False,
 ) -> None:
     """List what is known to be wrong in tasks, and what a sound verdict would be."""
-    found = commands.tau2.errata(
-        [*(named or ()), *(domain or ())], task=task, data_version=data_version
-    )
-    print_result(found, _errata_parts(found, task), as_json)
+    found = commands.tau2.errata([*(named or ()), *(domain or ())], data_version=data_version)
+    print_result(found, _errata_parts(found), as_json)
 
 
-def _errata_parts(found: "ErrataFound", task: str | None) -> Parts:
+def _errata_parts(found: "ErrataFound") -> Parts:
     for (name, kind, what, verdict), alike in groupby(
         found.errata, key=lambda each: (each.domain, each.kind, each.what, str(each.sound_verdict))
     ):
@@ -255,27 +230,20 @@ def _errata_parts(found: "ErrataFound", task: str | None) -> Parts:
         tasks = ", ".join(each.task for each in same[:_MOST_TASKS]) + more
         mark = "remark, " if same[0].is_remark else ""
         yield indent(f"{styled(f'{name} {tasks}', 'bold')}: {mark}{inert(kind)}")
-        lines = [what, f"Sound verdict: {verdict}.", *(_detail(found, same[0]) if task else ())]
-        yield indent(inert("\n".join(lines)), 2)
-    yield indent(inert(_sum_up_errata(found, task)))
+        yield indent(inert(f"{what}\nSound verdict: {verdict}."), 2)
+    yield indent(inert(_sum_up_errata(found)))
 
 
-def _detail(found: "ErrataFound", erratum: "Erratum") -> Iterator[str]:
-    yield f"Known from: {'; '.join(erratum.known)}."
-    for title, calls in found.solutions(erratum):
-        yield f"{title}:"
-        yield from (f"  {call}" for call in calls)
-
-
-def _sum_up_errata(found: "ErrataFound", task: str | None) -> str:
+def _sum_up_errata(found: "ErrataFound") -> str:
     where = f"tau2-bench {found.data_version}"
     if not found.errata:
-        return f"no known errors in {task or ', '.join(found.domains)} of {where}"
+        return f"no known errors in {', '.join(found.domains)} of {where}"
     left_out = len({(e.domain, e.task) for e in found.errata if e.sound_verdict.leave_out})
     remarks = sum(each.is_remark for each in found.errata)
     number = len(found.errata) - remarks
+    tasks = len({(each.domain, each.task) for each in found.errata})
     return (
         f"{number} {'erratum' if number == 1 else 'errata'} and {count_of(remarks, 'remark')} in "
-        f"{count_of(found.tasks, 'task')} of {where}; a remark changes no verdict; "
+        f"{count_of(tasks, 'task')} of {where}; a remark changes no verdict; "
         f"tasks left out of the sound number: {left_out}"
     )

@@ -15,13 +15,14 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
+from uuid import uuid4
 
 from maseval.core.callbacks.base import BenchmarkCallback, planned_repetitions
 from maseval.core.exceptions import ResultFileError
 from maseval.core.recorded import mapping
 from maseval.core.storage.files import write_json
-from maseval.core.storage.records import RecordWriter, Rescue, iter_records, new_record_file
+from maseval.core.storage.records import RecordWriter, iter_records, new_record_file, rescue
 from maseval.core.task import AdaptiveTaskQueue, Task
 from maseval.core.task.task import RepetitionKey
 from maseval.core.tracing import now
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FORMAT = 1
+_NOTHING_YET = object()
 _PARTS = ("traces", "config", "eval", "task", "usage")
 
 
@@ -140,9 +142,9 @@ class FileResultLogger(ResultLogger):
         self.overwrite = overwrite
         self._writer: RecordWriter | None = None
         self._was_opened = False
-        self._rescue = Rescue(self._planned_path())
-        self._run_file_written = False
-        self._shared: object = None
+        self._owner = uuid4().hex
+        self._rescued: dict[Path, None] = {}
+        self._shared: object = _NOTHING_YET
 
     @property
     def output_file(self) -> Path | None:
@@ -153,10 +155,7 @@ class FileResultLogger(ResultLogger):
         super().on_run_start(benchmark)
         if self._writer:
             self._writer.close()
-        self._writer = None
-        self._rescue = Rescue(self._planned_path())
-        self._run_file_written = False
-        self._shared = None
+        self._writer, self._shared, self._rescued = None, _NOTHING_YET, {}
         self._writer = self._open()
 
     def log_iteration(self, report: Mapping[str, object]) -> None:
@@ -167,10 +166,11 @@ class FileResultLogger(ResultLogger):
                 raise FileNotFoundError("the result file could not be opened")
             self._writer.append(self._without_shared(report, self._writer.path))
         except OSError as error:
-            self._rescue.keep(report, error)
+            intended = self.output_file or self._planned_path()
+            if kept := rescue(report, intended, self._owner, error):
+                self._rescued[kept] = None
 
     def finalize(self) -> None:
-        self._rescue.close()
         if self._writer is None:
             return
         self._writer.close()
@@ -194,28 +194,21 @@ class FileResultLogger(ResultLogger):
             return new_record_file(path, sync=self.atomic_writes)
         return RecordWriter(path, overwrite=self.overwrite, sync=self.atomic_writes)
 
-    def _without_shared(self, report: Mapping[str, Any], path: Path) -> Mapping[str, object]:
-        config: Mapping[str, Any] = report.get("config") or {}
-        if not self._is_shared(report, config.get("benchmark"), path) or "benchmark" not in config:
-            return report
-        own = {key: part for key, part in config.items() if key != "benchmark"}
-        return {**report, "config": own}
-
-    def _is_shared(self, report: Mapping[str, object], benchmark: object, path: Path) -> bool:
-        """Return whether the run's file holds ``benchmark``; the first report writes it."""
-        first = self._shared is None and benchmark is not None
-        if first or not self._run_file_written:
+    def _without_shared(self, report: Mapping[str, object], path: Path) -> Mapping[str, object]:
+        """Return the report without what the run's file holds; the first one writes that."""
+        config = mapping(report, "config")
+        benchmark = config.get("benchmark")
+        if self._shared is _NOTHING_YET or (self._shared is None and benchmark is not None):
+            shared = {"run_id": report.get("run_id"), "benchmark": benchmark, "format": FORMAT}
             try:
-                write_json(
-                    _companion(path, "run"),
-                    {"run_id": report.get("run_id"), "benchmark": benchmark, "format": FORMAT},
-                )
+                write_json(_companion(path, "run"), shared)
             except OSError as error:
                 logger.error("%s; the report carries the run's configuration itself", error)
-                return False
-            self._run_file_written = True
+                return report
             self._shared = benchmark
-        return self._shared is benchmark or self._shared == benchmark
+        if benchmark is None or (benchmark is not self._shared and benchmark != self._shared):
+            return report
+        return {**report, "config": {k: part for k, part in config.items() if k != "benchmark"}}
 
     def _metadata(self, writer: RecordWriter) -> dict[str, object]:
         return {
@@ -230,7 +223,7 @@ class FileResultLogger(ResultLogger):
         }
 
     def _problems(self) -> list[str]:
-        problems = [f"reports are kept in {path}" for path in self._rescue.paths]
+        problems = [f"reports are kept in {path}" for path in self._rescued]
         if self._writer is None:
             return [*problems, "there is no result file"]
         torn: list[bytes] = []
@@ -266,12 +259,6 @@ def read_reports(path: str | os.PathLike[str]) -> list[Report]:
         for config in bare:
             config["benchmark"] = shared
     return cast("list[Report]", records)
-
-
-def shared_config(path: str | os.PathLike[str]) -> Mapping[str, object]:
-    """Return ``["config"]["benchmark"]`` of the reports of a file, as far as it is kept beside."""
-    companion = _companion(Path(path), "run")
-    return mapping(_read_shared(companion)) if companion.is_file() else {}
 
 
 def _read_shared(path: Path) -> object:

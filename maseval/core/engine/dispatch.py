@@ -9,7 +9,6 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any, Protocol
 
 from maseval.core.engine.parcel import order_of, pack_for_worker
@@ -78,14 +77,6 @@ class Backlog:
         return waiting.popleft() if waiting and len(present) < room else None
 
 
-class Stage(Enum):
-    """The progress of a process."""
-
-    STARTING = "starting"
-    EQUIPPING = "equipping"
-    WORKING = "working"
-
-
 class ProcessLostError(MASEvalError):
     """The process does not answer any more; the text says what is known of it."""
 
@@ -132,27 +123,20 @@ class Process:
         self._carrier = carrier
         self._actor = carrier.start()
         self.quarantine = quarantine
-        self.stage = Stage.STARTING
+        self.is_ready = False
         self.place = Place("", "", 0)
         self.assignments: dict[int, Assignment] = {}
-        self.pending = self._call("describe")
+        self.pending: Any = None
 
     def __str__(self) -> str:
         return f"process {self.place.process} on {self.place.node}"
 
-    def equip(self, modules: Any, equipment: bytes) -> None:
-        self.stage = Stage.EQUIPPING
-        self.pending = self._call("begin", modules, equipment)
+    def ask(self, method: str, *args: object) -> None:
+        """Call a method whose reply is awaited from now on."""
+        self.pending = self.call(method, *args)
 
-    def collect(self, assignments: Sequence[Assignment], patience: float) -> None:
-        """Send orders, and ask for what is finished within so many seconds."""
-        self.pending = self._call("collect", pack_orders(assignments), patience)
-
-    def submit(self, assignments: Sequence[Assignment]) -> None:
-        self._call("submit", pack_orders(assignments))
-
-    def stop(self) -> None:
-        self._call("stop")
+    def call(self, method: str, *args: object) -> Any:
+        return self._carrier.call(self._actor, method, *args)
 
     def reply(self) -> Any:
         """Take the reply to the pending call, which must be there; none is pending afterwards."""
@@ -162,16 +146,13 @@ class Process:
 
     def give_up(self, assignment: Assignment, seconds: float) -> bytes | None:
         """Give up a late assignment and return what it has done so far; None if it is finished."""
-        call = self._call("give_up", assignment.number)
-        reply: bytes | None = self._carrier.reply(call, timeout=seconds)
-        return reply
+        call = self.call("give_up", assignment.number)
+        done: bytes | None = self._carrier.reply(call, timeout=seconds)
+        return done
 
     def kill(self) -> None:
         self._carrier.kill(self._actor)
         self._actor = self.pending = None
-
-    def _call(self, method: str, *args: object) -> Any:
-        return self._carrier.call(self._actor, method, *args)
 
 
 # Of a process, if nothing is finished there: in seconds, and a second over all processes.
@@ -182,7 +163,7 @@ _WAY_FOR_TASK = "give tasks and agent data that consist of plain data"
 def hand_out(processes: Sequence[Process], backlog: Backlog) -> dict[Process, list[Assignment]]:
     """Give each assignment that waits to the working process with the fewest that has room."""
     given: dict[Process, list[Assignment]]
-    given = {one: [] for one in processes if one.stage is Stage.WORKING}
+    given = {one: [] for one in processes if one.is_ready}
     while not backlog.is_empty:
         for process in sorted(given, key=lambda one: len(one.assignments)):
             if new := backlog.next_for(process.assignments, quarantine=process.quarantine):
@@ -202,9 +183,9 @@ def send(given: Mapping[Process, Sequence[Assignment]]) -> None:
     patience = max(_SHORTEST_WAIT, len(given) / _MOST_REPLIES)
     for process, assignments in given.items():
         if process.pending is None:
-            process.collect(assignments, patience)
+            process.ask("collect", pack_orders(assignments), patience)
         elif assignments:
-            process.submit(assignments)
+            process.call("submit", pack_orders(assignments))
         for assignment in assignments:
             assignment.since = time.monotonic()
 

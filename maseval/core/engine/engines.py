@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
-from maseval.core.engine.process import spread_waiting_threads, switch_interval
+from maseval.core.engine.process import switch_interval
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.lazy import find_entry_points
@@ -99,8 +99,6 @@ class CallingThread:
 # Within this one each of thousands has a turn: otherwise those that wait longest, as they have yet
 # to begin, are overtaken again and again.
 _INTERVAL_PER_THREAD, _LONGEST_INTERVAL = 0.001, 5.0
-# Threads with which it is seen how the system keeps those that wait.
-_MANY = 500
 
 # The longest that Ctrl-C may go unnoticed while nothing finishes.
 _WAKE_SECONDS = 1.0
@@ -129,8 +127,6 @@ class Threads:
 
     @contextmanager
     def open(self) -> Iterator[None]:
-        if self.size >= _MANY:
-            spread_waiting_threads()
         interval = min(self.size * _INTERVAL_PER_THREAD, _LONGEST_INTERVAL)
         with switch_interval(interval):
             try:
@@ -286,15 +282,6 @@ def _find_engine(name: str) -> Callable[..., object]:
         )
     make: Callable[..., object] = known[name].load()
     return make
-
-
-def chosen_engine(
-    engine: AnyEngine, ray_address: str | None, processes: int | None, *, force: bool = False
-) -> Engine:
-    """Return the engine; raise if there is none of that name, or it is not installed."""
-    check_engine_options(engine, ray_address, processes, force=force)
-    given = {"address": ray_address, "processes": processes, "force": force or None}
-    return engine_of(engine, **{name: value for name, value in given.items() if value is not None})
 
 
 def check_engine_options(

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from maseval.core import model, providers
 from maseval.core.call_policy import CallPolicy, default_policy, set_default_policy
-from maseval.core.context import Said
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.providers import Providers
@@ -39,12 +38,8 @@ def worker_setting(setting: RunSetting) -> RunSetting:
         config={},
         totals=UsageTotals(),
         shared=None,
-        stopping=_never,
+        stopping=bool,  # which returns False and, unlike a lambda, can be sent
     )
-
-
-def _never() -> bool:
-    return False
 
 
 _ORDERED = ("task", "summary", "repeat_idx", "agent_data", "timeout", "attempts", "recorded")
@@ -112,7 +107,6 @@ class WorkResult:
             setting.totals.note(registry, key, usage)
         registry.close()
         report = self.report
-        setting.conversations.forget((report["task_id"], report["repeat_idx"]))
         if "benchmark" in report["config"]:
             report["config"]["benchmark"] = setting.config
         if setting.shared is not None:
@@ -230,10 +224,6 @@ class WorkerReply(NamedTuple):
     deliveries: Sequence[WorkResult]
     unread: Mapping[int, str] = {}
     """The reasons why orders could not be read, by their numbers."""
-    said: Mapping[int, Said] = {}
-    """The last messages of conversations in progress, by the numbers of their orders."""
-    complaints: int = 0
-    """The number of complaints of providers to the worker since its last reply."""
 
 
 def pack_reply(reply: WorkerReply) -> bytes:

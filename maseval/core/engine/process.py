@@ -46,27 +46,6 @@ def _set_switch_interval(seconds: float) -> None:
     sys.setswitchinterval(seconds + 5e-7)
 
 
-# Of prctl, since Linux 6.16.
-_FUTEX_HASH, _SET_SLOTS = 78, 1
-_SLOTS = 4096
-
-
-def spread_waiting_threads() -> None:
-    """Let Linux keep waiting threads in many lists.
-
-    It has 16 for a process on two cores, and goes through a whole list to wake one thread up. With
-    thousands that wait for the interpreter this took up to half of all processor time, by chance:
-    if the lock that each of them takes and leaves has its place in the list where they wait.
-    """
-    # Earlier kernels refuse it, and have one large table for all processes.
-    with suppress(ImportError, AttributeError, OSError):
-        if sys.platform == "linux":
-            import ctypes  # not every Python has it, and few runs need it
-
-            unused = ctypes.c_ulong(0)
-            ctypes.CDLL(None).prctl(_FUTEX_HASH, _SET_SLOTS, ctypes.c_ulong(_SLOTS), unused, unused)
-
-
 @contextmanager
 def signal_handlers(handlers: Mapping[signal.Signals, SignalHandler]) -> Iterator[None]:
     """Handle signals this way within the context.
@@ -95,8 +74,7 @@ def end_signals(handle: SignalHandler) -> AbstractContextManager[None]:
     """
     handlers: dict[signal.Signals, SignalHandler]
     handlers = {signal.SIGINT: handle, signal.SIGTERM: handle}
-    hang_up: signal.Signals | None = getattr(signal, "SIGHUP", None)  # Windows has none
-    if hang_up is not None and signal.getsignal(hang_up) is not signal.SIG_IGN:
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
 
         def leave_terminal(number: int, frame: FrameType | None) -> None:
             for stream in (0, 1, 2):
@@ -109,7 +87,7 @@ def end_signals(handle: SignalHandler) -> AbstractContextManager[None]:
             if callable(handle):
                 handle(number, frame)
 
-        handlers[hang_up] = leave_terminal
+        handlers[signal.SIGHUP] = leave_terminal
     return signal_handlers(handlers)
 
 

@@ -29,7 +29,7 @@ from maseval.core.engine.dispatch import ProcessLostError
 from maseval.core.engine.engines import Job
 from maseval.core.engine.remote_workers import Limits, RemoteWorkers
 from maseval.core.engine.worker import Worker
-from maseval.core.engine.worker_setup import code_hash
+from maseval.core.engine.worker_setup import code_facts
 from maseval.core.exceptions import ConfigurationError
 
 # Beside a call that waits: others that must be answered meanwhile.
@@ -191,10 +191,9 @@ def _serve(make: Callable[[], object], pipe: Connection, others: Connection | No
 def _leave_signals_to_parent() -> None:
     # Ctrl-C and a closed terminal reach all processes; the parent decides what becomes of this one.
     signal.set_wakeup_fd(-1)
-    for name in ("SIGINT", "SIGHUP"):
-        if hasattr(signal, name):
-            # Not SIG_IGN, which programs that are started from here would keep.
-            signal.signal(getattr(signal, name), lambda number, frame: None)
+    for number in (signal.SIGINT, signal.SIGHUP):
+        # Not SIG_IGN, which programs that are started from here would keep.
+        signal.signal(number, lambda number, frame: None)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
@@ -318,7 +317,7 @@ class ProcessEngine:
     def forked_for(self, sizes: Iterable[int]) -> Iterator[None]:
         """Fork the processes of runs now; see ``Engine``."""
         if may_fork():
-            code_hash()  # which all of them would find by themselves
+            code_facts()  # which all of them would find by themselves
             processes = sum(min(self.processes, size) for size in sizes)
             self._forked += [ChildProcess(Worker) for _ in range(processes)]
         try:

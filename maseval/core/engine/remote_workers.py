@@ -20,7 +20,6 @@ from maseval.core.engine.dispatch import (
     Carrier,
     Process,
     ProcessLostError,
-    Stage,
     hand_out,
     send,
 )
@@ -39,15 +38,13 @@ from maseval.core.engine.parcel import (
 from maseval.core.engine.repetition import Repetition, RepetitionResult
 from maseval.core.engine.worker import Equipment
 from maseval.core.engine.worker_setup import (
-    CodeFacts,
     NodeMismatchError,
-    check_code,
-    check_data,
+    check_same,
+    code_facts,
     needed_by_workers,
     own_modules,
 )
 from maseval.core.exceptions import MASEvalError, WorkerDiedError
-from maseval.core.throttle import complaints
 from maseval.core.words import count_of
 
 # Between two looks at whether the run is stopping.
@@ -180,7 +177,7 @@ class RemoteWorkers:
         until = time.monotonic() + self._limits.start_seconds
         for _ in range(self._count):
             self._start_process(quarantine=False)
-        while any(one.stage is not Stage.WORKING for one in self._processes):
+        while any(not one.is_ready for one in self._processes):
             if time.monotonic() > until:
                 raise WorkersUnavailableError(
                     f"not all of {self._count} worker processes were ready after "
@@ -195,7 +192,7 @@ class RemoteWorkers:
         if not self._said_stop and self._job.setting.stopping():
             self._said_stop = True
             for process in self._processes:
-                process.stop()
+                process.call("stop")
         # Only now: the orders that replace what was finished are sent with the next call.
         self._dispatch()
         pending = {one.pending: one for one in self._processes if one.pending is not None}
@@ -211,30 +208,23 @@ class RemoteWorkers:
             self._refuse(process, error)
 
     def _answer(self, process: Process, reply: Any) -> None:
-        match process.stage:
-            case Stage.STARTING:
-                process.place, theirs = reply
-                check_code(process.place.node, theirs, CodeFacts.here())
-                process.equip(self._modules, self._equipment)
-            case Stage.EQUIPPING:
-                checksums = unpack(reply)
-                if isinstance(checksums, str):
-                    raise WorkersUnavailableError(f"{process} cannot begin: {checksums}")
-                check_data(process.place.node, checksums, self._checksums)
-                self._failed_starts = 0
-                self._note("started", process, f"{process} started")
-                process.stage = Stage.WORKING
-            case Stage.WORKING:
-                answer: WorkerReply = unpack(reply)
-                complaints.add(answer.complaints)
-                for delivery in answer.deliveries:
-                    self._receive(process, delivery)
-                for number, why in answer.unread.items():
-                    if assignment := process.assignments.get(number):
-                        self._end(assignment, WorkerExceptionError(why))
-                for number, said in answer.said.items():
-                    if assignment := process.assignments.get(number):
-                        self._job.setting.conversations.note(assignment.repetition.key, said)
+        if not process.is_ready:
+            process.place, theirs, ready = reply
+            check_same(process.place.node, theirs, code_facts(), _WAY_FOR_CODE)
+            checksums = unpack(ready)
+            if isinstance(checksums, str):
+                raise WorkersUnavailableError(f"{process} cannot begin: {checksums}")
+            check_same(process.place.node, checksums, self._checksums, _WAY_FOR_DATA)
+            self._failed_starts = 0
+            self._note("started", process, f"{process} started")
+            process.is_ready = True
+            return
+        answer: WorkerReply = unpack(reply)
+        for delivery in answer.deliveries:
+            self._receive(process, delivery)
+        for number, why in answer.unread.items():
+            if assignment := process.assignments.get(number):
+                self._end(assignment, WorkerExceptionError(why))
 
     def _receive(self, process: Process, delivery: WorkResult) -> None:
         assignment = process.assignments.pop(delivery.number, None)
@@ -255,7 +245,7 @@ class RemoteWorkers:
 
     def _replace_dead(self, process: Process, lost: ProcessLostError) -> None:
         self._remove(process)
-        if process.stage is not Stage.WORKING:
+        if not process.is_ready:
             self._failed_start(str(lost), process, blamed=not lost.machine_down)
             return
         assignments, process.assignments = list(process.assignments.values()), {}
@@ -264,7 +254,6 @@ class RemoteWorkers:
         lost_with_it = count_of(len(assignments), "simulation")
         self._note("died", process, f"{what} with {lost_with_it} in it: {lost}")
         for assignment in assignments:
-            self._job.setting.conversations.forget(assignment.repetition.key)
             assignment.count_death(machine_down=down)
             if assignment.is_hopeless(self._limits.most_deaths):
                 self._abandon(process, assignment)
@@ -283,7 +272,9 @@ class RemoteWorkers:
         self._start_process(quarantine=process.quarantine)
 
     def _start_process(self, *, quarantine: bool) -> None:
-        self._processes.append(Process(self._carrier, quarantine=quarantine))
+        process = Process(self._carrier, quarantine=quarantine)
+        process.ask("begin", code_facts(), self._modules, self._equipment)
+        self._processes.append(process)
 
     def _remove(self, process: Process) -> None:
         process.kill()
@@ -298,7 +289,6 @@ class RemoteWorkers:
             self._start_process(quarantine=True)
 
     def _forget(self, assignment: Assignment) -> None:
-        self._job.setting.conversations.forget(assignment.repetition.key)
         self._assignments.pop(assignment.repetition, None)
         for process in self._processes:
             process.assignments.pop(assignment.number, None)
@@ -330,4 +320,6 @@ _WAY_FOR_TOKENS = (
     " If Ray authenticates by token here and not there, or the other way round, set RAY_AUTH_MODE "
     "to what the cluster has: 'token' or 'disabled'"
 )
+_WAY_FOR_CODE = "install the same Python and the same maseval on every machine"
+_WAY_FOR_DATA = "fetch the data of the same release there, and verify it"
 _WAY_FOR_BENCHMARK = "let its for_worker() leave out what holds it, or run it with engine='threads'"

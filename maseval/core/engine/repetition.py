@@ -5,7 +5,6 @@ failure is told in ``maseval.core.report``. What components report is collected 
 fail, hang, or change meanwhile.
 """
 
-import copy
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,8 +12,6 @@ from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from maseval.core.agent import AgentAdapter
-from maseval.core.answer_cache import AnswerCache
-from maseval.core.call_policy import CallPolicy
 from maseval.core.context import Conversations, TaskContext
 from maseval.core.engine.participants import Participants, SetupHooks
 from maseval.core.evaluator import Evaluator
@@ -25,7 +22,7 @@ from maseval.core.exceptions import (
     TaskTimeoutError,
     TraceCollectionError,
 )
-from maseval.core.registry import ComponentRegistry, UsageTotals
+from maseval.core.registry import ComponentRegistry, ModelSettings, UsageTotals
 from maseval.core.report import (
     Attempt,
     RepetitionStage,
@@ -42,7 +39,6 @@ from maseval.core.storage import strict_json
 from maseval.core.task import Task
 from maseval.core.task.task import RepetitionKey
 from maseval.core.tracing import JsonObject, now
-from maseval.core.usage import CostCalculator
 
 if TYPE_CHECKING:  # it stands above the engine that runs it
     from maseval.core.benchmark import Benchmark
@@ -59,9 +55,7 @@ class RunSetting:
     seeds: SeedGenerator
     config: Mapping[str, object]
     totals: UsageTotals
-    prices: CostCalculator | None
-    cache: AnswerCache | None
-    policy: CallPolicy | None
+    models: ModelSettings
     stopping: Callable[[], bool]
     """Returns True once the run is stopping."""
     shared: ComponentRegistry | None = None
@@ -128,9 +122,7 @@ class Repetition:
         registry = ComponentRegistry(
             setting.config,
             totals=setting.totals,
-            prices=setting.prices,
-            cache=setting.cache,
-            policy=setting.policy,
+            models=setting.models,
             shared=setting.shared,
         )
         self.context = TaskContext(
@@ -285,12 +277,10 @@ class Repetition:
             raise
         except Exception as error:
             if failures := gathering_failures(traces):
-                reasons = "; ".join(f"{name} ({reason})" for name, reason in failures.items())
                 raise TraceCollectionError(
-                    f"the traces of a component could not be gathered: {reasons}. The evaluation "
-                    f"then failed with {type(error).__name__}: {error}. Correct its "
-                    "gather_traces()",
-                    details=failures,
+                    f"the traces of a component could not be gathered: {'; '.join(failures)}. The "
+                    f"evaluation then failed with {type(error).__name__}: {error}. Correct its "
+                    "gather_traces()"
                 ) from error
             raise
         if not isinstance(results, list) or not all(isinstance(one, dict) for one in results):
@@ -373,7 +363,7 @@ def collect_copy(what: str, collect: Callable[[], JsonObject]) -> JsonObject:
         parts = collect_safely(what, collect)
         # The machine's facts are shared by all reports and never changed.
         answers.append(
-            {key: part if key == "benchmark" else _copy(part) for key, part in parts.items()}
+            {k: part if k == "benchmark" else strict_json.plain(part) for k, part in parts.items()}
         )
 
     thread = Thread(target=ask, daemon=True, name="maseval-collector")
@@ -385,13 +375,3 @@ def collect_copy(what: str, collect: Callable[[], JsonObject]) -> JsonObject:
     if answers:
         return answers[0]
     return collection_failure(what, TimeoutError(f"no answer in {_PATIENCE_SECONDS} s"))
-
-
-def _copy(part: object) -> object:
-    # It may change during the copy, or hold what cannot be copied and becomes text in JSON.
-    for duplicate in (copy.deepcopy, copy.deepcopy, strict_json.plain):
-        try:
-            return duplicate(part)
-        except Exception as error:
-            failure = error
-    return collection_failure("a copy", failure)

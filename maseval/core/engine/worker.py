@@ -1,8 +1,7 @@
 """One worker process, which holds many simulations, each in a thread.
 
 All that comes and goes is bytes of our own, and no method raises: what carries the calls knows how
-many there were, and nothing else of a run. The last message of each simulation, for people who
-watch the run, goes along with what a process replies anyway. No result depends on it.
+many there were, and nothing else of a run.
 """
 
 import os
@@ -10,12 +9,11 @@ import platform
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, NamedTuple, TextIO
 
-from maseval.core.context import Said
 from maseval.core.engine.engines import Threads
 from maseval.core.engine.parcel import (
     WorkerReply,
@@ -26,43 +24,9 @@ from maseval.core.engine.parcel import (
     unpack,
 )
 from maseval.core.engine.repetition import Repetition, RunSetting
-from maseval.core.engine.worker_setup import CodeFacts, ModuleSource, install, own_secrets
+from maseval.core.engine.worker_setup import ModuleSource, code_facts, install, own_secrets
 from maseval.core.exceptions import MASEvalError
 from maseval.core.storage.redaction import Secrets
-from maseval.core.throttle import complaints
-
-# Nobody reads faster.
-_EVERY = 1.0
-# More than is shown: the driver removes its own secrets before it cuts a text.
-_LONGEST = 2_000
-
-
-class LastWords:
-    """The last message of each repetition, about once a second."""
-
-    def __init__(self, last_said: Callable[[str, int], Said | None], secrets: Secrets) -> None:
-        self._last_said = last_said
-        self._secrets = secrets
-        self._next = 0.0
-
-    def news(self, running: Mapping[Repetition, int]) -> dict[int, Said]:
-        """Return what was said last, by the numbers of the repetitions; nothing if asked early."""
-        if time.monotonic() < self._next:
-            return {}
-        last = {number: self._last(repetition) for repetition, number in running.items()}
-        self._next = time.monotonic() + _EVERY
-        return {number: said for number, said in last.items() if said is not None}
-
-    def _last(self, repetition: Repetition) -> Said | None:
-        try:
-            said = self._last_said(*repetition.key)
-            if said is None:
-                return None
-            text = self._secrets.removed_from_text(said.text)[:_LONGEST]
-            return Said(str(said.role), text, int(said.messages))
-        except Exception:  # a benchmark's own, read while its agents write
-            return None
-
 
 # Replies may be kept in a store of the carrier, which is not large.
 _MOST_IN_REPLY = 32
@@ -105,21 +69,24 @@ class Worker:
         self._setting: RunSetting
         self._threads: Threads
         self._secrets: Secrets
-        self._last_words: LastWords
-
-    def describe(self) -> tuple[Place, CodeFacts]:
-        """Return the place of this process and the code it runs, before anything is sent to it."""
-        return self._place(), CodeFacts.here()
 
     def _place(self) -> Place:
         return Place("", platform.node(), os.getpid())
 
-    def begin(self, modules: dict[str, ModuleSource], equipment: bytes) -> bytes:
-        """Get ready; return the checksums of the data here, or the reason why it cannot."""
+    def begin(
+        self, code: Mapping[str, str], modules: dict[str, ModuleSource], equipment: bytes
+    ) -> tuple[Place, dict[str, str], bytes]:
+        """Get ready, unless the driver runs other code; return the place and the code here.
+
+        And the checksums of the data here, or the reason why it cannot begin.
+        """
+        found: dict[str, str] | str = {}
         try:
-            return pack(self._set_up(modules, unpack(equipment)))
+            if code == code_facts():
+                found = self._set_up(modules, unpack(equipment))
         except Exception as error:  # a user's code, imported here for the first time
-            return pack(_in_words(error))
+            found = _in_words(error)
+        return self._place(), code_facts(), pack(found)
 
     def _set_up(self, modules: dict[str, ModuleSource], given: Equipment) -> dict[str, str]:
         self._secrets = own_secrets(given.environment)
@@ -128,9 +95,7 @@ class Worker:
         sys.stdout, sys.stderr = _Redacted(sys.stdout, every), _Redacted(sys.stderr, every)
         install(modules, given.folders)
         unpack(given.settings).apply()
-        self._complaints = complaints.count  # a fork begins with that of its parent
         self._setting = unpack(given.setting)
-        self._last_words = LastWords(self._setting.benchmark.last_said, every)
         self._threads = Threads(Repetition.run, given.size)
         self._open.enter_context(self._threads.open())
         return dict(self._setting.benchmark.data_checksums(given.domains))
@@ -186,12 +151,10 @@ class Worker:
 
     def _next_reply(self) -> bytes:
         with self._lock:
-            running, unread, self._unread = dict(self._numbers), self._unread, {}
-            before, self._complaints = self._complaints, complaints.count
+            unread, self._unread = self._unread, {}
         some = self._outbox[:_MOST_IN_REPLY]
         del self._outbox[: len(some)]
-        said = self._last_words.news(running)
-        return self._pack(WorkerReply(some, unread, said, self._complaints - before))
+        return self._pack(WorkerReply(some, unread))
 
     def _pack(self, reply: WorkerReply) -> bytes:
         data = pack_reply(reply)

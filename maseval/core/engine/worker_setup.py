@@ -117,55 +117,27 @@ class NodeMismatchError(ConfigurationError):
     """A machine of the cluster has another maseval, another Python or other data."""
 
 
-class CodeFacts(NamedTuple):
-    """The code that a process runs: versions, and a hash of maseval's own."""
-
-    maseval: str
-    code: str
-    python: str
-
-    @classmethod
-    def here(cls) -> "CodeFacts":
-        python = ".".join(platform.python_version_tuple()[:2])
-        return cls(str(_PACKAGE.__version__), code_hash(), python)
-
-
 @cache
-def code_hash() -> str:
-    """Hash all of maseval's code, as a version says little of a checkout."""
+def code_facts() -> dict[str, str]:
+    """Return the code that this process runs: versions, and a hash of maseval's own.
+
+    A version says little of a checkout.
+    """
     home, digest = Path(str(_PACKAGE.__file__)).parent, hashlib.sha256()
     for path in sorted(home.rglob("*.py")):
         digest.update(path.relative_to(home).as_posix().encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()[:12]
+    version = f"{_PACKAGE.__version__} (code {digest.hexdigest()[:12]})"
+    return {"Python": ".".join(platform.python_version_tuple()[:2]), "maseval": version}
 
 
-def check_code(node: str, theirs: CodeFacts, ours: CodeFacts) -> None:
-    """Raise unless the machine runs what is run here."""
-    checks = (
-        ("Python", theirs.python, ours.python, "start the cluster with the same minor version"),
-        ("maseval", theirs.maseval, ours.maseval, "install the same version on every machine"),
-        (
-            f"the code of maseval {ours.maseval}",
-            *(theirs.code, ours.code, "install the same code on every machine"),
-        ),
-    )
-    for what, their, our, way in checks:
-        if their != our:
-            raise _mismatch(node, what, their, our, way)
-
-
-def check_data(node: str, theirs: Mapping[str, str], ours: Mapping[str, str]) -> None:
+def check_same(node: str, theirs: Mapping[str, str], ours: Mapping[str, str], way: str) -> None:
+    """Raise unless a machine has the code, or the data, that is used here."""
     for name in sorted({*theirs, *ours}):
-        their, our = theirs.get(name, "(none)"), ours.get(name, "(none)")
-        if their != our:
-            way = "fetch the data of the same release there, and verify it"
-            raise _mismatch(node, f"{name!r}", their, our, way)
-
-
-def _mismatch(node: str, what: str, theirs: str, ours: str, way: str) -> NodeMismatchError:
-    return NodeMismatchError(
-        f"node {node} is refused: {what} is {theirs} there and {ours} here; {way}"
-    )
+        there, here = theirs.get(name, "(none)"), ours.get(name, "(none)")
+        if there != here:
+            raise NodeMismatchError(
+                f"node {node} is refused: {name} is {there} there and {here} here; {way}"
+            )
 
 
 _ADDRESSES = ("_BASE_URL", "_API_BASE", "_ENDPOINT", "_API_VERSION")

@@ -4,7 +4,7 @@ Each record is one line. One or several are written in one go and flushed to dis
 ends the process, the file holds every finished record and at most one torn last line, which readers
 report and skip and ``mend`` moves aside before more is written. A sealed line begins with a
 checksum of all that follows: JSON alone does not notice a digit that was changed. A record that
-cannot be written where it belongs goes to a ``Rescue``, because it was paid for.
+cannot be written where it belongs is rescued elsewhere, because it was paid for.
 """
 
 import errno
@@ -25,6 +25,9 @@ from maseval.core.exceptions import OutputExistsError, ResultFileError
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import sync_folder
 
+logger = logging.getLogger(__name__)
+
+_RESCUED = "maseval-rescued-"
 _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 
 
@@ -236,60 +239,40 @@ def _set_aside(path: Path, tail: bytes) -> Path:
     return aside
 
 
-logger = logging.getLogger(__name__)
+def rescue(record: Mapping[str, Any], intended: Path, owner: str, reason: OSError) -> Path | None:
+    """Add a result to a file beside the intended one, else in a private temporary folder.
 
-
-_RESCUED = "maseval-rescued-"
-
-
-class Rescue:
-    """Keeps such results in a file beside the intended one, else in a private temporary folder.
-
-    The name of that folder has the ``owner`` of the results in it, for ``rescued_files``.
+    The name of that folder has the ``owner`` of the results in it, for ``rescued_files``. Logs at
+    ERROR where it is and why, and returns the file; None if it is nowhere.
     """
+    import tempfile  # which loads what most commands have no use for
 
-    def __init__(self, intended: Path, owner: str = "") -> None:
-        self._beside = intended.with_name(f"{intended.stem}.rescued.jsonl")
-        self._prefix = f"{_RESCUED}{owner}-" if owner else _RESCUED
-        self._writers: list[RecordWriter] = []
+    what = f"task {record.get('task_id')}, repetition {record.get('repeat_idx')}"
+    name = f"{intended.stem}.rescued.jsonl"
+    for folder in (intended.parent, Path(tempfile.gettempdir()) / f"{_RESCUED}{owner}"):
+        with suppress(OSError):
+            if folder != intended.parent:
+                folder.mkdir(mode=0o700, exist_ok=True)
+            if folder == intended.parent or _is_own_folder(folder):
+                _add_rescued(folder / name, record)
+                logger.error("%s; the report of %s is kept in %s", reason, what, folder / name)
+                return folder / name
+    logger.error("%s; the report of %s is only in benchmark.reports", reason, what)
+    return None
 
-    @property
-    def paths(self) -> list[Path]:
-        return [writer.path for writer in self._writers if writer.count]
 
-    def keep(self, record: Mapping[str, Any], reason: OSError) -> None:
-        """Write ``record`` wherever possible, and log at ERROR where it is and why."""
-        what = f"task {record.get('task_id')}, repetition {record.get('repeat_idx')}"
-        for writer in self._places():
-            with suppress(OSError):
-                writer.append(record)
-                logger.error("%s; the report of %s is kept in %s", reason, what, writer.path)
-                return
-        logger.error("%s; the report of %s is only in benchmark.reports", reason, what)
-
-    def close(self) -> None:
-        """Close the files, and remove those that are still empty."""
-        for writer in self._writers:
-            writer.close()
-            if not writer.count:
-                writer.path.unlink(missing_ok=True)
-
-    def _places(self) -> Iterator[RecordWriter]:
-        yield from list(self._writers)
-        if not self._writers:
-            with suppress(OSError):
-                yield self._open(self._beside)
-        if len(self._writers) < 2:
-            import tempfile  # which loads what most commands have no use for
-
-            with suppress(OSError):
-                folder = Path(tempfile.mkdtemp(prefix=self._prefix))
-                yield self._open(folder / self._beside.name)
-
-    def _open(self, path: Path) -> RecordWriter:
-        writer = new_record_file(path)
-        self._writers.append(writer)
-        return writer
+def _add_rescued(path: Path, record: Mapping[str, Any]) -> None:
+    if path.exists():
+        mend(path)  # the process that began it may have been killed
+    writer = RecordWriter(path, resume=True)
+    try:
+        writer.append(record)
+    except OSError:
+        if not path.stat().st_size:
+            path.unlink()
+        raise
+    finally:
+        writer.close()
 
 
 def rescued_files(intended: Path, owner: str) -> list[Path]:
@@ -300,7 +283,7 @@ def rescued_files(intended: Path, owner: str) -> list[Path]:
     import tempfile
 
     name = f"{intended.stem}.rescued*.jsonl"
-    places = [intended.parent, *Path(tempfile.gettempdir()).glob(f"{_RESCUED}{owner}-*")]
+    places = [intended.parent, *Path(tempfile.gettempdir()).glob(f"{_RESCUED}{owner}*")]
     found: list[Path] = []
     for place in places:
         with suppress(OSError):
@@ -311,7 +294,7 @@ def rescued_files(intended: Path, owner: str) -> list[Path]:
 
 def _is_own_folder(path: Path) -> bool:
     found = path.lstat()
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
 
 
 def drop_rescued(path: Path) -> None:

@@ -311,32 +311,22 @@ def _with_texts(value: object, change: Callable[[str], str]) -> object:
             return value
 
 
-def _secrets_in(value: object, key: str = "") -> Iterator[tuple[str, str]]:
-    """Yield each secret and the name under which it stands."""
+def _secrets_in(
+    value: object, name: str = "", *, hidden: bool = False
+) -> Iterator[tuple[str, str]]:
+    """Yield each secret and the name under which it stands; ``hidden``: that names a secret."""
     match value:
         case Mapping():
-            for name, item in value.items():
-                if is_secret(str(name), item):
-                    yield from ((text, str(name)) for text in _texts(item))
-                else:
-                    yield from _secrets_in(item, str(name))
+            for key, item in value.items():
+                inside = str(name if hidden else key)
+                yield from _secrets_in(item, inside, hidden=hidden or is_secret(str(key), item))
         case list() | tuple():
             for item in value:
-                yield from _secrets_in(item, key)
+                yield from _secrets_in(item, name, hidden=hidden)
+        case _ if hidden:
+            yield str(value), name
         case str():
-            yield from ((text, key) for text in _cut_out(value))
-
-
-def _texts(value: object) -> Iterator[str]:
-    match value:
-        case Mapping():
-            for item in value.values():
-                yield from _texts(item)
-        case list() | tuple():
-            for item in value:
-                yield from _texts(item)
-        case _:
-            yield str(value)
+            yield from ((text, name) for text in _cut_out(value))
 
 
 def _cut_out(text: str) -> Iterator[str]:

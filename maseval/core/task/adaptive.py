@@ -18,8 +18,7 @@ class _Progress:
 
     remaining: dict[str, Task]
     state: dict[str, object]
-    in_flight: dict[str, Task] = field(default_factory=dict)
-    finished: dict[str, tuple[Task, Mapping[str, Any]]] = field(default_factory=dict)
+    begun: dict[str, Task] = field(default_factory=dict)
     stopped: bool = False
 
 
@@ -81,49 +80,27 @@ class AdaptiveTaskQueue(BaseTaskQueue, TraceableMixin):
                     "among the remaining tasks; return one of `remaining`, or None to stop"
                 )
             task = progress.remaining.pop(str(chosen.id))
-            progress.in_flight[str(task.id)] = task
+            progress.begun[str(task.id)] = task
             yield task
-
-    @property
-    def remaining(self) -> list[Task]:
-        """Tasks not handed out yet."""
-        return list(self._progress.remaining.values()) if self._progress else self.to_list()
-
-    @property
-    def in_flight(self) -> list[Task]:
-        """Tasks handed out of which no repetition has been reported yet."""
-        return list(self._progress.in_flight.values()) if self._progress else []
-
-    @property
-    def completed(self) -> list[tuple[Task, Mapping[str, Any]]]:
-        """Tasks with the first report that came in on each, in the order of those reports."""
-        return list(self._progress.finished.values()) if self._progress else []
 
     @property
     def state(self) -> Mapping[str, object]:
         return MappingProxyType(self._progress.state if self._progress else self.initial_state())
 
-    # The hooks of a benchmark callback; Benchmark itself lives above this module, hence Any.
+    # The hooks of a benchmark callback; ``Benchmark`` stands above, hence ``Any``.
 
-    def on_run_start(self, benchmark: Any) -> None:
-        """Nothing to learn yet."""
+    def on_run_start(self, *args: Any, **kwargs: Any) -> None:
+        """Nothing, for an override that calls it; so are the next four."""
 
-    def on_task_start(self, benchmark: Any, task: Task) -> None:
-        """Nothing to learn yet."""
-
-    def on_task_repeat_start(self, benchmark: Any, task: Task, repeat_idx: int) -> None:
-        """Nothing to learn yet."""
+    on_run_end = on_task_start = on_task_repeat_start = on_event = on_run_start
 
     def on_task_repeat_end(self, benchmark: Any, report: Mapping[str, Any]) -> None:
         """Learn from one finished repetition; reports on other tasks are ignored."""
-        progress = self._current()
-        task_id = str(report.get("task_id", ""))
-        task = progress.in_flight.pop(task_id, None) or progress.remaining.pop(task_id, None)
-        if task is not None:
-            progress.finished[task_id] = (task, report)
-        if task_id not in progress.finished:
+        progress, task_id = self._current(), str(report.get("task_id", ""))
+        task = progress.begun.get(task_id) or progress.remaining.pop(task_id, None)
+        if task is None:
             return
-        task, _ = progress.finished[task_id]
+        progress.begun[task_id] = task
         state = self.update_state(task, report, progress.state)
         if not isinstance(state, dict):
             raise HookResultError(
@@ -134,14 +111,8 @@ class AdaptiveTaskQueue(BaseTaskQueue, TraceableMixin):
 
     def on_task_end(self, benchmark: Any, task: Task, result: Mapping[str, Any]) -> None:
         """Report a complete task, unless it is of another queue."""
-        if str(task.id) in self._current().finished:
+        if str(task.id) in self._current().begun:
             self.on_task_complete(task, result)
-
-    def on_run_end(self, benchmark: Any, results: Sequence[Mapping[str, object]]) -> None:
-        """Nothing to learn: each repetition was reported before."""
-
-    def on_event(self, event_name: str, **data: object) -> None:
-        """Nothing to learn: each event has its own hook."""
 
     def _of(self, tasks: list[Task]) -> Self:
         other = super()._of(tasks)

@@ -1,6 +1,6 @@
 """One task: its query, the data to set it up and to evaluate it, and the rules it is run by."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Any, NoReturn, Self
@@ -95,16 +95,11 @@ class FrozenDict(dict[str, object]):
         return type(self), (dict(self),)
 
 
-def freeze_dicts(value: object) -> object:
+def _with_dicts(kind: Callable[..., object], value: object) -> object:
+    """Return a value in which every dict is of another kind."""
     if not isinstance(value, dict):
         return value
-    return FrozenDict({key: freeze_dicts(inner) for key, inner in value.items()})
-
-
-def thaw_dicts(value: object) -> object:
-    if not isinstance(value, dict):
-        return value
-    return {key: thaw_dicts(inner) for key, inner in value.items()}
+    return kind({key: _with_dicts(kind, inner) for key, inner in value.items()})
 
 
 RepetitionKey = tuple[str, int]
@@ -166,7 +161,7 @@ class Task:
         if self._frozen:
             raise TaskFrozenError(f"task {self.id!r} is already frozen", component="Task")
         for name in _DATA_FIELDS:
-            setattr(self, name, freeze_dicts(getattr(self, name)))
+            setattr(self, name, _with_dicts(FrozenDict, getattr(self, name)))
         self._frozen = True
         return self
 
@@ -176,14 +171,14 @@ class Task:
             raise TaskFrozenError(f"task {self.id!r} is not frozen", component="Task")
         object.__setattr__(self, "_frozen", False)
         for name in _DATA_FIELDS:
-            setattr(self, name, thaw_dicts(getattr(self, name)))
+            setattr(self, name, _with_dicts(dict, getattr(self, name)))
         return self
 
     def __post_init__(self) -> None:
         # ``dataclasses.replace`` on a frozen task hands its data to a task that is not.
         for name in _DATA_FIELDS:
             if isinstance(getattr(self, name), FrozenDict):
-                setattr(self, name, thaw_dicts(getattr(self, name)))
+                setattr(self, name, _with_dicts(dict, getattr(self, name)))
 
     def __setattr__(self, name: str, value: object) -> None:
         if self._frozen:

@@ -10,7 +10,6 @@ from maseval.core.clock import acting_as
 from maseval.core.exceptions import ConfigurationError, UnreadableAnswerError, UserError
 from maseval.core.messages import Message, MessageHistory, openai_form
 from maseval.core.provider_errors import MalformedResponseError
-from maseval.core.storage.redaction import redact
 from maseval.core.usage import TokenUsage, Usage, UsageTrackableMixin
 from maseval.core.user import User
 from maseval.interface.agents.camel_library import (
@@ -20,7 +19,6 @@ from maseval.interface.agents.camel_library import (
     as_tools,
     camel_module,
     camel_role_playing_execution_loop,
-    is_out_of_attempts,
     observe_models,
     token_counter,
 )
@@ -107,7 +105,8 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
             except Escape as escape:
                 raise escape.error from None
             except Exception as error:
-                if self._refusal is not None and is_out_of_attempts(error):
+                given_up = camel_module("models").ModelProcessingError  # after several attempts
+                if self._refusal is not None and isinstance(error, given_up):
                     raise self._refusal from error
                 raise
             finally:
@@ -194,9 +193,9 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
             "last_terminated": finished[-1]["terminated"] if finished else None,
         }
 
-    def gather_config(self) -> dict[str, Any]:
+    def _settings(self) -> dict[str, Any]:
         agent = self.agent
-        config = {
+        return {
             "system_message": agent.system_message and agent.system_message.content,
             "model_type": self._resolve_model_id(),
             "model_config": dict(agent.model_backend.model_config_dict),
@@ -204,8 +203,6 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
             "memory_type": type(agent.memory).__name__,
             **{name: getattr(agent, name, None) for name in _SETTINGS},
         }
-        safe = json.loads(json.dumps(redact(config), default=str))
-        return {**super().gather_config(), "camel_config": safe}
 
 
 def _step_entry(response: Any) -> dict[str, object]:

@@ -39,11 +39,6 @@ def observe_models(models: Any, observer: Any) -> Any:
     return _observed_models_class(camel_module("models").ModelManager)(models, observer)
 
 
-def is_out_of_attempts(error: Exception) -> bool:
-    """Return True if CAMEL gave up on a request after several attempts."""
-    return isinstance(error, camel_module("models").ModelProcessingError)
-
-
 @cache
 def _observed_models_class(base: type) -> Callable[..., Any]:
     class ObservedModels(base):  # type: ignore[misc]

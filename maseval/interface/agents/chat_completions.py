@@ -11,12 +11,7 @@ from typing import Any
 from maseval.core.agent import AgentAdapter, AgentObserver
 from maseval.core.clock import Clock
 from maseval.core.context import TaskContext
-from maseval.core.exceptions import (
-    AgentError,
-    ConfigurationError,
-    DuplicateComponentError,
-    MASEvalError,
-)
+from maseval.core.exceptions import AgentError, DuplicateComponentError, MASEvalError
 from maseval.core.messages import ChatResponse, MessageHistory, ToolCall, arguments_of
 from maseval.core.model import ModelAdapter
 from maseval.core.usage import Usage
@@ -34,7 +29,6 @@ class ChatCompletionsAgentAdapter(AgentAdapter):
         name: The agent's name in reports.
         tools: The functions it may call.
         instructions: Sent as the system message.
-        max_tool_calls: The number of calls allowed in one turn.
         callbacks: Notified when a turn starts and ends.
     """
 
@@ -47,13 +41,9 @@ class ChatCompletionsAgentAdapter(AgentAdapter):
         *,
         tools: Tools | None = None,
         instructions: str | None = None,
-        max_tool_calls: int = MAX_TOOL_CALLS,
         callbacks: Iterable[AgentObserver] | None = None,
     ) -> None:
         super().__init__(model, name, callbacks)
-        if max_tool_calls < 0:
-            raise ConfigurationError(f"max_tool_calls is {max_tool_calls}; give 0 or more")
-        self.max_tool_calls = max_tool_calls
         self.tools = {tool.name: tool for tool in describe_tools(tools or {})}
         self.messages: MessageHistory = MessageHistory()
         if instructions is not None:
@@ -67,10 +57,9 @@ class ChatCompletionsAgentAdapter(AgentAdapter):
         calls = 0
         while (response := self._ask()).tool_calls:
             calls += len(response.tool_calls)
-            if calls > self.max_tool_calls:
+            if calls > MAX_TOOL_CALLS:
                 raise AgentGaveUpError(
-                    f"{calls} tool calls in one turn and no answer; max_tool_calls is "
-                    f"{self.max_tool_calls}",
+                    f"{calls} tool calls in one turn and no answer; {MAX_TOOL_CALLS} are allowed",
                     component=self.name,
                 )
             self.messages.add_response(response)
@@ -84,7 +73,7 @@ class ChatCompletionsAgentAdapter(AgentAdapter):
         self.messages = MessageHistory([*self.messages.to_list()[: self._instructed], *messages])
 
     def _ask(self) -> ChatResponse:
-        definitions = [dict(tool.definition) for tool in self.tools.values()]
+        definitions = [tool.definition for tool in self.tools.values()]
         return self.agent.chat(self.messages, tools=definitions or None)
 
     def _make(self, call: ToolCall) -> None:
@@ -120,6 +109,5 @@ class ChatCompletionsAgentAdapter(AgentAdapter):
         return {
             **super().gather_config(),
             "model_id": self.agent.model_id,
-            "max_tool_calls": self.max_tool_calls,
             "tool_names": list(self.tools),
         }

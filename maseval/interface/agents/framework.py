@@ -13,6 +13,7 @@ are not there for a type checker to look at. ``describe_tools`` returns the name
 schemas of functions, as every adapter needs them to make tools.
 """
 
+import json
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -30,16 +31,13 @@ from maseval.core.clock import Clock, acting_agent
 from maseval.core.exceptions import AgentError, MASEvalError
 from maseval.core.messages import Message, MessageHistory
 from maseval.core.provider_errors import MalformedResponseError, ProviderError
-from maseval.core.tool import inline_references, tool_definition
+from maseval.core.storage.redaction import redact
+from maseval.core.tool import tool_definition
 from maseval.core.tracing import JsonObject, now
 from maseval.core.usage import TOKEN_FIELDS, CostCalculator, TokenUsage, Usage
 from maseval.core.user import LLMUser, User
 from maseval.interface import extras
-from maseval.interface.inference.chat_completions import (
-    FunctionDefinition,
-    JsonSchema,
-    ToolDefinition,
-)
+from maseval.interface.inference.chat_completions import JsonSchema
 from maseval.interface.inference.http import causes, error_from_status, transport_error
 from maseval.interface.usage import LiteLLMCostCalculator
 
@@ -229,7 +227,13 @@ class FrameworkAgentAdapter(AgentAdapter):
         return replace(usage, cost=usage.cost - sum(other.cost for other in others), **rest)
 
     def gather_config(self) -> JsonObject:
-        return {**super().gather_config(), "model_id": self._reported_model_id}
+        told = json.loads(json.dumps(self._settings(), default=str))
+        named = {f"{self.extra.replace('-', '_')}_config": redact(told)} if told else {}
+        return {**super().gather_config(), "model_id": self._reported_model_id, **named}
+
+    def _settings(self) -> JsonObject:
+        """Return how the agent is set up in its framework, for the report."""
+        return {}
 
     def _resolve_cost_calculator(self) -> CostCalculator | None:
         if self._cost_calculator is not None:
@@ -392,19 +396,10 @@ class Tool:
     function: Callable[..., object]
 
     @property
-    def definition(self) -> ToolDefinition:
+    def definition(self) -> JsonObject:
         """The tool in OpenAI's form."""
-        function: FunctionDefinition = {
-            "name": self.name,
-            "description": self.description,
-            "parameters": self.parameters,
-        }
-        return {"type": "function", "function": function}
-
-    @property
-    def inlined_parameters(self) -> JsonSchema:
-        """The schema without ``$defs``, for frameworks that do not follow references."""
-        return inline_references(self.parameters)
+        told = {"name": self.name, "description": self.description}
+        return {"type": "function", "function": {**told, "parameters": self.parameters}}
 
 
 def describe_tools(tools: Tools) -> list[Tool]:

@@ -11,7 +11,6 @@ from maseval.core.agent import AgentObserver
 from maseval.core.event_loop import run_async
 from maseval.core.exceptions import AgentError, ConfigurationError
 from maseval.core.messages import Content, Message, MessageHistory
-from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator, Usage
 from maseval.interface import extras
 from maseval.interface.agents.framework import (
@@ -24,7 +23,6 @@ from maseval.interface.agents.framework import (
 from maseval.interface.agents.langgraph_callbacks import (
     LangChainMessage,
     ModelCallLog,
-    answers_in,
     key_of,
     langchain,
     mark_graph,
@@ -72,7 +70,6 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         """The calls of the agent's models."""
         if hasattr(agent_instance, "config"):
             agent_instance.config = mark_graph(agent_instance, agent_instance.config)
-        self._worked = False
         self._state: State = {}
         self._conversation: Messages = []
         self._memory: Messages = []
@@ -80,10 +77,6 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         succeeded."""
         self._questions: dict[str, object] = {}
         """The questions of a graph that interrupted itself."""
-
-    def run(self, query: str) -> Any:
-        self._worked = True
-        return super().run(query)
 
     def _run_framework(self, query: str) -> str | None:
         sent: LangChainMessage = langchain("messages").HumanMessage(query, id=uuid4().hex)
@@ -164,20 +157,18 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         return next(filter(None, map(_thread_id, configs)), None)
 
     def _checkpoint(self) -> dict[str, object]:
-        snapshot = self._snapshot()
+        config = self._run_config()
+        snapshot: Any = (
+            run_async(self.agent.aget_state(config))
+            if _is_async(self.agent)
+            else self.agent.get_state(config)
+        )
         self._questions = {question.id: question.value for question in snapshot.interrupts}
         metadata = snapshot.metadata or {}
         return {
             "checkpoint_metadata": {key: metadata.get(key) for key in ("source", "step")},
             "checkpoint_created_at": snapshot.created_at,
         }
-
-    def _snapshot(self) -> Any:
-        """Return the ``StateSnapshot`` that the checkpointer keeps."""
-        config = self._run_config()
-        if _is_async(self.agent):
-            return run_async(self.agent.aget_state(config))
-        return self.agent.get_state(config)
 
     def _whole(self, messages: Messages, sent: LangChainMessage) -> Messages:
         """Return the whole conversation, even if the state holds only the last node's messages."""
@@ -188,8 +179,7 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         return messages
 
     def get_messages(self) -> MessageHistory:
-        messages = [*self._conversation, *self._thread_messages()]
-        own = [_openai_message(message) for message in messages]
+        own = [_openai_message(message) for message in self._conversation]
         return MessageHistory([*own, *self._delegated(self.calls)])
 
     def _delegated(self, calls: ModelCallLog) -> list[Message]:
@@ -210,25 +200,13 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         spoken = {name: self._delegated(log) for name, log in self.calls.members.items()}
         return {**super().gather_traces(), **({"members": spoken} if spoken else {})}
 
-    def _thread_messages(self) -> Messages:
-        """Return what others said in the thread that ``config`` names, until this adapter runs.
-
-        In a repetition it would not be known what of it was said before.
-        """
-        has_worked = self._worked or self.calls.asked or self.calls.conversation
-        is_named = self._has_checkpointer and self._thread_id is not None
-        if has_worked or self._clock is not None or not is_named:
-            return []
-        kept = self._snapshot().values
-        return _messages(kept) if kept else []
-
     def _resolve_model_id(self) -> str | None:
         """Return the model that was called, if it was only one."""
         models = set(self.calls.asked)
         return (models.pop() or None) if len(models) == 1 else None
 
     def _gather_usage(self) -> Usage:
-        answers = self.calls.answers or [*answers_in(self._thread_messages())]
+        answers = self.calls.answers
         usage: Usage = sum(used for _, used in answers) or Usage()
         calculator = self._resolve_cost_calculator()
         if self._model_id or calculator is None or len(set(self.calls.asked)) < 2:
@@ -237,15 +215,12 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         known = [cost for cost in costs if cost is not None]
         return replace(usage, cost=sum(known)) if len(known) == len(costs) else usage
 
-    def gather_config(self) -> dict[str, Any]:
+    def _settings(self) -> dict[str, Any]:
         graph = self.agent.get_graph()
         return {
-            **super().gather_config(),
-            "langgraph_config": {
-                "has_checkpointer": self._has_checkpointer,
-                "config": None if self.config is None else _stored_config(self.config),
-                "graph_info": {"num_nodes": len(graph.nodes), "num_edges": len(graph.edges)},
-            },
+            "has_checkpointer": self._has_checkpointer,
+            "config": None if self.config is None else _stored_config(self.config),
+            "graph_info": {"num_nodes": len(graph.nodes), "num_edges": len(graph.edges)},
         }
 
 
@@ -270,12 +245,11 @@ def _new(conversation: Messages, sent: LangChainMessage, before: Messages) -> Me
 
 def _is_async(graph: object) -> bool:
     """Return True if some part of the graph can only run in an event loop."""
-    return any(_lacks_sync(part) for part in _parts(graph))
-
-
-def _lacks_sync(part: object) -> bool:
-    has_async = getattr(part, "afunc", None) or getattr(part, "coroutine", None)
-    return bool(has_async) and getattr(part, "func", None) is None
+    return any(
+        (getattr(part, "afunc", None) or getattr(part, "coroutine", None))
+        and getattr(part, "func", None) is None
+        for part in _parts(graph)
+    )
 
 
 def _parts(graph: object) -> Iterator[object]:
@@ -297,7 +271,7 @@ def _stored_config(config: Mapping[str, object]) -> Mapping[str, object]:
     """Return a configuration for the report: no thread id, and objects as type names."""
     reduced = {**config, "configurable": {"has_thread_id": _thread_id(config) is not None}}
     as_json: dict[str, object] = json.loads(json.dumps(reduced, default=lambda o: type(o).__name__))
-    return redact(as_json)
+    return as_json
 
 
 def _openai_message(message: LangChainMessage) -> Message:

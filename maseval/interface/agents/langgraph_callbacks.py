@@ -10,7 +10,7 @@ wait for one another.
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from types import ModuleType
@@ -93,14 +93,16 @@ class ModelCallLog:
         known = {key_of(message) for message in messages}
         elsewhere = [usage for key, (_, usage) in self._counted.items() if key not in known]
         for message in messages:
-            for model, usage in answers_in([message]):
-                if key_of(message) in self._counted:
-                    continue
-                self._counted[key_of(message)] = message, usage
-                if usage in elsewhere:
-                    elsewhere.remove(usage)
-                else:
-                    self.answers.append((model, usage))
+            told = getattr(message, "usage_metadata", None)
+            if not told or key_of(message) in self._counted:
+                continue
+            usage = _token_usage(told)
+            self._counted[key_of(message)] = message, usage
+            if usage in elsewhere:
+                elsewhere.remove(usage)
+            else:
+                metadata = getattr(message, "response_metadata", None) or {}
+                self.answers.append((str(metadata.get("model_name") or ""), usage))
 
     # What LangChain tells its callbacks, under its own names.
 
@@ -216,18 +218,6 @@ def _log_of_graph(mark: str) -> ModelCallLog | None:
 def key_of(message: LangChainMessage) -> str | int:
     """Return what a message is recognised by: its id, which only some states give to it."""
     return message.id or id(message)
-
-
-def answers_in(messages: Iterable[LangChainMessage]) -> Iterator[tuple[str, TokenUsage]]:
-    """Yield the model and the tokens of each message that carries them."""
-    for message in messages:
-        if metadata := getattr(message, "usage_metadata", None):
-            yield _model_of(message), _token_usage(metadata)
-
-
-def _model_of(message: LangChainMessage) -> str:
-    metadata = getattr(message, "response_metadata", None) or {}
-    return str(metadata.get("model_name") or "")
 
 
 def _token_usage(metadata: Mapping[str, Any]) -> TokenUsage:

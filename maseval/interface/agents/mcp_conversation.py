@@ -49,7 +49,8 @@ class Conversation:
         self._briefing = briefing
         self._changed = Condition()
         self._tools: dict[str, Tool] = {}
-        self._begun = False
+        self.is_begun = False
+        """True once the agent has asked for its customer."""
         self._attempts = 0
         self._query: str | None = None
         self._answer: str | None = None
@@ -57,11 +58,6 @@ class Conversation:
         self._broken: MASEvalError | None = None
         self._over: str | None = None
         self._listeners: list[Future[str]] = []
-
-    @property
-    def is_begun(self) -> bool:
-        """True once the agent has asked for its customer."""
-        return self._begun
 
     @property
     def has_left(self) -> bool:
@@ -90,7 +86,8 @@ class Conversation:
             try:
                 while self._answer is None:
                     self._check_presence()
-                    self._changed.wait(_patience(clock))
+                    left = None if clock is None else clock.remaining
+                    self._changed.wait(None if left is None else min(left, TIMEOUT_MAX))
                     if clock is not None:
                         clock.check_timeout()
                 answer = self._answer
@@ -122,8 +119,8 @@ class Conversation:
     def read(self) -> "Future[str]":
         """Return the customer's unanswered message, as soon as there is one."""
         with self._note_activity():
-            if not self._begun:
-                self._begun = True
+            if not self.is_begun:
+                self.is_begun = True
                 self._begin()
             return self._next()
 
@@ -183,7 +180,7 @@ class Conversation:
         if self._over is not None:
             self.knows_end = True
             raise AgentOutOfTurnError(f"{self._over} This was not recorded.")
-        if not self._begun:
+        if not self.is_begun:
             raise AgentOutOfTurnError(
                 "the conversation has not begun, so this was not recorded; call read_customer first"
             )
@@ -213,8 +210,3 @@ class Conversation:
             text: Your words.
         """
         return await asyncio.wrap_future(await in_thread(partial(self.reply, text)))
-
-
-def _patience(clock: Clock | None) -> float | None:
-    remaining = None if clock is None else clock.remaining
-    return None if remaining is None else min(remaining, TIMEOUT_MAX)

@@ -17,7 +17,6 @@ from maseval.core.clock import acting_as
 from maseval.core.event_loop import in_thread, run_async
 from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError
 from maseval.core.messages import MessageHistory
-from maseval.core.storage.redaction import redact
 from maseval.core.tracing import now
 from maseval.core.usage import CostCalculator, TokenUsage, Usage
 from maseval.interface import extras
@@ -110,8 +109,8 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         sdk = sdk_module()
         if self._run_context is None:
             self._run_context = sdk.RunContextWrapper(self.context)
-        if not self.messages:
-            self._record_instructions()
+        if not self.messages and isinstance(instructions := self.agent.instructions, str):
+            self.messages.add_message("system", instructions)
         self.messages.add_message("user", query)
         asked = [*self._memory, {"role": "user", "content": query}]
         times = _observer_class()(leader=self)
@@ -147,10 +146,6 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         in_order = sdk.ToolExecutionConfig(max_function_tool_concurrency=1)
         return replace(config, tool_execution=in_order)
 
-    def _record_instructions(self) -> None:
-        if isinstance(instructions := self.agent.instructions, str):
-            self.messages.add_message("system", instructions)
-
     def _gather_usage(self) -> Usage:
         used: list[Usage] = [*self.used]
         if self._run_context is not None and self._run_context.usage.total_tokens:
@@ -178,13 +173,12 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
     def _resolve_model_id(self) -> str | None:
         return _model_id(getattr(self.run_config, "model", None) or self.agent.model)
 
-    def gather_config(self) -> dict[str, Any]:
-        config = {
+    def _settings(self) -> dict[str, Any]:
+        return {
             "agents": [_description(agent) for agent in reachable_from(self.agent, _heirs)],
             "max_turns": self.max_turns,
             "has_run_config": self.run_config is not None,
         }
-        return {**super().gather_config(), "openai_agents_config": redact(config)}
 
 
 def _model_id(model: object) -> str | None:

@@ -1,7 +1,6 @@
 """Pydantic AI: an ``Agent`` as the agent under evaluation."""
 
 import inspect
-import json
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -17,7 +16,6 @@ from maseval.core.clock import acting_as
 from maseval.core.event_loop import in_thread, run_async
 from maseval.core.exceptions import AgentError, ConfigurationError
 from maseval.core.messages import MessageHistory
-from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator, TokenUsage, Usage
 from maseval.interface import extras
 from maseval.interface.agents.framework import (
@@ -148,10 +146,9 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
         name = model if isinstance(model, str) else getattr(model, "model_name", None)
         return None if name is None else str(name)
 
-    def gather_config(self) -> dict[str, Any]:
-        settings = getattr(self.agent, "model_settings", None)
+    def _settings(self) -> dict[str, Any]:
         system = self.messages.filter_by_role("system")
-        config = {
+        return {
             "agent_name": self.agent.name,
             "model": self._resolve_model_id(),
             "system_prompt": system[0]["content"] if system else None,
@@ -159,10 +156,9 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
                 name for toolset in self.agent.toolsets for name in getattr(toolset, "tools", ())
             ],
             "output_type": str(self.agent.output_type),
-            "model_settings": json.loads(as_text(settings)),
+            "model_settings": getattr(self.agent, "model_settings", None),
             "usage_limits": None if self.usage_limits is None else repr(self.usage_limits),
         }
-        return {**super().gather_config(), "pydantic_ai_config": redact(config)}
 
 
 def as_tools(tools: Tools) -> list[Any]:

@@ -26,7 +26,7 @@ from maseval.core.provider_errors import (
     ProviderConnectionError,
     ProviderError,
 )
-from maseval.core.storage.redaction import redact
+from maseval.core.tool import inline_references
 from maseval.core.user import LLMUser, User
 from maseval.interface import extras
 from maseval.interface.agents.framework import (
@@ -47,7 +47,6 @@ from maseval.interface.agents.smolagents_record import (
     AgentRecord,
     is_last_resort,
     mark,
-    memory_module,
     plain_text,
 )
 from maseval.interface.inference.chat_completions import JsonSchema, get, text_of
@@ -84,7 +83,8 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
         self._shows_earlier = running_adapter() is None and self._record.catch_up(self.agent)
         if hasattr(self.agent, "step_callbacks") and self.agent not in _observed:
             _observed.add(self.agent)
-            self.agent.step_callbacks.register(memory_module().MemoryStep, _observe_step)
+            memory = extras.load("smolagents.memory", extra=EXTRA)
+            self.agent.step_callbacks.register(memory.MemoryStep, _observe_step)
 
     def _use(self, record: AgentRecord) -> None:
         self._record, self._shows_earlier = record, False
@@ -118,7 +118,8 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
     @contextmanager
     def _lead_team(self) -> Iterator[None]:
         """Observe every step of the agent and of the agents it manages."""
-        before, team = dict(_led), _team_of(self.agent)
+        before = dict(_led)
+        team = reachable_from(self.agent, lambda one: one.managed_agents.values())
         for member in team:
             adapter = self if member is self.agent else self._adapter_of(member)
             _led[id(member)] = self, adapter
@@ -195,8 +196,8 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
             "steps_detail": [{k: step[k] for k in step if k in _IN_BRIEF} for step in steps],
         }
 
-    def gather_config(self) -> dict[str, Any]:
-        return {**super().gather_config(), "smolagents_config": redact(_description(self.agent))}
+    def _settings(self) -> dict[str, Any]:
+        return _description(self.agent)
 
 
 # The agents at work, by id, with the adapter that leads them and their own. Not by context: code of
@@ -228,15 +229,11 @@ def _observe_step(step: Any, agent: Any) -> None:
         leader._check(step)
 
 
-def _team_of(agent: Any) -> list[Any]:
-    return reachable_from(agent, lambda one: one.managed_agents.values())
-
-
-def _description(agent: Any) -> dict[str, object]:
+def _description(agent: Any) -> dict[str, Any]:
     """Do what ``agent.to_dict()`` does, which prints, and fails for tools without source code."""
     model = get(agent, "model")
     data = {"model_id": get(model, "model_id"), **(get(model, "kwargs") or {})}
-    config = {
+    return {
         "class": type(agent).__name__,
         "tools": list(agent.tools),
         "model": {
@@ -248,8 +245,6 @@ def _description(agent: Any) -> dict[str, object]:
         "verbosity_level": int(agent.logger.level),
         **{name: getattr(agent, name) for name in _SETTINGS if hasattr(agent, name)},
     }
-    as_json: dict[str, object] = json.loads(json.dumps(config, default=str))
-    return as_json
 
 
 def _requirements(agent: Any) -> set[str]:
@@ -324,7 +319,8 @@ def _tool_class(base: type) -> Callable[[Tool], object]:
             super().__init__()
             self.name = tool.name
             self.description = tool.description
-            self.inputs = Inputs(tool.inlined_parameters)
+            # Without ``$defs``: smolagents does not follow references.
+            self.inputs = Inputs(inline_references(tool.parameters))
             self.function: Callable[..., object] = tool.function
 
         def __call__(

@@ -6,14 +6,12 @@ results of several tools into one text.
 
 import json
 from datetime import datetime
-from types import ModuleType
 from typing import Any
 
 from maseval.core.messages import Message, MessageHistory, ToolCall
 from maseval.core.storage.redaction import redact_text
 from maseval.core.tracing import JsonObject
 from maseval.core.usage import TokenUsage
-from maseval.interface import extras
 from maseval.interface.agents.framework import as_text
 from maseval.interface.inference.chat_completions import function_call, get, text_of, usage_of
 
@@ -153,10 +151,6 @@ def _start(step: object) -> str | None:
 
 def _is_task(step: object) -> bool:
     return type(step).__name__ == "TaskStep"
-
-
-def memory_module() -> ModuleType:
-    return extras.load("smolagents.memory", extra=EXTRA)
 
 
 def is_last_resort(step: Any) -> bool:

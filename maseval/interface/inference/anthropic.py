@@ -19,7 +19,6 @@ from maseval.core.words import excerpt
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
     NO_PARAMETERS,
-    FunctionDefinition,
     ToolChoice,
     as_object,
     get,
@@ -199,7 +198,7 @@ def _tool_use(call: ToolCall) -> AnthropicBlock:
     }
 
 
-def _tool(function: FunctionDefinition) -> dict[str, object]:
+def _tool(function: Mapping[str, Any]) -> dict[str, object]:
     return {
         "name": function["name"],
         "description": function.get("description", ""),

@@ -9,7 +9,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Required, TypeAlias, TypedDict, cast
+from typing import Any, TypeAlias, cast
 
 from maseval.core.answers import amount, call_arguments, call_id, tokens, tool_name
 from maseval.core.exceptions import ConfigurationError, MASEvalError, UnreadableAnswerError
@@ -30,22 +30,9 @@ JsonSchema: TypeAlias = dict[str, Any]
 """A JSON schema, as it is sent to a model."""
 
 
-class FunctionDefinition(TypedDict, total=False):
-    """A function, and the schema of its arguments."""
-
-    name: Required[str]
-    description: str
-    parameters: JsonSchema
-
-
-class ToolDefinition(TypedDict):
-    """A tool; ``type`` is always ``function``."""
-
-    type: str
-    function: FunctionDefinition
-
-
-ToolDefinitions = Sequence[ToolDefinition]
+ToolDefinitions: TypeAlias = Sequence[dict[str, Any]]
+"""Tools in OpenAI's form: a ``type``, which is ``function``, and a ``function`` with the schema of
+its arguments in ``parameters``."""
 
 ToolChoice = str | dict[str, Any]
 """Which tool to call: ``auto``, ``none``, ``required``, or one of them by its name."""

@@ -16,7 +16,6 @@ from maseval.core.words import excerpt
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
     ToolChoice,
-    ToolDefinition,
     as_object,
     calls_so_far,
     function_call,
@@ -242,7 +241,7 @@ def _is_blank(part: object) -> bool:
     return all(value is None for value in given.values())
 
 
-def _declaration(tool: ToolDefinition) -> dict[str, object]:
+def _declaration(tool: Mapping[str, Any]) -> dict[str, object]:
     function = tool["function"]
     declaration = {"name": function["name"], "description": function.get("description", "")}
     parameters = function.get("parameters") or {}

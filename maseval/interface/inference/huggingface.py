@@ -6,7 +6,6 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any
 
 from maseval.core import provider_errors as errors
@@ -15,7 +14,6 @@ from maseval.core.messages import ChatResponse, Message, ToolCall, chat_usage
 from maseval.core.model import Params
 from maseval.core.provider_errors import ProviderError
 from maseval.core.usage import CostCalculator
-from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
     ToolDefinitions,
     as_object,
@@ -24,12 +22,7 @@ from maseval.interface.inference.chat_completions import (
     request_messages,
     text_of,
 )
-from maseval.interface.inference.provider import (
-    ModelRequest,
-    ProviderModelAdapter,
-    can_call,
-    refuse_endpoint,
-)
+from maseval.interface.inference.provider import ModelRequest, ProviderModelAdapter, can_call
 
 _log = logging.getLogger(__name__)
 
@@ -203,37 +196,3 @@ def _parse_call(text: str) -> dict[str, Any] | None:
         return None
     is_call = isinstance(call, dict) and isinstance(call.get("name"), str)
     return call if is_call and isinstance(call.get("arguments", {}), dict) else None
-
-
-def from_id(
-    name: str,
-    *,
-    seed: int | None = None,
-    cost_calculator: CostCalculator | None = None,
-    generation_params: Params | None = None,
-    max_tokens: int = 1024,
-    device: str | int | None = None,
-    **params: object,
-) -> HuggingFacePipelineModelAdapter:
-    """Return the adapter for the id ``hf/<name>``: a model on the hub, or a folder with one.
-
-    It is loaded once and shared. ``device`` is the device, such as ``cuda:0``. Any other option,
-    such as ``temperature``, is a generation parameter.
-    """
-    refuse_endpoint(f"hf/{name}", params)
-    defaults = {"max_tokens": max_tokens, **(generation_params or {}), **params}
-    with _alone:
-        model = _pipeline(name, device)
-    return HuggingFacePipelineModelAdapter(model, name, defaults, seed, cost_calculator)
-
-
-@cache
-def _pipeline(name: str, device: str | int | None) -> Callable[..., object]:
-    library = extras.load("transformers", extra="transformers")
-    try:
-        pipeline: Callable[..., object] = library.pipeline("text-generation", name, device=device)
-    except (OSError, ValueError) as error:
-        raise errors.ModelNotFoundError(
-            str(error), provider="huggingface", model_id=name
-        ) from error
-    return pipeline

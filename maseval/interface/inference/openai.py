@@ -92,7 +92,7 @@ class OpenAIModelAdapter(ClientModelAdapter):
 
 def _method_of(client: object, request: dict[str, object]) -> Callable[[], object]:
     """Return the request, bound to the method of the client that takes it."""
-    completions = _completions(client)
+    completions: Any = getattr(getattr(client, "chat", None), "completions", None)
     if completions is not None:
         return partial(completions.create, **with_extra_body(completions.create, request))
     without_model = {key: value for key, value in request.items() if key != "model"}
@@ -105,10 +105,6 @@ def _method_of(client: object, request: dict[str, object]) -> Callable[[], objec
         f"{client!r} cannot be called as a client: pass an openai.OpenAI client, or an object with "
         f"one of the methods {', '.join(_METHODS)}, or a function, that takes {sorted(request)}"
     )
-
-
-def _completions(client: object) -> Any:
-    return getattr(getattr(client, "chat", None), "completions", None)
 
 
 def _settings(client: object) -> dict[str, object]:

@@ -15,7 +15,6 @@ from maseval.core.reasoning import ReasoningPolicy
 from maseval.core.words import excerpt
 from maseval.interface.inference.chat_completions import (
     NO_PARAMETERS,
-    FunctionDefinition,
     ToolChoice,
     as_json,
     as_object,
@@ -176,7 +175,7 @@ def _call_item(call: ToolCall) -> ResponseItem:
     }
 
 
-def _tool(function: FunctionDefinition) -> ResponseItem:
+def _tool(function: Mapping[str, Any]) -> ResponseItem:
     return {
         "type": "function",
         "name": function["name"],

@@ -2,8 +2,8 @@
 
 Each adapter makes requests (``_ask``), translates the errors of its library (``_translate``) and
 makes the library's client from an endpoint (``_connect``), so that every id of a hosted model leads
-to its adapter by the same ``from_id``. Models in this process have a ``from_id`` of their own. No
-adapter retries: whether a failed request is repeated is decided in one place, the call policy.
+to its adapter by the same ``from_id``. No adapter retries: whether a failed request is repeated is
+decided in one place, the call policy.
 """
 
 import inspect
@@ -13,10 +13,10 @@ import sys
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, ClassVar, NamedTuple, Self, cast
+from typing import Any, ClassVar, NamedTuple, Self
 
 from maseval.core import provider_errors as errors
-from maseval.core.exceptions import ConfigurationError, UnreadableAnswerError
+from maseval.core.exceptions import UnreadableAnswerError
 from maseval.core.messages import ChatResponse, Message
 from maseval.core.model import ModelAdapter, Params
 from maseval.core.provider_errors import ProviderError
@@ -153,9 +153,8 @@ class ProviderModelAdapter(ModelAdapter):
         if self.seed is not None:
             given.setdefault("seed", self.seed)
         params = {name: value for name, value in given.items() if value is not None}
-        definitions = cast("ToolDefinitions | None", tools or None)
         try:
-            return self._ask(ModelRequest(sendable(messages), params, definitions, tool_choice))
+            return self._ask(ModelRequest(sendable(messages), params, tools or None, tool_choice))
         except (ProviderError, UnreadableAnswerError):
             raise
         except Exception as error:
@@ -326,15 +325,6 @@ def no_key(variable: str, *, provider: str, model_id: str) -> errors.Authenticat
 def warn_seed_unused(provider: str, model_id: str) -> None:
     """Warn that a seed was left out, so that nobody takes the answers for reproducible."""
     _log.warning("%s takes no seed for model %s: it runs unseeded", provider, model_id)
-
-
-def refuse_endpoint(model_id: str, options: dict[str, object]) -> None:
-    """Raise if a model in this process is given an address, a key or a time-out."""
-    if any([options.pop(name, None) for name in ("base_url", "api_key", "timeout")]):
-        raise ConfigurationError(
-            f"{model_id} runs in this process and takes no base_url, api_key or timeout. For a "
-            "server use openai/<name> with base_url; to limit the time, set the task's timeout"
-        )
 
 
 def _text_with_cause(error: BaseException) -> str:

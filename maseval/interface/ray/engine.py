@@ -163,13 +163,10 @@ def _init_ray(ray: ModuleType, address: str, processes: int | None) -> None:
             return
         except Exception as error:  # of many libraries below Ray
             ray.shutdown()
-            if not left or not _may_be_slow(address, error):
+            # Our own Ray, or a cluster's server for clients, may only have taken too long.
+            may_be_slow = address == LOCAL or isinstance(error, ConnectionAbortedError)
+            if not left or not may_be_slow:
                 raise RayConnectionError(_failure(address, error)) from error
-
-
-def _may_be_slow(address: str, error: Exception) -> bool:
-    # Our own Ray, or a cluster's server for clients, may only have taken too long.
-    return address == LOCAL or isinstance(error, ConnectionAbortedError)
 
 
 @contextmanager

@@ -1,8 +1,7 @@
 """Traces over OTLP/HTTP, by OpenTelemetry's own exporter (the ``opentelemetry-sdk`` package).
 
-Langfuse takes them at an endpoint of its own, with the keys of a project. The callbacks send each
-repetition of a benchmark while it runs, in the background: the run neither waits nor fails when a
-receiver does.
+Langfuse takes them at an endpoint of its own, with the keys of a project. A run does not fail when
+a receiver does.
 
 Spans are made with the times that reports have, not with those of sending. The exporter honours
 the variables ``OTEL_EXPORTER_OTLP_*``, and the resource ``OTEL_SERVICE_NAME`` and
@@ -12,11 +11,7 @@ the variables ``OTEL_EXPORTER_OTLP_*``, and the resource ``OTEL_SERVICE_NAME`` a
 import base64
 import logging
 import os
-import queue
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
 from typing import Any
@@ -43,9 +38,6 @@ PATH = "/v1/traces"
 _PROTOBUF = "application/x-protobuf"
 _EXPORTER = "opentelemetry.exporter.otlp.proto.http.trace_exporter"
 
-END_SECONDS = 10.0
-"""The end of a run waits at most so long for what is still to be sent."""
-CAPACITY = 500
 BATCH = 50
 
 
@@ -78,15 +70,12 @@ class OTLPReceiver:
         self._known = Secrets.of({})
         self._exporter: Any = None
         self._failure: object = None
-        self._over = threading.Event()
         extras.load(_EXPORTER, extra=EXTRA, package="opentelemetry-exporter-otlp-proto-http")
         # Otherwise it prints what went wrong to a terminal, in the middle of other output.
         logging.getLogger("opentelemetry.exporter").addHandler(logging.NullHandler())
 
     def send(self, reports: Sequence[Report], /) -> None:
         """Export the traces of reports as one request."""
-        if self._over.is_set():
-            raise DeliveryError("sending was given up")
         if self._exporter is None:
             self._exporter = self._make_exporter()
         self._failure = None
@@ -94,10 +83,10 @@ class OTLPReceiver:
         if result.name != "SUCCESS":
             raise DeliveryError(self._clean(excerpt(self._failure)))
 
-    def abort(self) -> None:
-        if not self._over.is_set() and self._exporter is not None:
+    def close(self) -> None:
+        if self._exporter is not None:
             self._exporter.shutdown()
-        self._over.set()
+            self._exporter = None
 
     def _make_exporter(self) -> Any:
         """Make an exporter whose session keeps why a request fails; it only says that it did."""
@@ -122,7 +111,16 @@ class OTLPReceiver:
     def _spans(self, reports: Sequence[Report]) -> Iterator[object]:
         api = import_module("opentelemetry.trace")
         sdk = import_module("opentelemetry.sdk.trace")
-        origin = {"resource": _resource(), "instrumentation_scope": _scope()}
+        util = import_module("opentelemetry.sdk.util.instrumentation")
+        resources = import_module("opentelemetry.sdk.resources")
+        ours = {"service.name": "maseval", "service.version": version("maseval")}
+        given = resources.OTELResourceDetector().detect()
+        origin = {
+            "resource": resources.Resource(ours).merge(given),
+            "instrumentation_scope": util.InstrumentationScope(
+                "maseval", version("maseval"), SCHEMA_URL
+            ),
+        }
 
         def context(trace: int, span: int) -> object:
             flags = api.TraceFlags(api.TraceFlags.SAMPLED)
@@ -172,17 +170,6 @@ def traces_url(endpoint: str) -> str:
             "OTEL_EXPORTER_OTLP_HEADERS='Authorization=Bearer KEY'"
         )
     return endpoint if endpoint.endswith(PATH) else f"{endpoint.rstrip('/')}{PATH}"
-
-
-def _scope() -> object:
-    util = import_module("opentelemetry.sdk.util.instrumentation")
-    return util.InstrumentationScope("maseval", version("maseval"), SCHEMA_URL)
-
-
-def _resource() -> object:
-    resources = import_module("opentelemetry.sdk.resources")
-    ours = resources.Resource({"service.name": "maseval", "service.version": version("maseval")})
-    return ours.merge(resources.OTELResourceDetector().detect())
 
 
 def _check_answer(response: Any) -> None:
@@ -251,93 +238,14 @@ def _trace_attributes(given: Report, session: str | None) -> Mapping[str, Value]
     }
 
 
-@dataclass
-class Delivery:
-    """The number of items sent and not sent, and the reason of the first failure."""
-
-    sent: int = 0
-    unsent: int = 0
-    reason: str | None = None
-
-    def __str__(self) -> str:
-        return f"{self.unsent} of {self.sent + self.unsent} traces were not sent ({self.reason})"
-
-
-@dataclass
-class Sender:
-    """Sends the reports that are put into it; ``on_sent`` gets every batch that was taken.
-
-    A thread of its own takes them from a queue of limited size and hands over batches. A report
-    that finds the queue full is left out, one that the receiver does not take is counted.
-    """
-
-    receiver: OTLPReceiver
-    on_sent: Callable[[Sequence[Report]], object] = lambda items: None
-    _put: int = 0
-    _sent: int = 0
-    _reason: str | None = None
-
-    def __post_init__(self) -> None:
-        # One place more, for the sign that all is put.
-        self._queue: queue.Queue[Report | None] = queue.Queue(CAPACITY + 1)
-        self._thread = threading.Thread(target=self._run, daemon=True, name="maseval-telemetry")
-        self._thread.start()
-
-    def put(self, report: Report) -> None:
-        """Have a report sent; one that finds the queue full is left out."""
-        self._put += 1
-        if self._queue.qsize() >= CAPACITY:
-            self._reason = self._reason or f"more than {CAPACITY} simulations waited to be sent"
-        else:
-            self._queue.put_nowait(report)
-
-    def finish(self, seconds: float = END_SECONDS) -> Delivery:
-        """Wait until all is sent, but no longer than that; the rest counts as unsent."""
-        deadline = time.monotonic() + seconds
-        self._queue.put_nowait(None)
-        self._thread.join(seconds)
-        if self._thread.is_alive():
-            self.receiver.abort()
-            self._thread.join(max(0.0, deadline + 0.5 - time.monotonic()))
-        unsent = self._put - self._sent
-        late = f"no answer within {seconds:g} s" if unsent else None
-        return Delivery(self._sent, unsent, self._reason or late)
-
-    def _run(self) -> None:
-        more = True
-        while more:
-            batch, more = self._batch()
-            if not batch:
-                continue
-            try:
-                self.receiver.send(batch)
-            except Exception as error:  # whatever a foreign library raises, the run must not see it
-                self._reason = self._reason or str(error) or type(error).__name__
-            else:
-                self._sent += len(batch)
-                self.on_sent(batch)
-        self.receiver.abort()
-
-    def _batch(self) -> tuple[list[Report], bool]:
-        """Take what waits by now; the second value tells whether more can come."""
-        items = [self._queue.get()]
-        while len(items) < BATCH and items[-1] is not None:
-            try:
-                items.append(self._queue.get_nowait())
-            except queue.Empty:
-                break
-        return [item for item in items if item is not None], items[-1] is not None
-
-
 logger = logging.getLogger(__name__)
 
 
 class OpenTelemetryCallback(BenchmarkCallback):
-    """Sends a trace for each finished repetition to an OTLP endpoint.
+    """Sends a trace for each finished repetition to an OTLP endpoint, at the end of the run.
 
-    The run never waits for it. At its end at most ``END_SECONDS`` are spent on what is still to be
-    sent; if something was not, a warning is logged, and ``delivery`` has the numbers. The trace of
-    a repetition always has the same ids, so that sending it again adds nothing.
+    If something was not sent, a warning is logged; ``sent`` counts what was. The trace of a
+    repetition always has the same ids, so that sending it again adds nothing.
 
     Args:
         endpoint: The base URL of an OTLP/HTTP receiver; by default ``OTEL_EXPORTER_OTLP_ENDPOINT``,
@@ -345,43 +253,20 @@ class OpenTelemetryCallback(BenchmarkCallback):
         content: Also send what was said, and what tools were given and returned.
     """
 
-    name = "OpenTelemetry"
-
     def __init__(self, endpoint: str | None = None, *, content: bool = False) -> None:
-        self._prepare(lambda: OTLPReceiver(endpoint, content=content))
-
-    def _prepare(self, make: Callable[[], OTLPReceiver]) -> None:
-        self.delivery = Delivery()
-        make()  # a wrong address and a missing library are reported before the run
-        self._make = make
-        self._sender: Sender | None = None
-
-    def on_task_repeat_end(self, benchmark: Benchmark, report: Report) -> None:
-        if self._sender is None:
-            self._sender = Sender(self._make())
-        self._sender.put(report)
+        self._receiver = OTLPReceiver(endpoint, content=content)
+        self.sent = 0
 
     def on_run_end(self, benchmark: Benchmark, results: Sequence[Report]) -> None:
-        if self._sender is None:
-            return
-        self.delivery, self._sender = self._sender.finish(END_SECONDS), None
-        if self.delivery.unsent:
-            logger.warning("%s: %s", self.name, self.delivery)
-
-
-class LangfuseCallback(OpenTelemetryCallback):
-    """Sends a trace for each finished repetition to Langfuse.
-
-    Args:
-        host: Its URL; by default ``LANGFUSE_HOST``, or Langfuse's cloud. The keys are
-            ``LANGFUSE_PUBLIC_KEY`` and ``LANGFUSE_SECRET_KEY``.
-        session: What all traces are grouped under; by default the id of the run.
-        content: Also send what was said, and what tools were given and returned.
-    """
-
-    name = "Langfuse"
-
-    def __init__(
-        self, host: str | None = None, *, session: str | None = None, content: bool = False
-    ) -> None:
-        self._prepare(lambda: langfuse_receiver(host, session=session, content=content))
+        sent = 0
+        try:
+            while sent < len(results):
+                batch = results[sent : sent + BATCH]
+                self._receiver.send(batch)
+                sent += len(batch)
+        except Exception as error:  # whatever a foreign library raises, the run must not see it
+            unsent = f"{len(results) - sent} of {len(results)} traces were not sent"
+            logger.warning("OpenTelemetry: %s (%s)", unsent, error)
+        finally:
+            self._receiver.close()
+        self.sent += sent

@@ -179,11 +179,11 @@ function shaded(value, share, run) {
 }
 
 /** Why simulations failed in each run: labels, and checks that were not met. */
-function reasonsCard({ failed, verdicts, rows, unexplained }) {
+function reasonsCard({ failed, verdicts, rows }) {
   const most = Math.max(...rows.flatMap(({ counts }) => counts.map((number, run) => number / verdicts[run] || 0)), 0);
   const total = h("tr", { class: "total" }, h("th", { scope: "row" }, "failed"), failed.map((number, run) => h("td", { class: "number", ...ofRun(run) }, `${count.format(number)} of ${count.format(verdicts[run])}`)));
   const lines = rows.map(({ name, counts }) => h("tr", {}, h("th", { scope: "row" }, name), counts.map((number, run) => shaded(number, number / verdicts[run] / most, run))));
-  return card("Why simulations failed", scrollable("Why simulations failed", byRun("", "reasons", [total, lines])), noteList(unexplained));
+  return card("Why simulations failed", scrollable("Why simulations failed", byRun("", "reasons", [total, lines])));
 }
 
 /** What takes longer to find: drawn when it is there. */

@@ -10,13 +10,12 @@ const MOST_IN_FLIGHT = 24;
 const LONGEST = 240;
 const SPOKEN_BY = { assistant: "Agent", user: "User", tool: "Tool", system: "System" };
 
-function progress({ state, done, failed, planned, cost, tokens, rate_limits, elapsed, left }) {
+function progress({ state, done, failed, planned, cost, tokens, elapsed, left }) {
   const facts = [
     `${count.format(done)} of ${counted(planned, "simulation")}`,
     failed > 0 && `${count.format(failed)} with an error`,
     tokens > 0 && counted(tokens, "token"),
     cost > 0 && `${money(cost)} so far`,
-    rate_limits != null && counted(rate_limits, "rate limit"),
     elapsed != null && `${duration(elapsed)} elapsed`,
     left != null && `about ${duration(left)} left`,
   ];

@@ -114,7 +114,7 @@ def test_the_reasons_of_failures_stand_side_by_side(runs):
     written, shown = found.to_dict(), found.reasons()
 
     for name in ("careful", "hurried"):
-        causes = show(runs[name]).found.causes
+        causes = show(runs[name]).causes
         why = written["why"][name]
         assert (why["labels"], why["failed"]) == (causes, sum(causes.values()))
         assert why["verdicts"] == 24

@@ -27,13 +27,6 @@ def test_an_earlier_run_is_the_baseline(runs: dict[str, Path]) -> None:
     assert found.about.seconds is not None and found.rows[0].seconds is not None
 
 
-def test_a_second_run_tells_how_systems_differ_by_task(runs: dict[str, Path]) -> None:
-    found = plan([runs["noisy"], runs["noop"]])
-
-    assert found.about.differing > 0
-    assert found.rows[7].detectable_like > found.rows[7].detectable
-
-
 def test_a_pilot_that_stopped_by_itself_is_named(tmp_path: Path) -> None:
     settings = {"domain": "library", "agent": "noisy", "agent_args": {"error_rate": 0.3}}
     wide = tau2.run(**settings, until="±40", output=tmp_path / "wide").folder
@@ -70,7 +63,7 @@ def tau2_grid(folder: Path, seeds: tuple[int, ...]) -> Path:
     [
         ({}, "--tasks 50 --rate 60"),
         ({"tasks": 50}, "nothing to plan from"),
-        ({"runs": ["a", "b", "c"]}, "3 runs given"),
+        ({"runs": ["a", "b", "c"]}, "several runs are given"),
         ({"runs": ["a"], "rate": 0.5}, "leave them out"),
     ],
 )

@@ -9,7 +9,6 @@ from maseval import frames
 from maseval.app.comparing.page import comparison_plots
 from maseval.app.results.finding import open_recording
 from maseval.app.sharing.sync import _tracked_run
-from maseval.app.viewing.features import BenchmarkReader
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.benchmark.tau2.app.running.run import Tau2Run
 from maseval.benchmark.tau2.app.sharing.submit import SubmissionRefusedError
@@ -74,7 +73,7 @@ def test_the_commands_of_one_run_say_so(chosen, whole, tmp_path):
 
 
 def test_the_viewer_says_so(chosen):
-    view = viewer(chosen.parent, reader=BenchmarkReader())
+    view = viewer(chosen.parent)
 
     rows = {each["name"]: each["estimate"] for each in view.get("/api/runs").json()["runs"]}
 
@@ -85,13 +84,13 @@ def test_the_viewer_says_so(chosen):
 
 def test_what_is_compared_or_sent_says_so(chosen, whole, tmp_path):
     found = compare([whole, chosen])
-    with _tracked_run(open_recording(chosen), explain=False) as sent:
+    with _tracked_run(open_recording(chosen)) as sent:
         parameters = sent.parameters
 
     assert found.cautions[0].startswith(f"chosen: An {WORDS}")
     page = report(whole, tmp_path / "two.html", explain=False, against=chosen)
     assert WORDS in index_of(page)["compared"]["cautions"][0]
-    assert WORDS in page.read_text() and WORDS in comparison_plots(found)[0]
+    assert WORDS in page.read_text() and WORDS in str(comparison_plots(found)[0])
     assert found.two.main.tasks == 3
     assert WORDS in printed("compare", whole, chosen)
     assert WORDS in printed("gate", chosen, "--baseline", whole, "--min-comparable", 0.1)
@@ -102,11 +101,11 @@ def test_what_is_compared_or_sent_says_so(chosen, whole, tmp_path):
 def test_what_is_scored_certified_or_exported_says_so(chosen, whole, tmp_path):
     assert WORDS in printed("score", chosen)
     assert WORDS not in printed("score", whole)
-    certified = tau2.certify(chosen, partial=True).certificate
+    certified = tau2.certify(chosen, partial=True)
     assert WORDS in printed("comply", chosen)
     assert WORDS in certified.text() and certified.content["findings"][0]["kind"] == "estimate"
     assert WORDS in printed("tau2", "export", chosen, "--output", tmp_path / "results.json")
-    assert "no verdict" in tau2.certify(tmp_path / "results.json").certificate.text()
+    assert "no verdict" in tau2.certify(tmp_path / "results.json").text()
 
 
 def test_it_is_not_submitted(chosen, tmp_path):
@@ -139,10 +138,8 @@ def test_the_page_of_saved_reports_says_so(tmp_path):
     benchmark.run(DISCOQueue(TASKS, [4, 1, 5]))
 
     page = index_of(report(tmp_path / "chosen.jsonl", tmp_path / "page.html"))["results"]
-    (row,) = frames.runs(tmp_path / "chosen.jsonl")
 
     assert WORDS in page["notes"][0] and page["rows"][0]["name"] == f"all, {WORDS}"
-    assert row["estimate"] == WORDS
 
 
 def test_a_mark_of_no_meaning_is_refused(tmp_path):

@@ -10,7 +10,6 @@ import typer
 
 pytest.importorskip("starlette")
 
-from maseval.app.viewing.features import BenchmarkReader
 from maseval.cli.app import app
 from maseval.commands import export_site, tau2
 from maseval.runs import RunFolder
@@ -24,9 +23,9 @@ from tests.app.results.test_one_number import (
     in_trackers,
     provider_outage,
 )
-from tests.app.viewing.test_export import read
 from tests.cli.commandline import maseval
 from tests.damage import FORGERIES
+from tests.view.test_export import read
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.needs(library="starlette")
@@ -62,7 +61,7 @@ def in_resumed_run(run):
 
 
 def in_viewer(run):
-    library = Library(run.parent, BenchmarkReader())
+    library = Library(run.parent)
     library.run(run.name).check_verdicts()
     wait_until(lambda: library.rows()[0]["pass_1"])
     (row,) = library.rows()

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from maseval.app.results import examined
-from maseval.app.results.examined import FILE
+from maseval.app.results.examined import FILE, REVIEW, TIMELINE
 from maseval.benchmark.tau2.app.results.support import Tau2Support
 from maseval.commands import compare, report, show, tau2
 from maseval.core.engine import processes
@@ -16,7 +16,7 @@ from maseval.runs import RunFolder
 from tests.damage import FORGERIES
 from tests.noisy_runs import noisy_run
 
-REASONS = ("findings", "explanation")
+WITH_TIMELINES = (*REVIEW, *TIMELINE)
 
 
 @pytest.fixture(scope="module")
@@ -40,21 +40,15 @@ def kept_file(run):
 
 @pytest.fixture
 def asked(monkeypatch):
-    """The questions that the benchmark was asked about a report."""
-    questions = []
+    """The reports that the benchmark was asked to review."""
+    asked, original = [], Tau2Support.review
 
-    def note(name):
-        original = getattr(Tau2Support, name)
+    def review(self, report):
+        asked.append(report)
+        return original(self, report)
 
-        def ask(self, *args):
-            questions.append(name)
-            return original(self, *args)
-
-        monkeypatch.setattr(Tau2Support, name, ask)
-
-    for name in REASONS:
-        note(name)
-    return questions
+    monkeypatch.setattr(Tau2Support, "review", review)
+    return asked
 
 
 @pytest.fixture
@@ -72,7 +66,7 @@ def divide(monkeypatch):
 
 
 def test_other_processes_find_the_same_in_a_large_run(run, asked, divide):
-    alone = examined.examine_run(RunFolder.read(run), timelines=True)
+    alone = examined.examine_run(RunFolder.read(run), WITH_TIMELINES)
     kept = sorted(kept_file(run).read_bytes().split(b"\n"))
     kept_file(run).unlink()
     asked.clear()
@@ -80,20 +74,19 @@ def test_other_processes_find_the_same_in_a_large_run(run, asked, divide):
     seen = []
 
     found = examined.examine_run(
-        RunFolder.read(run), on_progress=lambda *each: seen.append(each), timelines=True
+        RunFolder.read(run), WITH_TIMELINES, lambda *each: seen.append(each)
     )
 
-    assert asked == [*REASONS]  # here, about the first
-    assert (found.lines, found.check) == (alone.lines, alone.check)
-    assert (found.findings, found.explanations) == (alone.findings, alone.explanations)
-    assert found.timelines == alone.timelines
+    assert len(asked) == 1  # here, about the first
+    assert (found.lines, found.each) == (alone.lines, alone.each)
+    assert found.check.to_dict() == alone.check.to_dict()
     assert seen == [(each, len(found.lines)) for each in range(1, len(found.lines) + 1)]
     assert sorted(kept_file(run).read_bytes().split(b"\n")) == kept
 
 
 def test_what_other_processes_cannot_find_is_found_here(run, asked, divide, monkeypatch):
     here = os.getpid()
-    original = Tau2Support.findings
+    original = Tau2Support.review
 
     def check(self, report):
         if os.getpid() != here and report["task_id"] == last:
@@ -104,30 +97,30 @@ def test_what_other_processes_cannot_find_is_found_here(run, asked, divide, monk
     alone = examined.examine_run(RunFolder.read(run)).findings
     kept_file(run).unlink()
     asked.clear()
-    monkeypatch.setattr(Tau2Support, "findings", check)
+    monkeypatch.setattr(Tau2Support, "review", check)
     divide()
 
     assert examined.examine_run(RunFolder.read(run)).findings == alone
-    assert len(REASONS) < len(asked) < len(alone) * len(REASONS)
+    assert 1 < len(asked) < len(alone)
 
 
 def test_timelines_are_found_with_the_rest_and_not_kept(run, tmp_path):
     FORGERIES["passed"].do(run)
     first = report(run, tmp_path / "first.html").read_bytes()
 
-    found = examined.examine_run(RunFolder.read(run), timelines=True)
+    found = examined.examine_run(RunFolder.read(run), WITH_TIMELINES)
 
     assert report(run, tmp_path / "again.html").read_bytes() == first
     assert b"timeline" not in kept_file(run).read_bytes()
     assert found.check.differing
-    assert found.timelines == {
-        one: Tau2Support().timeline_form(found.folder.report(one)) for one in found.folder.recorded
+    assert {one: each.timeline for one, each in found.each.items()} == {
+        one: Tau2Support().timeline(found.folder.report(one)) for one in found.folder.recorded
     }
 
 
 def test_a_second_look_asks_nothing_and_says_the_same(run, asked):
     first = show(run).to_dict()
-    assert set(asked) == {"findings"}
+    assert asked
     asked.clear()
 
     assert show(run).to_dict() == first
@@ -145,7 +138,7 @@ def test_every_command_uses_what_another_found(run, asked, tmp_path):
     list(findings(run))
     one = show(run, failed.task_id, failed.trial)
 
-    assert asked == ["explanation"] * asked.count("explanation")  # the run's page alone needs it
+    assert asked == []
     assert one.findings == view.findings_on(one.line)
 
 
@@ -156,7 +149,7 @@ def test_findings_of_other_rules_are_found_again(run, asked, monkeypatch):
 
     show(run)
 
-    assert set(asked) == {"findings"}
+    assert asked
 
 
 def test_a_domain_of_ones_own_is_not_kept(run, monkeypatch):
@@ -176,7 +169,7 @@ def test_only_a_report_that_is_new_is_examined(run, asked):
 
     after = show(run)
 
-    assert asked.count("findings") == 1
+    assert len(asked) == 1
     assert after.lines[0].seconds == 1234.5
     assert after.lines[1:] == before.lines[1:]
 
@@ -187,7 +180,7 @@ def test_findings_that_came_with_a_run_are_not_believed(run, asked, tmp_path, mo
     asked.clear()
 
     assert show(run).to_dict() == first
-    assert set(asked) == {"findings"}
+    assert asked
 
 
 def test_whatever_the_file_holds_the_answer_is_the_same(run):
@@ -211,4 +204,4 @@ def test_compared_runs_are_explained_once(run, made, asked, tmp_path):
     asked.clear()
 
     assert compare([run, other]).to_dict() == first
-    assert "findings" not in asked
+    assert asked == []

@@ -1,4 +1,8 @@
+import pytest
+
+from maseval import commands
 from maseval.commands import tau2
+from maseval.core.exceptions import ConfigurationError
 from maseval.runs import RunFolder
 from maseval.runs.recording import ReadOnce
 
@@ -14,3 +18,13 @@ def test_what_is_read_once_says_the_same_and_needs_the_files_no_more(tmp_path):
     folder.log.unlink()
     assert len(list(held.reports())) == 2
     assert all(held.report(one)["task_id"] == one.task_id for one in held.recorded)
+
+
+def test_one_run_may_be_named_without_a_list(tmp_path):
+    run = str(tau2.run(domain="library", agent="gold", num_tasks=2, output=tmp_path / "r").folder)
+
+    assert [len(f(run)) for f in (commands.score, commands.comply, commands.users)] == [1, 1, 1]
+    (tagged,) = commands.tag(run, ["mine"]).values()
+    assert tagged.tags == ("mine",)
+    with pytest.raises(ConfigurationError, match="1 run cannot be compared"):
+        commands.compare(run)

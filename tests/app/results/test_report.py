@@ -92,7 +92,7 @@ def test_the_plot_of_differences_names_both_runs_and_every_difference(runs):
     first, second = (outcomes_of(RunFolder.read(run).reports()) for run in runs)
     found = compare(first, second, names=("careful", "hurried"))
 
-    drawn = difference_plot(found)
+    drawn = str(difference_plot(found))
 
     assert "hurried minus careful" in drawn
     for each in found.differences:

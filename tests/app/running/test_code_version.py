@@ -281,10 +281,9 @@ def test_every_command_says_that_there_are_two_versions(resumed):
 @pytest.mark.needs(library="starlette")
 def test_the_viewer_says_so_too(resumed):
     pytest.importorskip("starlette")
-    from maseval.app.viewing.features import BenchmarkReader
     from tests.view.builders import viewer
 
-    client = viewer(Path(), reader=BenchmarkReader())
+    client = viewer(Path())
     results = client.get("/api/run/index", params={"run": "r"}).json()["results"]
 
     assert WORDS in " ".join(results["notes"])
@@ -292,7 +291,7 @@ def test_the_viewer_says_so_too(resumed):
 
 def test_trackers_get_one_name_for_the_code(tmp_path):
     run_shop()
-    with _tracked_run(RunFolder.read("r"), explain=False) as tracked:
+    with _tracked_run(RunFolder.read("r")) as tracked:
         told = {name: each for name, each in tracked.parameters.items() if name.startswith("code")}
 
     assert told == {"code": RunFolder.read("r").config.code_version}

@@ -8,7 +8,7 @@ from maseval.commands import run
 from maseval.core.context import Said
 from maseval.core.storage.redaction import Secrets
 from maseval.runs import Simulation
-from maseval.runs.live import LIVE
+from maseval.runs.lock import LIVE
 from tests.waiting import wait_until
 
 ONE = Simulation("retail", "7", 0)

@@ -6,7 +6,7 @@ import itertools
 import pytest
 
 from maseval.app.results.until import Until, run_rounds
-from maseval.app.running.run_options import read_until
+from maseval.app.running.run_options import AskedQuestion
 from maseval.cli.app import complete_words
 from maseval.commands import compare, show, tau2
 from maseval.core.exceptions import ConfigurationError
@@ -157,15 +157,15 @@ def test_a_question_that_cannot_be_read_is_refused_by_name():
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("better-than runs/a b", ("better", "runs/a b", 0.0, False)),
-        ("not-worse-than last", ("not-worse", "last", 0.0, False)),
-        ("±4", ("", "", 4.0, False)),
-        ("+-4", ("", "", 4.0, False)),
-        ("+/-2.5 points on tasks like these", ("", "", 2.5, True)),
+        ("better-than runs/a b", ("better", "runs/a b", 0.0)),
+        ("not-worse-than last", ("not worse", "last", 0.0)),
+        ("±4", ("on these tasks", "", 4.0)),
+        ("+-4", ("on these tasks", "", 4.0)),
+        ("+/-2.5 points on tasks like these", ("on tasks like these", "", 2.5)),
     ],
 )
 def test_until_is_read(text, expected):
-    assert tuple(read_until(text)) == expected
+    assert AskedQuestion.of(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_until_is_read(text, expected):
 )
 def test_another_until_is_refused(text, says):
     with pytest.raises(ConfigurationError, match=says):
-        read_until(text)
+        AskedQuestion.of(text)
 
 
 def test_a_run_can_be_named_without_quotes():

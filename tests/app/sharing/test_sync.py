@@ -1,4 +1,4 @@
-"""Runs that are sent to where people look at runs: while they run, and afterwards."""
+"""Runs that are sent to where people look at runs."""
 
 import json
 import subprocess
@@ -7,7 +7,6 @@ import sys
 import pytest
 
 from maseval import commands
-from maseval.app.running import tracking as tracking_module
 from maseval.app.sharing.sync import Destination, SentLog
 from maseval.core.exceptions import ConfigurationError
 from maseval.interface.telemetry.otlp import DeliveryError
@@ -24,7 +23,6 @@ def variables(monkeypatch, tmp_path):
     for name in ("ENDPOINT", "HEADERS", "TRACES_ENDPOINT", "TRACES_HEADERS"):
         monkeypatch.delenv(f"OTEL_EXPORTER_OTLP_{name}", raising=False)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "1")
-    monkeypatch.setattr(tracking_module, "TRACKER_SECONDS", 60.0)
 
 
 def booking(trials=1, **options):
@@ -46,9 +44,10 @@ def needs_otel(test):
 def test_a_run_sends_each_simulation_once_also_when_it_is_resumed(monkeypatch):
     with receiving() as receiver:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.url)
-        assert booking(track=["otel"]).notes == []
-        booking(trials=2, track=["otel"])
-        booking(trials=2, track=["otel"])
+        booking()
+        commands.sync("mine", ["otel"])
+        booking(trials=2)
+        commands.sync("mine", ["otel"])
         (synced,) = commands.sync("mine", ["otel"])
 
     assert len(set(traces(receiver))) == len(traces(receiver)) == 4
@@ -58,30 +57,11 @@ def test_a_run_sends_each_simulation_once_also_when_it_is_resumed(monkeypatch):
 
 
 @needs_otel
-def test_what_could_not_be_sent_is_one_sentence_and_can_be_sent_again():
-    with receiving((500, "text/plain", b"broken")) as receiver:
-        to = f"otel={receiver.url}"
-        result = booking(track=[to])
-        receiver.answer = (200, "application/x-protobuf", b"")
-        receiver.requests.clear()
-        shown = maseval("sync", "mine", "--to", to, "--json")
-        again = maseval("sync", "mine", "--to", to)
-
-    (note,) = result.notes
-    assert note.startswith("otel: the run was not sent (")
-    assert note.endswith(f"; send again with: maseval sync {result.folder} --to {to}")
-    assert result.complete
-    (synced,) = json.loads(shown.stdout)
-    assert len(traces(receiver)) == 2
-    assert "0 traces sent, 2 sent before" in again.stdout
-    assert (synced["to"], synced["sent"]) == ("otel", 2)
-
-
-@needs_otel
-def test_an_endpoint_given_for_a_run_goes_before_the_variable(monkeypatch):
+def test_an_endpoint_that_is_given_goes_before_the_variable(monkeypatch):
     with receiving() as usual, receiving() as given:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", usual.url)
-        booking(track=[f"otel={given.url}"])
+        booking()
+        commands.sync("mine", [f"otel={given.url}"])
 
     assert (len(traces(usual)), len(traces(given))) == (0, 2)
 
@@ -98,12 +78,19 @@ def test_sync_reports_a_receiver_that_does_not_take_it_as_an_error():
     assert shown.exit_code == 1 and "Traceback" not in shown.stderr
     assert f"Error: {to} did not take the traces (" in shown.stderr
     assert "0 are there, and the same command sends the rest" in shown.stderr
+    with receiving() as receiver:
+        to = f"otel={receiver.url}"
+        (synced,) = json.loads(maseval("sync", "mine", "--to", to, "--json").stdout)
+        again = maseval("sync", "mine", "--to", to)
+    assert (synced["to"], synced["sent"], len(traces(receiver))) == ("otel", 2, 2)
+    assert "0 traces sent, 2 sent before" in again.stdout
 
 
 @needs_otel
 def test_a_trace_is_the_same_however_often_it_is_sent():
     with receiving() as first, receiving() as second:
-        booking(num_tasks=1, track=[f"otel={first.url}"])
+        booking(num_tasks=1)
+        commands.sync("mine", [f"otel={first.url}"])
         commands.sync("mine", [f"otel={second.url}"])
 
     assert first.requests[0][2] == second.requests[0][2]
@@ -114,7 +101,8 @@ def test_langfuse_groups_a_run_by_its_name(monkeypatch):
     monkeypatch.setenv("LANGFUSE_PUBLIC_KEY", "pk-lf-12345678")
     monkeypatch.setenv("LANGFUSE_SECRET_KEY", "sk-lf-87654321")
     with receiving() as receiver:
-        booking(track=[f"langfuse={receiver.url}"])
+        booking()
+        commands.sync("mine", [f"langfuse={receiver.url}"])
 
     roots = [each for each in receiver.spans if not each.parent_span_id]
     assert {attributes(each)["langfuse.session.id"] for each in roots} == {"mine"}
@@ -145,12 +133,11 @@ def test_nothing_is_loaded_for_a_run_that_is_sent_nowhere(tmp_path):
 
 
 @pytest.mark.parametrize("to", ["nowhere", "otel=nonsense", "langfuse", "mlflow="])
-def test_a_wrong_destination_is_refused_before_anything_is_run(to, monkeypatch, tmp_path):
+def test_a_wrong_destination_is_refused(to, monkeypatch):
     monkeypatch.delenv("LANGFUSE_PUBLIC_KEY", raising=False)
 
     with pytest.raises((ConfigurationError, ImportError)):
-        booking(track=[to])
-    assert not (tmp_path / "mine").exists()
+        commands.sync("mine", [to])
 
 
 def test_sync_needs_a_destination_and_a_finished_simulation():

@@ -35,16 +35,16 @@ def row(answer, side):
     ],
 )
 def test_a_failure_is_labelled_by_what_the_judge_says_or_how_it_ended(given, name):
-    (found,) = SUPPORT.findings(given)
+    (found,) = SUPPORT.review(given).findings
     assert found.name == name and found.evidence
 
 
 def test_what_passed_needs_no_label():
-    assert SUPPORT.findings(report(passed=True, report=[])) == []
+    assert SUPPORT.review(report(passed=True, report=[])).findings == []
 
 
 def test_an_unmet_assertion_is_the_evidence():
-    (found,) = SUPPORT.findings(report(passed=False, report=[row("FALSE", "system")]))
+    (found,) = SUPPORT.review(report(passed=False, report=[row("FALSE", "system")])).findings
     assert found.evidence == ("system: booked (no call)",)
 
 

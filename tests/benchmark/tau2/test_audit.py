@@ -127,6 +127,11 @@ def test_the_known_faults_of_the_published_tasks_are_found(findings):
     # "The other card", "1000 more pieces" and "a slightly lower resolution" decide.
     assert "98" not in {e.task_id for e in of(findings, "retail", "several right end states")}
     assert not of(findings, "telecom", "gold misses its own checks")
+    # Data that the ticket does not permit, and "No Service" where the phone has a signal.
+    left_out = of(findings, "telecom", "ticket leaves something out")
+    assert [each.severity for each in left_out] == ["warning"] * 30
+    shown = {e.task_id for e in of(findings, "telecom", "persona contradicts the database")}
+    assert len(shown) == 17 and not any("airplane" in str(each) for each in shown)
     # "You want to fly from New York to Seattle", and the gold books for one.
     assert [e.task_id for e in findings if e.kind == "number is not told"] == ["20"]
     assert not [e for e in findings if e.kind == "table nobody can read"]

@@ -35,7 +35,7 @@ def test_a_conversation_from_the_greeting_to_the_verdict(room):
         ("user", "Thanks ###STOP###"),
     ]
     assert report["eval"][0]["reward"] == 1.0
-    assert report["final_answer"] == "Thanks ###STOP###"
+    assert report["final_answer"] == "It is red."  # the agent's, not the last words
 
 
 BLACK = tool_call("paint", {"colour": "black"})  # which is refused

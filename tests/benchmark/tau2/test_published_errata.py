@@ -22,7 +22,7 @@ from maseval.benchmark.tau2.review.errata.erratum import gold_actions
 from maseval.benchmark.tau2.review.policy import check_gold, scenario_text
 from maseval.benchmark.tau2.scoring.case import open_case, words_told
 from maseval.benchmark.tau2.scoring.score import score
-from maseval.benchmark.tau2.world.reference import gold_state
+from maseval.benchmark.tau2.world.setting import gold_state
 from maseval.core.finding import LEFT_OUT, SOUND_FAIL, SOUND_PASS
 
 pytestmark = [

@@ -7,8 +7,8 @@ import pytest
 from benchmarks.readings import each_once, rows, rows_by_step
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.review.causes import user_findings
+from maseval.benchmark.tau2.review.causes.failure import LOOKED_FOR
 from maseval.benchmark.tau2.review.causes.steps import BY_DEFAULT
-from maseval.benchmark.tau2.review.causes.users import LOOKED_FOR
 from tests.benchmark.tau2.readings.reading import (
     compare_readings,
     count_agreement,

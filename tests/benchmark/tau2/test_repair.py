@@ -5,6 +5,7 @@ import pytest
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, ToolType, is_tool
 from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.review.explain import explain
+from maseval.benchmark.tau2.review.explain import repair as repair_module
 
 
 class Room(DB):
@@ -55,8 +56,8 @@ def done(*calls):
     return {"messages": messages, "termination_reason": "user_stop"}
 
 
-def repair(room, simulation, gold, **options):
-    return explain(simulation, domain=room, task=task(*gold), **options).repair
+def repair(room, simulation, gold):
+    return explain(simulation, domain=room, task=task(*gold)).repair
 
 
 REFURBISHED = [sets("wall", "red"), sets("floor", "tiles"), sets("door", "open")]
@@ -79,8 +80,9 @@ def test_the_smallest_set_of_changes_is_found(room, made, gold, changes):
     assert found.only_adds == (not made)
 
 
-def test_what_could_not_be_ruled_out_is_not_called_the_smallest(room):
-    found = repair(room, done(WRECK), RESTORED, most_trials=1)
+def test_what_could_not_be_ruled_out_is_not_called_the_smallest(room, monkeypatch):
+    monkeypatch.setattr(repair_module, "MOST_TRIALS", 1)
+    found = repair(room, done(WRECK), RESTORED)
 
     assert not found.smallest
     assert "there may be a smaller set" in found.note

@@ -17,8 +17,11 @@ from maseval.benchmark.tau2.data_loader import (
     load_tasks,
 )
 from maseval.benchmark.tau2.domains.banking_knowledge import banking, documents
-from maseval.benchmark.tau2.domains.banking_knowledge.documents import KeptVectors, knowledge_base
-from maseval.benchmark.tau2.domains.banking_knowledge.sandbox import export
+from maseval.benchmark.tau2.domains.banking_knowledge.documents import (
+    KeptVectors,
+    export,
+    knowledge_base,
+)
 from maseval.benchmark.tau2.domains.banking_knowledge.variants import (
     VARIANTS,
     SearchOptions,
@@ -29,9 +32,8 @@ from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.review.audit import audit
 from maseval.benchmark.tau2.review.explain import explain
 from maseval.benchmark.tau2.texts.loading import load_texts
-from maseval.benchmark.tau2.texts.prompts import scenario_text, user_prompt
-from maseval.benchmark.tau2.world.reference import gold_state
-from maseval.benchmark.tau2.world.setting import Setting
+from maseval.benchmark.tau2.texts.original import scenario_text, user_prompt
+from maseval.benchmark.tau2.world.setting import Setting, gold_state
 from maseval.benchmark.tau2.world.state.hashing import state_hash
 from maseval.benchmark.tau2.world.tasks import TaskSpec
 from maseval.benchmark.tau2.world.world import World

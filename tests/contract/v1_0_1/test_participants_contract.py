@@ -19,8 +19,7 @@ from maseval.benchmark.tau2.formats.message import (
     message_text_of_1_0_1,
 )
 from maseval.benchmark.tau2.texts.loading import load_texts
-from maseval.benchmark.tau2.texts.original import OriginalWording
-from maseval.benchmark.tau2.texts.prompts import scenario_text, user_prompt
+from maseval.benchmark.tau2.texts.original import OriginalWording, scenario_text, user_prompt
 from maseval.benchmark.tau2.user import Tau2User
 from maseval.core.scripted import ScriptedModelAdapter
 from tests.contract.replay import records, request_body, sha256

@@ -47,7 +47,7 @@ def test_a_file_of_1_0_1_is_shown_by_its_own_release_with_the_numbers_of_its_sco
         view = show(path, data_version=version)
 
         assert view.summary.overall.passed == scored.passes
-        assert sum(view.found.causes.values()) == scored.planned - scored.passes
+        assert sum(view.causes.values()) == scored.planned - scored.passes
         assert view.folder.config.values["version"] == version
     assert "judged by tau2-bench 1.0.1 (by the file's form)" in show(path).folder.notes
 

@@ -13,8 +13,8 @@ from maseval.benchmark.tau2 import (
     configure_model_ids,
     load_tasks,
 )
+from maseval.benchmark.tau2.evaluator import compute_run_metrics
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
-from maseval.benchmark.tau2.metrics import by_convention, compute_run_metrics
 from maseval.benchmark.tau2.results import ResultsFormatError, export_results, read_results
 from maseval.benchmark.tau2.scoring.score import score_simulation
 from maseval.benchmark.tau2.texts.original import trial_seed
@@ -175,9 +175,8 @@ def test_runs_are_written_in_the_form_of_their_release(data, cases, tmp_path):
     assert file.info["text_streaming_config"] == defaults["text_streaming_config"]
     assert fine["policy"] == file.info["environment_info"]["policy"]
     assert list(head) == order["results"]
-    metrics = by_convention(file, 1)
-    assert metrics["metrics"]["total_simulations"] == 1
-    assert metrics["leaderboard"]["total_simulations"] == 2
+    assert compute_run_metrics(file, 1)["total_simulations"] == 1
+    assert compute_run_metrics(file, 1, "leaderboard")["total_simulations"] == 2
 
 
 def test_trials_have_the_recorded_seeds_and_so_do_exported_simulations(cases, data, tmp_path):

@@ -4,15 +4,28 @@ import pytest
 
 from maseval.benchmark.tau2.rescoring.record import open_record
 from maseval.benchmark.tau2.rescoring.rescore import rescore_record
-from maseval.core.scoring_options import ScoringOptions
+from maseval.benchmark.tau2.results import read_results
+from maseval.benchmark.tau2.scoring.judge import NoJudgeError
+from maseval.benchmark.tau2.scoring.score import score_simulation
 
 OLD, NEW, MIXED = "0.2.0", "1.0.1", "1.0.1+tasks.0.2.0"
 
 
-def verdicts(file, release, **options):
+def verdicts(file, release):
     """Whether each conversation passes; None if a judge decides."""
-    found = rescore_record(open_record(file, version=release), ScoringOptions(**options))
+    found = rescore_record(open_record(file, version=release))
     return [None if each.open else each.passed for each in found.simulations]
+
+
+def strict_verdict(each, release):
+    """The same where what cannot be replayed raises what the original raises."""
+    options = {"domain": each.domain, "solo": each.solo, "version": release}
+    try:
+        found = score_simulation(each.simulation, strict=True, **options)
+        return found["reward"] == 1.0
+    except Exception as error:  # of any kind, as the original's
+        judge = error.__cause__
+        return None if isinstance(judge, NoJudgeError) and judge.so_far["reward"] else False
 
 
 @pytest.mark.parametrize(
@@ -25,7 +38,8 @@ def test_verdicts_change_as_the_differential_figures_say(
     """Strict replay, and a judge who says yes: so the figures were recorded."""
     file = contract_dir / "conversations" / f"{domain}.jsonl.gz"
 
-    old, new, mixed = (verdicts(file, each, strict=True) for each in (OLD, NEW, MIXED))
+    every = list(read_results(file).records())
+    old, new, mixed = ([strict_verdict(each, name) for each in every] for name in (OLD, NEW, MIXED))
 
     changes = list(zip(old, new, strict=True))
     assert len(changes) == conversations

@@ -18,7 +18,6 @@ from maseval.core.engine.process import (
     HeldInterrupts,
     end_signals,
     signal_handlers,
-    spread_waiting_threads,
     switch_interval,
 )
 from tests.core.worlds import Diary, Shop, numbered, tasks
@@ -33,19 +32,6 @@ def settings_are_put_back():
     sys.setswitchinterval(0.005)
     yield
     sys.setswitchinterval(interval)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="a setting of Linux")
-def test_threads_that_wait_are_kept_in_many_lists():
-    import ctypes
-
-    get_slots = 78, 2, 0, 0, 0  # PR_FUTEX_HASH, PR_FUTEX_HASH_GET_SLOTS
-    if ctypes.CDLL(None).prctl(*map(ctypes.c_ulong, get_slots)) < 0:
-        pytest.skip("Linux has it since 6.16")
-
-    spread_waiting_threads()
-
-    assert ctypes.CDLL(None).prctl(*map(ctypes.c_ulong, get_slots)) == 4096
 
 
 def test_the_end_of_one_run_does_not_change_what_the_other_needs():

@@ -15,7 +15,6 @@ from maseval.commands import tau2
 from maseval.core.engine import processes
 from maseval.core.engine.processes import ProcessEngine
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.throttle import complaints
 from maseval.runs import RunFolder
 from tests.core.engine.gated import GATE
 from tests.normalised import normalise
@@ -41,26 +40,10 @@ class Deadly(BookingBenchmark):
         return super().setup_environment(agent_data, task, seed_generator)
 
 
-class Throttled(BookingBenchmark):
-    """Is told at each task that there are too many requests."""
-
-    def setup_environment(self, agent_data, task, seed_generator):
-        complaints.add()
-        return super().setup_environment(agent_data, task, seed_generator)
-
-
 def reports_of(folder):
     return {
         json.dumps(normalise(each), sort_keys=True) for each in RunFolder.read(folder).reports()
     }
-
-
-def test_rate_limits_of_workers_are_counted_in_the_run_that_they_work_for():
-    complaints.add(7)  # before: none of theirs
-    before, tasks = complaints.count, load_tasks()
-    Throttled(progress_bar=False).run(tasks, agent_data={}, engine=ProcessEngine(2))
-
-    assert complaints.count == before + len(tasks)
 
 
 def test_a_seeded_run_gives_the_same_reports_as_threads(tmp_path):

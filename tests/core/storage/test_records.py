@@ -14,10 +14,10 @@ from maseval.core.exceptions import OutputExistsError, ResultFileError
 from maseval.core.storage import strict_json
 from maseval.core.storage.records import (
     RecordWriter,
-    Rescue,
     TornRecordWarning,
     iter_records,
     mend,
+    rescue,
     seal_json,
     seal_problem,
 )
@@ -252,39 +252,25 @@ def report(task_id):
     return {"task_id": task_id, "repeat_idx": 0}
 
 
-def test_a_result_is_kept_beside_the_intended_file(tmp_path, caplog):
-    rescue = Rescue(tmp_path / "r.jsonl")
+def test_results_are_kept_beside_the_intended_file_behind_what_is_there(tmp_path, caplog):
+    beside = tmp_path / "r.rescued.jsonl"
+    beside.write_text('{"task_id": "torn')
 
-    rescue.keep(report("a"), FULL)
-    rescue.keep(report("b"), FULL)
-    rescue.close()
+    assert [rescue(report(name), tmp_path / "r.jsonl", "me", FULL) for name in "ab"] == [beside] * 2
 
-    assert rescue.paths == [tmp_path / "r.rescued.jsonl"]
-    assert read_records(rescue.paths[0])[0] == [report("a"), report("b")]
-    assert "No space left" in caplog.text and str(rescue.paths[0]) in caplog.text
+    assert read_records(beside)[0] == [report("a"), report("b")]
+    assert (tmp_path / "torn-1.jsonl").read_text() == '{"task_id": "torn'
+    assert "No space left" in caplog.text and str(beside) in caplog.text
     assert {record.levelname for record in caplog.records} == {"ERROR"}
 
 
-def test_an_earlier_rescue_is_not_overwritten(tmp_path):
-    for task_id in ("a", "b"):
-        rescue = Rescue(tmp_path / "r.jsonl")
-        rescue.keep(report(task_id), FULL)
-        rescue.close()
-
-    names = sorted(path.name for path in tmp_path.iterdir())
-    assert names == ["r.rescued-2.jsonl", "r.rescued.jsonl"]
-
-
-def test_a_result_of_a_read_only_folder_is_kept_in_a_private_temporary_one(
+def test_results_of_a_read_only_folder_are_kept_in_a_private_temporary_one(
     read_only_folder, caplog
 ):
-    rescue = Rescue(read_only_folder / "r.jsonl")
+    intended = read_only_folder / "r.jsonl"
 
-    rescue.keep(report("a"), FULL)
-    rescue.keep(report("b"), FULL)
-    rescue.close()
+    [path] = {rescue(report(name), intended, "me", FULL) for name in "ab"}
 
-    [path] = rescue.paths
     assert path.is_relative_to(tempfile.gettempdir())
     assert path.parent.stat().st_mode & 0o777 == 0o700
     assert read_records(path)[0] == [report("a"), report("b")]
@@ -295,31 +281,18 @@ def test_a_result_of_a_read_only_folder_is_kept_in_a_private_temporary_one(
 NO_ROOM = """
     import resource, signal, sys, tempfile
     from pathlib import Path
-    from maseval.core.storage.records import Rescue
+    from maseval.core.storage.records import rescue
 
     tempfile.tempdir = sys.argv[1]
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
-    rescue = Rescue(Path(sys.argv[1]) / "r.jsonl")
-    rescue.keep({"task_id": "a", "repeat_idx": 0}, OSError("full"))
-    rescue.close()
-    assert rescue.paths == []
+    record = {"task_id": "a", "repeat_idx": 0}
+    assert rescue(record, Path(sys.argv[1]) / "r.jsonl", "me", OSError("full")) is None
 """
 
 
 def test_a_disk_without_any_room_is_reported_and_left_without_empty_files(tmp_path):
     run = subprocess.run(script(NO_ROOM, tmp_path), capture_output=True, text=True, check=True)
 
-    assert "only in benchmark.reports" in run.stderr
+    assert "task a, repetition 0 is only in benchmark.reports" in run.stderr
     assert list(tmp_path.rglob("*.jsonl")) == []
-
-
-def test_where_nothing_can_be_written_the_log_says_so(read_only_folder, monkeypatch, caplog):
-    monkeypatch.setattr(tempfile, "tempdir", str(read_only_folder))
-    rescue = Rescue(read_only_folder / "r.jsonl")
-
-    rescue.keep(report("a"), FULL)
-    rescue.close()
-
-    assert rescue.paths == []
-    assert "task a, repetition 0 is only in benchmark.reports" in caplog.text

@@ -120,10 +120,10 @@ def test_a_secret_of_the_configuration_is_taken_out_of_every_text(config):
 )
 def test_of_an_address_only_what_names_a_server_is_kept(address, kept):
     given = address.replace("K", "canary7f3a9b0c")
-    stored = redact({"base_url": given, "track": [f"{given}"]})
-    typed = redact_command(["--track", f"otel={given}", f"--base-url={given}", given])
+    stored = redact({"base_url": given, "to": [f"{given}"]})
+    typed = redact_command(["--to", f"otel={given}", f"--base-url={given}", given])
 
-    assert stored["base_url"] == stored["track"][0] and stored["base_url"].startswith(kept)
+    assert stored["base_url"] == stored["to"][0] and stored["base_url"].startswith(kept)
     assert typed.count(kept) == 3 and "canary" not in f"{stored} {typed}"
     quoted = Secrets.of({"base_url": given}).removed_from({"error": "no canary7f3a9b0c here"})
     assert ("canary" in str(quoted)) is ("K" not in address)

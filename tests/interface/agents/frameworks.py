@@ -12,11 +12,12 @@ from typing import Any, ClassVar
 import pytest
 
 from maseval.core.event_loop import run_async
+from maseval.core.tool import inline_references
 from maseval.interface.agents import camel, langgraph, llamaindex, openai_agents, pydantic_ai
 from maseval.interface.agents import smolagents as smol
 from tests.interface.agents.framework import Framework
 from tests.interface.agents.langgraph import graphs
-from tests.interface.agents.schemas import changed, inlined, without_titles
+from tests.interface.agents.schemas import changed, without_titles
 from tests.interface.agents.served import KEY, UNREADABLE
 from tests.interface.libraries import QUIET_LITELLM
 
@@ -60,7 +61,7 @@ class Smolagents(Framework):
 
     def told(self, definitions):
         def top_level_only(parameters):
-            parameters = inlined(parameters)
+            parameters = inline_references(parameters)
             assert parameters.keys() <= {"type", "properties", "required", "title"}
             del parameters["title"]
             return {"required": [], **parameters}
@@ -120,7 +121,9 @@ class LangGraph(Framework):
         return json.dumps(value, ensure_ascii=False)
 
     def told(self, definitions):
-        return changed(definitions, lambda parameters: without_titles(inlined(parameters)))
+        return changed(
+            definitions, lambda parameters: without_titles(inline_references(parameters))
+        )
 
     def offered(self, model):
         return without_titles(super().offered(model))  # some are left in place

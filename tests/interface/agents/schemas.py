@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from maseval.interface.agents.framework import Tool
-
 Schema = dict[str, Any]
 
 
@@ -23,10 +21,6 @@ def changed(
         }
         for definition in definitions
     ]
-
-
-def inlined(parameters: Schema) -> Schema:
-    return Tool("", "", parameters, inlined).inlined_parameters
 
 
 def without_titles(schema: Any) -> Any:

@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from maseval.benchmark.tau2 import Tau2Environment
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.tool import inline_references
 from maseval.interface.agents.framework import describe_tools
 
 
@@ -42,7 +43,7 @@ def test_tools_may_be_given_by_name_or_as_functions():
 def test_references_are_replaced_by_what_they_mean():
     (tool,) = describe_tools([book])
 
-    inlined = tool.inlined_parameters
+    inlined = inline_references(tool.parameters)
 
     assert "$defs" not in inlined and "$ref" not in str(inlined)
     booking = inlined["properties"]["booking"]
@@ -62,7 +63,7 @@ def test_a_parameter_that_contains_itself_cannot_be_written_out():
     (tool,) = describe_tools([tidy])
 
     with pytest.raises(ConfigurationError, match="'Folder' contains itself"):
-        _ = tool.inlined_parameters
+        inline_references(tool.parameters)
 
 
 @pytest.mark.data

@@ -59,7 +59,7 @@ RUN = ("tau2", "run", "--domain", "library", "--num-tasks", "1", "--user", "scri
     ("model_id", "advice"),
     [
         ("opnai/gpt-4.1", "did you mean 'openai/…'"),
-        ("typo/x", "known prefixes: anthropic, google, hf, litellm"),
+        ("typo/x", "known prefixes: anthropic, google, litellm"),
         ("scripted/ehco", "use scripted/echo, scripted/<file>.json"),
         ("openai/", "names no model"),
     ],

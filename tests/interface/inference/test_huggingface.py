@@ -6,11 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from maseval.core.messages import tool_call
-from maseval.core.model import resolve_model
 from maseval.core.provider_errors import (
     ContextOverflowError,
     MalformedResponseError,
-    ModelNotFoundError,
 )
 from maseval.interface.inference.huggingface import (
     HuggingFacePipelineModelAdapter,
@@ -137,7 +135,7 @@ def transformers(request):
 
 @pytest.fixture
 def tiny_model(transformers, tmp_path):
-    """A model with random weights: no words of worth, but every part of it is real."""
+    """A pipeline with random weights: no words of worth, but every part of it is real."""
     tokenizers = import_module("tokenizers")
     words = {"<unk>": 0, "<end>": 1, "user": 2, ":": 3, "hi": 4, "a": 5, "b": 6, "c": 7}
     base = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token="<unk>"))
@@ -150,17 +148,15 @@ def tiny_model(transformers, tmp_path):
     config = transformers.GPT2Config(**size, bos_token_id=1, eos_token_id=1, pad_token_id=1)
     transformers.GPT2LMHeadModel(config).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    return tmp_path
+    return transformers.pipeline("text-generation", str(tmp_path), device="cpu")
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # transformers warns of much that is its own affair
-def test_a_pipeline_is_loaded_by_its_folder_and_repeats_itself_when_seeded(tiny_model):
+def test_a_pipeline_repeats_itself_when_seeded(tiny_model):
     def said(seed):
-        model = resolve_model(
-            f"hf/{tiny_model}", seed=seed, max_tokens=12, do_sample=True, device="cpu"
-        )
-        return model.generate("hi")
+        model = HuggingFacePipelineModelAdapter(tiny_model, seed=seed)
+        return model.generate("hi", {"max_tokens": 12, "do_sample": True})
 
     assert said(1) == said(1)
     assert len({said(seed) for seed in range(5)}) > 1
@@ -169,7 +165,7 @@ def test_a_pipeline_is_loaded_by_its_folder_and_repeats_itself_when_seeded(tiny_
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_a_pipeline_counts_tokens_and_names_a_prompt_that_is_too_long(tiny_model):
-    model = resolve_model(f"hf/{tiny_model}", max_tokens=5, temperature=0, device="cpu")
+    model = HuggingFacePipelineModelAdapter(tiny_model, "m", {"max_tokens": 5, "temperature": 0})
 
     answer = model.chat(HI)
 
@@ -178,10 +174,3 @@ def test_a_pipeline_counts_tokens_and_names_a_prompt_that_is_too_long(tiny_model
     assert model.gather_usage().total_tokens == answer.usage["total_tokens"]
     with pytest.raises(ContextOverflowError, match="has 72 tokens, but the model takes at most 64"):
         model.generate("hi " * 70)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
-def test_a_folder_without_a_model_is_named(transformers, tmp_path):
-    with pytest.raises(ModelNotFoundError, match="huggingface does not have the model"):
-        resolve_model(f"hf/{tmp_path}")

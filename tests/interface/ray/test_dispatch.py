@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from maseval.core.engine.dispatch import Assignment, Backlog, Process, Stage, send
+from maseval.core.engine.dispatch import Assignment, Backlog, Process, send
 from maseval.core.engine.parcel import unpack
 
 
@@ -97,9 +97,8 @@ def repetition(number):
 def test_all_orders_for_a_process_go_in_one_call_so_that_each_begins_before_any_continues():
     calls = CallList()
     process = Process(calls, quarantine=False)
-    process.stage, process.pending = Stage.WORKING, None
+    process.is_ready = True
     assignments = [Assignment(number, repetition(number)) for number in range(1_000)]
-    del calls[:]
 
     send({process: assignments})
 

@@ -3,13 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from maseval.app.running.options import (
-    PARTICIPANTS,
-    REQUIRED,
-    TASKS,
-    ExtraArguments,
-    option,
-)
+from maseval.app.running.options import PARTICIPANTS, REQUIRED, TASKS, ExtraArguments, option
 from maseval.app.running.run_options import AnyBenchmark, GeneralRunOptions
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.providers import check_base_url
@@ -63,5 +57,4 @@ class MACSRunOptions(GeneralRunOptions):
 
     @property
     def domains(self) -> list[str]:
-        """The domains, each once."""
         return list(dict.fromkeys([self.domain] if isinstance(self.domain, str) else self.domain))

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from maseval.app.benchmarks import ExportedPath
 from maseval.app.results.finding import open_run
 from maseval.benchmark.macs.data.files import ATTRIBUTION
-from maseval.benchmark.macs.metrics import GoalRates, JudgeProblem, goal_rates, judge_problems
+from maseval.benchmark.macs.metrics import GoalRates, goal_rates, judge_problems
 from maseval.benchmark.macs.scoring import (
-    ConversationResult,
-    ResultsDocument,
     conversation_text,
     result_of,
     results_document,
@@ -26,6 +25,7 @@ from maseval.core.exceptions import ConfigurationError, NotRunError, OutputExist
 from maseval.core.model import resolve_model
 from maseval.core.report import Report
 from maseval.core.storage.files import write_bytes
+from maseval.core.tracing import JsonObject
 from maseval.runs import RunFolder
 from maseval.stats.result import Result
 
@@ -37,7 +37,7 @@ def score(
     judge_model: str,
     base_url: str | None = None,
     strict: bool = False,
-) -> ResultsDocument:
+) -> JsonObject:
     """Let a model judge the files ``conversation_<i>.json`` of a folder.
 
     With ``strict``, whatever the original's script would crash on is raised.
@@ -54,7 +54,7 @@ class RunRates(Result):
 
     path: Path
     domains: list[GoalRates]
-    problems: list[JudgeProblem]
+    problems: list[JsonObject]
     estimate: str | None = None
     """Set for a run of chosen tasks, whose rates are not those of the benchmark."""
 
@@ -73,60 +73,30 @@ def rates(run: str | os.PathLike[str]) -> RunRates:
 SCENARIOS = 30
 
 
-@dataclass(frozen=True)
-class ExportedDomain:
-    """The files written for one domain, and the tasks without a verdict, which have no result."""
-
-    folder: Path
-    conversations: int
-    unjudged: list[str]
-
-    @property
-    def notes(self) -> list[str]:
-        """The remarks that must stand beside it, if any."""
-        if not self.unjudged:
-            return []
-        listed = ", ".join(self.unjudged)
-        return [
-            f"{len(self.unjudged)} of {self.conversations} conversations have no verdict and no "
-            f"result: {listed}"
-        ]
-
-
 def export(
-    run: str | os.PathLike[str],
-    output: str | os.PathLike[str] | None = None,
-    *,
-    trial: int = 0,
-    overwrite: bool = False,
-) -> list[ExportedDomain]:
-    """Write one trial of every task: a folder for each domain, by default below the run's.
+    run: str | os.PathLike[str], output: Path | None = None, *, overwrite: bool = False
+) -> list[ExportedPath]:
+    """Write the first trial of every task: a folder for each domain, by default below the run's.
 
     Each has ``conversation_<i>.json`` for the scenario i, and ``results.json``.
     """
     folder = open_run(run, "macs")
-    target = folder.path / "macs" if output is None else Path(output)
-    domains = list(dict.fromkeys(each.domain for each in folder.recorded if each.trial == trial))
+    target = output or folder.path / "macs"
+    domains = list(dict.fromkeys(each.domain for each in folder.recorded if not each.trial))
     if not domains:
-        raise NotRunError(f"{folder.path} has no finished trial {trial}; nothing to export")
-    return [_export_domain(folder, name, trial, target / name, overwrite) for name in domains]
+        raise NotRunError(f"{folder.path} has no finished trial 0; nothing to export")
+    return [_export_domain(folder, name, target / name, overwrite) for name in domains]
 
 
-def _reports_of(folder: RunFolder, domain: str, trial: int) -> list[Report]:
-    chosen = (one for one in folder.recorded if (one.domain, one.trial) == (domain, trial))
-    return sorted((folder.report(one) for one in chosen), key=_index)
-
-
-def _export_domain(
-    run: RunFolder, domain: str, trial: int, folder: Path, overwrite: bool
-) -> ExportedDomain:
+def _export_domain(run: RunFolder, domain: str, folder: Path, overwrite: bool) -> ExportedPath:
     if folder.exists() and not overwrite:
         raise OutputExistsError(
             f"{folder} already exists; --overwrite (overwrite=True) replaces it"
         )
-    results: list[ConversationResult] = []
+    results: list[JsonObject] = []
     unjudged: list[str] = []
-    reports = _reports_of(run, domain, trial)
+    chosen = (one for one in run.recorded if (one.domain, one.trial) == (domain, 0))
+    reports = sorted(map(run.report, chosen), key=_index)
     for report in reports:
         index = _index(report)
         text = conversation_text(trajectories_of(report))
@@ -138,7 +108,13 @@ def _export_domain(
     if results:
         document = {"attribution": ATTRIBUTION, **results_document(results, SCENARIOS)}
         write_bytes(folder / "results.json", results_text(document).encode())
-    return ExportedDomain(folder, len(reports), unjudged)
+    if not unjudged:
+        return ExportedPath(folder)
+    note = (
+        f"{len(unjudged)} of {len(reports)} conversations have no verdict and no result: "
+        f"{', '.join(unjudged)}"
+    )
+    return ExportedPath(folder, [note])
 
 
 def _index(report: Report) -> int:

@@ -24,7 +24,7 @@ def run(options: MACSRunOptions) -> RunResult:
     ``team`` may also be a subclass of ``MACSBenchmark`` itself. ``display`` shows the progress for
     as long as the context it returns is open. ``command`` is noted as how the run was started.
     """
-    return PreparedMACSRun.of_macs(options).execute()
+    return prepare(options).execute()
 
 
 @dataclass(frozen=True)
@@ -85,3 +85,6 @@ class PreparedMACSRun(PreparedBenchmarkRun):
             },
             "data_commit": COMMIT,
         }
+
+
+prepare = PreparedMACSRun.of_macs

@@ -1,10 +1,10 @@
 """MACS in the commands that take any run: failures are explained by the assertions."""
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 from maseval.app.benchmarks import BenchmarkSupport, ExportedPath, OnProgress, RecordedOutcomes
+from maseval.app.results.explained import Review
 from maseval.benchmark.macs.metrics import RecordedGoals, judge_problems
 from maseval.core.finding import Finding, Who
 from maseval.core.outcome import RecordedReport
@@ -51,8 +51,8 @@ def _of_verdict(goals: RecordedGoals) -> Finding:
 class MACSSupport(BenchmarkSupport):
     """Explains failures by the assertions that do not hold."""
 
-    def findings(self, report: Report) -> Sequence[Finding]:
-        return [*filter(None, [cause_of_failure(report)])]
+    def review(self, report: Report, *, explain_pass: bool = False) -> Review:
+        return Review([*filter(None, [cause_of_failure(report)])])
 
     exports = "macs"
 
@@ -61,10 +61,7 @@ class MACSSupport(BenchmarkSupport):
     ) -> list[ExportedPath]:
         from maseval.benchmark.macs.app.results import export
 
-        return [
-            ExportedPath(each.folder, each.notes)
-            for each in export(run, output, overwrite=overwrite)
-        ]
+        return export(run, output, overwrite=overwrite)
 
     def task_title(self, report: Report) -> str | None:
         scenario = " ".join(str(report["task"]["metadata"].get("scenario") or "").split())

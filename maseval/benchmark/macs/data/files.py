@@ -1,8 +1,16 @@
 """The benchmark's files: their manifest at one commit, their formats, and the tasks in them.
 
-They are data of somebody else: any key may be missing, so every format is partial. The original
-keeps whole tools inside every agent; a task gets each group of tools once, and an agent only the
-names of its groups.
+They are data of somebody else: any key may be missing, so they stay plain documents.
+
+- A scenario has the wishes of a simulated user (``scenario``), their first message
+  (``input_problem``) and the ``assertions`` that are judged.
+- Agents have an ``agent_id``, ``agent_name``, ``agent_instruction``, ``tools``, and
+  ``reachable_agents`` with the ``scenario`` in which to call each.
+- An action of a group of tools has a ``name``, ``description``, ``input_schema`` and
+  ``output_schema``, in which ``data_type`` stands for the standard's ``type``.
+
+The original keeps whole tools inside every agent; a task gets each group of tools once, and an
+agent only the names of its groups.
 
 Source: multiagent-collab-scenario-benchmark (Amazon.com, Inc. or its affiliates); data CC BY 4.0,
 code MIT-0. The package carries none of these files.
@@ -11,60 +19,13 @@ code MIT-0. The package carries none of these files.
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TypedDict, cast
 
 from maseval.core.exceptions import ConfigurationError, TaskFormatError
 from maseval.core.recorded import Shape, entries, mapping
 from maseval.core.tracing import JsonObject
-from maseval.data.download import FetchProgress
 from maseval.data.files import DataError, DataUnavailableError, Manifest, cache_dir, parse_listing
 from maseval.data.folder import AnyPath, fill, place_of
-
-ActionSchema = Mapping[str, object]
-"""A JSON schema that says ``data_type`` where the standard says ``type``."""
-
-
-class ActionSpec(TypedDict, total=False):
-    """One thing that can be done with a group of tools."""
-
-    name: str
-    description: str
-    input_schema: ActionSchema
-    output_schema: ActionSchema
-
-
-class ReachableAgent(TypedDict, total=False):
-    """Another agent, and when to call it."""
-
-    agent_id: str
-    scenario: str
-
-
-class AgentSpec(TypedDict, total=False):
-    """One agent; ``tools`` are names of groups."""
-
-    agent_id: str
-    agent_name: str
-    agent_instruction: str
-    tools: list[str]
-    reachable_agents: list[ReachableAgent]
-
-
-class AgentConfig(TypedDict, total=False):
-    """All agents of a domain, which of them talks to the user, and what the user is called."""
-
-    agents: list[AgentSpec]
-    primary_agent_id: str
-    human_id: str
-
-
-class Scenario(TypedDict, total=False):
-    """The wishes of a simulated user, their first message, and the assertions that are judged."""
-
-    scenario: str
-    input_problem: str
-    assertions: list[str]
-
+from maseval.data.sources import FetchProgress
 
 _TASK_KEYS = ("input_problem", "query", "assertions")
 
@@ -94,7 +55,7 @@ def _task(index: int, scenario: Shape, surroundings: JsonObject, labels: Shape) 
     }
 
 
-def agent_config_of(agents: object) -> AgentConfig:
+def agent_config_of(agents: object) -> JsonObject:
     """Return every agent with the names of its groups; nothing for what is no object."""
     if not isinstance(agents, Mapping):
         return {}
@@ -103,7 +64,7 @@ def agent_config_of(agents: object) -> AgentConfig:
         for agent in objects_in(agents, "agents")
     ]
     ids = {key: agents[key] for key in ("primary_agent_id", "human_id") if key in agents}
-    return cast(AgentConfig, {"agents": named, **ids})
+    return {"agents": named, **ids}
 
 
 def unique_groups(agents: Iterable[Shape]) -> list[Shape]:

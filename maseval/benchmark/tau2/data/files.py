@@ -16,8 +16,7 @@ from typing import Any, cast
 
 from maseval.benchmark.tau2.data import VERIFIED, VERSIONS, known_version, title_of
 from maseval.core.exceptions import TaskFormatError
-from maseval.data import download
-from maseval.data.download import FetchProgress
+from maseval.data import sources
 from maseval.data.files import (
     MEMBER_LIMIT,
     DataError,
@@ -39,6 +38,7 @@ from maseval.data.folder import (
     place_of,
     read_content,
 )
+from maseval.data.sources import FetchProgress
 
 # Where the 114 base telecom tasks stand in the full list of 2,285.
 _BASE_POSITIONS = """
@@ -212,12 +212,12 @@ MANIFEST = manifest_of(DEFAULT_VERSION)
 
 def download_file(url: str, timeout: float = 30) -> str:
     """Return the text behind ``url``, unchecked (unlike ``ensure_data_exists``)."""
-    return download.download_text(url, timeout)
+    return sources.download_text(url, timeout)
 
 
 def download_json(url: str) -> object:
     """Return the JSON document behind ``url``; nothing in it is checked."""
-    return download.download_json(url, 30)
+    return sources.download_json(url, 30)
 
 
 def published_files(folder: str, manifest: Manifest) -> list[DataFile]:

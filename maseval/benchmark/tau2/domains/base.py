@@ -133,7 +133,8 @@ class DB(BaseModel):
         """An independent database in the same state; what is shared stays so."""
         for name in shared_rows(type(self)):
             rows = getattr(self, name)  # one that was changed is this database's own
-            memo[id(rows)] = [row if is_shared(row) else copy_value(row, memo) for row in rows]
+            whole = all(map(is_shared, rows))
+            memo[id(rows)] = rows.copy() if whole else [copy_value(row, memo) for row in rows]
         return with_fields(self, copy_value, memo)
 
     def copy_deep(self) -> Self:
@@ -329,11 +330,6 @@ class ToolKitBase(Generic[DBT]):
     @classmethod
     def get_statistics(cls) -> dict[str, int]:
         """Count the tools, by type."""
-        return dict(cls._statistics())
-
-    @classmethod
-    @cache
-    def _statistics(cls) -> dict[str, int]:
         types = list(cls.all_tools().values())
         by_type = {f"num_{kind}_tools": types.count(kind) for kind in ToolType}
         return {"num_tools": len(types), **by_type}

@@ -1,24 +1,18 @@
-"""All known domains: those of maseval, those registered, those of installed packages.
+"""All known domains: those of maseval, and those that are registered.
 
 Each of maseval's is loaded when it is asked for: most programs use one domain, and the others would
-take longer to load than all the rest of tau2. A package offers a domain by an entry point in the
-group ``maseval.domains``. Packages are asked only when a name is not known yet or when all names
-are wanted, and one that fails spoils nothing but itself.
+take longer to load than all the rest of tau2.
 """
 
-import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from maseval.benchmark.tau2.data import VARIANT_MARK
 from maseval.core.exceptions import MASEvalError
-from maseval.core.lazy import find_entry_points
 
-if TYPE_CHECKING:  # whoever only asks for a name needs neither
-    from importlib.metadata import EntryPoint
-
+if TYPE_CHECKING:  # whoever only asks for a name does not need it
     from maseval.benchmark.tau2.domains.domain import Domain
 
 
@@ -78,11 +72,6 @@ BANKING = {"banking_knowledge": "banking_knowledge:BANKING_DOMAINS"}
 DOMAINS = DomainCatalogue({**PLACES, **BANKING, "library": "library:LIBRARY"})
 
 
-GROUP = "maseval.domains"
-
-_log = logging.getLogger(__name__)
-
-
 class UnknownDomainError(MASEvalError, ValueError):
     """There is no domain of that name."""
 
@@ -98,97 +87,44 @@ class InvalidDomainError(MASEvalError, ValueError):
 FindDomain = Callable[[str], "Domain | None"]
 
 
-class DomainRegistry:
-    """Domains by name; ``installed`` says which entry points there are."""
+_added: "dict[str, Domain]" = {}
+_adding = threading.Lock()
+_find_elsewhere: FindDomain | None = None
 
-    def __init__(
-        self,
-        built_in: "Mapping[str, Domain]",
-        installed: "Callable[[], Iterable[EntryPoint]]" = lambda: find_entry_points(GROUP),
-    ) -> None:
-        self._built_in = built_in
-        self._added: dict[str, Domain] = {}
-        self._installed = installed
-        self._asked = False
-        self._broken: dict[str, str] = {}
-        self.find_elsewhere: FindDomain = lambda name: None
-        """Asked for a name that nobody has registered; may raise ``UnknownDomainError``."""
-        # An entry point may itself register domains, hence re-entrant.
-        self._lock = threading.RLock()
 
-    def register(self, domain: "Domain", *, replace: bool = False) -> "Domain":
-        """Make a domain known by its name; see ``register_domain``."""
-        _require_sound(domain)
-        with self._lock:
-            known = self._find(domain.name)
-            if known not in (None, domain):
-                self._check_replacement(domain, replace)
-            self._added[domain.name] = domain
-        return domain
+def register_domain(domain: "Domain", *, replace: bool = False) -> "Domain":
+    """Make a domain of your own known by its name, to Python and to every command.
 
-    def _find(self, name: str) -> "Domain | None":
-        return self._added.get(name) or self._built_in.get(name)
+    A domain that could not work is refused with an ``InvalidDomainError`` that lists its faults.
+    ``replace`` puts it in the place of an earlier one that was registered under the same name.
+    """
+    _require_sound(domain)
+    with _adding:
+        if _known(domain.name) not in (None, domain):
+            _check_replacement(domain, replace)
+        _added[domain.name] = domain
+    return domain
 
-    def _check_replacement(self, domain: "Domain", replace: bool) -> None:
-        if domain.name in self._built_in:
-            raise DuplicateDomainError(
-                f"{domain.name!r} is a domain of maseval itself, and its name always means the "
-                "same; give yours another one"
-            )
-        if not replace:
-            raise DuplicateDomainError(
-                f"a domain named {domain.name!r} is already registered; give this one another "
-                "name, or replace it with register_domain(domain, replace=True)"
-            )
 
-    def find(self, name: str) -> "Domain":
-        if self._find(name) is None:
-            self._ask_packages()
-        found = self._find(name) or self.find_elsewhere(name)
-        if found is None:
-            raise self._unknown_domain(name)
-        return found
+def _known(name: str) -> "Domain | None":
+    return _added.get(name) or DOMAINS.get(name)
 
-    def names(self) -> list[str]:
-        """All names, sorted."""
-        self._ask_packages()
-        return sorted({*self._built_in, *self._added})
 
-    def _ask_packages(self) -> None:
-        with self._lock:
-            if self._asked:
-                return
-            self._asked = True
-            for entry_point in self._installed():
-                try:
-                    self.register(_load_domain(entry_point))
-                except Exception as error:  # a stranger's code: its fault must not become ours
-                    package = f" of {entry_point.dist.name}" if entry_point.dist else ""
-                    self._broken[entry_point.name] = (
-                        f"the entry point {entry_point.name} = {entry_point.value!r}{package} in "
-                        f"{GROUP} failed with {type(error).__name__}: {error}"
-                    )
-                    _log.warning("%s", self._broken[entry_point.name])
-
-    def _unknown_domain(self, name: str) -> UnknownDomainError:
-        if name in self._broken:
-            return UnknownDomainError(f"Invalid domain {name!r}: {self._broken[name]}")
-        import difflib
-
-        every = self.names()
-        known = [each for each in every if "@" not in each]
-        alike = difflib.get_close_matches(str(name), every, n=1)
-        hint = f"did you mean {alike[0]!r}? " if alike else ""
-        failed = f"; failed to load: {', '.join(sorted(self._broken))}" if self._broken else ""
-        return UnknownDomainError(
-            f"Invalid domain {name!r}; {hint}choose one of: {', '.join(known)}{failed}; or name "
-            "the file of your own: --domain FILE.py:NAME"
+def _check_replacement(domain: "Domain", replace: bool) -> None:
+    if domain.name in DOMAINS:
+        raise DuplicateDomainError(
+            f"{domain.name!r} is a domain of maseval itself, and its name always means the "
+            "same; give yours another one"
+        )
+    if not replace:
+        raise DuplicateDomainError(
+            f"a domain named {domain.name!r} is already registered; give this one another "
+            "name, or replace it with register_domain(domain, replace=True)"
         )
 
 
 def _require_sound(domain: "Domain") -> None:
-    from maseval.benchmark.tau2.domains.domain import Domain
-    from maseval.benchmark.tau2.domains.faults import faults
+    from maseval.benchmark.tau2.domains.domain import Domain, faults
 
     if not isinstance(domain, Domain):
         raise InvalidDomainError(f"{domain!r} is not a Domain; make one with Domain(name=..., ...)")
@@ -199,42 +135,37 @@ def _require_sound(domain: "Domain") -> None:
         )
 
 
-def _load_domain(entry_point: "EntryPoint") -> "Domain":
-    from maseval.benchmark.tau2.domains.domain import Domain
-
-    offered = entry_point.load()
-    domain: Domain = offered if isinstance(offered, Domain) or not callable(offered) else offered()
-    if isinstance(domain, Domain) and domain.name != entry_point.name:
-        raise InvalidDomainError(
-            f"it gives a domain named {domain.name!r}; entry point and domain must have one name"
-        )
-    return domain
+def find_domains_with(find: FindDomain) -> None:
+    """Let ``find`` look for what nobody has registered; it may raise ``UnknownDomainError``."""
+    global _find_elsewhere
+    _find_elsewhere = find
 
 
-_registry = DomainRegistry(DOMAINS)
+def domain_names() -> list[str]:
+    """The names of all domains, sorted: maseval's own and the registered."""
+    return sorted({*DOMAINS, *_added})
 
 
 def domain_named(domain: "str | Domain") -> "Domain":
     """The domain of that name; a domain object stands for itself."""
-    if not isinstance(domain, str) and hasattr(domain, "toolkit"):  # it need not be imported here
-        return domain
-    return _registry.find(domain)  # type: ignore[arg-type]  # which says that it is unknown
+    if not isinstance(domain, str):
+        if hasattr(domain, "toolkit"):  # it need not be imported here
+            return domain
+        raise _unknown_domain(domain)
+    found = _known(domain) or (_find_elsewhere and _find_elsewhere(domain))
+    if found is None:
+        raise _unknown_domain(domain)
+    return found
 
 
-def domain_names() -> list[str]:
-    """The names of all domains: maseval's own, the registered, those of installed packages."""
-    return _registry.names()
+def _unknown_domain(name: object) -> UnknownDomainError:
+    import difflib
 
-
-def find_domains_with(find: FindDomain) -> None:
-    """Let ``find`` look for the domains that nobody has registered."""
-    _registry.find_elsewhere = find
-
-
-def register_domain(domain: "Domain", *, replace: bool = False) -> "Domain":
-    """Make a domain of your own known by its name, to Python and to every command.
-
-    A domain that could not work is refused with an ``InvalidDomainError`` that lists its faults.
-    ``replace`` puts it in the place of an earlier one that was registered under the same name.
-    """
-    return _registry.register(domain, replace=replace)
+    every = domain_names()
+    known = [each for each in every if VARIANT_MARK not in each]
+    alike = difflib.get_close_matches(str(name), every, n=1)
+    hint = f"did you mean {alike[0]!r}? " if alike else ""
+    return UnknownDomainError(
+        f"Invalid domain {name!r}; {hint}choose one of: {', '.join(known)}; or name the file "
+        "of your own: --domain FILE.py:NAME"
+    )

@@ -8,7 +8,7 @@ Research).
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import Annotated, Any, Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
@@ -238,16 +238,6 @@ def is_user_stop(message: Tau2Message) -> bool:
     """Return True if a user's message ends the conversation; with tool calls it never does."""
     content = message.get("content") or ""
     return not is_tool_call(message) and any(token in content for token in STOP_TOKENS)
-
-
-@lru_cache(maxsize=64)
-def record_in(answer: str) -> Mapping[str, Any]:
-    """Return the record that a tool answered; an empty one if the answer is anything else."""
-    try:
-        found = json.loads(answer)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def call_text(call: Tau2ToolCall) -> str:

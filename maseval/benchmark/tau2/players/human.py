@@ -28,10 +28,6 @@ from maseval.core.exceptions import ConfigurationError, RunInterruptedError
 from maseval.core.task import Task
 
 
-class PlayInterruptedError(RunInterruptedError):
-    """The person went away in the midst of a simulation, which can be played again."""
-
-
 @dataclass(frozen=True)
 class SeatView:
     """The person's task and what it has seen; its methods make the messages to choose from.
@@ -105,7 +101,7 @@ class Person:
                 raise KeyboardInterrupt
             message = self._ask(view)
         except KeyboardInterrupt:
-            raise PlayInterruptedError("interrupted by the person who plays") from None
+            raise RunInterruptedError("interrupted by the person who plays") from None
         if (clock := Clock.here()) is not None:
             clock.check_timeout()
         return message

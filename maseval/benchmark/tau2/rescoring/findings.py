@@ -22,11 +22,7 @@ from maseval.benchmark.tau2.rescoring.record import (
     policies,
 )
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
-from maseval.benchmark.tau2.rescoring.verdict import (
-    FOREIGN_TASK,
-    NEEDS_JUDGE,
-    RescoredSimulation,
-)
+from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, NEEDS_JUDGE, RescoredSimulation
 from maseval.benchmark.tau2.texts.original import trial_seed
 from maseval.core.finding import Finding, Weight
 from maseval.core.words import count_of, percent
@@ -242,11 +238,11 @@ def judgements(found: RescoredRecord) -> Iterator[Finding]:
     yield from _about_some(
         found, "another judgement", differing, words, lambda each: each.both_rewards
     )
-    if found.unjudged:
+    if unjudged := found.problems[NEEDS_JUDGE]:
         silent = " whose reply is not there or cannot be read" if found.model else ""
         yield record_finding(
             "not recomputed",
-            f"{found.unjudged} of {len(found.simulations)} verdicts depend on a judge model"
+            f"{unjudged} of {len(found.simulations)} verdicts depend on a judge model"
             f"{silent}; they count neither as passed nor as failed",
             None if found.model else "--judge-model asks one",
         )

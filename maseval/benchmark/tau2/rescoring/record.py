@@ -42,7 +42,7 @@ from maseval.benchmark.tau2.results import (
 )
 from maseval.benchmark.tau2.results.layout import is_trial
 from maseval.benchmark.tau2.results.reading import recorded_domain
-from maseval.benchmark.tau2.results.reports import Tau2Report
+from maseval.benchmark.tau2.results.writing import Tau2Report
 from maseval.benchmark.tau2.texts.original import format_texts_config
 from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.benchmark.tau2.world.tasks import TaskSpec
@@ -305,10 +305,9 @@ class SimulationRecord:
 def open_record(
     source: RecordSource,
     domain: str | Domain | None = None,
-    solo: bool = False,
     version: AnyVersion = None,
 ) -> SimulationRecord:
-    """Open a source; ``domain`` is used whatever it says, ``solo`` where it does not say so.
+    """Open a source; ``domain`` is used whatever it says.
 
     ``version`` names the release by whose tasks and rules it is judged. Without it, reports are
     judged by the release that they were run by, files in the form of v1.0.x by v1.0.1, and all
@@ -319,10 +318,10 @@ def open_record(
         source = read_results(source)
     if isinstance(source, ResultsFile):
         whole = _describe_file(source)
-        items = _items_of_file(source, chosen, solo, whole)
+        items = _items_of_file(source, chosen, whole)
     else:
         whole = SimulationRecord(iter(()))
-        items = (_item(each, chosen, solo, whole) for each in source)
+        items = (_item(each, chosen, whole) for each in source)
     if version is not None:
         whole.version, whole.version_from = release_named(version).name, BY_OPTION
     whole.items = (_in_release(item, whole.version) for item in items)
@@ -368,13 +367,13 @@ def _describe_file(file: ResultsFile) -> SimulationRecord:
 
 
 def _items_of_file(
-    file: ResultsFile, domain: Domain | None, solo: bool, whole: SimulationRecord
+    file: ResultsFile, domain: Domain | None, whole: SimulationRecord
 ) -> Iterator[RecordItem]:
     broken: list[ResultsFormatError] = []
     try:
         for record in file.records(broken.append):
             yield from _malformed_items(broken, domain or known_domain(record.domain), whole)
-            yield _item(record, domain, solo, whole)
+            yield _item(record, domain, whole)
     except ResultsFormatError as error:  # of the file itself: it is cut off, or no JSON
         whole.malformed.append(str(error))
     yield from _malformed_items(broken, domain or known_domain(whole.domain_name), whole)
@@ -405,7 +404,6 @@ def known_domain(name: str | None) -> Domain | None:
 def _item(
     each: RecordedSimulation | Mapping[str, Any],
     domain: Domain | None,
-    solo: bool,
     whole: SimulationRecord,
 ) -> RecordItem:
     if isinstance(each, RecordedSimulation):
@@ -415,11 +413,11 @@ def _item(
         except UnknownDomainError as error:
             way_out = "if the simulations are of a variant of one of them, name it with --domain"
             raise UnknownDomainError(f"{error}; {way_out}") from None
-        return RecordItem(simulation, world, solo or each.solo, cast("Any", each.verdict))
+        return RecordItem(simulation, world, each.solo, cast("Any", each.verdict))
     if "repeat_idx" in each:
         report = cast("Report", each)
         return _of_report(report, simulation_of(report), domain, whole)
-    return RecordItem(each, _require_domain(domain), solo, each.get("reward_info"))
+    return RecordItem(each, _require_domain(domain), recorded=each.get("reward_info"))
 
 
 def item_of_report(report: Report, simulation: Mapping[str, Any] | Omitted) -> RecordItem:

@@ -23,7 +23,6 @@ from maseval.benchmark.tau2.rescoring.record import (
     smallest_split,
 )
 from maseval.benchmark.tau2.rescoring.verdict import (
-    NEEDS_JUDGE,
     RescoredSimulation,
     compare_verdicts,
     marks_of,
@@ -33,13 +32,7 @@ from maseval.benchmark.tau2.scoring.judge import RememberingJudge
 from maseval.core.outcome import Outcome, Score, Simulation, is_successful
 from maseval.core.recorded import whole_number
 from maseval.core.scoring_options import ScoringOptions
-from maseval.stats.summary import (
-    MISSING,
-    Estimate,
-    GroupSummary,
-    summarise,
-    with_gaps,
-)
+from maseval.stats.summary import MISSING, GroupSummary, summarise, with_gaps
 
 NO_RECORDED_VERDICT = "no recorded verdict"
 
@@ -78,7 +71,7 @@ class RescoredRecord:
         known = self.known_tasks(item.domain, item.version)
         named = str(item.simulation.get("task_id"))
         task = self.embedded_task(named)
-        new = rescore_simulation(item, task, strict=self.options.strict, nl_model=self.model)
+        new = rescore_simulation(item, task, self.model)
         found = RescoredSimulation(
             Simulation(item.domain.name, named, whole_number(item.simulation.get("trial")) or 0),
             item.simulation.get("termination_reason"),
@@ -254,15 +247,6 @@ class RescoredRecord:
         return summarise(outcomes).overall.scores.get(1) if outcomes else None
 
     @property
-    def passed(self) -> int:
-        return sum(passed is True for passed in self.passes.values())
-
-    @property
-    def pass_hat(self) -> Mapping[int, Estimate]:
-        """pass^k of what has a verdict, with its interval, and ``bounds`` if any has none."""
-        return self.summary.pass_hat if self.summary else {}
-
-    @property
     def compared(self) -> list[RescoredSimulation]:
         return [each for each in self.simulations if each.compared]
 
@@ -274,11 +258,6 @@ class RescoredRecord:
     def problems(self) -> Counter[str]:
         """The number of simulations without a verdict, by the reason."""
         return Counter(each.problem for each in self.simulations if each.problem)
-
-    @property
-    def unjudged(self) -> int:
-        """The number of simulations that only a judge model can decide."""
-        return self.problems[NEEDS_JUDGE]
 
 
 def rescore_record(

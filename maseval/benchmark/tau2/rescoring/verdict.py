@@ -10,11 +10,10 @@ from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains.releases import release_named, release_of
 from maseval.benchmark.tau2.formats.message import is_user_stop
 from maseval.benchmark.tau2.formats.simulation import RewardInfo, TerminationReason, replay_problem
-from maseval.benchmark.tau2.rescoring.record import PrintedVerdict, RecordItem
+from maseval.benchmark.tau2.rescoring.record import MALFORMED, PrintedVerdict, RecordItem
 from maseval.benchmark.tau2.review.explain.evidence import ReplayFault, replay_fault
 from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, NoJudgeError
 from maseval.benchmark.tau2.scoring.score import VERDICT, score_simulation
-from maseval.core.exceptions import MASEvalError
 from maseval.core.model import ModelAdapter
 from maseval.core.outcome import Simulation, is_successful, total_cost
 from maseval.core.recorded import entries, mapping, number, whole_number
@@ -28,7 +27,7 @@ def marks_of(simulation: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     and the ids of a provider's responses are another each time, so that repeated ones deserve a
     look. No verdict changes by it.
     """
-    messages: Sequence[Mapping[str, Any]] = simulation["messages"]
+    messages: Sequence[Mapping[str, Any]] = simulation["messages"] or ()
     if simulation.get("id"):
         yield "id", str(simulation["id"])
     responses = (mapping(each, "raw_data").get("id") for each in messages if each.get("raw_data"))
@@ -166,14 +165,13 @@ class RescoredSimulation:
 
 @dataclass(frozen=True)
 class NewVerdict:
-    """The result of scoring again: a verdict, an error raised, or the reason why there is none.
+    """The result of scoring again: a verdict, or the reason why there is none.
 
     ``so_far`` is the verdict without the judge who would be needed. Where that is a failure, it is
     the verdict: no judge can turn it.
     """
 
     reward_info: RewardInfo | None = None
-    raised: Exception | None = None
     problem: str | None = None
     so_far: RewardInfo | None = None
 
@@ -189,26 +187,23 @@ class NewVerdict:
 
 
 def rescore_simulation(
-    item: RecordItem,
-    task: Mapping[str, Any] | None,
-    *,
-    strict: bool = False,
-    nl_model: ModelAdapter | None = None,
+    item: RecordItem, task: Mapping[str, Any] | None, nl_model: ModelAdapter | None
 ) -> NewVerdict:
     """Score a simulation by a task, or without one by the benchmark's of the name it has."""
     if item.problem is not None:
         return NewVerdict(problem=item.problem)
     release = release_of(item.domain, item.version)
+    if item.simulation["messages"] is None and release.rules.evaluation.messages_required:
+        return NewVerdict(problem=MALFORMED)
     try:
         found = score_simulation(
             item.simulation,
             domain=item.domain,
             task=task,
             solo=item.solo,
-            strict=strict,
             version=release,
             # v1.0.1 accepts other answers when it grades again.
-            lenient_replay=release.rules.replay.can_be_lenient and not strict,
+            lenient_replay=release.rules.replay.can_be_lenient,
             nl_model=nl_model,
             texts=item.wording,
         )
@@ -216,14 +211,6 @@ def rescore_simulation(
         return NewVerdict.without_judge(error.so_far)
     except UnknownTaskError:
         return NewVerdict(problem=FOREIGN_TASK)
-    except MASEvalError:
-        raise
-    except Exception as error:  # strict: what the original raises for a conversation is a finding
-        if isinstance(error.__cause__, NoJudgeError):
-            return NewVerdict.without_judge(error.__cause__.so_far)
-        if not strict:
-            raise
-        return NewVerdict(raised=error)
     return NewVerdict(found)
 
 
@@ -234,7 +221,7 @@ def compare_verdicts(item: RecordItem, new: NewVerdict) -> dict[str, Any]:
     fault = None if found is None or not replay_problem(found) else replay_fault(found)
     # The original writes zero for a model whose price it does not know.
     costs = [number(item.simulation.get(f"{side}_cost")) or None for side in ("agent", "user")]
-    last = item.simulation["messages"][-1:]
+    last = (item.simulation["messages"] or ())[-1:]
     return {
         "stopped": any(each["role"] == "user" and is_user_stop(each) for each in last),
         "seed": whole_number(item.simulation.get("seed")),
@@ -268,8 +255,6 @@ def _differences(
     new: NewVerdict, recorded: Mapping[str, object], shown: PrintedVerdict | None
 ) -> Iterator[str]:
     """Yield where a record, and what its report shows, differ from the new verdict."""
-    if new.raised is not None:
-        yield f"raises {type(new.raised).__name__}: {new.raised}"
     if new.reward_info is None:
         return
     verdict: Mapping[str, object] = new.reward_info
@@ -332,7 +317,7 @@ def unknown_tool(item: RecordItem) -> str | None:
     """Return a tool that was called with success, and that the domain does not have."""
     kits = [kit for kit in (item.domain.toolkit, item.domain.user_toolkit) if kit is not None]
     names: dict[object, str] = {}
-    for message in item.simulation["messages"]:
+    for message in item.simulation["messages"] or ():
         for call in message.get("tool_calls") or ():
             names[call.get("id")] = call["name"]
         name = names.get(message.get("id")) if message.get("role") == "tool" else None

@@ -3,8 +3,12 @@
 from maseval.benchmark.tau2.formats.simulation import RunInfo, SimulationForm
 from maseval.benchmark.tau2.results.layout import ResultsFormatError, has_simulations, layout_of
 from maseval.benchmark.tau2.results.reading import RecordedSimulation, ResultsFile, read_results
-from maseval.benchmark.tau2.results.reports import Omitted, simulation_of
-from maseval.benchmark.tau2.results.writing import ExportSummary, export_results
+from maseval.benchmark.tau2.results.writing import (
+    ExportSummary,
+    Omitted,
+    export_results,
+    simulation_of,
+)
 
 __all__ = [
     "ExportSummary",

@@ -9,8 +9,8 @@ versions add some. Nothing else is forgiven: it is a named error. The folder is 
 tau2-bench v1.0.1, src/tau2/data_model/simulation.py (MIT, Sierra Research).
 """
 
-import codecs
 import gzip
+import io
 import json
 import os
 import re
@@ -29,11 +29,10 @@ from maseval.core.outcome import MOST_SIMULATIONS
 
 CHUNK = 1 << 20
 LONGEST_VALUE = 64 << 20
-"""The most bytes that one value may have, as it is read whole; a simulation has a hundredth."""
+"""The most characters of one value, as it is read whole; a simulation has a hundredth."""
 _DECODER = json.JSONDecoder()
 _WHITESPACE = " \t\n\r"
 _GZIP = b"\x1f\x8b"
-_MARK = codecs.BOM_UTF8
 
 # A piece may be cut anywhere, so an error this close to the end of what was read so far may only
 # mean that more is to come: the longest words are -Infinity and the two halves of an escaped pair.
@@ -42,10 +41,10 @@ _CUT_WORD = re.compile(r"[-+.\w\\]*\s*")
 
 
 class JsonStreamError(MASEvalError, ValueError):
-    """The text is not JSON; ``offset`` is the byte (of the decompressed text) where that shows."""
+    """The text is not JSON; ``offset`` is the character, decompressed, at which it shows."""
 
     def __init__(self, problem: str, offset: int) -> None:
-        super().__init__(f"{problem} at byte {offset}")
+        super().__init__(f"{problem} at character {offset}")
         self.problem = problem
         self.offset = offset
 
@@ -60,20 +59,17 @@ class JsonStream:
     def __init__(
         self, file: IO[bytes], *, chunk: int = CHUNK, longest: int = LONGEST_VALUE
     ) -> None:
-        self._file = file
+        self._file = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
         self._longest = longest
         self._chunk = chunk
-        self._decode = codecs.getincrementaldecoder("utf-8")().decode
         self._text = ""
         self._at = 0
-        self._bytes_before = 0  # in the file, before the first character of _text
-        self._bytes_read = 0
-        self._ended = False
+        self._before = 0  # characters in the file, before the first of _text
 
     @property
     def offset(self) -> int:
-        """The number of bytes consumed so far."""
-        return self._bytes_before + _size(self._text[: self._at])
+        """The number of characters consumed so far."""
+        return self._before + self._at
 
     def peek(self) -> str:
         """Return the next character that is not white space; empty at the end of the text."""
@@ -177,39 +173,31 @@ class JsonStream:
 
         At least as much is read as is waiting, so that a long value is not tried too often.
         """
-        if self._ended:
-            return False
         waiting = len(self._text) - self._at
         if waiting > self._longest:
             size = self._longest >> 20
             problem = f"a value of more than {size} MB, which must be removed or split, begins"
             raise self._format_error(problem, self._at)
+        end = self._before + len(self._text)
         try:
-            size = min(waiting, self._longest - waiting)
-            data = self._file.read(max(self._chunk, len(_MARK) + 1, size))
-            if self._bytes_read == 0 and data.startswith(_MARK):
-                self._bytes_read = self._bytes_before = len(_MARK)
-                data = data[len(_MARK) :]
-            more = self._decode(data, final=not data)
+            more = self._file.read(max(self._chunk, min(waiting, self._longest - waiting)))
         except UnicodeDecodeError as error:
-            raise JsonStreamError(f"not UTF-8 ({error.reason})", self._bytes_read) from None
+            raise JsonStreamError(f"not UTF-8 ({error.reason})", end) from None
         except EOFError:
             raise self._truncation_error() from None
         except (zlib.error, OSError) as error:
-            raise JsonStreamError(f"unreadable ({error})", self._bytes_read) from error
-        self._ended = not data
-        self._bytes_read += len(data)
-        if data:
-            self._bytes_before += _size(self._text[: self._at])
+            raise JsonStreamError(f"unreadable ({error})", end) from error
+        if more:
+            self._before += self._at
             self._text, self._at = self._text[self._at :] + more, 0
-        return not self._ended
+        return bool(more)
 
     def _format_error(self, problem: str, position: int) -> JsonStreamError:
-        offset = self._bytes_before + _size(self._text[:position])
-        return JsonStreamError(problem, offset)
+        return JsonStreamError(problem, self._before + position)
 
     def _truncation_error(self) -> JsonStreamError:
-        return JsonStreamError("the text ends in the middle of a value", self._bytes_read)
+        end = self._before + len(self._text)
+        return JsonStreamError("the text ends in the middle of a value", end)
 
 
 class JsonFile(JsonStream):
@@ -226,10 +214,6 @@ class JsonFile(JsonStream):
 
     def __exit__(self, *error: object) -> None:
         self._raw.close()
-
-
-def _size(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 Form = TypeVar("Form")

@@ -1,37 +1,163 @@
-"""Results written in the original's form, so that it can load, show and re-score them."""
+"""The simulation inside a report of ours, and results files of such simulations.
+
+Both have the form of the release that they were run by, which can load, show and re-score them.
+"""
 
 import logging
 import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, cast
+from uuid import NAMESPACE_OID, uuid5
 
+from maseval.benchmark.tau2.data import VARIANT_MARK, title_of
 from maseval.benchmark.tau2.data_loader import load_domain_config, load_guidelines, load_raw_task
 from maseval.benchmark.tau2.domains import Domain, domain_named
-from maseval.benchmark.tau2.domains.releases import Release, release_of
-from maseval.benchmark.tau2.formats.message import describe_overrides, without_overrides
-from maseval.benchmark.tau2.formats.simulation import RunInfo, SideInfo, UserInfo, with_keys
-from maseval.benchmark.tau2.results.layout import (
-    RUN_INFO,
-    SIMULATION,
-    TASK,
-    check_form,
+from maseval.benchmark.tau2.domains.releases import Release, release_named, release_of
+from maseval.benchmark.tau2.formats.message import OVERRIDE, describe_overrides, without_overrides
+from maseval.benchmark.tau2.formats.simulation import (
+    RunInfo,
+    SideInfo,
+    TerminationReason,
+    UserInfo,
+    with_keys,
 )
-from maseval.benchmark.tau2.results.reports import (
-    Omitted,
-    environment_of,
-    infrastructure_error,
-    release_of_report,
-    simulation_of,
-)
+from maseval.benchmark.tau2.results.layout import RUN_INFO, SIMULATION, TASK, check_form
+from maseval.benchmark.tau2.texts.original import trial_seed
 from maseval.core.exceptions import ConfigurationError, OutputExistsError
-from maseval.core.report import Report
+from maseval.core.outcome import RecordedReport
+from maseval.core.recorded import Part, mapping
+from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import atomic_file, write_json
 from maseval.core.task import ChosenSubset
 from maseval.core.tracing import now
+
+PLAYER = "PlayerAdapter"
+"""The type of a scripted player's adapter, in the configuration that reports hold."""
+SCRIPTED_USER = "ScriptedUser"
+"""The type of the scripted user, in the same place."""
+JUDGED_BY = "judged_by"
+"""The key of a report's task for the one that it was judged by."""
+
+
+class Tau2Report(RecordedReport):
+    """A report of this benchmark, and the world in which its simulation took place.
+
+    ``judged_by`` is the task it was judged by, if that is not the benchmark's.
+    """
+
+    solo = Part(bool, "config", "environment", "solo")
+    lenient = Part(bool, "config", "benchmark", "tau2", "lenient_order_ids")
+    texts = Part(mapping, "config", "benchmark", "tau2", "texts")
+    judged_by = Part(lambda value: mapping(value) or None, "task", JUDGED_BY)
+
+    @property
+    def is_scripted(self) -> bool:
+        """True if the agent was one of the scripted players, which do not talk."""
+        kinds = [each.raw.get("adapter_type") for each in self.agents.values()]
+        return bool(kinds) and all(kind == PLAYER for kind in kinds)
+
+    @property
+    def has_scripted_user(self) -> bool:
+        return self.user.raw.get("type") == SCRIPTED_USER
+
+    @cached_property
+    def release(self) -> Release:
+        return release_of_report(cast("Report", self.raw))
+
+    @property
+    def world(self) -> Domain:
+        """The domain with the tools of the release, lenient where the run was."""
+        domain = self.release.domain(str(self.settings.get("domain")))
+        return domain.lenient if self.lenient else domain
+
+
+class Omitted(NamedTuple):
+    """A repetition that ended in a way its release does not know, and why."""
+
+    task_id: str
+    trial: int
+    status: str
+    reason: str
+
+
+def simulation_of(report: Report) -> dict[str, Any] | Omitted:
+    """Return the simulation of a repetition, as its release writes it.
+
+    A repetition that ended in a way that the release does not know, such as a failed request, is
+    ``Omitted``.
+    """
+    rules = release_of_report(report).rules
+    recorded = environment_of(report).get("simulation")
+    if not recorded:
+        return _make_omitted(report, "it has no simulation")
+    if recorded.get("termination_reason") not in rules.loop.endings:
+        return _make_omitted(report, f"{title_of(rules.version)} has no termination reason for it")
+    messages = [
+        {**rules.files.message(each), **{key: each[key] for key in (OVERRIDE,) if key in each}}
+        for each in recorded["messages"] or ()
+    ]
+    verdicts = (entry.get("reward_info") for entry in report.get("eval") or ())
+    verdict = next((each for each in verdicts if each is not None), None)
+    return _form(report, {**recorded, "reward_info": verdict, "messages": messages})
+
+
+def release_of_report(report: Report) -> Release:
+    """Return the release that a repetition was run by; without a record of it, v0.2.0."""
+    environment = (report.get("config") or {}).get("environment") or {}
+    return release_named(environment.get("version"))
+
+
+def _form(report: Report, simulation: Mapping[str, Any]) -> dict[str, Any]:
+    keys, trial = release_of_report(report).rules.files.simulation, report["repeat_idx"]
+    known = {
+        **simulation,
+        "task_id": report["task_id"],
+        "trial": trial,
+        "seed": None if (seed := report.get("seed")) is None else trial_seed(seed, trial),
+    }
+    return {key: known.get(key, default) for key, default in keys.items()}
+
+
+def infrastructure_error(report: Report) -> dict[str, Any] | None:
+    """Return the form stored for an ``Omitted`` repetition; None in releases that store nothing."""
+    if TerminationReason.INFRASTRUCTURE_ERROR not in release_of_report(report).rules.loop.endings:
+        return None
+    error, when = report.get("error") or {}, report.get("started_at")
+    placeholder = {
+        "id": str(uuid5(NAMESPACE_OID, f"{report['task_id']}/{report['repeat_idx']}")),
+        "timestamp": when,
+        "start_time": when,
+        "end_time": when,
+        "duration": 0.0,
+        "termination_reason": TerminationReason.INFRASTRUCTURE_ERROR.value,
+        "messages": [],
+        "info": {
+            "error": error.get("error_message"),
+            "error_type": error.get("error_type"),
+            "error_traceback": error.get("traceback"),
+            "failed_after_attempts": len(report.get("attempts") or ()) + 1,
+        },
+    }
+    return _form(report, placeholder)
+
+
+def environment_of(report: Report) -> Mapping[str, Any]:
+    environment: Mapping[str, object] = (report.get("traces") or {}).get("environment") or {}
+    return environment
+
+
+def _make_omitted(report: Report, reason: str) -> Omitted:
+    status = report.get("status", "unknown")
+    error = report.get("error") or {}
+    if status != TaskExecutionStatus.SUCCESS.value and error.get("error_message"):
+        reason = f"{reason}: {error['error_message']}"
+    return Omitted(report["task_id"], report["repeat_idx"], status, reason)
+
 
 logger = logging.getLogger(__name__)
 # Of the original's command line, for reports that do not name them.
@@ -81,7 +207,9 @@ def export_results(
     """
     target = Path(path)
     if target.exists() and not overwrite:
-        raise OutputExistsError(f"{target} already exists; set overwrite=True to replace it")
+        raise OutputExistsError(
+            f"{target} already exists; --overwrite (overwrite=True) replaces it"
+        )
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=target.parent) as spool:
         # The tasks and the number of trials stand before the simulations, but are known after.
@@ -228,6 +356,8 @@ def run_info(
             "it may score these simulations differently"
         )
     folder = load_domain_config(domain, version=release)["db_path"].parent
+    # The way in which a domain searches has a field of its own.
+    name = domain.name.partition(VARIANT_MARK)[0] if domain.retrieval else domain.name
     gathered = {
         "git_commit": (benchmark.get("git") or {}).get("commit_hash", "unknown"),
         "max_steps": rules.get("max_steps", _MAX_STEPS),
@@ -235,7 +365,7 @@ def run_info(
         "user_info": _user_info(config.get("user"), domain, rules, release),
         "agent_info": _agent_info(config.get("agents") or {}, mode),
         "environment_info": {
-            "domain_name": domain.recorded_name,
+            "domain_name": name,
             "policy": _TASK_POLICIES
             if domain.task_policy
             else domain.policy(folder, solo=mode == "solo"),

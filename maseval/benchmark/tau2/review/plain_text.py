@@ -21,18 +21,17 @@ _PLAIN = {
 # Each begins with what is rare in a text, and is quick for that.
 _STARS = re.compile(r"\*(?<![\w*]\*)(?=[$\w])|\*(?<=[\w.!?)$]\*)(?![\w*$])")
 _COMMAS = re.compile(r",(?<=\d,)(?=\d{3}(?!\d))")
-_GROUPS = re.compile(r"(?<!\w)(\d{1,3})(?:[ '](?=\d{3}\.\d\d(?!\d))|\.(?=\d{3},\d\d(?!\d)))")
+_GROUPS = re.compile(r"(?<!\w)(\d{1,3})(?:[ '](?=\d{3}[.,]\d\d(?!\d))|\.(?=\d{3},\d\d(?!\d)))")
 _HAS_GROUPS = (
     re.compile(r"\.(?<=\d[ ']\d{3}\.)\d\d(?!\d)"),
-    re.compile(r",(?<=\d\.\d{3},)\d\d(?!\d)"),
+    re.compile(r",(?<=\d[ '.]\d{3},)\d\d(?!\d)"),
 )
 _CENTS = re.compile(
-    r",(?:(?<=\d,)(?=\d\d(?: ?(?:\$|USD|EUR|dollars))(?!\w))"
-    r"|(?<=(?:USD|EUR) \d{4},)(?=\d\d(?!\d))|(?<=(?:USD|EUR) \d{3},)(?=\d\d(?!\d))"
-    r"|(?<=(?:USD|EUR) \d\d,)(?=\d\d(?!\d)))"
+    r",(?:(?<=\d,)(?=\d\d(?: ?(?:\$|USD|EUR|dollars))(?!\w))|(?<=(?:USD|EUR) \d{4},)(?=\d\d(?!\d))"
+    r"|(?<=(?:USD|EUR) \d{3},)(?=\d\d(?!\d))|(?<=(?:USD|EUR) \d\d,)(?=\d\d(?!\d)))"
 )
-_SIGN_BEHIND = re.compile(r"\$(?!\d)")
-_OTHER_SIGNS = ("USD", "usd", "ollar", "bucks", "US$", "US $", "EUR", "GBP")
+_SIGN_BEHIND = re.compile(r"\$(?:(?!\d)|(?<=US\$)|(?<=US \$))")
+_OTHER_SIGNS = ("USD", "usd", "ollar", "bucks", "EUR", "GBP")
 _SIGNED = re.compile(
     r"(?:\bUS ?\$|\bUSD ?\$?|\b(?:EUR|GBP)|\$) ?(\d+(?:\.\d+)?)(?: ?(?:USD|(?:US )?dollars?)\b)?"
     r"|(?<![\w.$-])(\d+(?:\.\d+)?) ?(?:\$(?! ?\d)|(?:USD|EUR|GBP|(?:US[- ])?dollars?|bucks)\b)",
@@ -70,7 +69,14 @@ _SPOKEN_CENTS = re.compile(r"\b(\d{1,6}) dollars?,? (?:and )?(\d\d?) cents?\b", 
 _IS_SPOKEN = (
     re.compile(r"dollar(?<=[a-z] dollar)"),
     re.compile(r"bucks(?<=[a-z] bucks)"),
+    re.compile(r"dollars?,? (?:and )?\d\d? cent"),
     re.compile(rf"nding (?:in |with )?(?={'|'.join(_UNITS.split()[:10])})"),
+)
+# "$4,872 ... sorry, I misread that: it is $4,782": only the second amount is told.
+_CORRECTING = ("orrection", "misread", "misspoke", "make that", "scratch that", "my mistake")
+_CORRECTED = re.compile(
+    rf"\$\d[\d,.]*\d[^$?\n]{{1,40}}(?:{'|'.join(_CORRECTING)})[^$?\n]{{0,40}}(?=\$\d)",
+    re.IGNORECASE,
 )
 _DIGITS = re.compile(r"\d(?:\d|\$| (?:[Uu]|[Dd]o|[Bb]))|\$")
 
@@ -94,6 +100,8 @@ def normalise(text: str) -> str:
     if "|" in text and "|-" in text.replace(" ", "").replace(":", ""):
         text = "\n".join(_table_as_list(text.split("\n")))
     lower = text.lower()
+    if "$" in text and any(word in lower for word in _CORRECTING):
+        text = _CORRECTED.sub("", text)
     if any(each.search(lower) for each in _IS_SPOKEN):
         text = _SPOKEN_CENTS.sub(_join_cents, _SPOKEN_NUMBER.sub(_write_number, text))
     return (_write_amounts(text) if _DIGITS.search(text) else text).strip()

@@ -12,7 +12,7 @@ from enum import Enum, auto
 from functools import lru_cache
 from typing import NamedTuple
 
-from maseval.benchmark.tau2.review.words import said_as, says_the_like, topic_words
+from maseval.benchmark.tau2.review.words import UNWANTED, said_as, says_the_like, topic_words
 
 
 class Meaning(Enum):
@@ -44,29 +44,30 @@ _ENDINGS |= {"'ve": " have", "'s": " is"}
 _ENDING = re.compile("|".join(_ENDINGS))
 _STRETCHED = re.compile(r"([a-z])\1{2,}")
 _WORD = re.compile(r"[a-z\u00c0-\u024f']+|[#$]?\d[\w.]*")
-_SENTENCE = re.compile(r"(?<=[.!?])[\s\"')]+|\n+")
+_SENTENCE = re.compile(r"[\s\"')](?:(?<=[.!?][\s\"')])[\s\"')]*|(?<=\n)\n*)")
 _CLAUSE = re.compile(
-    r"[,;:()]\s| ?[\u2014\u2013] ?|\s-\s|\b(?=(?:but|however|though|although|except)\b)"
+    r"\W(?:(?<=[,;:()])\s|(?<=[\u2014\u2013]) ?|(?<=\s)(?:[\u2014\u2013] ?|-\s)"
+    r"|(?=(?:but|however|though|although|except)\b))"
 )
 _DOTS = re.compile(r"\.{2,}")
 _SIGNS = re.compile("[\U0001f44d\U0001f44c\U0001f197\u2705\u2714\U0001f64c\U0001f4af]")
+# A line that is no more than a sign of a no; beside words it may be about anything.
+_NO_SIGN = re.compile(r"^[^\w\n]{0,5}[\u274c\u2716\U0001f44e\U0001f645][^\w\n]{0,9}$", re.MULTILINE)
 _OPENING = (
     r"^(?:(?:oh|ooh|um|uh|hmm+|well|actually|sorry|ah|so|and|but|ugh|er|then|please|just|now|ok|yes"
     r"|yeah|sure|right|maybe|perhaps|only|whoa|hey|thanks|thank you|alright|fine|however|though) )*"
 )
 _THINKING = (
     r"(?:think|consider|sleep on|reflect|decide|mull|ponder|consult|discuss|ask(?! (?:about|you|if"
-    r"|for|how))"
-    r"|check with|(?:talk|speak) (?:to|with|it) (?:my|our|the|her|him)|run (?:it|this|that)"
-    r"|clear it"
-    r"|get back to you|compare|weigh|look into|read|wait(?! for)|hear from|make up my mind)"
+    r"|for|how))|check with|(?:talk|speak) (?:to|with|it) (?:my|our|the|her|him)|run (?:it|this"
+    r"|that)|clear it|get back to you|compare|weigh|look into|read|wait(?! for)|hear from"
+    r"|make up my mind)"
 )
 _LATER = (
     r"(?:later|tomorrow|tonight|next \w+|another (?:day|time)|(?:some )?other (?:day|time)|soon"
     r"|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:this|the|at the) weekend|in (?:a|an"
-    r"|\d+) \w+"
-    r"|(?:after|once|when|until|till|as soon as) (?:i|we|my|our|payday|he|she|they|the \w+)\b"
-    r"|first\b|payday)"
+    r"|\d+) \w+|(?:after|once|when|until|till|as soon as) (?:i|we|my|our|payday|he|she|they"
+    r"|the \w+)\b|first\b|payday)"
 )
 _WANTS = (
     r"(?:(?:want|wish|like|going|please|really|think|able|yet) )?(?:(?:i|you|we|me) )?"
@@ -75,49 +76,50 @@ _WANTS = (
 # What an agent is told to do or not to do; one that is caught may be another's action.
 _ACT = (
     r"(?:proceed|go(?: ahead|$)|confirm|decide|commit|agree|accept|consent|authori[sz]e|approve"
-    r"|like (?:it|that)"
-    r"|want (?:it|that|this|them|you to)|(do|make|book|cancel|change|update|upgrade|modify|process"
-    r"|charge|exchange|return|finali[sz]e|add|open|close)"
-    r"(?: it| that| this| so| them| any(?:thing)?| (?:the|my|this|that) (?:\w+ )?(?:change|booking"
-    r"|order|flight|reservation|trip|return|exchange|account|card)\b))"
+    r"|like (?:it|that)|want (?:it|that|this|them|you to)|(do|make|book|cancel|change|update"
+    r"|upgrade|modify|process|charge|exchange|return|finali[sz]e|add|open|close)(?: it| that| this"
+    r"| so| them| any(?:thing)?| (?:the|my|this|that) (?:\w+ )?(?:change|booking|order|flight"
+    r"|reservation|trip|return|exchange|account|card)\b))"
 )
 # What stops an action wherever it stands in a reply.
 _STOPS = re.compile(
-    rf"{_OPENING}(?:(?:nope|nah|nay|negative|do not you dare)\b|(?:no|never)\b(?! need to ask)"
+    rf"\b(?:{_OPENING}(?:(?:nope|nah|nay|negative|do not you dare)\b|(?:no|never)\b(?! need to ask)"
     r"(?=$| (?:thanks?|i|not|way|sorry|wait|please|do|you|we|it|that|this|let|never|and|can|will"
     r"|would|because|my|stop|keep|leave|just|no|sir|want|need|first|actually|really|but)\b))"
-    r"|\b(?:absolutely|certainly|definitely|surely|of course) not\b"
-    rf"|\bnot {_WANTS}{_ACT}"
-    rf"|{_OPENING}(?:wait(?! for)|pause|slow down|halt|desist|abort|stop(?! ?over)|pass|skip it"
-    r"|not (?:yet|today|now|so fast)|later)\b"
-    r"|\b(?:hold|hang) (?:on|off|up|it|that|fire|tight|your)\b|(?<!before i )\bchanged? my mind"
-    r"|\bsecond thoughts?"
-    r"|\bnever mind\b|\b(?:forget|scratch|drop|skip|shelve|park|scrap) (?:it|that|about it|this)\b"
-    rf"|\b(?:let|allow|permit) (?:me|us) (?:to )?(?:\w+ )?{_THINKING}"
-    r"|\bleave (?:it|that|them|everything|things)\b(?! to you)"
-    r"|\bkeep (?:it|everything|things|them) (?:as|the way|like)"
-    rf"|\brather (?:not(?= {_ACT})|wait|leave|keep|hold)\b"
-    rf"|\bbefore (?:(?:you|we|i)(?: can)? (?:\w+ )?{_ACT}|anything\b)|\bsays no\b"
+    r"|(?:absolutely|certainly|definitely|surely|of course) not\b"
+    rf"|not {_WANTS}{_ACT}"
+    rf"|{_OPENING}(?:wait(?! for)|pause|slow down|halt|desist|abort|stop(?! ?over)|pass(?! me| us)"
+    r"|skip it"
+    r"|not (?:yet|today|now|so fast)|later)\b|(?:hold|hang) (?:on|off|up|it|that|fire|tight"
+    r"|your)\b|c(?<!before i c)hanged? my mind|second thoughts?|never mind\b|(?:forget"
+    r"|scratch|drop|skip|shelve|park|scrap) (?:it|that|about it|this)\b"
+    rf"|(?:let|allow|permit) (?:me|us) (?:to )?(?:\w+ )?{_THINKING}"
+    r"|leave (?:it|that|them|everything|things)\b(?! to you)"
+    r"|keep (?:it|everything|things|them) (?:as|the way|like)"
+    rf"|rather (?:not(?= {_ACT})|wait|leave|keep|hold)\b"
+    rf"|before (?:(?:you|we|i)(?: can)? (?:\w+ )?{_ACT}|anything\b)|says no\b)"
 )
 # What does so in an answer that has not agreed, or beside the yes.
 _DOUBTS = re.compile(
-    r"\bnot (?!mind)(?:\w+ )?(?:yet|today|tonight|now(?! that)|sure|ready|certain|convinced|keen"
+    r"\b(?:not (?!mind)(?:\w+ )?(?:yet|today|tonight|now(?! that)|sure|ready|certain|convinced|keen"
     r"|interested|comfortable|happy|really|quite|necessary|decided|for me|for now|for the time"
-    r"|at (?:this|the|all)|in (?:a position|agreement|favou?r))\b|(?<!if )(?<!why )\bnot$"
-    rf"|\b(?:need|have|want|like|wish|going|must|should|better|will|rather|prefer)"
+    r"|at (?:this|the|all)|in (?:a position|agreement|favou?r))\b|n(?<!if n)(?<!why n)ot$"
+    rf"|(?:need|have|want|like|wish|going|must|should|better|will|rather|prefer)"
     rf" (?:(?:some |more |a little )?time )?(?:to )?(?:\w+ )?{_THINKING}"
-    r"|\b(?:an|some )?other (?:day|time)\b"
-    r"|\bneed (?:a |some |more |bit |\d+ ){0,3}(?:time|moment|minute|min|day)s?\b"
-    r"|\bstill (?:thinking|deciding)|^(?:it |that )?depends\b|\bcold feet\b|\bpremature\b"
-    r"|\bdo not know (?:about|if|whether)\b|\blet me (?:\w+ ){1,6}first\b"
-    r"|\b(?:one|just|another|wait) (?:a |an |one |some |bit |more ){0,2}(?:sec|second|moment|minute"
-    r"|min)\b"
-    r"|\bgive me (?:till|until|time|(?:\w+ )?(?:\w+ )?(?:sec|second|moment|minute|min|hour"
-    r"|day)s?\b)"
-    r"|\b(?:(?:get|come|circle) back to|let) you(?: know)?\b|\b(?:maybe|perhaps) later\b"
-    r"|\b(?:will|would) (?:have to )?(?:\w+ )?(?:pass|decline|refuse|skip)\b"
-    r"|\b(?:refuse[ds]?|decline|withheld)\b|\b(?:until|do it|decide) (?:tomorrow|later)"
-    rf"|\bwould (?:like|want|prefer) (?:it |that )?{_LATER}"
+    r"|(?:an|some )?other (?:day|time)\b|need (?:a |some |more |bit |\d+ ){0,3}(?:time|moment"
+    r"|minute|min|day)s?\b|still (?:thinking|deciding)|^(?:it |that )?depends\b|cold feet\b"
+    r"|premature\b|do not know (?:about|if|whether)\b|let me (?:\w+ ){1,6}first\b|(?:one"
+    r"|just|another|wait) (?:a |an |one |some |bit |more ){0,2}(?:sec|second|moment|minute|min)\b"
+    r"|give me (?:till|until|time|(?:\w+ )?(?:\w+ )?(?:sec|second|moment|minute|min|hour"
+    r"|day)s?\b)|(?:(?:get|come|circle) back to|let) you(?: know)?\b|(?:maybe|perhaps) later\b"
+    r"|(?:will|would) (?:have to )?(?:\w+ )?(?:pass|decline|refuse|skip)\b|(?:refuse[ds]?"
+    r"|decline|withheld)\b|(?:until|do it|decide) (?:tomorrow|later)"
+    rf"|would (?:like|want|prefer) (?:it |that )?{_LATER})"
+)
+_IS_UNWANTED = re.compile(
+    r"^(?:it|this|that|(?:the|an?|your) (?:\w+ )?(?:offer|proposal|change|modification|cancellation"
+    r"|booking|transfer|addition|exchange|return|purchase|upgrade))(?: of(?: \w{1,15}){1,3})?"
+    rf" {UNWANTED}"
 )
 _PUT_OFF = re.compile(rf"^(?:but |only |maybe |perhaps |just |please |do it )*{_LATER}")
 _BUT = r"^(?:but|however|though|although|except)\b"
@@ -138,41 +140,38 @@ _ASKS_SOMEBODY = re.compile(
 )
 _CONDITION = re.compile(
     r"\b(?:only if|as long as|so long as|provided (?:that|it|you|there|the)\b|assuming|unless"
-    r"|on (?:the )?condition|(?<!even )(?<!m\u00eame )if (?:it|that|this|there|you|the|i|so)\b)"
+    r"|on (?:the )?condition|(?<!even )(?<!m\u00eame )if (?:it|that|this|there|the|i|so"
+    r"|you(?! (?:would|could|did|please|will)(?: be so kind)?$))\b)"
 )
 # Words that agree wherever they stand in a clause, unless it turns them.
 _AGREES = re.compile(
-    r"\b(?:y[eau](?:s|h|p|ah|a|ss?ir)|oui|s[i\u00ed]|aye|ok(?:i|ie)|alrighty"
-    r"|(?:permission|approval|consent) (?:is |hereby )?(?:given|granted)"
-    r"|you are (?:hereby )?authori[sz]ed|aye|affirmative|absolutely|definitely|certainly|indeed"
-    r"|exactly|of course|by all means|(?:^|is |it |so )(?:agreed|approved|confirmed|granted)"
-    r"|go ahead|go for it|do (?:it|so"
-    r"|that)"
-    r"|please (?:do(?! not)|continue|carry (?:\w+ )?out)|no need to ask"
-    r"|proceed(?:ing)?|make it (?:so|happen)|you got it|you choose|lgtm"
-    r"|sign me up"
-    r"|count me in|very well|as you (?:say|wish|like)|for sure|fire away|carry on|go on"
-    r"|i am in$|be my guest|why not|no objections?|sounds like a plan|please go on"
-    r"|i (?:would )?(?:also |do |hereby |fully |gladly |would ){0,2}(?:like to )?"
-    r"(?:confirm|accept|approve|authori[sz]e|agree|consent)|i (?:do|am|may)$"
-    r"|i (?:do |really |would |will |much |so ){0,2}(?:want|wish|like|love|take|appreciate|welcome"
-    r"|instruct)"
-    r" (?:it|that|this|them|those|both|you|so)$|if you (?:would|could|please|will)(?: be so kind)?$"
-    r"|(?:^|i am )(?:\w+ )?(?:fine|ok|good|happy|comfortable|content|ready|in agreement)"
-    r"(?= (?:with|by)\b|$)|i am (?:\w+ )?(?:ok|happy|ready|glad) to"
-    r"|i (?:guess|suppose|think) so|consider (?:it|this) (?:my|done)"
-    r"|(?:you(?: do)? have|i give(?: you)?) (?:it$"
-    r"|my (?:\w+ )?(?:approval|consent|permission|ok|go-ahead|blessing))"
-    r"|you (?:do|are|may|can)$|they are$"
-    r"|let us(?= (?:do|go|proceed|make|finali[sz]e|book|use|roll)\b|$)|works? for me"
-    r"|(?:that|this|it|which|everything|all|these|those|option)(?: all| really| both)? works?"
-    r"|(?:sounds?|looks?|seems?|is|(?<!you )are|be)(?: all| really| just| very)? (?:good|great"
-    r"|fine|right"
-    r"|perfect|lovely|ok|correct|acceptable|accurate|wonderful|what i want)\b"
+    r"\b(?:(?:y[eau](?:s|h|p|ah|a|ss?ir)|oui|s[i\u00ed]|aye|ok(?:i|ie)|alrighty|(?:permission"
+    r"|approval|consent|confirmation|agreement|authori[sz]ation) (?:is )?(?:hereby "
+    r"|herewith )?(?:given|granted|confirmed)|you are (?:hereby )?authori[sz]ed|aye|affirmative"
+    r"|absolutely|definitely|certainly|indeed|exactly|of course|by all means|(?:^|is |it "
+    r"|so )(?:agreed|accepted|approved|confirmed|granted|desired|authori[sz]ed)|go ahead|go for it"
+    r"|do (?:it|so|that)|please (?:do(?! not)|continue|carry (?:\w+ )?out)|no need to ask"
+    r"|proceed(?:ing)?|make it (?:so|happen)|you got it|you choose|lgtm|sign me up|count me in"
+    r"|very well|as you (?:say|wish|like)|for sure|fire away|carry on|go on|i am in$|be my guest"
+    r"|why not|no objections?|sounds like a plan|please go on|i (?:would )?(?:also |do |hereby "
+    r"|fully |gladly |would ){0,2}(?:like to )?(?:confirm|accept|approve|authori[sz]e|agree"
+    r"|consent)|i (?:do|am|may)$|i (?:do |really |would |will |much |so ){0,2}(?:want|wish|like"
+    r"|love|take|appreciate|welcome|instruct) (?:it|that|this|them|those|both|you|so)$"
+    r"|if you (?:would|could|did|please|will)(?: be so kind)?$|(?:^|i am )(?:\w+ )?(?:fine|ok|good"
+    r"|happy|comfortable|content|ready|in agreement)(?= (?:with|by)\b|$)"
+    r"|i would be (?:\w+ )?(?:fine|ok|happy|content|comfortable|satisfied) with (?:that|this|it)$"
+    r"|i am (?:\w+ )?(?:ok|happy|ready|glad) to|i (?:guess|suppose|think) so"
+    r"|consider (?:it|this) (?:my|done)"
+    r"|(?:you(?: do)? have|i give(?: you)?) (?:it$|my (?:\w+ )?(?:approval|consent|permission|ok"
+    r"|go-ahead|blessing))|you (?:do|are|may|can)$|they are$|let us(?= (?:do|go|proceed|make"
+    r"|finali[sz]e|book|use|roll)\b|$)|works? for me|(?:that|this|it|which|everything|all|these"
+    r"|those|option)(?: all| really| both)? works?|(?:sounds?|looks?|seems?|is|(?<!you )are"
+    r"|be)(?: all| really| just| very)? (?:good|great|fine|right|perfect|lovely|ok|correct"
+    r"|acceptable|accurate|wonderful|(?:\w+ )?satisfactory|what i want)\b"
     r"|^you (?:can|may) (?:now |please )?(?!not|have|see|forget|keep|wait|stop|want|need)[a-z]+"
-    r"|(?<!make )(?<!for )(?<!be )sure|ok|alright|correct(?! (?:the|my|it|this|that)\b)|accurate"
-    r"|acceptable|agreeable|all good|ready|gladly|with pleasure|perfect)\b"
-    r"|^fine\b"
+    r"|s(?<!make s)(?<!for s)(?<!be s)ure|ok|alright"
+    r"|correct(?! (?:the|my|it|this|that)\b)|accurate|acceptable|agreeable|all good|ready|gladly"
+    r"|with pleasure|perfect)\b|^fine\b)"
 )
 # The whole of a clause.
 _AGREES_ALONE = re.compile(
@@ -201,6 +200,8 @@ _BIDS = re.compile(
 _FIRM = re.compile(
     r"\b(?:y[eau]\w{1,2}|go ahead|proceed|confirm\w*|do (?:it|so|that)|agree|accept)\b"
 )
+# "Okay, thanks. I'm not sure I want that": it may only have been heard.
+_HEARS = re.compile(r"(?:oh |ah |well )?(?:ok|alright|right)(?: then)?")
 _MOST_WORDS = 25
 _DISLIKES = re.compile(
     r"\b(?:not|no|never|none|nothing|neither|too(?! (?:right|easy|kind)\b)|lot|expensive|pricey"
@@ -219,6 +220,7 @@ _NO_DISLIKE = re.compile(
 _OWN_STEP = re.compile(
     r"\b(?:(?:let|allow|ask|tell) me|give (?:me|it)|(?:i|we) (?:will|shall|need|ought)|^have to"
     r"|(?:i|we) (?:would )?(?:sooner|like to|want to|prefer|need|have to)|prior to|two minds"
+    r"|(?:my|our)sel(?:f|ves)"
     r"|reservations about|my (?:wife|husband|partner|boss|other half|accountant|mom|mum|dad))\b"
 )
 # Verbs that may stand for any action.
@@ -234,7 +236,7 @@ class _Clause(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def _clauses(text: str) -> tuple[_Clause, ...]:
+def clauses_of(text: str) -> tuple[_Clause, ...]:
     """Return the clauses of a reply that have words."""
     found: list[_Clause] = []
     for number, sentence in enumerate(_SENTENCE.split(_joined(text.lower()))):
@@ -246,40 +248,42 @@ def _clauses(text: str) -> tuple[_Clause, ...]:
 
 
 def _joined(text: str) -> str:
-    """Return a text whose dots do not end a sentence, with words for the signs of a yes."""
-    return _SIGNS.sub(". yes.", _DOTS.sub(", ", text))
+    """Return a text whose dots do not end a sentence, with words for the signs of yes and no."""
+    text = _DOTS.sub(", ", text)
+    return text if text.isascii() else _SIGNS.sub(". yes.", _NO_SIGN.sub("no.", text))
 
 
 def _write_out(text: str) -> str:
     """Write a clause in whole words: "i don't wanna nooo" as "i do not want to no"."""
-    words = (_LONG.get(word, word) for word in _WORD.findall(_STRETCHED.sub(r"\1", text)))
-    return _ENDING.sub(lambda found: _ENDINGS[found[0]], " ".join(words))
+    words = [_LONG.get(word, word) for word in _WORD.findall(_STRETCHED.sub(r"\1", text))]
+    plain = " ".join(words)
+    return _ENDING.sub(lambda found: _ENDINGS[found[0]], plain) if "'" in plain else plain
 
 
 @lru_cache(maxsize=4096)
 def read_reply(text: str, tool: str) -> Meaning:
     """Say what a reply means for a call of a tool that was proposed; its last word on it counts."""
-    agreed = against = ordered = (-1, -1)
-    clauses, yes_in, stopped = _clauses(text), None, False
+    agreed = against = (-1, -1)
+    clauses, yes_in, firm, stopped = clauses_of(text), None, False, False
     for at, each in enumerate(clauses):
         stops = [found for found in _STOPS.finditer(each.text) if _is_about(found, tool)]
         stopped = stopped or bool(stops)
         yes = _find_yes(each, alone=len(clauses) == 1)
         # "Nope, all good" agrees to nothing.
         if yes is not None and (not stopped or _FIRM.search(each.text)):
-            agreed, yes_in = (at, yes), each.sentence
-        doubts = _doubts(each.text, yes_in is not None) if yes_in in (None, each.sentence) else []
+            agreed, yes_in, firm = (at, yes), each.sentence, not _HEARS.fullmatch(each.text)
+        beside = yes_in == each.sentence
+        doubts = _doubts(each.text, beside) if yes_in is None or beside or not firm else []
         if stops or doubts:
             against = (at, max(found.start() for found in (*stops, *doubts)))
-        if _orders(each, tool):
-            ordered = (at, 0)
-    if against >= max(agreed, (0, 0)):
+    if agreed > against:
+        return Meaning.CONDITION if _depends(clauses, agreed) else Meaning.YES
+    ordered = max((at for at, each in enumerate(clauses) if _orders(each, tool)), default=-1)
+    if against[0] >= 0:
         if agreed[0] >= 0 and _depends(clauses, against):
             return Meaning.CONDITION
-        return Meaning.UNCLEAR if ordered > against else Meaning.NO
-    if agreed[0] >= 0:
-        return Meaning.CONDITION if _depends(clauses, agreed) else Meaning.YES
-    if ordered[0] >= 0:
+        return Meaning.UNCLEAR if (ordered, 0) > against else Meaning.NO
+    if ordered >= 0:
         return Meaning.REQUEST
     return Meaning.QUESTION if text.rstrip().endswith("?") else Meaning.UNCLEAR
 
@@ -304,7 +308,7 @@ def _doubts(text: str, agreed: bool) -> list[re.Match[str]]:
     """Return the words of a clause that put an answer off, or a yes beside them."""
     found = [*_DOUBTS.finditer(text), *_ASKS_SOMEBODY.finditer(text)]
     later = (_PUT_OFF.match(text), _PUTS_OFF_BUT.match(text)) if agreed else ()
-    return found + [each for each in later if each]
+    return found + [each for each in (*later, _IS_UNWANTED.match(text)) if each]
 
 
 def _is_about(refusal: re.Match[str], tool: str) -> bool:
@@ -356,21 +360,20 @@ def asks_back(reply: str) -> bool:
 
 
 _HUMAN = re.compile(
-    r"\b(?:transfer\w*|humans?|supervisors?|managers?|representatives?|reps?|real (?:person|people)"
-    r"|(?:any|some)(?:one|body)(?: else)?|another (?:person|rep)|(?:more|another|other) agents?"
-    r"|escalat\w+|colleagues?|live agents?"
-    r"|(?:hand|pass|connect|put|route|refer|forward|send|bounce)(?:ed|ing)? (?:me|us)"
-    r"(?= (?:on|off|over|to|through|around|with)\b|$)"
+    r"\b(?:transfer\w*|humans?|supervisors?|managers?|representatives?|reps?|real (?:person"
+    r"|people)|(?:any|some)(?:one|body)(?: else)?|another (?:person|rep)|(?:more|another"
+    r"|other) agents?|escalat\w+|colleagues?|live agents?|(?:hand|pass|connect|put|route|refer"
+    r"|forward|send|bounce)(?:ed|ing)? (?:me|us)(?= (?:on|off|over|to|through|around|with)\b|$)"
     r"|(?:handed|passed|bounced|put) (?:on|over|off|around|through))\b"
 )
 _NOT_WANTED = re.compile(
     r"\b(?:not|no|never|without|stop|hate|refuse|decline|avoid|instead of|rather than|tired of"
     r"|sick of|enough|nobody|neither)\b"
 )
+_TURNED_DOWN = re.compile(rf"\b{UNWANTED}")
 _STAYS = re.compile(
     r"\b(?:stay|stick|remain|continue|carry on|finish|deal|work|sort|keep|solve|resolve|prefer"
-    r"|rather)"
-    r"\b[^.]{0,40}\b(?:with (?:you|me)|right here|here with|yourself)\b"
+    r"|rather)\b[^.]{0,40}\b(?:with (?:you|me)|right here|here with|yourself)\b"
 )
 _WITH = ("with you", "with me", "right here", "here with", "yourself")
 _EARLIER = re.compile(r"\b(?:spoke|spoken|talked|told|said|assured|been transferred)\b")
@@ -385,11 +388,13 @@ def wishes_for_a_human(text: str) -> bool | None:
     lower, wish = text.lower(), None
     if not _HUMAN.search(lower) and not any(mark in lower for mark in _WITH):
         return None
-    for clause in _clauses(text):
+    for clause in clauses_of(text):
         for part in _PARTS.split(clause.text):
             spoken = _HUMAN.search(part)
             if spoken and not _EARLIER.search(part):
-                wish = clause.asked or not _NOT_WANTED.search(part, 0, spoken.start())
+                declined = _TURNED_DOWN.search(part, spoken.end())
+                declined = declined or _NOT_WANTED.search(part, 0, spoken.start())
+                wish = clause.asked or not declined
             elif _STAYS.search(part):
                 wish = False
     return wish

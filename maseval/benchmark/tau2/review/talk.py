@@ -6,9 +6,9 @@ answers which text. Texts are normalised once, before anything is read (``plain_
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, wraps
+from functools import cached_property
 from itertools import accumulate, takewhile
 from typing import Any, NamedTuple, TypeVar
 
@@ -21,9 +21,8 @@ from maseval.benchmark.tau2.formats.message import (
 )
 from maseval.benchmark.tau2.review.plain_text import normalise
 from maseval.benchmark.tau2.review.replies import wishes_for_a_human
-from maseval.benchmark.tau2.review.words import asks, expects_a_yes, sentences
+from maseval.benchmark.tau2.review.words import asks, divide, expects_a_yes, sentences
 
-_WORD = re.compile(r"[^\W\d_]+")
 # The most frequent words of English that are rare in other languages written in Latin letters.
 _ENGLISH_WORDS = (
     "the to you i is it my and of for that would like your have please can with this not on do"
@@ -33,10 +32,13 @@ _ENGLISH_WORDS = (
     " if one just economy business booked insurance help phone data line bill wanna gotta gimme ask"
 )
 _ENGLISH = frozenset(_ENGLISH_WORDS.split())
-# Leaves the same words of a text in ASCII as the pattern finds, in a fifth of its time.
-_LETTERS = "".join(chr(n) if chr(n).isalpha() else " " for n in range(128))
+_MARKS = '.,;:!?()[]*"#-'
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _JOINT = "\n\0\n"
+_BARE_AMOUNT = re.compile(
+    r"(?:(?:that|it)(?:'s| is|'d be| would be| comes to) |you(?:'d| would) get )?\$(\d+(?:\.\d+)?)"
+)
+_ASKS_AMOUNT = re.compile(r"\b(?:how much|what)\b[^?]{0,300}\?")
 _LEAST_WORDS = 12
 _MOST_READ = 800
 _LEAST_SHARE = 0.15
@@ -64,7 +66,7 @@ class Utterance:
     @cached_property
     def expects_a_yes(self) -> bool:
         """True if one of its sentences asks for a yes or no, and leaves no other choice."""
-        return self.asks and any(map(expects_a_yes, self.sentences))
+        return self.asks and any(map(expects_a_yes, self.sentences[::-1]))
 
     @cached_property
     def wish(self) -> bool | None:
@@ -113,24 +115,26 @@ class Talk:
 
     def agent_sentences(self, *marks: str) -> Iterator[tuple[Utterance, str]]:
         """Yield the sentences of the agent that have one of some texts, in lower case."""
-        if not any(map(self.agent_words.__contains__, marks)):
-            return
-        text, starts, listed = self._agent_sentences
-        found = set()
+        text, found = self._agent_lines, {}
         for mark in marks:
             at = text.find(mark)
             while at >= 0:
-                number = bisect_right(starts, at)
-                found.add(number - 1)
-                at = text.find(mark, starts[number]) if number < len(starts) else -1
-        yield from (listed[number] for number in sorted(found))
+                end = text.find("\n", at)
+                found[text.rfind("\n", 0, at) + 1] = end
+                at = text.find(mark, end)
+        for start, end in sorted(found.items()):
+            said = self.agent[bisect_right(self._agent_starts, start) - 1]
+            yield said, text[start:end].strip()
 
     @cached_property
-    def _agent_sentences(self) -> tuple[str, list[int], list[tuple[Utterance, str]]]:
-        """All sentences of the agent as one text, where each begins, and each with its text."""
-        listed = [(said, each) for said in self.agent for each in said.sentences]
-        starts = [0, *accumulate(len(each) + 1 for _, each in listed)]
-        return "\n".join(each for _, each in listed), starts[:-1], listed
+    def _agent_lines(self) -> str:
+        """The agent's words with each sentence on a line of its own, at the same places."""
+        return f"{divide(self.agent_words)}\n"
+
+    @cached_property
+    def _agent_starts(self) -> list[int]:
+        """The places in the agent's words where its texts begin."""
+        return [0, *accumulate(len(each.lower) + 1 for each in self.agent)]
 
     @cached_property
     def _said(self) -> dict[str, list[Utterance]]:
@@ -158,6 +162,16 @@ class Talk:
         """Return what the user said before a message."""
         return self.user[: bisect_left(self._places[0], at)]
 
+    def amount_answered(self, said: Utterance) -> float | None:
+        """Return the amount with which a text of the agent answers "how much is that?"."""
+        found = _BARE_AMOUNT.match(said.lower)
+        asked = self.user_before(said.message_index)[-1:] if found else ()
+        return (
+            float(found[1])
+            if found and any(_ASKS_AMOUNT.search(each.lower) for each in asked)
+            else None
+        )
+
     def agent_before(self, at: int) -> list[Utterance]:
         """Return what the agent said before a message."""
         return self.agent[: bisect_left(self._places[1], at)]
@@ -174,26 +188,12 @@ class Talk:
 
     def known_before(self, at: int) -> str:
         """Return all that the user said and the tools answered before a message."""
-        return self._texts_with_places[0][: self._known_until(at)]
-
-    def known_words_before(self, at: int) -> str:
-        """Return the same in lower case."""
-        return self._known_words[: self._known_until(at)]
+        text, places, ends = self._texts_with_places
+        return text[: ends[bisect_left(places, at)]]
 
     def is_known_before(self, value: str, at: int) -> bool:
         """Return True if the user had said, or a tool answered, a text before a message."""
-        return self._texts_with_places[0].find(value, 0, self._known_until(at)) >= 0
-
-    def _known_until(self, at: int) -> int:
-        _, places, ends = self._texts_with_places
-        return ends[bisect_left(places, at)]
-
-    @cached_property
-    def _known_words(self) -> str:
-        text = self._texts_with_places[0]
-        lower = text.lower()
-        # A few letters are longer in lower case, and would shift all that follows.
-        return lower if len(lower) == len(text) else "".join(c.lower()[:1] for c in text)
+        return value in self.known_before(at)
 
     @cached_property
     def _texts_with_places(self) -> tuple[str, list[int], list[int]]:
@@ -217,21 +217,16 @@ class Talk:
 
 
 def _is_english(side: Sequence[Utterance], least: float) -> bool:
-    text = ""
-    for each in side:
-        text = f"{text}{each.text} "
-        if len(text) > _MOST_READ:
-            break
-    text = text[:_MOST_READ]
-    foreign = () if text.isascii() else _NOT_ASCII.findall(text)
-    spelled_otherwise = any(map(str.isalpha, foreign))  # and no dash, as in most texts
-    if spelled_otherwise:
-        letters = [letter for letter in text if letter.isalpha()]
-        if sum(map(str.isascii, letters)) < len(letters) / 2:  # another script
-            return False
-    lower = text.lower()
-    plain = lower.encode("ascii", "replace").decode()
-    found = _WORD.findall(lower) if spelled_otherwise else plain.translate(_LETTERS).split()
+    text = " ".join(each.lower for each in side)[:_MOST_READ]
+    foreign = () if text.isascii() else filter(str.isalpha, _NOT_ASCII.findall(text))
+    if len(tuple(foreign)) > len(text) / 3:  # another script
+        return False
+    words = text.split()
+    if sum(map(_ENGLISH.__contains__, words)) >= least * len(words):
+        return True
+    # Names of people and records are of no language.
+    bare = " ".join(each for each in words if "@" not in each and "_" not in each)
+    found = [w for each in bare.replace("'", " ").split() if (w := each.strip(_MARKS)).isalpha()]
     return len(found) < _LEAST_WORDS or sum(map(_ENGLISH.__contains__, found)) >= least * len(found)
 
 
@@ -245,7 +240,7 @@ def _answered_calls(messages: Sequence[Tau2Message]) -> Iterator[CallMade]:
                 yield CallMade(index, complete_call(call), at, answer)
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)  # one is made for every call, and a frozen one takes three times as long
 class CallMoment:
     """A call of the agent that is about to be made, in the world as it is just then.
 
@@ -345,17 +340,3 @@ class CallMoment:
 
 
 Seen = TypeVar("Seen", bound=CallMoment)
-Found = TypeVar("Found")
-
-
-def once_per_call(look: Callable[[CallMoment], Found]) -> Callable[[CallMoment], Found]:
-    """Look something up only once for all rules that ask about a call."""
-
-    @wraps(look)
-    def look_once(moment: CallMoment) -> Found:
-        if look not in moment.notes:
-            moment.notes[look] = look(moment)
-        found: Found = moment.notes[look]
-        return found
-
-    return look_once

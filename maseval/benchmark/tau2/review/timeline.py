@@ -27,8 +27,7 @@ from maseval.benchmark.tau2.review.explain.snapshot import (
     settle_twin,
 )
 from maseval.benchmark.tau2.scoring.case import AnyTask, Case, open_case
-from maseval.benchmark.tau2.world.reference import gold_state
-from maseval.benchmark.tau2.world.setting import Retracing, retrace
+from maseval.benchmark.tau2.world.setting import Retracing, gold_state, retrace
 from maseval.benchmark.tau2.world.tasks import RewardType
 from maseval.benchmark.tau2.world.world import ReplayError, World, calls_with_answers, repeat_call
 from maseval.data.folder import AnyPath

@@ -19,17 +19,24 @@ MONTHS = (
     *("january", "february", "march", "april", "may", "june", "july", "august"),
     *("september", "october", "november", "december"),
 )
+# What is said of a thing that somebody does not want: "insurance is declined".
+UNWANTED = (
+    r"(?:is|are|be|being|'s) (?:\w{1,15} ){0,2}(?:declined|refused|rejected|turned down"
+    r"|unwanted|unnecessary|undesired|(?:not|n't) (?:\w+ )?(?:desired|wanted|wished(?: for)?|needed"
+    r"|required|requested|necessary|accepted|agreed to|approved|granted|authori[sz]ed|confirmed))\b"
+)
 _COMMON = {
     *("set", "reservation", "order", "pending", "delivered", "item", "items", "user", "data"),
     *("details", "method", "status", "preference", "settings", "mode", "to", "by", "id", "line"),
 }
 _SAID_AS: Mapping[str, str] = {
-    "update": "updat|chang|upgrad|downgrad|modif|add|switch|remov|mov",
+    "update": "updat|chang|upgrad|downgrad|modif|add|switch|remov|mov|alter|amend|rebook|reschedul",
     "modify": "modif|chang|updat|swap|switch|replac|adjust|exchang|correct|fix|edit|set|put|ship"
     "|us(?:e|ing)|cancel(?:l?ing)? (?:the|just|only)",
-    "exchange": "exchang|swap|switch|replac|modif|chang",
-    "return": "return|refund",
-    "cancel": "cancel",
+    "exchange": "exchang|swap|switch|replac|modif|chang|trad(?:e|ing)",
+    "return": "return|refund|reimburs"
+    r"|(?:tak|giv|send|sent|go|com|bring|accept)\w{0,4} (?:[\w#]+ ){0,2}back\b",
+    "cancel": "cancel|annul|call(?:ed|ing)? off",
     "book": "book",
     "send": "send|sent|issu|offer|receiv|get",
     "certificate": "certificat|compensat|voucher",
@@ -41,7 +48,7 @@ _SAID_AS: Mapping[str, str] = {
     "payment": "pay|bill",
     "enable": "enabl|turn|activat|switch",
     "toggle": "toggl|turn|switch|enabl|disabl",
-    "refuel": "refuel|add|top",
+    "refuel": "refuel|add|top|fill|load|recharg|boost",
 }
 
 
@@ -50,16 +57,20 @@ def _words(*alternatives: str) -> re.Pattern[str]:
 
 
 _ASKS = _words(
-    r"(?<!^to )confirm\b|your (?:\w+ )?confirmation|proceed\b|go ahead|would you like|shall i"
-    r"|should i|do you want|yes/no|yes or no|reply\W+yes|y/n\b"
-    r"|do you (?:agree|consent|accept|approve)\b"
-    r"|if you(?:'d| would) like me to|may i (?:proceed|go|book|cancel|make|process|change)"
-    r"|want me to\b|your (?:approval|consent|go-ahead|permission|agreement|ok(?:ay)?\b)"
-    r"|is that (?:ok|okay|fine)|are you (?:ok|okay|happy|fine|comfortable|ready|sure)\b"
-    r"|(?:does|do|would|is|are) (?:that|this|these|it|everything|the details?)(?: all)? "
-    r"(?:sound|look (?:good|right|correct|ok)|work\b|suit|correct|right|acceptable)\b"
-    r"|(?<![^\s])(?:add|book|cancel|continue|change|make|send|process|do|agreed?|accept) "
-    r"(?:it|this|that|them|the \w{2,20})\?"
+    r"c(?<!^to c)onfirm\b|your (?:\w+ )?confirmation|proceed\b|go ahead|would you like|shall i"
+    r"|should i|do you want|yes/no|yes or no|reply\W+yes|y/n\b|do you (?:agree|consent|accept"
+    r"|approve)\b|if you(?:'d| would) like me to|may i (?:proceed|go|book|cancel|make|process"
+    r"|change|take (?:it|that)|assume)|are you (?:\w+ ){0,3}agreed\b"
+    r"|want me to\b|(?:say|simple) yes\b|ready for me to\b"
+    r"|your (?:explicit )?(?:approval|consent|go-ahead|permission|agreement|word\b|ok(?:ay)?\b)"
+    r"|is that (?:ok|okay|fine)|(?:are you|would you be) (?:all )?(?:ok|okay|happy|fine|comfortable"
+    r"|ready|sure|content|willing|satisfied|in agreement)\b|would you (?:allow|permit|wish|want)\b"
+    r"|whether (?:you (?:would|want|wish|agree|accept)|i may)\b|this what you (?:had|want|wish)"
+    r"|you (?:ok|okay|good|all right|alright|fine) with\b|(?:all right|alright) with you\b"
+    r"|(?:does|do|would|is|are) (?:that|this|these|it|everything|the details?)(?: all)?(?: be)?"
+    r" (?:sound|look (?:good|right|correct|ok)|work\b|suit|correct|right|acceptable|agreeable"
+    r"|satisfactory|in order)\b|(?<![^\s])(?:add|book|cancel"
+    r"|continue|change|make|send|process|do|agreed?|accept) (?:it|this|that|them|the \w{2,20})\?"
 )
 # "..., ok?", "Swap?": a few words that are no question for a choice, for help or for a transfer.
 _SHORT_QUESTION = re.compile(
@@ -72,10 +83,13 @@ _LEAVES_OPEN = _words(
     r"(?:would you|do you|should (?:i|we)|you(?:'d| would)?) ?"
     r"(?:like|want|prefer|wish)?(?: (?:me|us))?(?: to)? (?:proceed|do|go|handle|continue|move)"
 )
-_CHOICE = re.compile(r"\b(?:which|what|how many|whose)\b[^.!?\n]{0,200}\?")
+_CHOICE = re.compile(
+    r"\b(?:which|what(?! you (?:had|want|wish|mean))|how many|whose)\b[^.!?\n]{0,200}\?"
+)
 # "Let's proceed with it" is no question.
 _EXPECTS = re.compile(
-    r"\?|\bconfirm|\byes\b|\b(?:let me know|tell me|say)\b|\b(?:if|should|whether|unless) you\b"
+    r"\bconfirm|\byes\b|\b(?:let me know|tell me|say)\b|\b(?:if|should|whether|unless) you\b"
+    r"|\b(?:shall|should|may|can) (?:i|we)\b"
 )
 _CLOSES = _words(
     *("anything else", r"any (?:other|more|further)", r"further (?:assist|help|question)"),
@@ -91,27 +105,35 @@ _REFUSES = _words(
     r"polic(?:y|ies) (?:does|do) ?n[o']t",
     r"(?:won't|will not|wouldn't) be (?:able to|possible)",
     r"(?:does not|doesn't|do not|don't) (?:allow|permit|qualify|meet the|support)",
+    r"(?:must|have to|need to) (?:\w+ )?(?:refuse|decline|deny|reject|say no)",
+    r"(?:is|are|be) (?:\w+ )?(?:refused|declined|denied|rejected)\b|beyond (?:the|my|our) ",
     r"(?:not an option|no (?:way|option) (?:to|for)|prohibit|outside (?:of )?(?:my|our|the) )",
     r"i(?:'m| am) sorry, but",
 )
 _TRANSFERS = _words(
     *("transfer", r"human\b", "escalat", "live agent", r"colleague"),
-    r"(?:connect|hand|pass|put) you (?:over |through )?(?:to|with) an? ",
+    r"(?:connect|hand|pass|put) you (?:over |through |across )?(?:to|with) (?:an? |them\b)",
+    "put you through",
 )
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def asks(text: str) -> bool:
     """Return True if a text asks for a confirmation; offers of further help are none."""
-    about = (each for each in sentences(text.lower()) if not _CLOSES.search(each))
-    return any(
-        _SHORT_QUESTION.search(each) or _ASKS.search(_LEAVES_OPEN.sub("", each)) for each in about
-    )
+    # Most texts ask at their end.
+    return any(map(_is_question, sentences(text.lower())[::-1]))
+
+
+def _is_question(sentence: str) -> bool:
+    found = "?" in sentence and _SHORT_QUESTION.search(sentence)
+    found = found or (_ASKS.search(sentence) and _ASKS.search(_LEAVES_OPEN.sub("", sentence)))
+    return bool(found) and not _CLOSES.search(sentence)
 
 
 def expects_a_yes(sentence: str) -> bool:
     """Return True if a sentence in lower case asks for a yes or no, and leaves no other choice."""
-    return bool(_EXPECTS.search(sentence)) and not _CHOICE.search(sentence) and asks(sentence)
+    expects = "?" in sentence or _EXPECTS.search(sentence)
+    return bool(expects) and not _CHOICE.search(sentence) and asks(sentence)
 
 
 def closes(text: str) -> bool:
@@ -123,12 +145,20 @@ def refusal(text: str) -> bool:
     return bool(_REFUSES.search(text.lower()))
 
 
+_ENDS = (". ", "! ", "? ")
+
+
 @lru_cache(maxsize=_REMEMBERED)
 def sentences(text: str) -> tuple[str, ...]:
     """Return the sentences and lines of a text."""
-    for end in (". ", "! ", "? "):
+    return tuple(each for line in divide(text).split("\n") if (each := line.strip()))
+
+
+def divide(text: str) -> str:
+    """Return a text with each sentence on a line of its own, and every word where it was."""
+    for end in _ENDS:
         text = text.replace(end, f"{end[0]}\n")
-    return tuple(each for line in text.split("\n") if (each := line.strip()))
+    return text
 
 
 def speaks_of_a_transfer(text: str) -> bool:

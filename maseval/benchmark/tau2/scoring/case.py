@@ -15,12 +15,7 @@ from maseval.benchmark.tau2.conversation.recording import (
     read_recording,
 )
 from maseval.benchmark.tau2.data.files import default_data_dir
-from maseval.benchmark.tau2.data_loader import (
-    TaskHashes,
-    domain_folder,
-    load_raw_task,
-    task_hashes,
-)
+from maseval.benchmark.tau2.data_loader import TaskHashes, domain_folder, load_raw_task, task_hashes
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import AnyVersion, Release, release_of
 from maseval.benchmark.tau2.environment import Tau2Environment

@@ -120,10 +120,6 @@ def _abbreviate(text: str) -> str:
     return repr(text if len(text) <= 200 else f"{text[:197]}...")
 
 
-class JudgeMemoryError(MASEvalError, OSError):
-    """The replies of a judge cannot be kept where they belong."""
-
-
 class JudgeMemory:
     """The replies in a file; it is made when the first reply is to be kept.
 
@@ -168,7 +164,7 @@ class JudgeMemory:
                     mend(self.path)
                 RecordWriter(self.path, resume=True).close()
             except OSError as error:
-                raise JudgeMemoryError(
+                raise ConfigurationError(
                     f"a judge's replies are kept in {self.path}, which cannot be written "
                     f"({error.strerror}); copy the files to a folder of your own"
                 ) from error

@@ -31,8 +31,7 @@ from maseval.benchmark.tau2.scoring.case import AnyTask, Case, open_case, releas
 from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, NoJudgeError, judge
 from maseval.benchmark.tau2.versions import RuleSet
 from maseval.benchmark.tau2.wording import AnyTexts, wording_of
-from maseval.benchmark.tau2.world.reference import gold_state
-from maseval.benchmark.tau2.world.setting import look_at_end
+from maseval.benchmark.tau2.world.setting import gold_state, look_at_end
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType
 from maseval.benchmark.tau2.world.world import ReplayError, StateMatch, World
 from maseval.core.exceptions import ConfigurationError

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
 from maseval.benchmark.tau2.texts.texts import Form, TextParts, Texts, ToolText
-from maseval.data.python_source import SourceShapeError, parse_source
+from maseval.data.files import SourceShapeError, parse_source
 
 Extracted = TypeVar("Extracted")
 Scope = ast.Module | ast.ClassDef | ast.FunctionDef
@@ -70,7 +70,7 @@ def _text(node: ast.expr) -> str:
     """Return a text: a literal, or literals that are added, stripped or dedented."""
     match node:
         case ast.Constant(value=str() as literal):
-            return _sendable(literal)
+            return literal
         case ast.BinOp(left=left, op=ast.Add(), right=right):
             return _text(left) + _text(right)
         case ast.Call(func=ast.Attribute(value=inner, attr=strip), args=[], keywords=[]) if (
@@ -96,22 +96,12 @@ def _parts(node: ast.expr | None) -> TextParts:
         match value:
             case ast.Constant(value=str() as literal):
                 before = found.pop() if found and isinstance(found[-1], str) else ""
-                found.append(f"{before}{_sendable(literal)}")
+                found.append(f"{before}{literal}")
             case ast.FormattedValue(value=inner, conversion=-1, format_spec=None):
                 found.append({"value": ast.unparse(inner)})
             case _:
                 raise SourceShapeError(f"a converted or formatted value, in line {value.lineno}")
     return found
-
-
-def _sendable(literal: str) -> str:
-    literal.encode()  # raises if it cannot be sent
-    return literal
-
-
-def _docstring(scope: Scope) -> str | None:
-    raw = ast.get_docstring(scope, clean=False)
-    return None if raw is None else _sendable(raw)
 
 
 def _return_values(scope: Scope) -> list[ast.expr | None]:
@@ -133,7 +123,6 @@ def _functions_marked(toolkit: Scope, decorator: str) -> Iterator[ast.FunctionDe
         if isinstance(node, ast.FunctionDef):
             marks = (each for each in node.decorator_list if isinstance(each, ast.Call))
             if any(ast.unparse(mark.func) == decorator for mark in marks):
-                _bound(toolkit, node.name)  # and no other of that name
                 yield node
 
 
@@ -144,12 +133,11 @@ def _tools_of(toolkit: Scope) -> list[ToolText]:
 def _tool_text(function: Scope) -> ToolText:
     """Return the description of a function and its parameters, without ``self``."""
     assert isinstance(function, ast.FunctionDef)
-    match function.args:
-        case ast.arguments(posonlyargs=[], vararg=None, kwonlyargs=[], kwarg=None, args=named):
-            parameters = [each.arg for each in named if each is not named[0] or each.arg != "self"]
-        case _:
-            raise SourceShapeError(f"{function.name} has parameters that cannot be given by name")
-    raw = _docstring(function)
+    given = function.args
+    if given.posonlyargs or given.vararg or given.kwonlyargs or given.kwarg:
+        raise SourceShapeError(f"{function.name} has parameters that cannot be given by name")
+    parameters = [each.arg for each in given.args if each.arg != "self"]
+    raw = ast.get_docstring(function, clean=False)
     description, texts = (function.name, {}) if raw is None else read_docstring(raw)
     described = {parameter: texts.get(parameter) for parameter in parameters}
     return {"name": function.name, "description": description, "parameters": described}
@@ -165,8 +153,7 @@ def _model_text(model: Scope) -> Form:
         for keyword in call.keywords
         if keyword.arg == "description"
     }
-    raw = _docstring(model)
-    return {"description": None if raw is None else inspect.cleandoc(raw), "fields": fields}
+    return {"description": ast.get_docstring(model), "fields": fields}
 
 
 def _field_calls(node: ast.AnnAssign) -> Iterator[ast.Call]:
@@ -256,10 +243,10 @@ _DEFAULT_MESSAGE = "Action completed successfully."
 
 def discoverable_tool(function: ast.FunctionDef) -> Form:
     """Return a tool that a model is not offered but may find."""
-    raw = _docstring(function)
+    raw = ast.get_docstring(function)
     if not raw:
         raise SourceShapeError(f"{function.name} is a discoverable tool without a docstring")
-    description, *rest = _ARGS.split(inspect.cleandoc(raw), maxsplit=1)
+    description, *rest = _ARGS.split(raw, maxsplit=1)
     arguments, *results = _RETURNS.split(rest[0], maxsplit=1) if rest else ("",)
     return {
         "name": function.name,
@@ -378,8 +365,6 @@ class _Sources:
 
 def _prompts(sources: _Sources, has_banking: bool) -> Form:
     steps = sources.results(_AGENT, "LLMGTAgent", "make_agent_instructions_from_action")
-    if len(steps) != len(_STEPS):
-        raise SourceShapeError(f"{_AGENT}: {len(steps)} ways to tell a step, not {len(_STEPS)}")
     return {  # in this order, which is that of the hash
         **{name: sources.text(*place) for name, place in _TEXTS.items()},
         **dict(zip(_STEPS, steps, strict=True)),

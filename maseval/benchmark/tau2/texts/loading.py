@@ -21,10 +21,9 @@ from maseval.benchmark.tau2.data.files import (
     repository_of,
 )
 from maseval.benchmark.tau2.texts.texts import FORMAT, Texts, TextsError
-from maseval.data.download import FetchProgress
 from maseval.data.files import CacheError, DataFile, Manifest
 from maseval.data.folder import AnyPath, DataFolder, fill
-from maseval.data.sources import DataSource, default_sources, local_source
+from maseval.data.sources import DataSource, FetchProgress, default_sources, local_source
 
 SIZE_LIMIT = 4 * 1024 * 1024  # the largest of them has 164 kB
 

@@ -289,8 +289,11 @@ class World:
         if domain.user_toolkit:
             self.user_tools = domain.user_toolkit(self._customers_db(folder))
             self.user_tools.find_files(folder)
-        if solo and self.user_tools:
-            self._check_solo_names(self.user_tools)
+            both = self.tools.tools.keys() & self.user_tools.tools.keys()
+            if solo and both:
+                raise ValueError(
+                    f"solo mode needs distinct tool names; both sides have {sorted(both)}"
+                )
         self.is_settled = False
         """True if both sides are synchronised with all that was called."""
         self.settle()
@@ -301,11 +304,6 @@ class World:
             return domain.user_db.load(folder / domain.user_db_file)
         company: DB = self.tools.db
         return company
-
-    def _check_solo_names(self, user_tools: ToolKitBase[Any]) -> None:
-        both = self.tools.tools.keys() & user_tools.tools.keys()
-        if both:
-            raise ValueError(f"solo mode needs distinct tool names; both sides have {sorted(both)}")
 
     def share_rows(self) -> None:
         """Let the records of lists be shared by all twins; this world is not to change any more."""

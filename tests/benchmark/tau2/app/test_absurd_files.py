@@ -7,7 +7,7 @@ import tracemalloc
 
 import pytest
 
-from maseval.commands import compare, report, show, tau2
+from maseval.commands import compare, plan, report, show, tau2
 from maseval.core.exceptions import MASEvalError
 from tests.cli.commandline import maseval
 
@@ -42,7 +42,8 @@ def outcomes_of_commands(path, home):
     commands = {
         "score": lambda: tau2.score([path]),
         "certify": lambda: tau2.certify(path),
-        "show": lambda: show(path),
+        "show": lambda: str(show(path).summary) and show(path),
+        "plan": lambda: plan([path]),
         "compare": lambda: compare([home / "honest.json", path]),
         "report": lambda: report(path, path.with_suffix(".html"), explain=False),
     }
@@ -64,6 +65,7 @@ def test_absurd_numbers_are_refused_or_left_out(value, changed, home):
         numbers,
         lambda document: document["simulations"][0].update(trial=value),
         lambda document: document["simulations"][0].update(seed=value, duration=value),
+        lambda document: document["simulations"][0].update(agent_cost=value, user_cost=value),
     ):
         tracemalloc.start()
         outcomes_of_commands(changed(change), home)
@@ -93,6 +95,16 @@ def test_a_trial_that_cannot_be_is_an_unreadable_simulation(trial, changed):
     (cause,) = (each for each in found.findings if each.kind == "unreadable simulations")
     assert "trial: should be from 0 to 199,999" in cause.text
     assert (found.planned, found.passes) == (2, 1)
+
+
+@pytest.mark.parametrize("messages", [None, [], [None], 3], ids=str)
+def test_a_simulation_without_messages_costs_its_own_verdict_only(messages, changed, home):
+    path = changed(lambda document: document["simulations"][0].update(messages=messages))
+
+    found = outcomes_of_commands(path, home)
+
+    assert (found["score"][0].planned, found["score"][0].passes) == (2, 1)
+    assert not isinstance(found["show"], str)
 
 
 @pytest.mark.parametrize("side", ["agent_info", "user_info", "environment_info"])

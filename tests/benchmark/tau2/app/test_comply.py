@@ -8,11 +8,8 @@ import pytest
 from maseval import frames
 from maseval.app.results.explained import lines_of
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
-from maseval.commands import compare, report, show, tau2
-from maseval.commands import run as run_any
-from maseval.core.exceptions import ConfigurationError
+from maseval.commands import report, show, tau2
 from maseval.core.finding import Finding
-from maseval.core.scoring_options import ScoringOptions
 from tests.benchmark.tau2.compliance.gold_talk import Do, play, steps_of
 from tests.cli.commandline import maseval
 
@@ -50,7 +47,7 @@ def test_explain_show_report_and_frames_tell_of_the_breach_of_a_pass(file, tmp_p
     assert BROKE in {each.kind for each in explained.findings}
     assert explained.sections[-1].title.startswith(f"The policy: {BROKE}")
     view = show(file, domain="library")
-    assert [each.differing for each in view.found.scores][1] == 1
+    assert [each.differing for each in view.scores][1] == 1
     page = report(file, tmp_path / "page.html", domain="library").read_text()
     assert "without breaches found" in page and f"agent: {BROKE}" in page
     (row,) = [row for row in frames.findings(file, domain="library") if row["kind"] == BROKE]
@@ -113,81 +110,6 @@ def test_breaches_in_passes_come_first(file, tmp_path):
     assert 0 < found.index("trial 1, passed") < found.index("trial 0, did not pass")
     checked = tau2.comply([path], domain="library")[0].to_dict()["simulations"]
     assert {each["trial"]: each["passed"] for each in checked} == {0: False, 1: True}
-
-
-@pytest.fixture(scope="module")
-def both(file, tmp_path_factory):
-    """Two files: every trial asked, and none did."""
-    asked, hasty = (json.loads(each) for each in file.read_text().splitlines())
-    paths = [tmp_path_factory.mktemp("both") / name for name in ("asked.jsonl", "hasty.jsonl")]
-    for path, each in zip(paths, (asked, hasty), strict=True):
-        trials = [{**each, "id": str(trial), "trial": trial} for trial in range(2)]
-        path.write_text("".join(json.dumps(trial) + "\n" for trial in trials))
-    return paths
-
-
-def test_runs_are_compared_by_their_passes_without_breaches(both):
-    official = compare(both, options=ScoringOptions(domain="library"))
-    without = compare(both, metric="no-breaches", options=ScoringOptions(domain="library"))
-    assert official.two.main.difference == 0.0 and without.two.main.difference == -1.0
-    assert without.to_dict()["metric"] == "no-breaches"
-    assert "an upper bound" in without.cautions[0] and official.official is None
-    assert without.why["hasty"].labels == {f"agent: {BROKE}": 2}
-
-
-def test_the_number_without_breaches_stands_behind_the_official_one(both, tmp_path):
-    options = ("--domain", "library", "--metric", "no-breaches")
-    shown = maseval("compare", *both, *options).stdout
-    official = "By pass^1, the official number, no difference seen between hasty and asked"
-    assert shown.index(official) < shown.index(
-        "By pass^1 without breaches found, hasty is 100 points"
-    )
-    (third,) = _third(both, tmp_path)
-    equal = "difference seen between third and asked (pass^1 without breaches found 100.0%)"
-    assert equal in " ".join(maseval("compare", both[0], third, *options).stdout.split())
-    written = ("--markdown", tmp_path / "gate.md", "--allow-undecidable")
-    gated = maseval("gate", both[1], "--baseline", both[0], *options, *written)
-    assert gated.stdout.index(official) < gated.stdout.index(
-        "\npass^1 without breaches found: 100.0% before"
-    )
-    page = (tmp_path / "gate.md").read_text()
-    assert (
-        0 < page.index("the official number") < page.index("pass^1 without breaches found 100.0% →")
-    )
-    assert "without breaches found" in maseval("compare", *both, third, *options).stdout
-
-
-def _third(both, folder):
-    path = folder / "third.jsonl"
-    path.write_text(both[0].read_text())
-    return [path]
-
-
-def test_a_gate_that_lacks_verdicts_does_not_blame_the_metric(both, tmp_path):
-    part = tmp_path / "part.json"
-    simulations = [json.loads(each) for each in both[1].read_text().splitlines()]
-    info = {"num_trials": 3, "environment_info": {"domain_name": "library"}}
-    part.write_text(json.dumps({"info": info, "simulations": simulations}))
-    options = ("--domain", "library", "--metric", "no-breaches")
-    found = maseval("gate", part, "--baseline", both[0], *options)
-    assert found.exit_code == 2 and "simulations have a verdict" in found.stderr
-    assert "a pass counts only if" not in found.stderr
-
-
-def test_a_gate_can_go_by_passes_without_breaches(both):
-    options = ("--domain", "library", "--metric", "no-breaches", "--allow-undecidable", "--json")
-    found = maseval("gate", both[1], "--baseline", both[0], *options)
-    assert json.loads(found.stdout)["metric"] == "no-breaches"
-    assert "a pass counts only if no breach of the policy was found" in found.stderr
-
-
-def test_runs_without_rules_or_sound_verdicts_have_no_such_number(tmp_path):
-    for name in ("a", "b"):
-        run_any(benchmark="examples.booking:BookingBenchmark", output=tmp_path / name)
-    with pytest.raises(ConfigurationError, match="has no number without breaches found"):
-        compare([tmp_path / "a", tmp_path / "b"], metric="no-breaches")
-    with pytest.raises(ConfigurationError, match="leave out --metric"):
-        compare([tmp_path / "a", tmp_path / "b"], metric="sound")
 
 
 def test_rules_that_say_the_same_share_a_line_after_what_counts():

@@ -13,7 +13,7 @@ def found(tmp_path_factory):
     """The findings on each simulation of the demo's agent in airline and retail."""
     folder = tmp_path_factory.mktemp("runs") / "demo"
     tau2.run(domain=["airline", "retail"], agent="noisy", trials=4, output=folder)
-    return show(folder).found.findings
+    return show(folder).findings
 
 
 def causes(found):

@@ -107,7 +107,6 @@ def test_where_tasks_are_missing_the_headline_is_the_range(changed):
     (honestly,), (part,) = tau2.score(["library.json"]), tau2.score([path])
     scored = maseval("score", path).stdout
     two, three = compare(["library.json", path]), compare(["library.json", path, "runs/library"])
-    sound = compare(["library.json", path], metric="sound")
 
     rate, low = honestly.pass_hat[1].value, part.over_split["worst"]
     there = len({one.task for one in part.found.slots})
@@ -117,7 +116,6 @@ def test_where_tasks_are_missing_the_headline_is_the_range(changed):
     whole = f"Over all 12 tasks, of which unlisted_failures lacks {12 - there}, pass^1"
     assert two.headline.startswith(f"{whole} of unlisted_failures \u2212 library {span}")
     assert "unlisted_failures.json lacks" in three.headline
-    assert whole in sound.headlines[0] and sound.headline.startswith("By pass^1 over sound")
     assert two.headline.startswith(two.to_dict()["missing"])
 
 
@@ -164,13 +162,13 @@ def test_a_certificate_holds_for_the_file_that_was_certified_alone(change, chang
     honest = changed(from_a_model)
     certificate = tmp_path / "certificate.json"
     tau2.certify(honest, certificate)
-    assert tau2.verify(certificate, honest).holds
+    assert tau2.verify(certificate, honest) == []
 
     def other(document):
         from_a_model(document)
         change(document)
 
-    assert not tau2.verify(certificate, changed(other)).holds
+    assert tau2.verify(certificate, changed(other)) != []
 
 
 @pytest.mark.parametrize("change", [{"max_steps": 7}, {"agent": {"player": "gold"}}], ids=str)
@@ -184,8 +182,8 @@ def test_a_certificate_of_a_run_holds_for_its_participants_and_limits_alone(home
 
     other = tau2.verify(tmp_path / "certificate.json", tmp_path / "other")
 
-    assert tau2.verify(tmp_path / "certificate.json", tmp_path / "same").holds
-    assert [each.partition(":")[0] for each in other.differences] == ["setup"]
+    assert tau2.verify(tmp_path / "certificate.json", tmp_path / "same") == []
+    assert [each.partition(":")[0] for each in other] == ["setup"]
 
 
 @pytest.mark.parametrize("case", CORPUS, ids=lambda case: case.change.__name__)
@@ -221,7 +219,7 @@ def test_failures_stay_in_the_denominator_or_in_the_range_whatever_they_are_call
     honest_number = honestly.pass_hat[1].value
     for change in (relabelled_failures, deleted_failures):
         (found,) = tau2.score([changed(change)])
-        number = tau2.certify(changed(change)).certificate.content["numbers"]["library"]
+        number = tau2.certify(changed(change)).content["numbers"]["library"]
         assert (found.passes, found.planned) == (honestly.passes, 24)
         assert (number["passed"], number["simulations"]) == (honestly.passes, 24)
         first = found.pass_hat[1]
@@ -417,17 +415,6 @@ def test_the_verdicts_of_a_run_are_recomputed(home, tmp_path):
     assert believed.two.main.difference > 0
 
 
-def test_a_folder_is_searched_for_results_files(home, tmp_path, honest):
-    (tmp_path / "data" / "simulations").mkdir(parents=True)
-    (tmp_path / "data" / "db.json").write_text('{"users": {}}')
-    (tmp_path / "data" / "tasks.json").write_text('[{"id": "0"}]')
-    (tmp_path / "data" / "simulations" / "run.json").write_text(json.dumps(honest))
-
-    (found,) = tau2.score([tmp_path / "data"])
-
-    assert found.path.name == "run.json" and found.agreeing == 24
-
-
 def test_simulations_without_a_plan_are_counted_as_they_are(tmp_path, honest):
     some = [each for each in honest["simulations"] if each["trial"] == 0][:7]
     lines = [{"simulation": each, "domain": "library"} for each in some + some[:2]]
@@ -435,5 +422,5 @@ def test_simulations_without_a_plan_are_counted_as_they_are(tmp_path, honest):
 
     (found,) = tau2.score([tmp_path / "lines.jsonl"])
 
-    assert (found.planned, found.simulations, found.missing) == (9, 9, [])
+    assert (found.planned, len(found.found.simulations), found.found.missing) == (9, 9, [])
     assert [each.kind for each in found.findings] == ["repeated id", "repeated times"]

@@ -153,7 +153,7 @@ def test_a_run_is_not_mixed_of_two_versions_of_an_agent(tmp_path, monkeypatch):
         tau2.run(**run, agent="versioned.py:make")
 
     tau2.run(**{**run, "num_tasks": 3}, agent="versioned.py:make", resume_changed=True)
-    certificate = tau2.certify(tmp_path / "r", partial=True).certificate
+    certificate = tau2.certify(tmp_path / "r", partial=True)
     assert "Two versions of the code: 2 and 1 simulation." in certificate.text()
 
 

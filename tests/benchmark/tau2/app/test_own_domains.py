@@ -179,11 +179,13 @@ def test_a_run_in_it_is_shown_by_whoever_does_not_know_it_and_explained_with_its
     explained = maseval("show", "r", "--domain", "shop.py:SHOP", "--failed")
 
     assert {each.exit_code for each in (alone, one, page, explained)} == {0}
-    assert "0/1" in alone.stdout and "name its file: --domain shop.py:SHOP" in alone.stdout
-    assert "name its file" in one.stdout
+    assert (
+        "0/1" in alone.stdout and "name the file of your own: --domain FILE.py:NAME" in alone.stdout
+    )
+    assert "unclear: unknown domain" in one.stdout and "--domain FILE.py:NAME" in one.stdout
     assert page.stdout.strip() == "r/report.html"
-    assert "2 of 2 simulations" in explained.stdout and "name its file" not in explained.stdout
-    assert re.search(r"(agent|user|task|unclear|infrastructure): \w", explained.stdout)
+    assert "2 of 2 simulations" in explained.stdout and "unknown" not in explained.stdout
+    assert re.search(r"(agent|user|task): \w", explained.stdout)
 
 
 @pytest.mark.parametrize(

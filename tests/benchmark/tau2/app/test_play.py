@@ -82,10 +82,10 @@ def test_a_person_plays_in_the_thread_that_asks_and_is_told_when_the_time_is_up(
 
     def ask(view):
         threads.append(threading.current_thread())
-        time.sleep(0.05)
+        time.sleep(2.1)
         return view.finish()
 
-    found = tau2.play(domain="library", output=tmp_path / "run", timeout=0.01, ask=ask)
+    found = tau2.play(domain="library", output=tmp_path / "run", timeout=2.0, ask=ask)
 
     assert threads == [threading.main_thread()]
     assert found.run.errors[0].status == "task_timeout"

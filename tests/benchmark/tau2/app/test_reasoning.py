@@ -97,13 +97,13 @@ def test_a_policy_is_named_wherever_runs_are_compared_certified_or_exported(serv
     usual, other = run(server, tmp_path / "a"), run(server, tmp_path / "b", reasoning="auto")
 
     compared = commands.compare([usual.folder, other.folder])
-    certificate = tau2.certify(other.folder).certificate
+    certificate = tau2.certify(other.folder)
     exported = tmp_path / "results.json"
     tau2.export(other.folder, exported)
 
     assert any("reasoning policy differs too" in each for each in compared.cautions)
     assert "reasoning sent back to the agent's model: auto" in certificate.text()
-    assert "reasoning" not in tau2.certify(usual.folder).certificate.text()
+    assert "reasoning" not in tau2.certify(usual.folder).text()
     info = json.loads(exported.read_text())["info"]
     assert info["agent_info"]["llm_args"]["reasoning_policy"] == "auto"
 

@@ -40,7 +40,7 @@ def all_rewarded(value):
 
 
 def test_what_failed_in_a_file_is_labelled_as_in_the_run(run, theirs):
-    assert show(theirs).found.causes == show(run.folder).found.causes
+    assert show(theirs).causes == show(run.folder).causes
 
 
 def test_the_report_of_a_file_stands_beside_it_and_says_that_rewards_were_recomputed(run, theirs):
@@ -69,8 +69,8 @@ def test_nobody_is_blamed_where_the_task_is_not_that_of_the_conversation(run, th
     wrong = [line for line in view.lines if not line.passed]
 
     assert len(wrong) > 12
-    assert view.found.causes == {"unclear: task does not fit": len(wrong)}
-    assert not view.found.users
+    assert view.causes == {"unclear: task does not fit": len(wrong)}
+    assert not view.users
     one = show(path, wrong[0].task_id, wrong[0].trial)
     assert one.doubt.startswith("the task does not fit the conversation: the file calls it task")
     assert [each.source for each in one.findings] == ["cause"]

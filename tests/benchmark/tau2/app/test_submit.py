@@ -73,7 +73,7 @@ def test_a_submission_has_its_form_and_files_that_are_read_and_scored_again(whol
     base = [task["id"] for task in load_raw_tasks("airline", "base", version="1.0.1")]
     assert list(results.tasks) == base
     assert [simulation["task_id"] for simulation in results] == base
-    (scored,) = tau2.score([target], data_version="1.0.1")
+    (scored,) = tau2.score([file], data_version="1.0.1")
     assert scored.compared == 50 and not scored.disagreements
 
 

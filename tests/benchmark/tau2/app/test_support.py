@@ -3,8 +3,8 @@
 import pytest
 
 from maseval.app.results.examined import examine_run
-from maseval.app.results.explained import cause_in, complete_report
-from maseval.benchmark.tau2.app.results.explain import diagnose
+from maseval.app.results.explained import Review, cause_in, complete_report
+from maseval.benchmark.tau2.app.results.explain import review
 from maseval.commands import show, tau2
 from maseval.runs import RunFolder
 
@@ -34,22 +34,23 @@ def test_every_failed_simulation_and_no_other_has_a_cause(noisy):
 def test_a_page_names_the_message_and_the_fact_that_decided(noisy):
     failed = []
     for report in RunFolder.read(noisy).reports():
-        if found := diagnose(report):
-            page = complete_report(report, None, [found.cause], found.explanation)["explanation"]
-            failed.append((found, page))
+        found = review(report)
+        if cause := cause_in(found.findings):
+            page = complete_report(report, None, Review([cause], found.explanation))["explanation"]
+            failed.append((cause, found.explanation, page))
 
-    for found, page in failed:
+    for _, explanation, page in failed:
         named = [f"message {page['message']}" in line for line in page["label"]["evidence"]]
-        wrong = [each["message"] for each in found.explanation.fields]
+        wrong = [each["message"] for each in explanation.fields]
         assert any(named) or page["message"] in [None, *wrong]
-    assert any(page["message"] is not None for _, page in failed)
-    facts = {found.cause.rule: page["label"]["meaning"] for found, page in failed}
+    assert any(page["message"] is not None for *_, page in failed)
+    facts = {cause.rule: page["label"]["meaning"] for cause, _, page in failed}
     assert facts["missing write"].endswith(" was not made")
 
 
 def test_the_official_number_is_that_of_the_run(noisy):
     view = show(noisy)
 
-    overall, official = view.summary.overall, view.found.scores[0]
+    overall, official = view.summary.overall, view.scores[0]
     assert (official.counted, official.pass_hat) == ("official", overall.pass_hat)
-    assert sum(view.found.causes.values()) == overall.planned - overall.passed
+    assert sum(view.causes.values()) == overall.planned - overall.passed

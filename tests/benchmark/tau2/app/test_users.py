@@ -6,10 +6,9 @@ import pytest
 
 from maseval import ScriptedModelAdapter, frames, register_model, tool_call
 from maseval.app.results.variants import NOT_READ, user_score
-from maseval.app.viewing.features import BenchmarkReader
 from maseval.commands import compare, report, show, tau2
 from maseval.core.finding import Finding
-from maseval.runs import RunFolder, Simulation
+from maseval.runs import Simulation
 from tests.cli.commandline import maseval
 
 TASK = "renew_own_not_husbands"
@@ -87,12 +86,15 @@ def test_a_branch_with_another_user_shows_what_the_fault_cost(folder):
 
 
 def test_show_report_viewer_and_frames_have_it(folder, tmp_path):
-    note = show(folder / "hasty").found.users
+    note = show(folder / "hasty").users
     view = show(folder / "hasty", TASK)
     page = report(folder / "hasty", output=tmp_path / "page.html").read_text()
-    shown = BenchmarkReader().complete_report(
-        RunFolder.read(folder / "hasty"), next(iter(RunFolder.read(folder / "hasty").reports()))
-    )
+    pytest.importorskip("starlette")
+    from maseval.view.library import Library
+
+    viewed = Library(folder).run("hasty")
+    (shown,) = viewed.packet("library", TASK)["trials"]
+    viewed_labels = viewed.entries()[0].labels
     (row,) = [row for row in frames.findings(folder / "hasty") if row["source"] == "user"]
 
     assert [each.kind for each in view.findings if each.source == "user"] == [LEFT]
@@ -100,7 +102,7 @@ def test_show_report_viewer_and_frames_have_it(folder, tmp_path):
     assert note in page
     titles = [each["title"] for each in shown["explanation"]["sections"]]
     assert f"The simulated user: {LEFT}" in titles
-    assert f"user: {LEFT}" in shown["labels"]
+    assert f"user: {LEFT}" in viewed_labels
     assert (row["user_model"], row["kind"], row["message"]) == ("hasty", LEFT, 7)
 
 

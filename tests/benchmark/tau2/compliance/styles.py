@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from tests.benchmark.tau2.compliance.gold_talk import Do, Say, Step
 
-SETS = ("first", "second", "third", "fourth")
+SETS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 _ROLES = {"A": "assistant", "U": "user"}
 
 

@@ -7,7 +7,7 @@ import pytest
 from maseval.benchmark.tau2.review.policy.confirming import (
     explicit_yes,
     find_consent,
-    spell_amount,
+    names,
     spell_date,
 )
 from maseval.benchmark.tau2.review.policy.rules import Broken, CannotTell
@@ -120,7 +120,6 @@ def test_a_yes_counts_beside_a_token_that_ends_the_conversation():
     assert find_consent(CallMoment(CANCEL, 3, None, None, talk)).given
 
 
-def test_values_are_spelled_as_people_do():
-    assert {"may 20", "may 20th", "20 may", "2024-05-20", "05/20"} <= set(spell_date("2024-05-20"))
-    assert {"1,234.50", "1234.5"} <= set(spell_amount(1234.5))
-    assert {"1,234", "1234.00"} <= set(spell_amount(1234))
+def test_dates_are_spelled_as_people_do():
+    for text in ("may 20", "may 20th", "the 20th of may", "2024-05-20", "5/20", "may 20, 2024"):
+        assert any(names(text, each) for each in spell_date("2024-05-20"))

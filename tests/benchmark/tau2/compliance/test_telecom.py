@@ -131,6 +131,7 @@ def test_a_price_in_words_that_are_not_read_is_no_breach(tasks: list[dict[str, A
         ("Okay, let's do the maximum.", set()),
         ("Two gigabytes, please.", set()),
         ("Yes, but only one gig.", {"telecom.refuel.amount"}),
+        ("Just one, please.", {"telecom.refuel.amount"}),
         ("No, please don't add any data.", {"telecom.refuel.yes"}),
     ],
 )
@@ -184,6 +185,9 @@ def test_prices_in_an_offer_of_data(
         ("I've added a note to your account.", set()),
         ("Please reset your network settings.", {"telecom.advice.manual"}),
         ("I've added 1 GB to your line.", {"telecom.claim.done"}),
+        ("Roaming has been switched on for your line.", {"telecom.claim.done"}),
+        ("And that one runs 56 a month.", {"telecom.plan.price"}),
+        ("$75, that is what the plan costs monthly.", {"telecom.plan.price"}),
         ("I have upgraded your line to another plan.", {"telecom.claim.done"}),
     ],
 )

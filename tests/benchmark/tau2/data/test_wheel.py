@@ -12,9 +12,8 @@ from maseval.benchmark.tau2.data.files import (
     manifest_of,
     unzip,
 )
-from maseval.data.download import FetchProgress
 from maseval.data.files import SourceError
-from maseval.data.sources import PackageIndexSource, default_sources
+from maseval.data.sources import FetchProgress, PackageIndexSource, default_sources
 
 
 def test_every_file_of_the_manifest_has_a_recipe_and_no_other():

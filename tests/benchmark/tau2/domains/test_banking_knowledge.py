@@ -14,10 +14,10 @@ from maseval.benchmark.tau2.domains.banking_knowledge.documents import (
     Document,
     KeptVectors,
     KnowledgeBase,
+    NotReadyError,
+    Shell,
 )
 from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB
-from maseval.benchmark.tau2.domains.banking_knowledge.sandbox import NoSandboxError, Shell
-from maseval.benchmark.tau2.domains.banking_knowledge.variants import NotReadyError
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.providers import register_embedder
@@ -108,7 +108,7 @@ def test_the_release_before_does_not_have_it_and_says_which_has():
 def test_without_a_sandbox_a_shell_is_refused_and_never_run_bare(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda program: None)
 
-    with pytest.raises(NoSandboxError, match="install bubblewrap"):
+    with pytest.raises(NotReadyError, match="install bubblewrap"):
         Shell([], writable=True)
     with pytest.raises(NotReadyError, match=r"terminal_use cannot search here.*bm25_grep"):
         banking("terminal_use").require_ready()

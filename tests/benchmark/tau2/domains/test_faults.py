@@ -6,8 +6,7 @@ import pytest
 
 from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.domains.base import ToolKitBase, is_tool
-from maseval.benchmark.tau2.domains.domain import PermanenceRule, policy_file, stays
-from maseval.benchmark.tau2.domains.faults import faults
+from maseval.benchmark.tau2.domains.domain import PermanenceRule, faults, policy_file, stays
 from maseval.benchmark.tau2.formats.message import STOP_TOKENS
 from maseval.benchmark.tau2.review.policy.rules import Kind, Rule
 from tests.benchmark.tau2.domains.kiosk import KioskDB, KioskTools, kiosk
@@ -34,7 +33,7 @@ class Unreadable(ToolKitBase[KioskDB]):
 
 
 BUYING = Rule("kiosk.buying", Kind.STATE, "Nobody buys.", "Buying", {"buy"}, lambda moment: ())
-GREETING = Rule("kiosk.greeting", Kind.PROTOCOL, "Be kind.", "Greeting")
+GREETING = Rule("kiosk.greeting", Kind.PROTOCOL, "Be kind.", "Greeting", (), lambda talk: ())
 TABLE_RULE = PermanenceRule("tickets", (), stays, "a ticket stays sold")
 
 

@@ -9,8 +9,7 @@ from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.domains.library import LIBRARY, LibraryDB, LibraryTools
 from maseval.benchmark.tau2.formats.message import assistant_message, user_message
 from maseval.benchmark.tau2.review.audit import check_domain
-from maseval.benchmark.tau2.world.reference import gold_state
-from maseval.benchmark.tau2.world.setting import Setting
+from maseval.benchmark.tau2.world.setting import Setting, gold_state
 from maseval.benchmark.tau2.world.tasks import TaskSpec
 from maseval.benchmark.tau2.world.world import World
 

@@ -12,11 +12,10 @@ from pydantic import ValidationError
 
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.domains import DOMAINS
-from maseval.benchmark.tau2.domains.airline.models import AirlineDB, Flight
-from maseval.benchmark.tau2.domains.airline.routes import flights_between
+from maseval.benchmark.tau2.domains.airline.models import AirlineDB, Flight, flights_between
 from maseval.benchmark.tau2.domains.base import ToolType
 from maseval.benchmark.tau2.domains.retail import LenientRetailTools
-from maseval.benchmark.tau2.domains.telecom.user_models import APNSettings, NetworkModePreference
+from maseval.benchmark.tau2.domains.telecom.models import APNSettings, NetworkModePreference
 from maseval.benchmark.tau2.world.state.records import SharedRecordError, is_shared
 from maseval.benchmark.tau2.world.world import World
 from scripts.contract_sample import SAMPLE, read_sample

@@ -14,11 +14,12 @@ from maseval.benchmark.tau2.domains.telecom.models import (
     Bill,
     Customer,
     Line,
+    NetworkStatus,
     Plan,
     TelecomDB,
+    TelecomUserDB,
 )
 from maseval.benchmark.tau2.domains.telecom.tools import TelecomTools
-from maseval.benchmark.tau2.domains.telecom.user_models import NetworkStatus, TelecomUserDB
 from maseval.benchmark.tau2.domains.telecom.user_tools import TelecomUserTools
 from maseval.benchmark.tau2.world.world import World
 

@@ -125,7 +125,7 @@ def test_a_file_that_is_cut_off_gives_what_is_whole(tmp_path, simulations_first)
     path.write_text(text[:cut])
     found = []
 
-    with pytest.raises(ResultsFormatError, match=f"after 3 whole simulations: .*at byte {cut}"):
+    with pytest.raises(ResultsFormatError, match=f"after 3 whole simulations: .*character {cut}"):
         found.extend(read_results(path))
 
     assert [each["id"] for each in found] == ["s0", "s1", "s2"]
@@ -138,11 +138,11 @@ def test_a_file_that_is_cut_off_gives_what_is_whole(tmp_path, simulations_first)
         ("hello", "neither a results file"),
         ("[]", "neither a results file"),
         ('{"users": {}, "orders": {}}', "neither a results file"),
-        ("{hello", "expected a key in double quotes at byte 1"),
+        ("{hello", "expected a key in double quotes at character 1"),
         ('{"simulations": {}}', "simulations: should be a list, found {}"),
         ('{"info": {}}', "simulations: missing"),
-        ('{"simulations": []} x', "extra data at byte 20"),
-        ('{"simulations": [,]}', "after 0 whole simulations: Expecting value at byte 17"),
+        ('{"simulations": []} x', "extra data at character 20"),
+        ('{"simulations": [,]}', "after 0 whole simulations: Expecting value at character 17"),
         ('{"messages": []}\n[1]', r"simulation 0, id: missing"),
         ('{"messages": []}\n[1]', r"simulation 0, id: missing"),
     ],

@@ -9,8 +9,7 @@ from maseval.benchmark.tau2.data import UnknownVersionError
 from maseval.benchmark.tau2.texts import loading
 from maseval.benchmark.tau2.texts.loading import cached_texts, edition_of, load_texts, texts_at
 from maseval.benchmark.tau2.texts.texts import TextsError
-from maseval.data.download import FetchProgress
-from maseval.data.sources import RepositorySource
+from maseval.data.sources import FetchProgress, RepositorySource
 from tests.file_server import content
 
 pytestmark = pytest.mark.data

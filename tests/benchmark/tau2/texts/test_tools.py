@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maseval.benchmark.tau2.texts.extraction import discoverable_tool, read_docstring
-from maseval.data.python_source import SourceShapeError
+from maseval.data.files import SourceShapeError
 
 WHOLE = """Count shells.
     The second line.

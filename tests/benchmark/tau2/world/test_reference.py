@@ -6,8 +6,12 @@ import pytest
 
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.domains.domain import Domain
-from maseval.benchmark.tau2.world.reference import gold_state, shortfall, world_after_reference
-from maseval.benchmark.tau2.world.setting import Setting
+from maseval.benchmark.tau2.world.setting import (
+    Setting,
+    gold_state,
+    shortfall,
+    world_after_reference,
+)
 from maseval.benchmark.tau2.world.tasks import RewardType, TaskSpec
 from tests.benchmark.tau2.rooms import CaretakerTools, LampDB, RoomDB, TenantTools, action
 

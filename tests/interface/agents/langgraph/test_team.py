@@ -68,24 +68,6 @@ def test_an_answer_of_a_model_counts_once_in_every_state(framework, state):
     assert agent.gather_usage().total_tokens == model.gather_usage().total_tokens
 
 
-def test_an_adapter_shows_the_thread_that_others_wrote(framework):
-    config = {"configurable": {"thread_id": "one"}}
-    with served("Hello.", "Bye.", "Else.") as (model, url):
-        graph = graphs.agent_graph(framework.model_at(url), checkpointer=graphs.saver())
-        graph.invoke({"messages": [("user", "Hi")]}, config)
-        idle = LangGraphAgentAdapter(graph, "idle", config=config)
-        assert [m["content"] for m in idle.get_messages()] == ["Hi", "Hello."]
-        assert idle.gather_usage() == model.gather_usage()
-        worker = LangGraphAgentAdapter(graph, "worker", config=config)
-        worker.run("Thanks")
-        assert idle.get_messages().to_list() == worker.get_messages().to_list()
-        other = {"configurable": {"thread_id": "two"}}
-        empty = LangGraphAgentAdapter(graph, "empty", config=other)
-        assert not empty.get_messages() and empty.gather_usage() == Usage()
-        with Clock().active():
-            assert not LangGraphAgentAdapter(graph, "elsewhere", config=config).get_messages()
-
-
 def test_an_answer_that_a_node_passes_on_in_another_form_counts_once(framework):
     with served("Hello.") as (model, url):
         chat = framework.model_at(url)

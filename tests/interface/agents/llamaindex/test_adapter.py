@@ -12,8 +12,7 @@ from maseval.core.messages import tool_call
 from maseval.core.provider_errors import OverloadedError, ProviderTimeoutError
 from maseval.core.tool import tool_definition
 from maseval.interface.agents.framework import AgentGaveUpError
-from maseval.interface.agents.llamaindex import LlamaIndexAgentAdapter, as_tools
-from maseval.interface.agents.llamaindex_run import NOT_JSON
+from maseval.interface.agents.llamaindex import NOT_JSON, LlamaIndexAgentAdapter, as_tools
 from maseval.server import ModelServer
 from tests.interface.agents.served import (
     CALLERS,

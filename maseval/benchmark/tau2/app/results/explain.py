@@ -1,35 +1,37 @@
 """The review of one report: who failed and why, and which rules were broken.
 
-A diagnosis is the cause of a failure, with the explanation where there is a verdict to explain.
 Reports, the viewer and ``maseval show`` get it by way of ``Tau2Support``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
 
-from maseval.app.results.explained import VerdictExplanation
-from maseval.benchmark.tau2.app.results.sources import ReadReport, read_report
+from maseval.app.benchmarks import no_rules
+from maseval.app.results.explained import Review, VerdictExplanation
+from maseval.benchmark.tau2.app.results.support import has_rules
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
+from maseval.benchmark.tau2.domains import UnknownDomainError
 from maseval.benchmark.tau2.formats.message import render_call
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
-from maseval.benchmark.tau2.results import Omitted
-from maseval.benchmark.tau2.results.reports import Tau2Report
+from maseval.benchmark.tau2.results import Omitted, simulation_of
+from maseval.benchmark.tau2.results.writing import Tau2Report
 from maseval.benchmark.tau2.review.causes import (
     beside_policy,
     explain_with_cause,
     user_findings,
     user_not_read,
 )
-from maseval.benchmark.tau2.review.causes.users import LOOKED_FOR
+from maseval.benchmark.tau2.review.causes.failure import LOOKED_FOR
 from maseval.benchmark.tau2.review.errata import Erratum, errata_for, sound_finding
 from maseval.benchmark.tau2.review.explain import WrongField
 from maseval.benchmark.tau2.review.explain.explanation import format_value
 from maseval.benchmark.tau2.review.explain.scored_case import score_opened
 from maseval.benchmark.tau2.review.policy import check_case, not_checked
-from maseval.benchmark.tau2.review.timeline import Timeline, timeline
-from maseval.benchmark.tau2.scoring.case import open_case
+from maseval.benchmark.tau2.review.timeline import timeline
+from maseval.benchmark.tau2.scoring.case import Case, open_case
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.world.world import ReplayError
 from maseval.core.exceptions import MASEvalError
@@ -54,59 +56,53 @@ def _field(field: WrongField) -> dict[str, object]:
     }
 
 
-class Diagnosis(NamedTuple):
-    """The finding on who failed, and the explanation where there is a verdict to explain."""
+@dataclass(frozen=True)
+class _ReadReport:
+    """The simulation of a report in its release's form, and the case that it is to rules."""
 
-    cause: Finding
-    explanation: VerdictExplanation | None = None
+    simulation: Mapping[str, Any]
+    parsed: Tau2Report
 
+    @cached_property
+    def case(self) -> Case:
+        """The conversation in its world, replayed as in a grading after the run."""
+        parsed = self.parsed
+        return open_case(
+            *(self.simulation, parsed.world, parsed.judged_by),
+            solo=parsed.solo,
+            version=parsed.release.name,
+            graded=True,
+        )
 
-_last: tuple[Report, Diagnosis | None] | None = None
-
-
-def diagnose(report: Report) -> Diagnosis | None:
-    """Return who failed a simulation and why; None if it passed.
-
-    The finding and the explanation are asked for in turn, so that the last one is kept.
-    """
-    global _last
-    last = _last
-    if last is None or last[0] is not report:
-        _last = last = report, _diagnose(report)
-    return last[1]
-
-
-def explanation_of_pass(report: Report) -> VerdictExplanation | None:
-    """Return what explains the verdict on a pass; None if only a judge could tell."""
-    found = read_report(report)
-    if isinstance(found, Omitted):
-        return None
-    try:
-        explanation, _ = explain_with_cause(score_opened(found.case, errata_of_report(found)))
-    except (UnknownTaskError, NoJudgeError):
-        return None
-    sections, record = explanation.sections(), explanation.to_dict()
-    return VerdictExplanation(explanation.summary, sections, record=record)
+    @cached_property
+    def errata(self) -> tuple[Erratum, ...]:
+        """The known faults of its task."""
+        parsed, task_id = self.parsed, str(self.simulation["task_id"])
+        return errata_for(parsed.world, task_id, parsed.release.name, parsed.judged_by)
 
 
-def explanation_of(report: Report) -> VerdictExplanation | None:
-    """Return what explains the verdict on a failure, if there is one to explain."""
-    return found.explanation if (found := diagnose(report)) else None
-
-
-def find_all(report: Report) -> list[Finding]:
+def review(report: Report, *, explain_pass: bool = False) -> Review:
     """Return who failed, which rules were broken, what the user did wrong, and what the task is."""
-    diagnosed, found = diagnose(report), read_report(report)
-    cause = None if diagnosed is None else diagnosed.cause
-    if isinstance(found, Omitted):
-        return [] if cause is None else [cause]
-    policy = check_policy(found)
+    passed, simulation = RecordedReport(report).kind == "pass", simulation_of(report)
+    if isinstance(simulation, Omitted):
+        return Review([] if passed else [_cause_of_unfinished(simulation)])
+    found = _ReadReport(simulation, Tau2Report(report))
+    try:
+        _ = found.parsed.world
+    except UnknownDomainError as error:
+        unknown = Finding("cause", "unclear", "unknown domain", "no such domain", str(error))
+        unread = [*not_checked(str(error)).findings, user_not_read(str(error))]
+        return Review(unread if passed else [unknown, *unread])
+    cause, explanation = (None, None)
+    if explain_pass or not passed:
+        cause, explanation = _explain(found, passed)
+    policy = _check_policy(found)
     cause = cause and beside_policy(cause, policy)
     every = [cause, *policy, *_check_user(found, cause), _check_soundness(found)]
-    return [each for each in every if each is not None]
+    return Review([each for each in every if each is not None], explanation)
 
 
-def check_policy(found: ReadReport) -> Sequence[Finding]:
+def _check_policy(found: _ReadReport) -> Sequence[Finding]:
     """Return what the rules of its domain find in a simulation."""
     domain = found.parsed.world
     if not domain.rules:
@@ -117,12 +113,12 @@ def check_policy(found: ReadReport) -> Sequence[Finding]:
         return not_checked(str(error)).findings
 
 
-def _check_soundness(found: ReadReport) -> Finding | None:
+def _check_soundness(found: _ReadReport) -> Finding | None:
     """Return how a known fault of the task changes what counts; None if it changes nothing."""
     passed, _ = verdict_for(found.parsed.kind, found.parsed.status)
     try:
-        case, errata = found.case, errata_of_report(found)
-        sound = sound_finding(case, errata, _whole(found.simulation["reward_info"]))
+        verdict = _whole(found.simulation["reward_info"])
+        sound = sound_finding(found.case, found.errata, verdict)
     # The task is unknown, no judge was asked, or messages were deleted.
     except (UnknownTaskError, NoJudgeError, ReplayError):
         return None
@@ -132,7 +128,7 @@ def _check_soundness(found: ReadReport) -> Finding | None:
     return sound if passed is (sound.kind == SOUND_FAIL) else None
 
 
-def _check_user(found: ReadReport, cause: Finding | None) -> Sequence[Finding]:
+def _check_user(found: _ReadReport, cause: Finding | None) -> Sequence[Finding]:
     """Return the faults of the user of one simulation, if a model played it.
 
     A failure whose ``cause`` is the user is a fault as well, unless it was found already.
@@ -151,35 +147,26 @@ def _check_user(found: ReadReport, cause: Finding | None) -> Sequence[Finding]:
     return user_findings(case, cause)
 
 
-def _diagnose(report: Report) -> Diagnosis | None:
-    if RecordedReport(report).kind == "pass":
-        return None
-    found = read_report(report)
-    if isinstance(found, Omitted):
-        return Diagnosis(_cause_of_unfinished(found))
+def _explain(found: _ReadReport, passed: bool) -> tuple[Finding | None, VerdictExplanation | None]:
+    """Return who failed, and what explains the verdict unless only a judge could tell."""
     try:
-        errata = errata_of_report(found)
-        explanation, cause = explain_with_cause(score_opened(found.case, errata))
+        explanation, cause = explain_with_cause(score_opened(found.case, found.errata))
     except UnknownTaskError as error:
-        return Diagnosis(Finding("cause", "unclear", "unknown task", "no such task", str(error)))
+        unknown = Finding("cause", "unclear", "unknown task", "no such task", str(error))
+        return None if passed else unknown, None
     except NoJudgeError as error:
-        return Diagnosis(_cause_by_judge(found, error))
-    if cause is None:
+        return None if passed else _cause_by_judge(found, error), None
+    if cause is None and not passed:
         seen = "recorded as failed, but it passes when scored again"
         kind = "verdict not reproduced"
         cause = Finding("cause", "infrastructure", kind, "judged again", seen, "proven")
     record = explanation.to_dict()
-    # Passes have sound verdicts as well, so that commands and pages tell them apart from this.
-    explanation = replace(explanation, sound=None)
+    if not passed:
+        # Passes have sound verdicts as well, so that commands and pages tell them apart from this.
+        explanation = replace(explanation, sound=None)
     fields = [_field(each) for each in explanation.wrong_fields]
-    explained = VerdictExplanation(explanation.summary, explanation.sections(), fields, record)
-    return Diagnosis(cause, explained)
-
-
-def errata_of_report(found: ReadReport) -> tuple[Erratum, ...]:
-    """Return the known faults of the task of a report."""
-    parsed, task_id = found.parsed, str(found.simulation["task_id"])
-    return errata_for(parsed.world, task_id, parsed.release.name, parsed.judged_by)
+    told = VerdictExplanation(explanation.summary, explanation.sections(), fields, record)
+    return cause, told
 
 
 def _whole(verdict: RewardInfo | None) -> RewardInfo | None:
@@ -189,7 +176,7 @@ def _whole(verdict: RewardInfo | None) -> RewardInfo | None:
     return verdict if is_whole else None
 
 
-def _cause_by_judge(found: ReadReport, error: NoJudgeError) -> Finding:
+def _cause_by_judge(found: _ReadReport, error: NoJudgeError) -> Finding:
     """Return the cause where only the judge's part is left: by its replies, if it was asked."""
     replies = mapping(found.simulation, "reward_info").get("nl_assertions")
     unmet = [
@@ -216,28 +203,30 @@ _UNFINISHED = {
 }
 
 
-def conduct_notes(folder: Recording) -> list[str]:
-    """Say so where a script, which does not talk, played the agent."""
+def limits(folder: Recording, source: Literal["policy", "user"]) -> list[str]:
+    """Say which faults of users are looked for, or which rules of the policy nobody asks."""
+    if source == "user":
+        return [LOOKED_FOR]
     first = next(iter(folder.reports()), None)
-    return [_SCRIPTED] if first is not None and Tau2Report(first).is_scripted else []
+    scripted = [_SCRIPTED] if first is not None and Tau2Report(first).is_scripted else []
+    domains = dict.fromkeys(one.domain for one in folder.planned)
+    return [*scripted, *(no_rules(name) for name in domains if not has_rules(name))]
 
 
-def user_faults() -> str:
-    return LOOKED_FOR
-
-
-def timeline_of(report: Report) -> Timeline | None:
-    """Return the world after each message; None without a conversation."""
+def timeline_of(report: Report) -> dict[str, Any] | None:
+    """Return the world after each message; None without a conversation that can be replayed."""
     parsed = Tau2Report(report)
     if not entries(parsed.simulation.raw.get("messages")):
         return None
-    return timeline(
-        {**parsed.simulation.raw, "task_id": report["task_id"]},
-        parsed.world,
-        parsed.judged_by,
-        solo=parsed.solo,
-        version=parsed.release,
-    )
+    with suppress(MASEvalError):  # the domain is somebody else's, or its data is elsewhere
+        return timeline(
+            {**parsed.simulation.raw, "task_id": report["task_id"]},
+            parsed.world,
+            parsed.judged_by,
+            solo=parsed.solo,
+            version=parsed.release,
+        ).to_dict()
+    return None
 
 
 def task_findings(folder: Recording) -> dict[tuple[str, str], list[tuple[str, str]]]:

@@ -17,11 +17,7 @@ from maseval.benchmark.tau2.app.results.sources import ResultsFileRun
 from maseval.benchmark.tau2.app.results.support import RecordedSetup, RecordedSide
 from maseval.benchmark.tau2.data_loader import data_fingerprint
 from maseval.benchmark.tau2.domains.releases import release_named
-from maseval.benchmark.tau2.rescoring.findings import (
-    in_words,
-    record_findings,
-    shuffled_task_ids,
-)
+from maseval.benchmark.tau2.rescoring.findings import in_words, record_findings, shuffled_task_ids
 from maseval.benchmark.tau2.rescoring.record import KnownTasks, policies, task_content
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK
@@ -152,12 +148,6 @@ def settings_of_run(folder: Recording) -> dict[str, object]:
     if isinstance(texts := config.get("texts"), Mapping):
         config["texts"] = format_texts_config(texts)
     return config
-
-
-def verdict_obstacle(folder: Recording) -> str | None:
-    """Return the reason why the verdicts of a run cannot be recomputed."""
-    differing = differing_data(folder)
-    return f"rewards as recorded, not recomputed: {differing[0]}" if differing else None
 
 
 def _fingerprint(name: str, setup: RecordedSetup) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """``maseval tau2 tasks``: a task, or a domain's tools or policy."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Iterator, Sequence
 
 from maseval.app.results.finding import tasks_called, why_not_one
 from maseval.benchmark.tau2.app.results.support import reason_for_call
@@ -18,51 +18,25 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
 
 
-@dataclass(frozen=True)
-class ToolLine:
-    """One tool: who may use it, whether it reads or writes, and its description for a model."""
-
-    name: str
-    side: str
-    kind: str
-    description: str
-    parameters: Mapping[str, object]
-
-
-@dataclass(frozen=True)
-class DomainView:
-    """A task as its file has it, or a domain's tools or policy."""
-
-    domain: str
-    task: Mapping[str, object] | None = None
-    tools: Sequence[ToolLine] | None = None
-    policy: str | None = None
-
-    @property
-    def reason(self) -> str:
-        """The customer's reason to call."""
-        return reason_for_call(self.task or {})
+def show(what: str, domain: str | None = None, *, data_version: str | None = None) -> str:
+    """Describe a task (``12``, ``retail/12``, a part of its id), or a domain's tools or policy."""
+    domain, release = None if domain is None else domain_name(domain), release_named(data_version)
+    if what not in ("tools", "policy"):
+        name = what if domain is None else f"{domain}/{what.removeprefix(f'{domain}/')}"
+        first, slash, _ = what.partition("/")
+        known = [first] if slash and first in domain_names() else BASE_DOMAINS
+        return _describe_task(name, [domain] if domain else known, release)
+    if domain is None:
+        raise ConfigurationError(
+            f"no domain is given; name the one whose {what} to show: --domain retail"
+        )
+    chosen = release.domain(domain)
+    if what == "policy":
+        return load_domain_config(chosen)["policy"]
+    return "\n\n".join(_describe_tools(chosen))
 
 
-def show(what: str, domain: str | None = None, *, data_version: str | None = None) -> DomainView:
-    """Look up a task (``12``, ``retail/12``, a part of its id), or a domain's tools or policy."""
-    domain = None if domain is None else domain_name(domain)
-    if what in ("tools", "policy"):
-        if domain is None:
-            raise ConfigurationError(
-                f"no domain is given; name the one whose {what} to show: --domain retail"
-            )
-        chosen = release_named(data_version).domain(domain)
-        if what == "tools":
-            return DomainView(chosen.name, tools=_tools(chosen))
-        return DomainView(chosen.name, policy=load_domain_config(chosen)["policy"])
-    name = what if domain is None else f"{domain}/{what.removeprefix(f'{domain}/')}"
-    first, slash, _ = what.partition("/")
-    known = [first] if slash and first in domain_names() else BASE_DOMAINS
-    return _task(name, [domain] if domain else known, release_named(data_version))
-
-
-def _task(name: str, domains: Sequence[str], release: Release) -> DomainView:
+def _describe_task(name: str, domains: Sequence[str], release: Release) -> str:
     every = _names(domains, release, only_base=True)
     found = tasks_called(name, every)
     if not found:
@@ -70,7 +44,9 @@ def _task(name: str, domains: Sequence[str], release: Release) -> DomainView:
         found = tasks_called(name, every)
     if len(found) == 1:
         domain, task_id = found[0]
-        return DomainView(domain, task=load_raw_task(domain, task_id, version=release))
+        raw = load_raw_task(domain, task_id, version=release)
+        told = f"{domain} task {task_id}", reason_for_call(raw), json.dumps(raw, indent=2)
+        return "\n".join(filter(None, told))
     words = why_not_one(name, found, every)
     if found:
         raise ConfigurationError(words)
@@ -91,17 +67,13 @@ def _names(domains: Sequence[str], release: Release, *, only_base: bool) -> list
     return names
 
 
-def _tools(domain: Domain) -> list[ToolLine]:
-    kits = {"agent": domain.toolkit, "user": domain.user_toolkit}
-    return [
-        ToolLine(
-            function["name"],
-            side,
-            kit.tool_type(function["name"]).value,
-            function.get("description", ""),
-            (function.get("parameters") or {}).get("properties", {}),
-        )
-        for side, kit in kits.items()
-        if kit is not None
-        for function in (definition["function"] for definition in kit.definitions())
-    ]
+def _describe_tools(domain: Domain) -> Iterator[str]:
+    """Yield each tool: who may use it, whether it reads or writes, and what a model is told."""
+    for side, kit in (("agent", domain.toolkit), ("user", domain.user_toolkit)):
+        if kit is None:
+            continue
+        for function in (each["function"] for each in kit.definitions()):
+            name = function["name"]
+            given = ", ".join((function.get("parameters") or {}).get("properties", {}))
+            kind, words = kit.tool_type(name).value, function.get("description", "")
+            yield f"{name}({given})  {side}, {kind}\n  {words}"

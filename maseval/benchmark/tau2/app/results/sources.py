@@ -8,18 +8,13 @@ import hashlib
 import os
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from maseval.app.benchmarks import OnProgress
-from maseval.app.results.finding import (
-    check_benchmark,
-    open_run_or_file,
-    warn_of_damage,
-)
+from maseval.app.results.finding import check_benchmark, open_run_or_file, warn_of_damage
 from maseval.benchmark.tau2.app.results.support import TAU2, RecordedSetup, memory_path
 from maseval.benchmark.tau2.environment import tool_types
 from maseval.benchmark.tau2.rescoring.findings import in_words, record_findings
@@ -29,22 +24,11 @@ from maseval.benchmark.tau2.rescoring.record import (
     item_of_report,
     open_record,
 )
-from maseval.benchmark.tau2.rescoring.rescore import (
-    NO_RECORDED_VERDICT,
-    RescoredRecord,
-)
+from maseval.benchmark.tau2.rescoring.rescore import NO_RECORDED_VERDICT, RescoredRecord
 from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
-from maseval.benchmark.tau2.results import (
-    Omitted,
-    ResultsFile,
-    ResultsFormatError,
-    layout_of,
-    read_results,
-    simulation_of,
-)
-from maseval.benchmark.tau2.results.layout import RESULTS_NAME, SIMULATIONS_NAME
-from maseval.benchmark.tau2.results.reports import JUDGED_BY, Tau2Report
-from maseval.benchmark.tau2.scoring.case import Case, open_case, words_told
+from maseval.benchmark.tau2.results import ResultsFile, read_results, simulation_of
+from maseval.benchmark.tau2.results.writing import JUDGED_BY
+from maseval.benchmark.tau2.scoring.case import words_told
 from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge
 from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.exceptions import ConfigurationError
@@ -57,7 +41,6 @@ from maseval.core.scoring_options import ScoringOptions
 from maseval.core.storage.files import Scratch
 from maseval.core.words import text_or_none
 from maseval.report.simulations import report_of_simulation
-from maseval.runs import RunFolder
 from maseval.runs.config import RunConfig
 from maseval.runs.log import DamagedRecord
 from maseval.runs.recording import Recording, report_key
@@ -72,25 +55,26 @@ from maseval.runs.verdict_check import (
 _SETUP = ("agent", "user", "max_steps", "max_errors", "seed", "trials")
 
 
-def open_source(file: str | os.PathLike[str]) -> RunFolder | Path:
-    """Open a run by its folder, its name, or as ``last``; a results file is its path."""
+def open_source(file: str | os.PathLike[str]) -> Recording:
+    """Open a run by its folder, its name, or as ``last``, or a results file."""
     found = open_run_or_file(file)
-    if isinstance(found, RunFolder):
-        check_benchmark(found, TAU2)
-        warn_of_damage(found)
+    if isinstance(found, Path):
+        return ResultsFileRun(found)
+    check_benchmark(found, TAU2)
+    warn_of_damage(found)
     return found
 
 
 def simulations_in(
-    source: RunFolder | Path, domain: str | None = None, data_version: str | None = None
+    source: Recording, domain: str | None = None, data_version: str | None = None
 ) -> SimulationRecord:
     """Return all simulations, one in memory at a time, with what the record says of them.
 
     ``domain`` is used whatever the file calls its own, and ``data_version`` names the release
     by which they are judged.
     """
-    if isinstance(source, Path):
-        return open_record(read_results(source), domain, version=data_version)
+    if isinstance(source, ResultsFileRun):
+        return open_record(source.file, domain, version=data_version)
     found = open_record(source.reports(), domain, version=data_version)
     config, values = source.config, source.config.without_notes()
     found.planned, found.subset = list(source.planned), config.subset
@@ -103,58 +87,8 @@ def simulations_in(
     return found
 
 
-def results_below(folder: Path) -> list[Path]:
-    """Return the results files in a folder and the folders below it."""
-    return [path for path in sorted(folder.rglob("*.json*")) if _holds_simulations(path)]
-
-
-def _holds_simulations(path: Path) -> bool:
-    if (path.parent.parent / RESULTS_NAME).exists() and path.parent.name == SIMULATIONS_NAME:
-        return False  # a part of the results beside its folder
-    try:
-        return path.is_file() and layout_of(path) is not None
-    except ResultsFormatError:
-        return True  # damaged: reported when it is read
-
-
-@dataclass(frozen=True)
-class ReadReport:
-    """The simulation of a report in its release's form, and the case that it is to rules."""
-
-    simulation: Mapping[str, Any]
-    parsed: Tau2Report
-
-    @cached_property
-    def case(self) -> Case:
-        """The conversation in its world, replayed as in a grading after the run."""
-        parsed = self.parsed
-        return open_case(
-            *(self.simulation, parsed.world, parsed.judged_by),
-            solo=parsed.solo,
-            version=parsed.release.name,
-            graded=True,
-        )
-
-
-_last: tuple[Report, ReadReport | Omitted] | None = None
-
-
-def read_report(report: Report) -> ReadReport | Omitted:
-    """Read the simulation of a report.
-
-    Several questions are asked of each report in turn, so that the last one is kept.
-    """
-    global _last
-    last = _last
-    if last is None or last[0] is not report:
-        found = simulation_of(report)
-        read = found if isinstance(found, Omitted) else ReadReport(found, Tau2Report(report))
-        _last = last = report, read
-    return last[1]
-
-
 def judge_for(
-    source: RunFolder | Path, model_id: str | None, base_url: str | None = None
+    source: Recording, model_id: str | None, base_url: str | None = None
 ) -> RememberingJudge | None:
     """Return the judge of a run or file by its model; without one, that of ``own_judge``."""
     if model_id is None:
@@ -163,15 +97,13 @@ def judge_for(
 
     spec = ModelSpec.of(model_id, None, base_url)
     model = resolve_model(spec.model_id, **spec.options)
-    path = source if isinstance(source, Path) else source.path
-    return RememberingJudge(model, JudgeMemory(memory_path(path)))
+    return RememberingJudge(model, JudgeMemory(memory_path(source.path)))
 
 
-def own_judge(folder: Recording | Path) -> RememberingJudge | None:
+def own_judge(folder: Recording) -> RememberingJudge | None:
     """Return the judge that a run had, which answers from its kept replies alone."""
-    if isinstance(folder, Path):
-        return None
-    if not (path := memory_path(folder.path)).is_file():
+    path = memory_path(folder.path)
+    if isinstance(folder, ResultsFileRun) or not path.is_file():
         return None
     memory = JudgeMemory(path)
     name = RecordedSetup.of(folder.config.values).judge
@@ -184,9 +116,9 @@ def verdict_checker(folder: Recording) -> VerdictChecker:
     scored = RescoredRecord(SimulationRecord(iter(())), judge=own_judge(folder))
 
     def check(report: Report) -> Misstatement | None:
-        parsed, read = parse_report(report), read_report(report)
-        simulation = read if isinstance(read, Omitted) else read.simulation
-        found, checks = scored.assess(item_of_report(report, simulation), alone=True)
+        parsed = parse_report(report)
+        item = item_of_report(report, simulation_of(report))
+        found, checks = scored.assess(item, alone=True)
         if not found.misstatement:
             return None
         passed = None if found.open else parsed.outcome.passed if found.problem else found.passed

@@ -15,12 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maseval.app.benchmarks import BenchmarkSupport
-from maseval.app.results.variants import (
-    IF_UNDECIDED,
-    SOUND,
-    WITHOUT_BREACHES,
-    Variant,
-)
+from maseval.app.results.variants import IF_UNDECIDED, SOUND, WITHOUT_BREACHES, Variant
 from maseval.benchmark.tau2.data import title_of, version_titled
 from maseval.benchmark.tau2.domains import DOMAINS, UnknownDomainError, domain_named
 from maseval.benchmark.tau2.domains.releases import release_named
@@ -98,7 +93,7 @@ class RecordedSetup:
     """The participants, rules and data of a recorded run.
 
     ``limits`` are those of ``max_steps``, ``max_errors`` and ``seed`` that are recorded. ``data``
-    has the hash of each file by domain, and ``own_domains`` the references of loaded ones.
+    has the hash of each file by domain.
     """
 
     agent: RecordedSide = RecordedSide()
@@ -109,14 +104,11 @@ class RecordedSetup:
     texts: str | None = None
     trials: int = 1
     limits: Mapping[str, Any] = field(default_factory=dict)
-    tasks: Mapping[str, Any] = field(default_factory=dict)
     data: Mapping[str, Any] = field(default_factory=dict)
-    own_domains: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> "RecordedSetup":
         """Parse the configuration of a run."""
-        own = mapping(config, "own_domains")
         return cls(
             agent=RecordedSide.of(config.get("agent")),
             user=RecordedSide.of(config.get("user")),
@@ -126,9 +118,7 @@ class RecordedSetup:
             texts=text_or_none(mapping(config, "texts").get("name")),
             trials=whole_number(config.get("trials")) or 1,
             limits={key: config[key] for key in _LIMITS if key in config},
-            tasks=mapping(config, "tasks"),
             data=mapping(config, "data"),
-            own_domains={name: str(mapping(own, name).get("reference")) for name in own},
         )
 
     @classmethod
@@ -184,33 +174,23 @@ class Tau2Support(BenchmarkSupport):
     Each answer loads what it needs: a run whose findings are kept needs next to nothing of it.
     """
 
-    findings = _function("app.results.explain", "find_all")
-    explanation = _function("app.results.explain", "explanation_of")
-    explanation_of_pass = _function("app.results.explain", "explanation_of_pass")
-    conduct_notes = _function("app.results.explain", "conduct_notes")
-    user_faults = _function("app.results.explain", "user_faults")
+    review = _function("app.results.explain", "review")
+    limits = _function("app.results.explain", "limits")
     task_findings = _function("app.results.explain", "task_findings")
     timeline = _function("app.results.explain", "timeline_of")
     policies = _function("app.results.outcomes", "policies_of")
     run_outcomes = _function("app.results.outcomes", "run_outcomes")
     verdict_checker = _function("app.results.sources", "verdict_checker")
-    verdict_obstacle = _function("app.results.outcomes", "verdict_obstacle")
     other_data = _function("app.results.outcomes", "differing_data")
     settings = _function("app.results.outcomes", "settings_of_run")
-    certificate = _function("app.results.score", "certificate_of")
-    certificate_differences = _function("app.results.score", "certificate_differences")
     score = _function("app.results.score", "score")
     recording = _function("app.results.sources", "ResultsFileRun")
-    results_below = _function("app.results.sources", "results_below")
     holds_results = _function("results", "has_simulations")
     exports = "tau2-bench"
     export = _function("app.sharing.submit", "export_with_notes")
 
     def made(self, folder: Recording) -> bool:
         return any(TAU2 in RecordedReport(report).benchmark for report in folder.reports())
-
-    def domains_without_rules(self, folder: Recording) -> list[str]:
-        return [name for name in super().domains_without_rules(folder) if not has_rules(name)]
 
     def findings_version(self, folder: Recording) -> object:
         fingerprint = package_fingerprint()
@@ -227,18 +207,6 @@ class Tau2Support(BenchmarkSupport):
 
         hashed = hash_file(replies)
         return [fingerprint, hashed and hashed.sha256]
-
-    def explanation_obstacle(self, folder: Recording) -> str | None:
-        own = RecordedSetup.of(folder.config.values).own_domains
-        for name in sorted({one.domain for one in folder.planned}):
-            try:
-                domain_named(name)
-            except UnknownDomainError:
-                return (
-                    f"failures are not explained, because domain {name!r} is not known here; "
-                    f"name its file: --domain {own.get(name) or 'FILE.py:NAME'}"
-                )
-        return None
 
     def version(self, config: Mapping[str, object]) -> str | None:
         if "rules" not in config and config.get("version"):
@@ -260,11 +228,13 @@ class Tau2Support(BenchmarkSupport):
         ]
 
     def variants(self, folder: Recording) -> Sequence[Variant]:
+        found: Sequence[Variant] = ()
         for name in {one.domain for one in folder.planned}:
             with suppress(UnknownDomainError):
                 if has_rules(name):
                     return [WITHOUT_BREACHES, IF_UNDECIDED, SOUND]
-        return [SOUND]
+                found = [SOUND]
+        return found
 
     def user_model(self, config: Mapping[str, object]) -> str | None:
         user = RecordedSetup.of(config).user
@@ -273,7 +243,7 @@ class Tau2Support(BenchmarkSupport):
 
     def task_title(self, report: Report) -> str | None:
         from maseval.benchmark.tau2.data_loader import load_raw_task
-        from maseval.benchmark.tau2.results.reports import release_of_report
+        from maseval.benchmark.tau2.results.writing import release_of_report
 
         domain, task_id, _ = Simulation.of(report)
         try:

@@ -5,7 +5,7 @@ anything is paid for or written, the recorded beginning is replayed, and an agen
 is made once, to find out whether it can take over an earlier conversation.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,10 @@ from maseval.app.results.results import RunResult
 from maseval.app.running.options import takes
 from maseval.app.running.own_code import title_of
 from maseval.benchmark.tau2.agent_brief import AgentBrief, FunctionAgentAdapter, make_agents
-from maseval.benchmark.tau2.app.results.support import RecordedSetup
+from maseval.benchmark.tau2.app.results.support import RecordedSetup, RecordedSide
 from maseval.benchmark.tau2.app.running.options import SAME, BranchOptions, RunOptions
-from maseval.benchmark.tau2.app.running.prepared import OwnAgent, RecordedStart
-from maseval.benchmark.tau2.app.running.run import Tau2Run
+from maseval.benchmark.tau2.app.running.prepared import OwnAgent
+from maseval.benchmark.tau2.app.running.run import Tau2Run, prepare
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.conversation.continuation import (
     Continuation,
@@ -35,7 +35,7 @@ from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.episode import Seat
 from maseval.benchmark.tau2.formats.message import Tau2Message
 from maseval.benchmark.tau2.players.scripted import PLAYERS
-from maseval.benchmark.tau2.results.reports import Tau2Report
+from maseval.benchmark.tau2.results.writing import Tau2Report
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Simulation
 from maseval.stats.intervals import Interval, mean_interval
@@ -54,7 +54,6 @@ class Origin:
     setup: RecordedSetup
 
     def to_config(self) -> dict[str, object]:
-        """Return the origin for the configuration of the run that continues it."""
         return {
             "run": self.run,
             "task": str(self.simulation.task),
@@ -66,7 +65,6 @@ class Origin:
 
 
 def _find_origin(options: BranchOptions) -> Origin:
-    """Find the simulation in its run."""
     run = open_run(options.run, "tau2")
     trials = trials_named(options.task, run.planned, run.recorded, run.path)
     chosen = trials[0] if options.trial is None else trial_numbered(options.trial, trials)
@@ -90,24 +88,6 @@ def _find_origin(options: BranchOptions) -> Origin:
     )
 
 
-def _recorded_options(setup: RecordedSetup) -> dict[str, object]:
-    """Return the set-up of a recorded run as options of the run that continues it."""
-    agent, user = setup.agent, setup.user
-    options = {**setup.limits, "judge_model": setup.judge}
-    if setup.texts in ("original", "ours"):
-        options["texts"] = setup.texts
-    if agent.player in PLAYERS:
-        noise = {} if agent.error_rate is None else {"error_rate": agent.error_rate}
-        options |= {"agent": agent.player, "agent_args": noise}
-    elif agent.function is not None:
-        options["agent_function"] = agent.function
-    elif agent.model:
-        options |= agent.model_options("agent") | {"agent_prompt": agent.prompt}
-    if user.model:
-        return options | user.model_options("user")
-    return options | ({"user": user.player} if user.player == "scripted" else {})
-
-
 @dataclass(frozen=True)
 class BranchResult:
     """The run that continues a conversation, and the chance to pass from that point on."""
@@ -128,7 +108,6 @@ class BranchResult:
         return mean_interval([1.0] * self.passed + [0.0] * (self.judged - self.passed))
 
     def to_dict(self) -> dict[str, object]:
-        """Return the one object that ``--json`` prints."""
         chance = {
             "passed": self.passed,
             "judged": self.judged,
@@ -150,7 +129,6 @@ def branch(options: BranchOptions) -> BranchResult:
     """
     origin = _find_origin(options)
     prepared = _prepare(options, origin)
-    prepared.check()
     environment = replay_beginning(prepared, origin.past)
     if isinstance(prepared.agent, OwnAgent):
         _check_agent(prepared.agent, environment, origin.past)
@@ -160,26 +138,33 @@ def branch(options: BranchOptions) -> BranchResult:
 
 
 def _prepare(options: BranchOptions, origin: Origin) -> Tau2Run:
-    prepared = Tau2Run.of(_run_options(options, origin))
+    prepared = prepare(_run_options(options, origin))
     path = prepared.path
     if options.output is None:
         path = path.with_name(f"{path.name}-from-m{origin.at}")
-    start = RecordedStart(origin.past, origin.simulation.trial)
-    return replace(prepared, path=path, start=start, origin=origin.to_config())
+    return replace(
+        prepared,
+        path=path,
+        past=origin.past,
+        first_trial=origin.simulation.trial,
+        origin=origin.to_config(),
+    )
 
 
 def _run_options(options: BranchOptions, origin: Origin) -> RunOptions:
     """Return the options of the run: what was not given is as in the original."""
-    known = _recorded_options(origin.setup)
-    given: dict[str, Any] = _select(known, "max_steps", "max_errors", "seed")
-    given |= _agent_options(options, known)
+    setup = origin.setup
+    given: dict[str, Any] = {**setup.limits, "judge_model": options.judge_model or setup.judge}
+    if options.texts is None and setup.texts in ("original", "ours"):
+        given["texts"] = setup.texts
+    if options.agent == SAME:
+        given |= _same_agent(options, setup.agent)
     if options.prompt is not None:
         given["agent_prompt"] = _read_prompt(Path(options.prompt))
     if options.user is None and options.user_model is None:
-        given |= _select(known, "user", "user_model")
-        given["user_args"] = options.user_args or known.get("user_args", {})
-    for name in ("texts", "judge_model"):
-        given[name] = getattr(options, name) or known.get(name)
+        given |= {"user": "scripted"} if setup.user.player == "scripted" else {}
+        given |= setup.user.model_options("user") if setup.user.model else {}
+        given["user_args"] = options.user_args or given.get("user_args", {})
     given |= {
         "mode": _mode(options, origin),
         "domain": origin.simulation.domain,
@@ -191,8 +176,22 @@ def _run_options(options: BranchOptions, origin: Origin) -> RunOptions:
     return RunOptions.of(options, **given)
 
 
-def _select(known: Mapping[str, object], *names: str) -> dict[str, object]:
-    return {name: known[name] for name in names if name in known}
+def _same_agent(options: BranchOptions, agent: RecordedSide) -> dict[str, Any]:
+    """Return the options of the original's agent, which may have another model."""
+    other = options.agent_model
+    if agent.player in PLAYERS and other is None:
+        noise = {} if agent.error_rate is None else {"error_rate": agent.error_rate}
+        found: dict[str, Any] = {"agent": agent.player, "agent_args": noise}
+    elif agent.function is None and (agent.model or other):
+        found = {**agent.model_options("agent"), "agent_prompt": agent.prompt}
+        found |= {"agent_model": other, "agent_args": {}} if other else {}
+    else:
+        # A name that stands in a file is never loaded, since loading runs code.
+        raise ConfigurationError(
+            "the agent of the original cannot be made again from its record; name one: "
+            f"--agent {agent.function or 'llm --agent-model MODEL'}"
+        )
+    return {**found, "agent_args": options.agent_args or found["agent_args"]}
 
 
 def _mode(options: BranchOptions, origin: Origin) -> str:
@@ -204,22 +203,6 @@ def _mode(options: BranchOptions, origin: Origin) -> str:
             f"mode is {mode!r}, but the conversation was held {held}; leave --mode out"
         )
     return mode
-
-
-def _agent_options(options: BranchOptions, known: Mapping[str, object]) -> dict[str, object]:
-    if options.agent != SAME:
-        return {}
-    if options.agent_model is not None and "agent_function" not in known:
-        return {"agent": "llm", "agent_prompt": known.get("agent_prompt")}
-    if "agent" not in known:
-        # A name that stands in a file is never loaded, since loading runs code.
-        reference = known.get("agent_function", "llm --agent-model MODEL")
-        raise ConfigurationError(
-            "the agent of the original cannot be made again from its record; name one: "
-            f"--agent {reference}"
-        )
-    chosen = _select(known, "agent", "agent_model", "agent_prompt")
-    return {**chosen, "agent_args": options.agent_args or known.get("agent_args", {})}
 
 
 def _read_prompt(path: Path) -> str:

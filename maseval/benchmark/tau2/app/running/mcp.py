@@ -17,7 +17,7 @@ from maseval.app.results.results import RunResult
 from maseval.app.running.options import takes
 from maseval.benchmark.tau2.agent_brief import AgentBrief
 from maseval.benchmark.tau2.app.running.options import McpOptions, OnResult, RunOptions
-from maseval.benchmark.tau2.app.running.run import Tau2Run
+from maseval.benchmark.tau2.app.running.run import Tau2Run, prepare
 from maseval.benchmark.tau2.benchmark import describe_tools
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
@@ -68,7 +68,6 @@ class McpAgent:
         return McpAgentAdapter(self.conversation, brief.tools, str(brief.args["name"]))
 
     def leave(self) -> None:
-        """Let go of the agent, as the run was interrupted."""
         self.conversation.leave(RunInterruptedError("interrupted"))
 
 
@@ -84,7 +83,6 @@ def _hold(
         return None
     how = "The conversation is over: the simulation could not be run."
     try:
-        prepared.check()
         result = prepared.execute()
         how = f"The conversation is over: {_describe_end(result)}."
         on_result(result, how)
@@ -134,16 +132,15 @@ def mcp(options: McpOptions) -> RunResult | None:
             f"transport is {options.transport!r}; choose one of: {', '.join(TRANSPORTS)}"
         )
     agent = McpAgent()
-    prepared = Tau2Run.of(
-        RunOptions.of(
-            options,
-            task_id=[options.task_id],
-            agent=agent,
-            agent_args={"name": options.agent_name},
-            concurrency=1,
-            patience=options.timeout,  # an agent that is away is a hanging step
-        )
+    chosen = RunOptions.of(
+        options,
+        task_id=[options.task_id],
+        agent=agent,
+        agent_args={"name": options.agent_name},
+        concurrency=1,
+        patience=options.timeout or None,  # an agent that is away is a hanging step
     )
+    prepared = prepare(chosen)
     # Before any client connects, what would keep the simulation from beginning.
     prepared.check_models()
     [(domain, [task, *_])] = prepared.tasks.items()

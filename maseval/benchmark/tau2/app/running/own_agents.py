@@ -2,39 +2,34 @@
 
 An option like ``my_agent.py:agent`` names a function of an ``AgentBrief``. Faults that would make
 every simulation fail are raised before the run. An exception in a simulation is the agent's error,
-unless its provider failed. In a rehearsal a scripted model stands in for the agent's own, and its
-notes say which calls of the reference solution did not arrive.
+unless its provider failed. In a rehearsal a scripted model stands in for the agent's own.
 """
 
 import inspect
 import threading
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from traceback import FrameSummary
-from typing import Any, cast
 
 from maseval.app.running.code_version import source_of
 from maseval.app.running.own_code import OwnCode, load_named, qualified_name, way_out
 from maseval.benchmark.tau2.agent_brief import AgentBrief, AgentModel, MakeAgent
 from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.benchmark.tau2.players.scripted import make_model
 from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError
 from maseval.core.outcome import RecordedReport, Simulation
-from maseval.core.provider_errors import ProviderError
 from maseval.core.report import Report
 from maseval.core.scripted import ScriptedModelAdapter
 from maseval.core.task import Task
 from maseval.core.task.task import RepetitionKey
-from maseval.core.words import count_of, text
+from maseval.core.words import count_of
 from maseval.server import ModelServer
 
 _PACKAGE = str(Path(__file__).parents[4])  # maseval
 _LONGEST_CODE = 100
-_MOST_NOTES = 5
 _starting = threading.Lock()
 
 
@@ -59,7 +54,6 @@ def load_agent(reference: str) -> MakeAgent:
 
 
 def check_signature(make: MakeAgent) -> None:
-    """Raise if the function does not take a brief."""
     try:
         signature = inspect.signature(make)
     except (TypeError, ValueError):  # some things written in C have no signature
@@ -89,7 +83,9 @@ def attribute_errors(make: MakeAgent, *, only_its_file: bool = False) -> Iterato
         own = [frame for frame in frames if _is_own(frame, file)]
         if only_its_file and not own:
             raise
-        if failure := _provider_failure(error):
+        from maseval.interface.agents.framework import provider_failure  # help must not load it
+
+        if failure := provider_failure(error, provider="the agent's provider", model_id=None):
             # Not chained: a library's own text may quote the key, and reports keep tracebacks.
             raise failure from None
         foreign = [frame for frame in frames if not _is_ours(frame)]
@@ -105,12 +101,6 @@ def _is_own(frame: FrameSummary, file: Path | None) -> bool:
 
 def _is_ours(frame: FrameSummary) -> bool:
     return frame.filename.startswith(_PACKAGE)
-
-
-def _provider_failure(error: Exception) -> ProviderError | None:
-    from maseval.interface.agents.framework import provider_failure  # help must not load it
-
-    return provider_failure(error, provider="the agent's provider", model_id=None)
 
 
 def _crash(error: Exception, frame: FrameSummary) -> AgentCrashedError:
@@ -133,19 +123,18 @@ class Rehearsal:
     """The simulations whose model is played by the scripted agent ``player``, through a server.
 
     A worker process has no ``server``, and starts one of its own. ``done`` has of each simulation
-    the number of model requests, and why it failed, if it did.
+    the number of model requests, and whether it passed.
     """
 
     def __init__(self, player: str, server: ModelServer | None = None) -> None:
         self.player = player
-        self.done: dict[str, tuple[int, str | None]] = {}
+        self.done: dict[Simulation, tuple[int, bool]] = {}
         self._server = server
         self._models: dict[RepetitionKey, tuple[str, ScriptedModelAdapter]] = {}
 
     def begin(
         self, trial: RepetitionKey, task: Task, environment: Tau2Environment, seed: int | None
     ) -> AgentModel:
-        """Serve the model of a simulation."""
         with _starting:
             if self._server is None:
                 self._server = ModelServer().__enter__()  # for as long as the worker lives
@@ -165,12 +154,10 @@ class Rehearsal:
 
     def add(self, report: Report, requests: int) -> None:
         """Add a finished simulation, in which the model was asked so often."""
-        loss = None if RecordedReport(report).kind == "pass" else explain_loss(report)
-        one = Simulation.of(report)
-        self.done[f"{one.domain}/{one.task_id} trial {one.trial}"] = requests, loss
+        passed = RecordedReport(report).kind == "pass"
+        self.done[Simulation.of(report)] = requests, passed
 
-    def notes(self) -> list[str]:
-        """Return the notes for whoever rehearsed."""
+    def notes(self, folder: Path) -> list[str]:
         if not self.done:
             return []
         number = count_of(len(self.done), "simulation")
@@ -182,40 +169,10 @@ class Rehearsal:
                 "brief.model.api_key, or ask brief.chat_model()."
             ]
         notes = [f"The rehearsal model was asked {total} times in {number}."]
-        lost = [f"  {name}: {loss}" for name, (_, loss) in self.done.items() if loss]
-        if self.player != "gold" or not lost:
-            return notes
-        more = [f"  and {len(lost) - _MOST_NOTES} more"] if len(lost) > _MOST_NOTES else []
-        told = f"With gold every task should pass; your agent lost {len(lost)} of {len(self.done)}:"
-        return [*notes, told, *lost[:_MOST_NOTES], *more]
-
-
-def explain_loss(report: Report) -> str:
-    """Return the first part of the reference solution that did not arrive, in words."""
-    if error := report["error"]:
-        return f"{report['status']}: {error['error_message']}"
-    evaluated = next(iter(RecordedReport(report).evaluations), None)
-    verdict = cast("RewardInfo", evaluated.reward_info if evaluated else {})
-    checks = verdict.get("action_checks") or ()
-    missing = [check["action"] for check in checks if not check["action_match"]]
-    first = next((each for each in missing if each.get("requestor") != "user"), None)
-    if first is not None:
-        return f"first missing call: {_call(first)}{_call_instead(report, first)}"
-    said = verdict.get("communicate_checks") or ()
-    unsaid = [check["info"] for check in said if not check["met"]]
-    if unsaid:
-        return f"every call arrived, but the customer was not told {unsaid[0]!r}"
-    return "every call arrived, but the final state is another: look for additional calls"
-
-
-def _call_instead(report: Report, action: Mapping[str, Any]) -> str:
-    """Return the first call of the same tool, which has other arguments."""
-    messages = RecordedReport(report).simulation.messages
-    calls = (call for message in messages for call in message.calls)
-    same = next((call for call in calls if call.name == action["name"]), None)
-    return "" if same is None else f"; instead: {_call(same.function)}"
-
-
-def _call(call: Mapping[str, Any]) -> str:
-    arguments = [f"{key}={text(value)}" for key, value in call["arguments"].items()]
-    return f"{call['name']}({', '.join(arguments)})"
+        lost = sum(not passed for _, passed in self.done.values())
+        if self.player == "gold" and lost:
+            notes.append(
+                f"With gold every task should pass; your agent lost {lost} of {len(self.done)}: "
+                f"`maseval show {folder} --failed` says what went wrong"
+            )
+        return notes

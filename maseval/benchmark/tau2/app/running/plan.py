@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from maseval.app.running.options import takes
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.benchmark.tau2.app.running.prepared import ModelSpec, OwnAgent, PreparedRun
-from maseval.benchmark.tau2.app.running.run import RunBenchmark, Tau2Run
+from maseval.benchmark.tau2.app.running.run import RunBenchmark, prepare
 from maseval.core.messages import text_of
 from maseval.core.model import ModelAdapter
 from maseval.core.scripted import ScriptedModelAdapter
@@ -94,18 +94,16 @@ class RunPlan:
         return sum(costs) if len(costs) == len(self.models) else None
 
     def to_dict(self) -> dict[str, object]:
-        """Return the one object that ``--json`` prints."""
         return {**asdict(self), "folder": str(self.folder), "cost": self.cost}
 
 
 @takes(RunOptions)
 def plan(options: RunOptions) -> RunPlan:
     """Plan what ``run`` would do with the same options; asks no model and writes nothing."""
-    return plan_run(Tau2Run.of(options))
+    return plan_run(prepare(options))
 
 
 def plan_run(prepared: PreparedRun) -> RunPlan:
-    """Plan a run that is prepared."""
     # The code of an own agent may do anything, so that another agent stands in for it.
     run = prepared
     if isinstance(prepared.agent, OwnAgent):

@@ -26,8 +26,8 @@ from maseval.benchmark.tau2.app.running.tasks import (
     broken_golds,
     code_of_domains,
     domain_name,
+    load_chosen,
     own_domain_origins,
-    select_tasks,
 )
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.data import title_of
@@ -108,12 +108,10 @@ class OwnAgent:
 
     @property
     def name(self) -> str:
-        """The file and the name of its function."""
         return qualified_name(self.make)
 
     @property
     def client(self) -> AgentModel:
-        """The model for the agent's own client library."""
         if self.rehearse:
             return AgentModel.placeholder(self.rehearse)
         if self.model is None:
@@ -123,7 +121,6 @@ class OwnAgent:
         return AgentModel(self.model.model_id, *(options.get(name) for name in known))
 
     def to_facts(self) -> dict[str, str]:
-        """Return the facts for readers of a report."""
         facts = {"function": self.name}
         if self.rehearse:
             facts["rehearsed with"] = self.rehearse
@@ -132,7 +129,6 @@ class OwnAgent:
         return facts
 
     def to_config(self) -> dict[str, object]:
-        """Return the agent for the run's configuration."""
         config: dict[str, object] = {"function": self.name, "args": dict(self.args)}
         if self.model:
             config |= {"model": self.model.model_id, "options": dict(self.model.options)}
@@ -149,7 +145,6 @@ class Player:
     error_rate: float = DEFAULT_ERROR_RATE
 
     def to_config(self) -> dict[str, object]:
-        """Return the agent for the run's configuration."""
         noise = {"error_rate": self.error_rate} if self.name == "noisy" else {}
         return {"player": self.name, **noise}
 
@@ -276,21 +271,11 @@ _LAST_STEP = 60.0
 
 
 @dataclass(frozen=True)
-class RecordedStart:
-    """The recorded messages with which every conversation of a run begins.
-
-    Repetition 0 has the seeds of ``first_trial``, and each further one those of the next.
-    """
-
-    past: Sequence[Tau2Message]
-    first_trial: int
-
-
-@dataclass(frozen=True)
 class PreparedRun(FolderRun):
     """The participants, tasks and prices of a run, and the folder it is kept in.
 
-    ``start`` and ``origin`` are those of a run that continues a recorded conversation.
+    ``past``, ``first_trial`` and ``origin`` are those of a run that continues a recorded
+    conversation: its messages, the trial whose seeds repetition 0 has, and where it is from.
     """
 
     options: RunOptions  # with each domain by its name
@@ -300,19 +285,20 @@ class PreparedRun(FolderRun):
     mode: Mode
     wording: Wording = OURS
     tasks: TasksByDomain = field(default_factory=dict)
-    start: RecordedStart | None = None
+    past: Sequence[Tau2Message] = ()
+    first_trial: int = 0
     origin: Mapping[str, object] | None = None
 
     @classmethod
     def of(cls, options: RunOptions) -> Self:
         """Prepare the run that the options ask for; raises ``ConfigurationError``."""
-        check_timeout(options.timeout)
         for name in ("max_steps", "max_errors"):
             if (limit := getattr(options, name)) < 1:
                 raise ConfigurationError(f"{name} is {limit}; give at least 1")
         named = [options.domain] if isinstance(options.domain, str) else options.domain
         domains = [domain_name(each) for each in dict.fromkeys(named)]
-        options = replace(options, domain=domains)
+        options = replace(options, domain=domains, timeout=options.timeout or None)
+        check_timeout(options.timeout)
         agent, user, mode = choose_participants(options)
         judge = options.judge_model
         run = cls(
@@ -325,7 +311,7 @@ class PreparedRun(FolderRun):
         )
         if options.texts is not None or run.asks_models:
             run = replace(run, wording=wording_of(options.texts, options.data_version))
-        tasks = select_tasks(options, run.time_limit)
+        tasks = load_chosen(options, run.time_limit)
         model = user if isinstance(user, ModelSpec) else None
         for each in tasks.values():
             user_id = model.model_id if model else None
@@ -380,7 +366,6 @@ class PreparedRun(FolderRun):
 
     @cached_property
     def config(self) -> dict[str, object]:
-        """The run's configuration."""
         options, agent, user = self.options, self.agent, self.user
         own = own_domain_origins(self.tasks)
         tasks = task_ids(task for each in self.tasks.values() for task in each)

@@ -1,8 +1,9 @@
-"""``maseval tau2 run``: simulations into a run folder.
+"""``maseval tau2 run`` and ``play``: simulations into a run folder.
 
 ``RunBenchmark`` seats on each side what the prepared run names: a model, an agent of the user's
 own, a scripted agent or user, or a person. The replies of the judge are kept in the run
-folder. ``play``, ``branch``, ``mcp`` and ``plan`` use the same benchmark.
+folder. ``branch``, ``mcp`` and ``plan`` use the same benchmark. A person plays by the same rules as
+any agent; of a run of several tasks, each call plays the next.
 """
 
 import logging
@@ -18,20 +19,11 @@ from maseval.app.results.results import RunResult
 from maseval.app.running.options import takes
 from maseval.app.running.own_code import title_of
 from maseval.app.running.prices import Prices
-from maseval.benchmark.tau2.agent_brief import (
-    AgentBrief,
-    AgentGroup,
-    make_agents,
-    no_answer_error,
-)
+from maseval.benchmark.tau2.agent_brief import AgentBrief, AgentGroup, make_agents, no_answer_error
 from maseval.benchmark.tau2.app.results.support import memory_path
-from maseval.benchmark.tau2.app.running.options import RunOptions
+from maseval.benchmark.tau2.app.running.options import PlayOptions, RunOptions
 from maseval.benchmark.tau2.app.running.own_agents import Rehearsal, attribute_errors
-from maseval.benchmark.tau2.app.running.prepared import (
-    ModelSpec,
-    OwnAgent,
-    PreparedRun,
-)
+from maseval.benchmark.tau2.app.running.prepared import ModelSpec, OwnAgent, PreparedRun
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.conversation.continuation import Continuation
 from maseval.benchmark.tau2.default_benchmark import DefaultAgentTau2Benchmark
@@ -39,7 +31,7 @@ from maseval.benchmark.tau2.domains.releases import Release
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.evaluator import Tau2Evaluator
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
-from maseval.benchmark.tau2.players.human import Person
+from maseval.benchmark.tau2.players.human import Person, SeatView
 from maseval.benchmark.tau2.players.scripted import make_agent, make_user
 from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge
 from maseval.benchmark.tau2.texts.original import Wording
@@ -47,11 +39,11 @@ from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.context import TaskContext
-from maseval.core.engine.engines import DEFAULT
+from maseval.core.engine.engines import DEFAULT, CallingThreadEngine
 from maseval.core.evaluator import Evaluator
-from maseval.core.exceptions import AgentError, HookResultError
+from maseval.core.exceptions import AgentError, ConfigurationError, HookResultError
 from maseval.core.model import ModelAdapter, resolve_model
-from maseval.core.outcome import RecordedReport
+from maseval.core.outcome import RecordedReport, Simulation
 from maseval.core.report import Report
 from maseval.core.seeding import SeedGenerator
 from maseval.core.task import Task
@@ -81,7 +73,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
     """tau2 with the participants of a prepared run; ``rehearsals`` serves its scripted models."""
 
     def __init__(self, prepared: PreparedRun, rehearsals: ModelServer | None = None) -> None:
-        options, start = prepared.options, prepared.start
+        options = prepared.options
         super().__init__(
             max_invocations=options.max_steps,
             max_errors=options.max_errors,
@@ -95,9 +87,8 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         self.prepared = prepared
         self.prices = prepared.prices
         self.rehearsal = Rehearsal(options.rehearse, rehearsals) if options.rehearse else None
-        self.start = start
-        if start is not None:
-            self.orchestrator = partial(Continuation, past=start.past)
+        if prepared.past:
+            self.orchestrator = partial(Continuation, past=prepared.past)
         self.add_callback(_ForgetFinished())
         self._judge_memory: JudgeMemory | None = None
         self._seen = _SeenAgents()
@@ -216,12 +207,11 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         return super().setup_user(agent_data, environment, task, self._seeds(seed_generator))
 
     def _seeds(self, seed_generator: SeedGenerator) -> SeedGenerator:
-        """Return the seeds of a repetition's agent and user."""
-        if self.start is None:
+        if not self.prepared.past:
             return seed_generator
         repeat = seed_generator.gather_config().get("rep_index")
         number = repeat if isinstance(repeat, int) else 0
-        return seed_generator.for_repetition(self.start.first_trial + number)
+        return seed_generator.for_repetition(self.prepared.first_trial + number)
 
     def setup_agents(
         self,
@@ -376,9 +366,7 @@ def run(options: RunOptions) -> RunResult:
     ``agent`` may also be a function of an ``AgentBrief``. ``display`` shows the progress for as
     long as the context it returns is open. ``command`` is noted as how the run was started.
     """
-    prepared = Tau2Run.of(options)
-    prepared.check()
-    return prepared.execute()
+    return prepare(options).execute()
 
 
 @dataclass(frozen=True)
@@ -387,6 +375,7 @@ class Tau2Run(PreparedRun):
 
     def execute(self, only: Sequence[Task] | None = None) -> RunResult:
         """Run the simulations that are missing in the folder, or ``only`` those of some tasks."""
+        self.check()
         for words in self.warnings():
             logger.warning(words)
         options = self.options
@@ -403,7 +392,7 @@ class Tau2Run(PreparedRun):
                 benchmark.agent_data,
                 on_open=benchmark.keep_judgements_in,
             )
-        notes = benchmark.rehearsal.notes() if benchmark.rehearsal else []
+        notes = benchmark.rehearsal.notes(result.folder) if benchmark.rehearsal else []
         if benchmark.timeouts:
             number = count_of(benchmark.timeouts, "simulation")
             notes.append(
@@ -416,3 +405,42 @@ class Tau2Run(PreparedRun):
                 f"{result.folder} --judge-model MODEL` does it"
             )
         return replace(result, notes=[*notes, *result.notes])
+
+
+prepare = Tau2Run.of
+
+
+class PlayedTask(NamedTuple):
+    """A simulation with a person in it, and what the person saw at last."""
+
+    run: RunResult
+    simulation: Simulation
+    view: SeatView | None
+
+
+@takes(PlayOptions)
+def play(options: PlayOptions) -> PlayedTask:
+    """Let a person play the agent of a task, in this thread.
+
+    ``ask`` is called for each message of the person. If it raises ``KeyboardInterrupt``, the
+    simulation is recorded as far as it came. The run is of the tasks in ``task_id``, else of the
+    domain's first; the next one that has no verdict in the folder is played.
+    """
+    person = Person(options.ask)
+    chosen = RunOptions.of(
+        options,
+        num_tasks=None if options.task_id else 1,
+        concurrency=1,
+        engine=CallingThreadEngine(),
+        human=person,
+    )
+    prepared = prepare(chosen)
+    left = prepared.missing()
+    if not left:
+        raise ConfigurationError(
+            f"all that was to be played is in {prepared.path}; choose other tasks (--task-id) and "
+            "another folder (--output)"
+        )
+    domain, task_id, _ = left[0]
+    result = prepared.execute([task for task in prepared.tasks[domain] if str(task.id) == task_id])
+    return PlayedTask(result, left[0], person.view)

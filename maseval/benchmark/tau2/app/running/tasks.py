@@ -8,18 +8,18 @@ run knows where it is.
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from maseval.app.results.finding import list_names, tasks_called, why_not_one
+from maseval.app.results.finding import select_tasks
 from maseval.app.running.code_version import code_of
 from maseval.app.running.own_code import OwnCode, load_named
 from maseval.benchmark.tau2.app.results.support import reason_for_call
 from maseval.benchmark.tau2.app.running.options import RunOptions
-from maseval.benchmark.tau2.data_loader import UnknownTaskError, build_tasks, load_raw_tasks
+from maseval.benchmark.tau2.data_loader import build_tasks, load_raw_tasks
 from maseval.benchmark.tau2.domains import (
     Domain,
     DuplicateDomainError,
@@ -28,7 +28,6 @@ from maseval.benchmark.tau2.domains import (
     domain_named,
     register_domain,
 )
-from maseval.benchmark.tau2.formats.simulation import RawTask
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
 from maseval.core.storage.files import write_json
@@ -90,13 +89,10 @@ def code_of_domains(names: Iterable[str], *others: object) -> dict[str, dict[str
         if each is not None
     ]
     given = [*filter(None, [*files, *(domain.sync for domain in domains), *others])]
-    if not any(_may_change(each) for each in [*given, *judges]):
+    homes = [str(getattr(each, "__module__", "")) for each in (*given, *judges)]
+    if all(home.startswith("maseval.") for home in homes):
         return {}  # most runs have no code of anybody's own
     return code_of(*given, judges=judges)
-
-
-def _may_change(thing: object) -> bool:
-    return not str(getattr(thing, "__module__", "")).startswith("maseval.")
 
 
 def _state_file() -> Path:
@@ -188,8 +184,7 @@ def _task_line(domain: str, number: int, raw: Mapping[str, Any]) -> TaskLine:
     )
 
 
-def select_tasks(options: RunOptions, timeout: float | None) -> TasksByDomain:
-    """Load the tasks of each domain that the options choose."""
+def load_chosen(options: RunOptions, timeout: float | None) -> TasksByDomain:
     domains, split, version = options.domain, options.split, options.data_version
     if not domains:
         raise ConfigurationError("no domain is given; name one or more, such as --domain retail")
@@ -197,10 +192,13 @@ def select_tasks(options: RunOptions, timeout: float | None) -> TasksByDomain:
         name: load_raw_tasks(domain_named(name).name, split, version=version) for name in domains
     }
     if options.task_id:
-        chosen = _resolve_task_names(options.task_id, raw_tasks, split)
-        raw_tasks = {
-            name: [raw for raw in each if TaskKey(name, str(raw.get("id"))) in chosen]
+        keys = {
+            name: [(TaskKey(name, str(raw.get("id"))), raw) for raw in each]
             for name, each in raw_tasks.items()
+        }
+        chosen = select_tasks(options.task_id, [key for each in keys.values() for key, _ in each])
+        raw_tasks = {
+            name: [raw for key, raw in each if key in chosen] for name, each in keys.items()
         }
     # Only what is run is made into tasks: telecom has 2,285 of them.
     return {
@@ -229,23 +227,3 @@ def broken_golds(tasks: TasksByDomain) -> Iterator[str]:
                         f"{name}/{task.id}: the gold calls {action.get('name')!r}, which is not a"
                         " tool of the domain; scoring skips that call"
                     )
-
-
-def _resolve_task_names(
-    task_ids: Collection[str], raw_tasks: Mapping[str, Sequence[RawTask]], split: str
-) -> set[TaskKey]:
-    """Find the tasks with these names; an id that several domains have means each of them."""
-    every = [TaskKey(name, str(raw.get("id"))) for name, each in raw_tasks.items() for raw in each]
-    chosen: set[TaskKey] = set()
-    for name in list_names(task_ids, every):
-        found = tasks_called(name, every)
-        words = why_not_one(name, found, every)
-        if not found:
-            raise UnknownTaskError(
-                f"no task {name!r} among the {split} tasks of {', '.join(raw_tasks)}; {words} "
-                f"(`maseval tau2 tasks --domain {next(iter(raw_tasks))}` lists them)"
-            )
-        if len({task.domain for task in found}) < len(found):
-            raise UnknownTaskError(words)
-        chosen.update(found)
-    return chosen

@@ -23,10 +23,10 @@ from maseval.benchmark.tau2.app.results.support import TAU2, RecordedSetup
 from maseval.benchmark.tau2.app.running.options import SubmitOptions
 from maseval.benchmark.tau2.data_loader import data_fingerprint, load_raw_tasks
 from maseval.benchmark.tau2.domains.releases import V1_0_1
+from maseval.benchmark.tau2.evaluator import RunMetrics, compute_run_metrics
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
-from maseval.benchmark.tau2.metrics import RunMetrics, compute_run_metrics
 from maseval.benchmark.tau2.results import ExportSummary, export_results
-from maseval.benchmark.tau2.results.reports import Omitted, infrastructure_error, simulation_of
+from maseval.benchmark.tau2.results.writing import Omitted, infrastructure_error, simulation_of
 from maseval.core.exceptions import ConfigurationError, NotRunError, OutputExistsError
 from maseval.core.outcome import Simulation
 from maseval.core.report import Report

@@ -1,15 +1,23 @@
-"""Records of the airline: flights with their dates, customers, reservations.
+"""Records of the airline: flights with their dates, customers, reservations; airports and routes.
 
-After tau2-bench v0.2.0, src/tau2/domains/airline/data_model.py (MIT, Sierra Research). The order of
-the fields is the order in which a tool's answer shows them.
+The order of the fields is the order in which a tool's answer shows them.
+
+A search for journeys with one stop asks for the flights of some twenty routes. The answer depends
+on the loaded table alone, since no tool adds a flight or moves one; so an index is made once.
+
+After tau2-bench v0.2.0, src/tau2/domains/airline/data_model.py and tools.py (MIT, Sierra Research).
 """
 
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import product
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
 from maseval.benchmark.tau2.domains.base import DB
-from maseval.benchmark.tau2.world.state.records import Record, Table
+from maseval.benchmark.tau2.world.state.records import Record, SharedTable, Table
 
 Cabin = Literal["business", "economy", "basic_economy"]
 TripType = Literal["round_trip", "one_way"]
@@ -230,3 +238,60 @@ class AirlineDB(DB):
             "num_users": len(self.users),
             "num_reservations": len(self.reservations),
         }
+
+
+AIRPORTS = {
+    "SFO": "San Francisco",
+    "JFK": "New York",
+    "LAX": "Los Angeles",
+    "ORD": "Chicago",
+    "DFW": "Dallas",
+    "DEN": "Denver",
+    "SEA": "Seattle",
+    "ATL": "Atlanta",
+    "MIA": "Miami",
+    "BOS": "Boston",
+    "PHX": "Phoenix",
+    "IAH": "Houston",
+    "LAS": "Las Vegas",
+    "MCO": "Orlando",
+    "EWR": "Newark",
+    "CLT": "Charlotte",
+    "MSP": "Minneapolis",
+    "DTW": "Detroit",
+    "PHL": "Philadelphia",
+    "LGA": "LaGuardia",
+}
+
+Index = Mapping[tuple[str | None, str | None], Sequence[str]]
+
+
+def flights_between(
+    flights: Table[Flight], origin: object, destination: object
+) -> Iterator[Flight]:
+    """The flights of a route, for reading only, in the table's order; None is any airport."""
+    shared = flights.shared
+    for number in _numbers(_index(shared), origin, destination):
+        if number in flights:
+            yield flights.view(number)
+    for number in flights.added_keys():
+        flight = flights.view(number)
+        if origin in (None, flight.origin) and destination in (None, flight.destination):
+            yield flight
+
+
+@lru_cache(maxsize=32)
+def _index(flights: SharedTable[Flight]) -> Index:
+    """The flight numbers of each route, also with one or both of its ends left open."""
+    index = defaultdict(list)
+    for number, flight in flights.raw.items():
+        for route in product((flight["origin"], None), (flight["destination"], None)):
+            index[route].append(number)
+    return dict(index)
+
+
+def _numbers(index: Index, origin: object, destination: object) -> Sequence[str]:
+    # A model may ask for anything; what is no text, and perhaps not hashable, is no airport.
+    if not (isinstance(origin, str | None) and isinstance(destination, str | None)):
+        return ()
+    return index.get((origin, destination), ())

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from maseval.benchmark.tau2.domains import arithmetic
 from maseval.benchmark.tau2.domains.airline.models import (
+    AIRPORTS,
     AirlineDB,
     AirportCode,
     AvailableFlight,
@@ -27,8 +28,8 @@ from maseval.benchmark.tau2.domains.airline.models import (
     ReservedFlight,
     TripType,
     User,
+    flights_between,
 )
-from maseval.benchmark.tau2.domains.airline.routes import AIRPORTS, flights_between
 from maseval.benchmark.tau2.domains.base import ToolKitBase, ToolType, is_tool
 from maseval.benchmark.tau2.world.state.records import RecordT
 

@@ -14,6 +14,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.desk import (
     discoverable,
     dollars,
     executed,
+    given_to,
     hex_id,
     is_active,
     is_empty,
@@ -60,7 +61,8 @@ class AccountTools(Desk):
     @discoverable(ToolType.WRITE)
     def open_bank_account_4821(self, user_id: str, account_type: str, account_class: str) -> str:
         """Open an account for a customer who is entitled to it."""
-        require(user_id, account_type, account_class)
+        given = given_to(locals())
+        require(*given.values())
         require_choice("account_type", account_type, _ACCOUNT_TYPES)
         held = [row for row in self.db.accounts.values() if row.get("user_id") == user_id]
         if not _is_eligible(account_type, held):
@@ -68,9 +70,7 @@ class AccountTools(Desk):
         account = hex_id(f"account:{user_id}:{account_type}:{account_class}")
         row = {
             "account_id": account,
-            "user_id": user_id,
-            "account_type": account_type,
-            "account_class": account_class,
+            **given,
             "current_holdings": "0.00",
             "status": "OPEN",
             "date_opened": TODAY,

@@ -13,6 +13,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.desk import (
     discoverable,
     dollars,
     executed,
+    given_to,
     hex_id,
     lines,
     number,
@@ -54,25 +55,15 @@ class CreditCardTools(Desk):
         self, credit_card_account_id: str, user_id: str, closure_reason: str
     ) -> str:
         """Note why a customer closes a card; a second note changes nothing and says nothing."""
-        require(credit_card_account_id, user_id, closure_reason)
+        given = given_to(locals())
+        require(*given.values())
         require_choice("closure_reason", closure_reason, _CLOSURE_REASONS)
         record = "clsr_" + hex_id(f"closure_reason:{credit_card_account_id}:{user_id}", 12)
-        row = {
-            "record_id": record,
-            "credit_card_account_id": credit_card_account_id,
-            "user_id": user_id,
-            "closure_reason": closure_reason,
-            "logged_at": TODAY,
-            "status": "LOGGED",
-        }
+        row = {"record_id": record, **given, "logged_at": TODAY, "status": "LOGGED"}
         self.db.credit_card_closure_reasons.add(record, row)
         return executed(
             "log_credit_card_closure_reason_4521",
-            arguments_text(
-                credit_card_account_id=credit_card_account_id,
-                user_id=user_id,
-                closure_reason=closure_reason,
-            ),
+            arguments_text(**given),
             f"Closure reason '{closure_reason}' logged for account {credit_card_account_id}.",
         )
 
@@ -130,11 +121,8 @@ class CreditCardTools(Desk):
         reason: str,
     ) -> str:
         """Mark a card, for instance as free of its annual fee."""
-        needed = "credit_card_account_id, user_id, flag_type, expiration_date, reason"
-        require(
-            *(credit_card_account_id, user_id, flag_type, expiration_date, reason),
-            error=f"Missing required parameters ({needed}).",
-        )
+        given = given_to(locals())
+        require(*given.values(), error=f"Missing required parameters ({', '.join(given)}).")
         require_choice("flag_type", flag_type, _FLAG_TYPES)
         require_choice("reason", reason, _FLAG_REASONS)
         self._require_credit_card(credit_card_account_id)
@@ -146,8 +134,7 @@ class CreditCardTools(Desk):
             "user_id": user_id,
             "flag_type": flag_type,
             "effective_date": TODAY,
-            "expiration_date": expiration_date,
-            "reason": reason,
+            **given,
             "applied_at": TODAY,
             "status": "ACTIVE",
         }
@@ -169,17 +156,15 @@ class CreditCardTools(Desk):
     @discoverable(ToolType.WRITE)
     def close_credit_card_account_7834(self, credit_card_account_id: str, user_id: str) -> str:
         """Close a card; neither its owner nor its balance is looked at."""
-        require(
-            *(credit_card_account_id, user_id),
-            error="Missing required parameters (credit_card_account_id, user_id).",
-        )
+        given = given_to(locals())
+        require(*given.values(), error=f"Missing required parameters ({', '.join(given)}).")
         self._require_credit_card(credit_card_account_id)
         error = f"Failed to close credit card account '{credit_card_account_id}'."
         account = self._row("credit_card_accounts", credit_card_account_id, error)
         account |= {"status": "CLOSED", "closed_date": TODAY, "closed_by": user_id}
         return executed(
             "close_credit_card_account_7834",
-            arguments_text(credit_card_account_id=credit_card_account_id, user_id=user_id),
+            arguments_text(**given),
             f"Account {credit_card_account_id} has been closed.",
         )
 
@@ -228,6 +213,7 @@ class CreditCardTools(Desk):
         self, credit_card_account_id: str, user_id: str, requested_increase_amount: int
     ) -> str:
         """Ask for a higher limit."""
+        given = given_to(locals())
         if not credit_card_account_id or not user_id or requested_increase_amount is None:
             raise Refused("Error: Missing required parameters.")
         invalid = "Invalid requested_increase_amount. Must be a whole number"
@@ -241,8 +227,7 @@ class CreditCardTools(Desk):
         request = _request_id(credit_card_account_id, user_id, increase)
         row = {
             "request_id": request,
-            "credit_card_account_id": credit_card_account_id,
-            "user_id": user_id,
+            **given,
             "requested_increase_amount": increase,
             "submitted_at": TODAY,
             "status": "PENDING",
@@ -297,21 +282,15 @@ class CreditCardTools(Desk):
         self, credit_card_account_id: str, user_id: str, denial_reason: str
     ) -> str:
         """Refuse a higher limit; whose card it is does not matter."""
-        require(credit_card_account_id, user_id, denial_reason)
+        given = given_to(locals())
+        require(*given.values())
         if denial_reason not in _DENIAL_REASONS:
             choices = ", ".join(_DENIAL_REASONS)
             raise Refused(f"Error: Invalid denial_reason. Must be one of: {choices}")
         if credit_card_account_id not in self.db.credit_card_accounts:
             raise Refused(f"Error: Credit card account '{credit_card_account_id}' not found.")
         request = _request_id(credit_card_account_id, user_id, 0.0)
-        row = {
-            "request_id": request,
-            "credit_card_account_id": credit_card_account_id,
-            "user_id": user_id,
-            "denial_reason": denial_reason,
-            "decision_date": TODAY,
-            "status": "DENIED",
-        }
+        row = {"request_id": request, **given, "decision_date": TODAY, "status": "DENIED"}
         self.db.credit_limit_increase_requests.add(request, row)
         return lines(
             success_text("deny_credit_limit_increase_5848"),

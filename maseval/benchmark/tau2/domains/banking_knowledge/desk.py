@@ -74,6 +74,11 @@ def call_tool(tool: Callable[..., str], arguments: Any) -> str:
     return tool(**arguments)
 
 
+def given_to(scope: Mapping[str, Any]) -> Row:
+    """A tool's arguments in the order of its parameters: ``scope`` is its ``locals()`` at first."""
+    return {name: value for name, value in scope.items() if name != "self"}
+
+
 def signature(function: Callable[..., str]) -> Mapping[str, inspect.Parameter]:
     """A tool's parameters by name."""
     return inspect.signature(function).parameters

@@ -26,6 +26,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.desk import (
     descriptions,
     discoverable,
     executed,
+    given_to,
     lines,
     manual,
     parse_arguments,
@@ -197,16 +198,8 @@ class KnowledgeTools(
             date_of_birth: The customer's date of birth, MM/DD/YYYY.
             time_verified: When the verification took place, YYYY-MM-DD HH:MM:SS EST.
         """
+        row = given_to(locals())
         time = time_verified.replace(" ", "_").replace(":", "").replace("-", "")
-        row = {
-            "name": name,
-            "user_id": user_id,
-            "address": address,
-            "email": email,
-            "phone_number": phone_number,
-            "date_of_birth": date_of_birth,
-            "time_verified": time_verified,
-        }
         if not self.db.verification_history.add(f"{user_id}_{time}", row):
             raise Refused("Failed to log verification: Record may already exist.")
         return lines(

@@ -15,6 +15,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.desk import (
     dispute_id,
     dollars,
     executed,
+    given_to,
     hex_id,
     is_empty,
     lines,
@@ -87,6 +88,7 @@ class TransactionTools(Desk):
         partial_refund_amount: float | None = None,
     ) -> str:
         """File a dispute; neither transaction nor user need exist."""
+        given = given_to(locals())
         require(transaction_id, user_id)
         require_choice("card_action", card_action, _CARD_ACTIONS)
         require_choice("dispute_reason", dispute_reason, _DISPUTE_REASONS)
@@ -97,22 +99,12 @@ class TransactionTools(Desk):
                 "'partial_refund'."
             )
         dispute = dispute_id(user_id, transaction_id)
+        del given["eligible_for_provisional_credit"]  # which stands behind the amount
         row = {
             "dispute_id": dispute,
             "transaction_id": transaction_id,
             "user_id": user_id,
-            "card_action": card_action,
-            "card_last_4_digits": card_last_4_digits,
-            "full_name": full_name,
-            "phone": phone,
-            "email": email,
-            "address": address,
-            "contacted_merchant": contacted_merchant,
-            "purchase_date": purchase_date,
-            "issue_noticed_date": issue_noticed_date,
-            "dispute_reason": dispute_reason,
-            "resolution_requested": resolution_requested,
-            "partial_refund_amount": partial_refund_amount,
+            **given,
             "eligible_for_provisional_credit": eligible_for_provisional_credit,
             "provisional_credit_given": eligible_for_provisional_credit,
             "submitted_at": TODAY,
@@ -156,6 +148,7 @@ class TransactionTools(Desk):
         card_action: str,
     ) -> str:
         """File a dispute about money that has left an account; nothing is looked up."""
+        given = given_to(locals())
         require(
             *(transaction_id, account_id, card_id, user_id, dispute_category, transaction_date),
             *(discovery_date, disputed_amount, transaction_type, pin_compromised, card_action),
@@ -176,23 +169,10 @@ class TransactionTools(Desk):
             raise Refused("Error: disputed_amount must be a positive number.")
         fraud, shared = dispute_category in _FRAUD, pin_compromised == "yes_shared"
         dispute, eligible = dispute_id(user_id, transaction_id), provisional_credit_eligible
+        del given["customer_max_liability_amount"], given["card_action"]  # which stand further down
         row = {
             "dispute_id": dispute,
-            "transaction_id": transaction_id,
-            "account_id": account_id,
-            "card_id": card_id,
-            "user_id": user_id,
-            "dispute_category": dispute_category,
-            "transaction_date": transaction_date,
-            "discovery_date": discovery_date,
-            "disputed_amount": disputed_amount,
-            "transaction_type": transaction_type,
-            "card_in_possession": card_in_possession,
-            "pin_compromised": pin_compromised,
-            "contacted_merchant": contacted_merchant,
-            "police_report_filed": police_report_filed,
-            "written_statement_provided": written_statement_provided,
-            "provisional_credit_eligible": eligible,
+            **given,
             "provisional_credit_issued": eligible,
             "provisional_credit_amount": disputed_amount if eligible else None,
             "customer_max_liability_amount": customer_max_liability_amount,
@@ -337,6 +317,7 @@ class TransactionTools(Desk):
         expedited_shipping: bool = False,
     ) -> str:
         """Order a new card and close the old one."""
+        given = given_to(locals())
         needed = "credit_card_account_id, user_id, shipping_address, reason"
         require(
             *(credit_card_account_id, user_id, shipping_address, reason),
@@ -348,11 +329,7 @@ class TransactionTools(Desk):
         order = "ccord_" + hex_id(seed, 12)
         row = {
             "order_id": order,
-            "credit_card_account_id": credit_card_account_id,
-            "user_id": user_id,
-            "shipping_address": shipping_address,
-            "reason": reason,
-            "expedited_shipping": expedited_shipping,
+            **given,
             "order_date": TODAY,
             "status": "ORDERED",
             "old_card_cancelled": True,

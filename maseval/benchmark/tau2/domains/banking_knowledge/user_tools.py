@@ -21,6 +21,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.desk import (
     dispute_id,
     dollars,
     executed,
+    given_to,
     hex_id,
     is_active,
     is_empty,
@@ -157,6 +158,7 @@ class KnowledgeUserTools(Desk):
             annual_income: What you earn in a year, in dollars.
             rho_bank_subscription: Whether you have the bank's subscription.
         """
+        given = given_to(locals())
         if card_type not in _APPLIED_FOR:
             raise Refused(
                 f"Error: Invalid card_type '{card_type}'. Must be one of: {list(_APPLIED_FOR)}"
@@ -166,10 +168,8 @@ class KnowledgeUserTools(Desk):
         key = hex_id(seed)
         row = {
             "application_id": key,
-            "card_type": card_type,
-            "customer_name": customer_name,
+            **given,
             "annual_income": income,
-            "rho_bank_subscription": rho_bank_subscription,
             "status": "PENDING",
             "date": TODAY,
         }

@@ -25,13 +25,15 @@ from maseval.benchmark.tau2.domains.banking_knowledge.documents import (
     EmbeddingModel,
     Hit,
     KnowledgeBase,
+    NotReadyError,
+    Shell,
     dense_index,
     knowledge_base,
     render_hits,
+    require_sandbox,
     rerank,
 )
 from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB
-from maseval.benchmark.tau2.domains.banking_knowledge.sandbox import Shell, require_sandbox
 from maseval.benchmark.tau2.domains.banking_knowledge.tools import KnowledgeTools
 from maseval.benchmark.tau2.domains.banking_knowledge.user_tools import KnowledgeUserTools
 from maseval.benchmark.tau2.domains.base import ToolKitBase, ToolType
@@ -188,10 +190,6 @@ _PLAIN = SearchOptions()
 _OPTIONS = ("top_k", "grep_top_k", "case_sensitive", "reranker_min_score")
 
 
-class NotReadyError(MASEvalError, RuntimeError):
-    """A variant needs a sandbox, or a model's key, that is not there."""
-
-
 class KnowledgeToolsPlain(KnowledgeTools):
     """The tools of a bank's assistant that cannot search."""
 
@@ -264,7 +262,7 @@ class KnowledgeVariant(NamedTuple):
 
 
 def _sections(documents: Iterable[Document]) -> str:
-    return _SEPARATOR.join(document.as_section() for document in documents)
+    return _SEPARATOR.join(f"## {each.title}\n\n{each.content}" for each in documents)
 
 
 def _searching(name: str, template: str, search: SearchOptions = _PLAIN) -> list[KnowledgeVariant]:

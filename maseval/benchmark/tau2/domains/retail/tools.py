@@ -8,7 +8,7 @@ After tau2-bench v0.2.0, src/tau2/domains/retail/tools.py (MIT, Sierra Research)
 
 import json
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Literal, cast
 
@@ -127,7 +127,7 @@ class RetailTools(ToolKitBase[RetailDB], predictable=True):
             last_name: The customer's last name, in any capitalisation.
             zip: The zip code of the customer's address, for example "12345".
         """
-        for user in _users_called(self.db.users, first_name, last_name):
+        for user in _users_found(self.db.users, _by_name, first_name, last_name):
             if (
                 user.name.first_name.lower() == first_name.lower()
                 and user.name.last_name.lower() == last_name.lower()
@@ -143,7 +143,7 @@ class RetailTools(ToolKitBase[RetailDB], predictable=True):
         Args:
             email: The customer's email address, in any capitalisation.
         """
-        for user in _users_at(self.db.users, email):
+        for user in _users_found(self.db.users, _by_email, email):
             if user.email.lower() == email.lower():
                 return user.user_id
         raise ValueError("User not found")
@@ -412,26 +412,18 @@ class RetailTools(ToolKitBase[RetailDB], predictable=True):
             card.balance = round(card.balance + amount, 2)
 
 
-def _users_called(users: Table[User], *names: object) -> Iterator[User]:
-    """The users to look at for one with a first and a last name, in the table's order.
+def _users_found(
+    users: Table[User], index: Callable[[SharedTable[User]], Mapping[str, list[str]]], *words: str
+) -> Iterator[User]:
+    """The users to look at for one whose words in an index are these, in the table's order.
 
     No tool changes names or email addresses, so those of the file are looked up. A model may ask
     for what is no text, and gets the error of the comparison.
     """
-    texts = [name.lower() for name in names if isinstance(name, str)]
-    if users.added_keys() or len(texts) < len(names):
+    texts = [word.lower() for word in words if isinstance(word, str)]
+    if users.added_keys() or len(texts) < len(words):
         return users.values()
-    return _existing(users, _by_name(users.shared).get(" ".join(texts), ()))
-
-
-def _users_at(users: Table[User], email: object) -> Iterator[User]:
-    """The users to look at for one with an email address."""
-    if users.added_keys() or not isinstance(email, str):
-        return users.values()
-    return _existing(users, _by_email(users.shared).get(email.lower(), ()))
-
-
-def _existing(users: Table[User], keys: Iterable[str]) -> Iterator[User]:
+    keys = index(users.shared).get(" ".join(texts), ())
     return (users.view(key) for key in keys if key in users)
 
 

@@ -17,15 +17,16 @@ from maseval.benchmark.tau2.domains.domain import (
     only_rises,
     stays,
 )
-from maseval.benchmark.tau2.domains.telecom.models import *  # noqa: F403  # the records, as in MASEval
-from maseval.benchmark.tau2.domains.telecom.models import BillStatus, LineStatus, TelecomDB
-from maseval.benchmark.tau2.domains.telecom.tools import TelecomTools
-from maseval.benchmark.tau2.domains.telecom.user_models import *  # noqa: F403  # the records, as in MASEval
-from maseval.benchmark.tau2.domains.telecom.user_models import (
+from maseval.benchmark.tau2.domains.telecom.models import *  # noqa: F403  # the records, as in MASEval  # noqa: F403  # the records, as in MASEval
+from maseval.benchmark.tau2.domains.telecom.models import (
+    BillStatus,
+    LineStatus,
     PaymentRequest,
     Surroundings,
+    TelecomDB,
     TelecomUserDB,
 )
+from maseval.benchmark.tau2.domains.telecom.tools import TelecomTools
 from maseval.benchmark.tau2.domains.telecom.user_tools import TelecomUserTools
 from maseval.benchmark.tau2.world.state.copying import own
 

@@ -19,7 +19,6 @@ from maseval.benchmark.tau2.domains.telecom.models import (
     Bill,
     BillStatus,
     Customer,
-    Device,
     Line,
     LineItem,
     LineStatus,
@@ -104,7 +103,7 @@ class TelecomTools(CoupledTools[TelecomDB], predictable=True):
         if id.startswith("L"):
             return self._line(id)
         if id.startswith("D"):
-            return self._device(id)
+            return _require_record("Device with ID", self.db.devices, "device_id", id)
         if id.startswith("B"):
             return self.bill(id)
         if id.startswith("C"):
@@ -355,9 +354,6 @@ class TelecomTools(CoupledTools[TelecomDB], predictable=True):
 
     def _line(self, line_id: str) -> Line:
         return _require_record("Line with ID", self.db.lines, "line_id", line_id)
-
-    def _device(self, device_id: str) -> Device:
-        return _require_record("Device with ID", self.db.devices, "device_id", device_id)
 
     def _line_of(self, customer_id: str, line_id: str) -> Line:
         if line_id not in self.get_customer_by_id(customer_id).line_ids:

@@ -7,15 +7,14 @@ from typing import Any
 
 from maseval.benchmark.tau2.domains.base import ToolType, is_tool
 from maseval.benchmark.tau2.domains.telecom import phone
-from maseval.benchmark.tau2.domains.telecom.phone import on_off, yes_no
-from maseval.benchmark.tau2.domains.telecom.stage import PhoneStage
-from maseval.benchmark.tau2.domains.telecom.user_models import (
+from maseval.benchmark.tau2.domains.telecom.models import (
     APNSettings,
     AppPermissions,
     NetworkModePreference,
     NetworkStatus,
     SimStatus,
 )
+from maseval.benchmark.tau2.domains.telecom.phone import PhoneStage, on_off, yes_no
 
 _SIM_TEXT = {
     SimStatus.ACTIVE: "Your SIM card is active and working.",

@@ -11,13 +11,11 @@ from maseval.benchmark.tau2.data_loader import load_domain_config
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, ToolType
 from maseval.benchmark.tau2.domains.domain import DomainDocument
-from maseval.benchmark.tau2.formats.message import Requestor
 from maseval.benchmark.tau2.formats.simulation import RawTask
 from maseval.benchmark.tau2.review.audit.values import Tables, parts_of, texts_in
 from maseval.benchmark.tau2.review.explain.snapshot import by_id
 from maseval.benchmark.tau2.versions import RULES_0_2_0, RuleSet
-from maseval.benchmark.tau2.world.reference import GoldState, gold_state
-from maseval.benchmark.tau2.world.setting import Setting
+from maseval.benchmark.tau2.world.setting import GoldState, Setting, gold_state
 from maseval.benchmark.tau2.world.state.records import Table, canonical_json
 from maseval.benchmark.tau2.world.tasks import Action, Criteria, RewardType, TaskSpec
 from maseval.benchmark.tau2.world.world import World, WorldState
@@ -269,25 +267,19 @@ class ReadingTool(NamedTuple):
     name: str
     parameters: Sequence[str]
     ask: Callable[..., object]
-    requestor: Requestor
 
 
 def reading_tools(world: World) -> Iterator[ReadingTool]:
     """Yield the reading tools of both sides of a world."""
-    sides: dict[Requestor, Any] = {"assistant": world.tools, "user": world.user_tools}
-    for requestor, kit in sides.items():
-        for name, method in kit.tools.items() if kit is not None else ():
+    for kit in filter(None, (world.tools, world.user_tools)):
+        for name, method in kit.tools.items():
             if kit.tool_type(name) is ToolType.READ:
                 parameters = inspect.signature(method).parameters.values()
                 required = [each.name for each in parameters if each.default is each.empty]
-                yield ReadingTool(name, required, method, requestor)
+                yield ReadingTool(name, required, method)
 
 
 def toolkit_with(domain: Domain, action: Action) -> type[ToolKitBase[Any]] | None:
     """Return the tools of whoever takes an action; None if the action's tool is not among them."""
     kit = domain.user_toolkit if action.requestor == "user" else domain.toolkit
     return kit if kit is not None and kit.has_tool(action.name) else None
-
-
-def missing_tool_text(action: Action) -> str:
-    return f"the {action.requestor} has no tool {action.name!r}"

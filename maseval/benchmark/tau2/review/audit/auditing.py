@@ -1,12 +1,16 @@
 """audit and check_domain: proof-read the tasks and tools of a benchmark offline.
 
-The audit asks whether tasks are good, by reading and by experiment. ``check_domain`` asks whether
-they can be played and their reference solutions earn the reward, before a model is paid for failing
-at them.
+The audit asks whether tasks are good, by reading and by experiment. Here is what it asks about
+criteria and reference solutions: criteria may be unable to fail or to pass; the solution may do
+what the policy forbids, as far as the database and what the task tells the user decide it.
+``check_domain`` asks whether tasks can be played and their reference solutions earn the reward,
+before a model is paid for failing at them.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 from maseval.benchmark.tau2.data_loader import (
     VALID_DOMAINS,
@@ -15,50 +19,212 @@ from maseval.benchmark.tau2.data_loader import (
     load_raw_tasks,
 )
 from maseval.benchmark.tau2.domains import Domain, domain_named
-from maseval.benchmark.tau2.domains.faults import faults
+from maseval.benchmark.tau2.domains.domain import faults
 from maseval.benchmark.tau2.domains.releases import AnyVersion, Release, release_of
+from maseval.benchmark.tau2.formats.message import Tau2ToolCall, render_call
 from maseval.benchmark.tau2.formats.simulation import RawTask
-from maseval.benchmark.tau2.review.audit import criteria, experiments, knowledge
+from maseval.benchmark.tau2.review.audit import experiments, knowledge
 from maseval.benchmark.tau2.review.audit.audited import (
     SEVERITIES,
     AuditedDomain,
     AuditedTask,
     TaskFinding,
     audited_domain,
-    missing_tool_text,
     toolkit_with,
 )
-from maseval.benchmark.tau2.review.audit.experiments import (
-    Holders,
-    holders_beside,
-    undecided_choices,
-)
+from maseval.benchmark.tau2.review.audit.experiments import holders_beside, undecided_choices
 from maseval.benchmark.tau2.review.audit.tool_trials import faulty_tools
-from maseval.benchmark.tau2.world.reference import shortfall
-from maseval.benchmark.tau2.world.tasks import RewardType
+from maseval.benchmark.tau2.review.policy import check_gold, scenario_text
+from maseval.benchmark.tau2.world.setting import shortfall
+from maseval.benchmark.tau2.world.state.records import canonical_json
+from maseval.benchmark.tau2.world.tasks import Action, RewardType
 from maseval.core.exceptions import TaskFormatError
 from maseval.core.words import count_of
 from maseval.data.folder import AnyPath
 
+_KNOWN_INITIAL_DATA = {"agent_data", "user_data"}
+
+
+def gold_raises(task: AuditedTask) -> Iterator[TaskFinding]:
+    """Find an action that fails; worse if it should have written.
+
+    A look-up of what the user tells is meant to fail where the user is told something wrong.
+    """
+    actions = {action.action_id: action for action in task.spec.actions}
+    for fault in task.gold.errors:
+        action = actions[fault.action_id]
+        call, kit = action.call(), toolkit_with(task.audited.domain, action)
+        severe = kit is None or task.setting.may_write(call)
+        yield task.finding(
+            "gold raises",
+            "error" if severe else "info" if _is_led_there(task, call) else "warning",
+            f"{fault.name} raises {fault.error_type}: {fault.error}",
+            call=render_call(call),
+        )
+
+
+def _is_led_there(task: AuditedTask, call: Tau2ToolCall) -> bool:
+    """Return True if the user says what a look-up is about, and the action is not scored."""
+    values = [str(value).lstrip("#") for value in call["arguments"].values()]
+    told = all(value.lower() in task.scenario.lower() for value in values)
+    return bool(values) and told and not task.counts(RewardType.ACTION)
+
+
+def gold_is_refused(task: AuditedTask) -> Iterator[TaskFinding]:
+    """An action whose tool declines in an ordinary answer, which scoring cannot tell from success.
+
+    Only tools that answer with texts decline so; the others raise.
+    """
+    world = task.new_world()
+    for action in task.spec.actions:
+        answer = world.respond(action.call())
+        text = answer["content"] or ""
+        if text.startswith("Error:") and not answer["error"]:
+            said, call = f"{action.name} answers {text!r}", render_call(action.call())
+            yield task.finding("gold is refused", "warning", said, call=call)
+
+
+def initial_data_is_ignored(task: AuditedTask) -> Iterator[TaskFinding]:
+    """Values for the databases in a place where nobody looks for them."""
+    given = task.spec.start.initialization_data or {}
+    ignored = sorted(key for key, value in given.items() if key not in _KNOWN_INITIAL_DATA)
+    if ignored:
+        text = f"initialization_data has {', '.join(ignored)} besides agent_data, which is ignored"
+        yield task.finding("initial data is ignored", "warning", text)
+
+
+def gold_changes_nothing(task: AuditedTask) -> Iterator[TaskFinding]:
+    """Find a reference solution that only reads, where the end state counts."""
+    if task.looks_at_the_world and task.counts(RewardType.DB) and task.gold.state == task.start:
+        text = f"its {len(task.spec.actions)} gold actions leave the database unchanged"
+        yield task.finding("gold changes nothing", "info", text)
+
+
+def gold_misses_its_checks(task: AuditedTask) -> Iterator[TaskFinding]:
+    """Find a reference solution that does not pass when it is carried out as a run would."""
+    missed = shortfall(task.setting)
+    # An assertion that raises leaves no verdict at all.
+    raises = {RewardType.ENV_ASSERTION} if missed.error else ()
+    kinds = [kind for kind in missed.kinds if task.counts(kind) or kind in raises]
+    if not kinds:
+        return
+    text = "carried out call by call, the reference solution fails at "
+    text += ", ".join(kind.value for kind in kinds)
+    if RewardType.DB in kinds:
+        text += (
+            ": synchronised after each call, as in a run, the two sides lead elsewhere; leave it "
+            "out of reward_basis, and use env_assertions"
+        )
+    if RewardType.ENV_ASSERTION in kinds:
+        text += "".join(f"; it does not meet {e.message or e}" for e in missed.assertions)
+        text += f"; {missed.error}" if missed.error else ""
+        if (missed.error or "").startswith("AttributeError"):
+            text += " (tasks call tools of a side that is there, and what is marked with for_tasks)"
+    yield task.finding("gold misses its own checks", "error", text)
+
+
+def criteria_can_only_pass(task: AuditedTask) -> Iterator[TaskFinding]:
+    """Find a task in which nothing counts that could fail."""
+    if task.criteria is None:
+        yield task.finding("criteria can only pass", "error", "the task has no criteria")
+    elif not any(map(task.criteria.can_fail, task.criteria.reward_basis)):
+        basis = [kind.value for kind in task.criteria.reward_basis]
+        text = f"it scores {', '.join(basis) or 'nothing'}, none of which can fail"
+        yield task.finding("criteria can only pass", "error", text)
+
+
+def doing_nothing_passes(task: AuditedTask) -> Iterator[TaskFinding]:
+    """Find a task that is done before it begins."""
+    criteria = task.criteria
+    if criteria is None or not task.looks_at_the_world:
+        return
+    wanted = (RewardType.COMMUNICATE, RewardType.ACTION, RewardType.NL_ASSERTION)
+    if any(task.counts(kind) and criteria.can_fail(kind) for kind in wanted):
+        return
+    if task.counts(RewardType.DB) and task.gold.state != task.start:
+        return
+    if task.counts(RewardType.ENV_ASSERTION) and not task.assertions_hold(task.new_world()):
+        return
+    text = "an agent that does nothing and says nothing gets the full reward"
+    yield task.finding("doing nothing passes", "warning", text)
+
+
+def text_can_never_match(task: AuditedTask) -> Iterator[TaskFinding]:
+    """Commas are removed from what the agent says, so a text with one is never found."""
+    for info in (task.criteria and task.criteria.communicate_info) or ():
+        if "," in info and task.counts(RewardType.COMMUNICATE):
+            text = f"{info!r} has a comma, and commas are removed from what the agent says"
+            yield task.finding("text can never match", "error", text)
+
+
+def text_matches_by_chance(task: AuditedTask) -> Iterator[TaskFinding]:
+    """Find a text so short that a wrong answer has it too."""
+    for info in (task.criteria and task.criteria.communicate_info) or ():
+        if len(info) <= 2 and task.counts(RewardType.COMMUNICATE):
+            text = f"{info!r} also matches inside any longer number or word"
+            yield task.finding("text matches by chance", "warning", text)
+
+
+def equal_requests(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Iterator[TaskFinding]:
+    """Tasks with one request and two solutions."""
+    asked: dict[str, list[AuditedTask]] = defaultdict(list)
+    for task in tasks:
+        if request := task.raw.get("user_scenario"):
+            asked[canonical_json((task.spec.start.key, request))].append(task)
+    for first, *others in asked.values():
+        for other in others:
+            if first.gold.state != other.gold.state:
+                text = f"tasks {first.id} and {other.id} have one request, but different end states"
+                yield audited.finding("stored twice with different gold", "error", text)
+
+
+def against_the_policy(task: AuditedTask) -> Iterator[TaskFinding]:
+    """Play the reference solution, and before each step ask whether the policy allows it."""
+    breaches = check_gold(task.setting, scenario_text(task.raw)).breaking_calls
+    for action in task.spec.actions:
+        mine = [each for each, call in breaches if call == action.call()]
+        unoffered = [(text, None) for text in _outside_the_schema(task, action)]
+        for text, rule in (*unoffered, *((each.text, each.rule) for each in mine)):
+            call = render_call(action.call())
+            yield task.finding("gold breaks the policy", "warning", text, rule=rule, call=call)
+
+
+def _outside_the_schema(task: AuditedTask, action: Action) -> Iterator[str]:
+    """Arguments that the tool's own description does not offer."""
+    kit = toolkit_with(task.audited.domain, action)
+    if kit is None:
+        yield f"the {action.requestor} has no tool {action.name!r}"
+        return
+    inputs: Mapping[str, Any] = kit.get_tool_metadata(action.name)["inputs"]
+    for name, value in action.arguments.items():
+        if name not in inputs:
+            yield f"{action.name} has no argument {name}"
+        elif "enum" in inputs[name] and value not in inputs[name]["enum"]:
+            yield f"{name} is {value!r}, which {action.name} does not offer"
+
+
 OnTask = Callable[[int, int], object]
 """Called with how many tasks have been looked at, and how many there are."""
 
-_TASK_CHECKS = (
-    criteria.gold_raises,
-    criteria.gold_is_refused,
-    criteria.initial_data_is_ignored,
-    criteria.gold_changes_nothing,
-    criteria.gold_misses_its_checks,
-    criteria.criteria_can_only_pass,
-    criteria.doing_nothing_passes,
-    criteria.text_can_never_match,
-    criteria.text_matches_by_chance,
-    criteria.against_the_policy,
+TaskCheck = Callable[[AuditedTask], Iterator[TaskFinding]]
+
+_TASK_CHECKS: tuple[TaskCheck, ...] = (
+    gold_raises,
+    gold_is_refused,
+    initial_data_is_ignored,
+    gold_changes_nothing,
+    gold_misses_its_checks,
+    criteria_can_only_pass,
+    doing_nothing_passes,
+    text_can_never_match,
+    text_matches_by_chance,
+    against_the_policy,
     knowledge.ids_nobody_can_know,
     knowledge.texts_in_no_answer,
     knowledge.persona_contradictions,
     knowledge.wishes_not_done,
     knowledge.tickets_without_amounts,
+    knowledge.shown_nowhere,
     knowledge.amounts_as_texts,
     knowledge.people_not_counted,
     experiments.free_texts,
@@ -66,7 +232,7 @@ _TASK_CHECKS = (
     experiments.order_in_lists,
 )
 _DOMAIN_CHECKS = (
-    criteria.equal_requests,
+    equal_requests,
     knowledge.unknown_tools,
     knowledge.unread_tables,
     faulty_tools,
@@ -126,7 +292,7 @@ class _Audit:
                 yield [make("task cannot be read", "error", str(error), task_id=task_id)]
         beside = holders_beside(self._audited, tasks)
         for task in tasks:
-            yield list(_audit_task(task, beside))
+            yield list(_look(task, (*_TASK_CHECKS, partial(undecided_choices, beside=beside))))
         if whole:
             yield [found for look in _DOMAIN_CHECKS for found in look(self._audited, tasks)]
 
@@ -146,12 +312,11 @@ def _with_task(audits: Sequence[_Audit], task_id: str) -> list[_Audit]:
     return found
 
 
-def _audit_task(task: AuditedTask, beside: Holders) -> Iterator[TaskFinding]:
+def _look(task: AuditedTask, looks: Iterable[TaskCheck]) -> Iterator[TaskFinding]:
     """Yield the findings about one task; what goes wrong in playing it is one as well."""
     try:
-        for look in _TASK_CHECKS:
+        for look in looks:
             yield from look(task)
-        yield from undecided_choices(task, beside)
     except DataUnavailableError:  # then no task can be played, and it is not the task's fault
         raise
     except Exception as error:  # a task's own functions: their faults are findings
@@ -160,82 +325,32 @@ def _audit_task(task: AuditedTask, beside: Holders) -> Iterator[TaskFinding]:
 
 
 def check_domain(domain: str | Domain) -> list[str]:
-    """Return a sentence for each problem of a domain or of one of its tasks."""
+    """Return a sentence for each problem of a domain, and for each task that nobody can pass."""
     chosen = domain_named(domain)
     found = faults(chosen)
     if found:  # then no task could be played
         return found
     audited = audited_domain(chosen)
-    return [
-        problem
-        for split in {file: split for split, file in chosen.task_files.items()}.values()
-        for problem in _problems_of_split(audited, split)
-    ]
-
-
-def _problems_of_split(audited: AuditedDomain, split: str) -> Iterator[str]:
-    try:
-        tasks = load_raw_tasks(audited.domain, split)
-    except TaskFormatError as error:
-        yield str(error)
-        return
-    yield from _problems_of_ids(tasks, split)
-    for raw in tasks:
+    for split in {file: split for split, file in chosen.task_files.items()}.values():
         try:
-            task = AuditedTask.of(audited, raw)
+            tasks = load_raw_tasks(chosen, split)
         except TaskFormatError as error:
-            yield str(error)
+            found.append(str(error))
             continue
-        for problem in _problems_of_task(task):
-            yield f"task {raw.get('id')!r}: {problem}"
+        for task_id, count in Counter(raw.get("id") for raw in tasks).items():
+            if not task_id:
+                found.append(f"{split!r} has {count_of(count, 'task')} without an id")
+            elif count > 1:
+                found.append(f"{count} tasks of {split!r} have the id {task_id!r}")
+        found += [problem for raw in tasks for problem in _problems_of_task(audited, raw)]
+    return found
 
 
-def _problems_of_ids(tasks: Sequence[RawTask], split: str) -> Iterator[str]:
-    for task_id, count in Counter(raw.get("id") for raw in tasks).items():
-        if not task_id:
-            yield f"{split!r} has {count_of(count, 'task')} without an id"
-        elif count > 1:
-            yield f"{count} tasks of {split!r} have the id {task_id!r}"
-
-
-def _problems_of_task(task: AuditedTask) -> Iterator[str]:
-    lacking = (a for a in task.spec.actions if toolkit_with(task.audited.domain, a) is None)
-    unknown = [*map(missing_tool_text, lacking), *_unknown_functions(task)]
-    if unknown:
-        yield from unknown
-        return
+def _problems_of_task(audited: AuditedDomain, raw: RawTask) -> list[str]:
     try:
-        yield from (f"{fault.name} fails: {fault.error}" for fault in task.gold.errors)
-        yield from _problems_of_end(task)
-    except Exception as error:  # a task's own functions: their faults are findings
-        yield f"cannot be played: {type(error).__name__}: {error}"
-
-
-def _unknown_functions(task: AuditedTask) -> Iterator[str]:
-    world = task.audited.world
-    sides = {"assistant": world.tools, "user": world.user_tools}
-    asserted = [
-        each.model_dump() for each in (task.criteria and task.criteria.env_assertions) or ()
-    ]
-    for call in [*(task.spec.start.initialization_actions or ()), *asserted]:
-        toolkit = sides.get(call["env_type"])
-        try:
-            if toolkit is None:
-                raise AttributeError(f"there is no side {call['env_type']!r} with tools")
-            toolkit.task_function(call["func_name"])
-        except AttributeError as error:
-            yield f"{error}; mark what tasks may call with for_tasks"
-
-
-def _problems_of_end(task: AuditedTask) -> Iterator[str]:
-    missed = shortfall(task.setting)
-    if missed.state and task.counts(RewardType.DB):
-        yield (
-            "the reference solution leads elsewhere when the two sides are synchronised after "
-            "each call, as they are in a run, so nobody can earn DB; leave it out of reward_basis "
-            "and use env_assertions"
-        )
-    for assertion in missed.assertions:
-        yield f"the reference solution does not meet {assertion.message or assertion}"
-    if missed.error is not None:
-        yield f"cannot be played: {missed.error}"
+        task = AuditedTask.of(audited, raw)
+    except TaskFormatError as error:
+        return [str(error)]
+    looks = (gold_raises, gold_misses_its_checks)
+    errors = (each for each in _look(task, looks) if each.severity == "error")
+    return [f"task {task.id!r}: {each.text}" for each in errors]

@@ -22,6 +22,7 @@ from maseval.benchmark.tau2.review.audit.audited import (
     reading_tools,
 )
 from maseval.benchmark.tau2.review.audit.values import texts_in, words_of
+from maseval.benchmark.tau2.review.policy import forbidden_steps
 from maseval.benchmark.tau2.world.tasks import RewardType
 from maseval.benchmark.tau2.world.world import to_json_str
 from maseval.core.words import count_of
@@ -171,6 +172,7 @@ _PHONE = re.compile(r"\b\d{3}-\d{3}-\d{4}\b")
 _TOOL_NAME = re.compile(r"\b[a-z]+(?:_[a-z0-9]+)+\b")
 _NUMBERED = re.compile(r"_\d{4}$")
 _MAKES_SURE = re.compile(r"\b[Mm]ake sure [^.!?\n]*")
+_SHOWS = re.compile(r"\bshow(?:s|ing) '([^'\n]+)'")
 _ITEM = re.compile(
     r"""["'](\w+)["']: ["'](\$ ?\d[\d,.]*|\d[\d,.]* ?(?:points|dollars|miles|USD|GB|%))["']"""
 )
@@ -208,9 +210,13 @@ def wishes_not_done(task: AuditedTask) -> Iterator[TaskFinding]:
 
 
 def tickets_without_amounts(task: AuditedTask) -> Iterator[TaskFinding]:
-    """Find a number of the reference solution that the user is told and the ticket leaves out."""
+    """Find a number of the reference solution that the user is told and the ticket leaves out.
+
+    It is worse if the policy forbids the step to an agent that has only the ticket.
+    """
     ticket = str(task.raw.get("ticket") or "")
     told = "\n".join(text for _, text in texts_in(task.raw.get("user_scenario")))
+    forbidden = forbidden_steps(task.setting, told, ticket) if ticket else {}
     for action in task.spec.actions if ticket else ():
         for name, value in action.arguments.items():
             if isinstance(value, bool) or not isinstance(value, int | float):
@@ -221,7 +227,20 @@ def tickets_without_amounts(task: AuditedTask) -> Iterator[TaskFinding]:
                     f"{action.name} has {name} {value:g}, which the user is told, and the ticket "
                     "of an agent that works alone does not say"
                 )
-                yield task.finding("ticket leaves something out", "info", text)
+                severity: Severity = "warning" if action.action_id in forbidden else "info"
+                yield task.finding("ticket leaves something out", severity, text)
+
+
+def shown_nowhere(task: AuditedTask) -> Iterator[TaskFinding]:
+    """Find a text that the user or ticket says is shown, and that no tool shows at the start."""
+    claims = dict.fromkeys(_SHOWS.findall(task.scenario))
+    tools = [each for each in reading_tools(task.new_world()) if not each.parameters]
+    seen = "\n".join(str(tool.ask()) for tool in tools) if claims else ""
+    for claim in claims:
+        if claim.lower() not in seen.lower().replace("_", " "):
+            source = "the ticket" if claim in str(task.raw.get("ticket")) else "the user"
+            text = f"{source} says that {claim!r} is shown, but no tool shows it at the start"
+            yield task.finding("persona contradicts the database", "info", text)
 
 
 def amounts_as_texts(task: AuditedTask) -> Iterator[TaskFinding]:

@@ -13,7 +13,6 @@ by one, and not by the fields in which the states differ, so that nothing else t
 hide among them.
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
@@ -25,19 +24,19 @@ from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.benchmark.tau2.review.errata.erratum import Erratum, errata_for, gold_actions
 from maseval.benchmark.tau2.review.policy import check_case, check_gold
 from maseval.benchmark.tau2.review.policy.checking import BROKE, DEMANDED, NOT_ENGLISH
-from maseval.benchmark.tau2.review.policy.rules import INNER_TOOL
+from maseval.benchmark.tau2.review.policy.rules import inner_call
 from maseval.benchmark.tau2.review.words import record
 from maseval.benchmark.tau2.scoring.case import Case, words_told
 from maseval.benchmark.tau2.scoring.score import score
-from maseval.benchmark.tau2.world.reference import (
+from maseval.benchmark.tau2.world.setting import (
     GoldKey,
+    Setting,
     call_as_evaluator,
     evaluator_world,
     gold_key,
     gold_state,
     shortfall,
 )
-from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.state.copying import once
 from maseval.benchmark.tau2.world.state.records import Table
 from maseval.benchmark.tau2.world.tasks import Action, RewardType
@@ -189,7 +188,7 @@ def _twin(
     domain: Domain, wanted: Tau2ToolCall, made: Tau2ToolCall, at: int, scenario: str
 ) -> _Twin | None:
     """Hold a call against a step; None if they differ in more than words and open choices."""
-    (name, ours), (made_name, theirs) = _at_work(wanted), _at_work(made)
+    (name, ours), (made_name, theirs) = inner_call(wanted), inner_call(made)
     if (name, wanted["requestor"]) != (made_name, made["requestor"]):
         return None
     listed = [each for each in domain.choices if name in each.tools]
@@ -218,19 +217,6 @@ def _twin(
             return None
     words = list(dict.fromkeys(words))
     return _Twin(at, made, words, chosen)
-
-
-def _at_work(call: Tau2ToolCall) -> tuple[str, Mapping[str, Any]]:
-    """Return the tool that does the work and its arguments: some are called through another."""
-    given = call["arguments"]
-    within, written = given.get(INNER_TOOL), given.get("arguments")
-    if not isinstance(within, str) or not isinstance(written, str):
-        return call["name"], given
-    try:
-        arguments = json.loads(written)
-    except ValueError:
-        return call["name"], given
-    return (within, arguments) if isinstance(arguments, dict) else (call["name"], given)
 
 
 def _spelling(text: object) -> object:

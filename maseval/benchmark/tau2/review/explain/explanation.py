@@ -22,12 +22,7 @@ from maseval.benchmark.tau2.review.explain.evidence import (
     find_unsaid,
     replay_fault,
 )
-from maseval.benchmark.tau2.review.explain.repair import (
-    MOST_TRIALS,
-    CallChange,
-    Repair,
-    RepairSearch,
-)
+from maseval.benchmark.tau2.review.explain.repair import CallChange, Repair, RepairSearch
 from maseval.benchmark.tau2.review.explain.scored_case import CaseKeywords, ScoredCase, score_case
 from maseval.benchmark.tau2.review.explain.snapshot import FieldPlace
 from maseval.benchmark.tau2.review.explain.tracing import (
@@ -245,18 +240,16 @@ def explain(
     simulation: Mapping[str, Any],
     *,
     domain: str | Domain,
-    most_trials: int = MOST_TRIALS,
     **keywords: Unpack[CaseKeywords],
 ) -> Explanation:
     """Explain why a simulation got its reward, and what would have changed it.
 
-    The arguments are those of ``score_simulation``. ``most_trials`` bounds the search for the
-    smallest set of tool calls that flips the verdict.
+    The arguments are those of ``score_simulation``.
     """
-    return explain_subject(score_case(simulation, domain, **keywords), most_trials=most_trials)
+    return explain_subject(score_case(simulation, domain, **keywords))
 
 
-def explain_subject(subject: ScoredCase, *, most_trials: int = MOST_TRIALS) -> Explanation:
+def explain_subject(subject: ScoredCase) -> Explanation:
     """Explain a case that is already scored."""
     reward_info, messages = subject.reward_info, subject.case.recording.messages
     fault = replay_fault(reward_info)
@@ -267,7 +260,7 @@ def explain_subject(subject: ScoredCase, *, most_trials: int = MOST_TRIALS) -> E
         parts["unsaid"] = find_unsaid(messages, reward_info["communicate_checks"] or ())
         if subject.case.counts(RewardType.COMMUNICATE):
             parts["to_be_said"] = tuple(each.info for each in parts["unsaid"])
-        parts |= _explain_end_state(subject, passed, most_trials)
+        parts |= _explain_end_state(subject, passed)
         parts["sound"] = sound_finding(subject.case, subject.errata, reward_info)
     checks = check_summaries(subject.case.criteria, reward_info, looked=looked)
     cut_off = None
@@ -289,8 +282,8 @@ def explain_subject(subject: ScoredCase, *, most_trials: int = MOST_TRIALS) -> E
     return replace(explanation, summary=f"{name}: {_reason(explanation)}")
 
 
-def _explain_end_state(subject: ScoredCase, passed: bool, most_trials: int) -> dict[str, Any]:
-    search = RepairSearch(subject, most_trials=most_trials)
+def _explain_end_state(subject: ScoredCase, passed: bool) -> dict[str, Any]:
+    search = RepairSearch(subject)
     if passed:
         return {"repair": search.breaking()} if search.writes else {}
     case, histories = subject.case, _histories(subject)

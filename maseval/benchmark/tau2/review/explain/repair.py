@@ -13,7 +13,7 @@ from typing import Literal
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.review.explain.scored_case import ScoredCase
 from maseval.benchmark.tau2.review.explain.tracing import recorded_calls
-from maseval.benchmark.tau2.world.reference import gold_state
+from maseval.benchmark.tau2.world.setting import gold_state
 from maseval.benchmark.tau2.world.tasks import Action, RewardType
 from maseval.benchmark.tau2.world.world import World
 
@@ -58,12 +58,11 @@ class Repair:
 class RepairSearch:
     """A search for the changes to one conversation that would flip its verdict."""
 
-    def __init__(self, subject: ScoredCase, *, most_trials: int = MOST_TRIALS) -> None:
+    def __init__(self, subject: ScoredCase) -> None:
         self.case = subject.case
         self.setting = self.case.setting
         self.tried = 0
         self._known: dict[tuple[tuple[int, ...], tuple[str, ...]], Placement | None] = {}
-        self.most_trials = most_trials
         self._gates = {kind for kind in RewardType if subject.case.counts(kind)}
         every = list(recorded_calls(self.case.messages))
         self.reads = [call for _, call in every if not self.setting.may_write(call)]
@@ -151,9 +150,9 @@ class RepairSearch:
         everything: list[int | Action] = [*range(len(self.writes)), *self.missing]
         most = len(found) if found else len(everything) + 1
         for chosen in _by_size(everything, most, musts):
-            if self.tried >= self.most_trials and found is None:
+            if self.tried >= MOST_TRIALS and found is None:
                 return Repair(None, False, self.tried, f"none was found in {self.tried} trials")
-            if self.tried >= self.most_trials and found is not None:
+            if self.tried >= MOST_TRIALS and found is not None:
                 return self._repair(found, smallest=False, note=_NOT_ENOUGH.format(self.tried))
             if self.place(*_split_changes(chosen)):
                 return self._repair(chosen, smallest=True)
@@ -173,7 +172,7 @@ class RepairSearch:
     def _thin_out(self, chosen: list[int | Action], needed: Sequence[Needed]) -> list[int | Action]:
         for each in list(chosen):
             fewer = [other for other in chosen if other is not each]
-            worth_it = fewer and _has(fewer, needed) and self.tried < self.most_trials
+            worth_it = fewer and _has(fewer, needed) and self.tried < MOST_TRIALS
             if worth_it and self.place(*_split_changes(fewer)):
                 chosen = fewer
         return chosen
@@ -186,7 +185,7 @@ class RepairSearch:
     def breaking(self) -> Repair:
         """Return one recorded write without which a passed conversation would have failed."""
         for number in range(len(self.writes)):
-            if self.tried >= self.most_trials:
+            if self.tried >= MOST_TRIALS:
                 return Repair(None, False, self.tried, f"none found within {self.tried} trials")
             if not self.place([number]):
                 return Repair(self._changes([number], []), True, self.tried)

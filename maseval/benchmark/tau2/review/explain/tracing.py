@@ -27,14 +27,18 @@ from maseval.benchmark.tau2.review.explain.snapshot import (
     settle_twin,
 )
 from maseval.benchmark.tau2.scoring.case import Case
-from maseval.benchmark.tau2.world.reference import (
+from maseval.benchmark.tau2.world.setting import (
+    TASKS,
     GoldKey,
+    Retracing,
+    Setting,
     call_as_evaluator,
     evaluator_world,
     gold_key,
     gold_state,
+    replay_along,
+    retrace,
 )
-from maseval.benchmark.tau2.world.setting import TASKS, Retracing, Setting, replay_along, retrace
 from maseval.benchmark.tau2.world.state.copying import once
 from maseval.benchmark.tau2.world.tasks import Action
 from maseval.benchmark.tau2.world.world import World, WorldState, calls_with_answers

@@ -8,7 +8,7 @@ speech without any punctuation. If there is any, the rule cannot tell.
 import re
 from collections.abc import Mapping
 
-from maseval.benchmark.tau2.domains.airline.routes import AIRPORTS
+from maseval.benchmark.tau2.domains.airline.models import AIRPORTS
 from maseval.benchmark.tau2.review.plain_text import NUMBERS
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
 from maseval.benchmark.tau2.review.talk import CallMoment

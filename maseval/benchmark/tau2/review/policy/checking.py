@@ -5,20 +5,19 @@ its tool are asked. A rule that raises is reported and keeps no other from being
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, TypeVar
+from functools import cache, lru_cache
+from typing import Any
 
 from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.domains.releases import AnyVersion
 from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall, render_call
-from maseval.benchmark.tau2.review.policy.rules import INNER_TOOL, Answer, Broken, Kind, Rule
+from maseval.benchmark.tau2.review.policy.rules import Broken, Kind, Rule, inner_call
 from maseval.benchmark.tau2.review.talk import CallMoment, Talk
 from maseval.benchmark.tau2.review.words import OWNERS, record
 from maseval.benchmark.tau2.scoring.case import AnyTask, Case, open_case
-from maseval.benchmark.tau2.world.reference import GoldKey, gold_key
-from maseval.benchmark.tau2.world.setting import Setting
+from maseval.benchmark.tau2.world.setting import GoldKey, Setting, gold_key
 from maseval.benchmark.tau2.world.state.copying import once
 from maseval.benchmark.tau2.world.world import ReplayError
 from maseval.core.finding import Finding, Grade, Weight
@@ -27,7 +26,6 @@ from maseval.data.folder import AnyPath
 
 NOT_ENGLISH = "the conversation is not in English"
 
-Subject = TypeVar("Subject", CallMoment, Talk)
 GoldBreach = tuple[str, str, str]
 """A rule that a reference solution breaks, the tool, and the record or the arguments."""
 
@@ -88,20 +86,23 @@ def not_checked(why: str) -> PolicyResult:
 class _Findings:
     """The answers of rules as findings, each with its call."""
 
-    def __init__(self, demanded: frozenset[GoldBreach] = frozenset()) -> None:
-        self.demanded = demanded
+    def __init__(self, find_demanded: Callable[[], frozenset[GoldBreach]] = frozenset) -> None:
+        self.demanded = cache(find_demanded)  # nobody asks where nothing is broken
         self.asked: dict[str, None] = {}
         self.found: list[tuple[Finding, Tau2ToolCall | None]] = []
 
-    def ask(self, rule: Rule, moment: CallMoment) -> None:
-        """Ask a rule about a call."""
-        if rule.check is not None:
-            self._note(rule, rule.check, moment, moment)
-
-    def ask_about_talk(self, rule: Rule, talk: Talk) -> None:
-        """Ask a rule about the whole conversation."""
-        if rule.check_talk is not None:
-            self._note(rule, rule.check_talk, talk, None)
+    def ask(self, rule: Rule, subject: CallMoment | Talk) -> None:
+        """Ask a rule about a call, or about the whole conversation."""
+        moment = subject if isinstance(subject, CallMoment) else None
+        self.asked[rule.id] = None
+        try:
+            for answer in rule.check(subject):
+                if isinstance(answer, Broken):
+                    self._breach(rule, answer, moment)
+                else:
+                    self.doubt(rule, answer.reason, moment)
+        except Exception as error:  # a rule of anybody's: what others found must stay
+            self.doubt(rule, f"{_RULE_FAILED}{type(error).__name__}: {error}", moment)
 
     def doubt(self, rule: Rule, reason: str, moment: CallMoment | None = None) -> None:
         """Note that a rule could not be asked, or did not decide."""
@@ -115,30 +116,13 @@ class _Findings:
             tuple(self.asked), tuple(each for each, _ in found), tuple(call for _, call in found)
         )
 
-    def _note(
-        self,
-        rule: Rule,
-        check: Callable[[Subject], Iterable[Answer]],
-        subject: Subject,
-        moment: CallMoment | None,
-    ) -> None:
-        self.asked[rule.id] = None
-        try:
-            for answer in check(subject):
-                if isinstance(answer, Broken):
-                    self._breach(rule, answer, moment)
-                else:
-                    self.doubt(rule, answer.reason, moment)
-        except Exception as error:  # a rule of anybody's: what others found must stay
-            self.doubt(rule, f"{_RULE_FAILED}{type(error).__name__}: {error}", moment)
-
     def _breach(self, rule: Rule, broken: Broken, moment: CallMoment | None) -> None:
         kind, weight = BROKE, _weight_of(rule)
         if rule.kind is Kind.FORM:
             kind = FORM
         elif moment is not None and moment.failed:
             kind, weight = TRIED, "remark"
-        elif moment is not None and (rule.id, *_subject(moment.call)) in self.demanded:
+        elif moment is not None and (rule.id, *_subject(moment.call)) in self.demanded():
             kind, weight = DEMANDED, "remark"
         self._add(rule, kind, "proven" if rule.is_replayed else "likely", weight, broken, moment)
 
@@ -173,7 +157,7 @@ def check_case(case: Case, *, scripted: bool = False) -> PolicyResult:
     if not book.rules:
         return not_checked(f"the domain {case.setting.domain.name} has no rules")
     ticket = case.raw_task.get("ticket") if case.setting.solo else None
-    findings = _Findings(gold_breaches(case.setting, case.scenario, ticket))
+    findings = _Findings(lambda: gold_breaches(case.setting, case.scenario, ticket))
     talk = Talk(case.recording.messages)
     read = case.setting.solo or not book.reading_words or talk.is_english
     try:
@@ -184,7 +168,7 @@ def check_case(case: Case, *, scripted: bool = False) -> PolicyResult:
         findings.doubt(rule, NOT_ENGLISH)
     for rule in () if case.setting.solo else book.about_talk:
         if read or not rule.reads_words:
-            findings.ask_about_talk(rule, talk)
+            findings.ask(rule, talk)
     return findings.result()
 
 
@@ -258,9 +242,9 @@ def _check_gold(key: GoldKey, told: str, ticket: str | None) -> PolicyResult:
     return findings.result()
 
 
-def forbidden_steps(setting: Setting, told: str) -> dict[str, str]:
+def forbidden_steps(setting: Setting, told: str, ticket: str | None = None) -> dict[str, str]:
     """Return the steps of the reference solution that the policy forbids: their ids, and why."""
-    found = check_gold(setting, told).breaking_calls
+    found = check_gold(setting, told, ticket).breaking_calls
     return {call.get("id", ""): each.text for each, call in found}
 
 
@@ -274,25 +258,12 @@ def gold_breaches(setting: Setting, told: str, ticket: str | None = None) -> fro
 
 def _subject(call: Tau2ToolCall) -> tuple[str, str]:
     """Return what a call is about: its tool, and the record or, without one, all arguments."""
-    arguments = call["arguments"]
-    within = arguments.get(INNER_TOOL)
-    if isinstance(within, str):
-        return within, _inner_subject(arguments.get("arguments"))
-    ids = [v for k, v in arguments.items() if k.endswith("_id") and k not in OWNERS]
-    about = record(call) or next((each for each in ids if isinstance(each, str)), None)
-    return call["name"], about or json.dumps(arguments, sort_keys=True, default=str)
-
-
-def _inner_subject(written: object) -> str:
-    """Return the records that the arguments of a tool within a call name, in whatever order."""
-    try:
-        given = json.loads(written) if isinstance(written, str) else written
-    except ValueError:
-        given = None
-    if not isinstance(given, dict):
-        return str(written)
-    ids = {k: v for k, v in given.items() if k.endswith("_id") and k not in OWNERS}
-    return json.dumps(ids or given, sort_keys=True, default=str)
+    tool, arguments = inner_call(call)
+    ids = {k: v for k, v in arguments.items() if k.endswith("_id") and k not in OWNERS}
+    named = record(call) or next((each for each in ids.values() if isinstance(each, str)), None)
+    if named and tool == call["name"]:
+        return tool, named
+    return tool, json.dumps(ids or arguments, sort_keys=True, default=str)
 
 
 class _RuleBook:
@@ -301,17 +272,15 @@ class _RuleBook:
     def __init__(self, domain: Domain, only_state: bool) -> None:
         self.rules = [each for each in domain.rules if each.kind is Kind.STATE or not only_state]
         self.reading_words = [each for each in self.rules if each.reads_words]
-        self.about_talk = [each for each in self.rules if each.check_talk is not None]
+        self.about_talk = [each for each in self.rules if each.is_about_talk]
         self.by_tool: dict[str, list[Rule]] = {}
         for rule in self.rules:
             for tool in rule.tools:
                 self.by_tool.setdefault(tool, []).append(rule)
 
     def about(self, call: Tau2ToolCall) -> list[Rule]:
-        """Return the rules about a call's tool, and about the one that it calls."""
-        own, named = self.by_tool.get(call["name"], []), call["arguments"].get(INNER_TOOL)
-        within = self.by_tool.get(named) if isinstance(named, str) else None
-        return [*own, *within] if within else own
+        """Return the rules about the tool that does the work."""
+        return self.by_tool.get(inner_call(call)[0], [])
 
 
 @lru_cache(maxsize=64)

@@ -9,6 +9,7 @@ user agreed to several actions at once or a refused call is repaired.
 import re
 from collections.abc import Collection, Iterable, Iterator
 from enum import Enum, auto
+from functools import lru_cache
 from typing import NamedTuple
 
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall, spoken_text
@@ -23,22 +24,16 @@ from maseval.benchmark.tau2.review.policy.rules import (
     rule,
     talk_rule,
 )
-from maseval.benchmark.tau2.review.replies import (
-    Meaning,
-    asks_back,
-    evades,
-    is_short,
-    read_reply,
-)
-from maseval.benchmark.tau2.review.talk import CallMoment, Talk, Utterance, once_per_call
+from maseval.benchmark.tau2.review.replies import Meaning, asks_back, evades, is_short, read_reply
+from maseval.benchmark.tau2.review.talk import CallMoment, Talk, Utterance
 from maseval.benchmark.tau2.review.words import (
+    MONTHS,
     closes,
     mentions,
     record,
     says_part_of_it,
     says_the_like,
     speaks_of_a_transfer,
-    spellings,
     stands_in,
     telling_values,
 )
@@ -55,18 +50,17 @@ class Topic(Enum):
 def topic_of(said: Utterance, moment: CallMoment) -> Topic:
     """Say what a text of the agent has to do with a call."""
     call, name, text = moment.call, record(moment.call), said.lower
-    if name is not None and not mentions(text, name) and _names_another(said.text, name, moment):
+    has_name = name is not None and mentions(text, name)
+    if name is not None and not has_name and _others_named(said.text, name, moment):
         return Topic.OTHER
-    if says_the_like(text, call["name"]) or _names_values(text, call):
+    if _names_values(text, call) or says_the_like(text, call["name"]):
         return Topic.THIS
-    named = (said.asks or (name is not None and mentions(text, name))) and (
-        phrases.OTHER_ACTION.search(text) is None
-    )
+    named = (said.asks or has_name) and not _speaks_of_another(said, name, moment)
     refunds = call["name"].startswith("cancel") and phrases.REFUND.search(text) is not None
     if named and (refunds or says_part_of_it(text, call["name"])):
         return Topic.THIS
     # "Order #W1, $20 back to your card, ok?", after the user has named the action.
-    if named and said.asks and name is not None and mentions(text, name):
+    if named and said.asks and has_name:
         wished = [each for each in moment.user_texts if each.message_index < said.message_index]
         if wished and says_the_like(wished[-1].lower, call["name"]):
             return Topic.THIS
@@ -83,18 +77,28 @@ def _names_values(text: str, call: Tau2ToolCall) -> bool:
     return len(named) > 1 or any(phrases.TELLING_ID.fullmatch(value) for value in named)
 
 
-def _names_another(text: str, name: str, moment: CallMoment) -> bool:
-    """Return True if a text names another record of the same kind that a tool has answered."""
+def _speaks_of_another(said: Utterance, name: str | None, moment: CallMoment) -> bool:
+    """Return True if a text names another action, and not beside the name of another record."""
+    if phrases.OTHER_ACTION.search(said.lower) is None:
+        return False
+    others = _others_named(said.text, name, moment) if name is not None else []
+    parts = re.split("|".join(map(re.escape, map(str.lower, others))) or "$^", said.lower)
+    own = next((each for each in parts if name is not None and name.lower() in each), said.lower)
+    return phrases.OTHER_ACTION.search(own) is not None
+
+
+def _others_named(text: str, name: str, moment: CallMoment) -> list[str]:
+    """Return the other records of the same kind in a text that a tool has answered."""
     alike = {
         word
         for word in phrases.ID.findall(text)
         if len(word) == len(name) and word.isupper() == name.isupper() and word != name
     }
     if not alike:
-        return False
+        return []
     key = next(iter(moment.arguments))
     answers = [made.answer for made in moment.calls_read]
-    return any(f'"{key}": "{word}"' in answer for word in alike for answer in answers)
+    return [word for word in alike if any(f'"{key}": "{word}"' in answer for answer in answers)]
 
 
 class Consent(NamedTuple):
@@ -129,13 +133,19 @@ class Consent(NamedTuple):
         return open_answer and self.asked and self.topic is Topic.THIS
 
 
-@once_per_call
 def find_consent(moment: CallMoment) -> Consent | None:
     """Return the yes that covers a call, or else the last reply before it; None if nobody replied.
 
     An older yes holds as long as the user has not said no to the same call since, and the same
     call has not been carried out since.
     """
+    if find_consent not in moment.notes:
+        moment.notes[find_consent] = _find_consent(moment)
+    found: Consent | None = moment.notes[find_consent]
+    return found
+
+
+def _find_consent(moment: CallMoment) -> Consent | None:
     last: Consent | None = None
     for question, reply in moment.exchanges():
         if last is not None and _topic_said(question, moment) is not Topic.THIS:
@@ -218,7 +228,7 @@ def _objection(consent: Consent, moment: CallMoment) -> Answer:
     name = record(moment.call)
     if not consent.described:
         said = consent.question.text
-        named = name and mentions(said, name) and not _names_another(said, name, moment)
+        named = name and mentions(said, name) and not _others_named(said, name, moment)
         text = "the agent did not tell the user about the action before it"
         return missing(text, said if named else spoken(consent.question.lower), values)
     if meaning is Meaning.CONDITION:
@@ -257,38 +267,17 @@ def names(text: str, spelling: str | re.Pattern[str]) -> bool:
     return spelling.search(text) is not None
 
 
-def spell_amount(amount: float) -> list[str]:
-    """Return the ways to write an amount of money, without its currency."""
-    forms = {f"{amount:.2f}", f"{amount:,.2f}", f"{amount:g}"}
-    if float(amount).is_integer():
-        forms |= {f"{amount:.0f}", f"{amount:,.0f}"}
-    return sorted(forms)
-
-
-def spell_date(date: str) -> list[str]:
-    """Return the ways to write a date, also without its year."""
+@lru_cache(maxsize=256)
+def spell_date(date: str) -> list[str | re.Pattern[str]]:
+    """Return the date, and a pattern for the other ways to write it, also without its year."""
     found = re.fullmatch(r"\d{4}-(\d\d)-(\d\d)", date)
-    if found is None:
+    if found is None or not 1 <= int(found[1]) <= 12:
         return [date]
-    month, day = int(found[1]), int(found[2])
-    forms = spellings(date)
-    names_of_month = {form.split()[0] for form in forms if form[0].isalpha()}
-    endings = ("", "st", "nd", "rd", "th")
-    spoken = [
-        form
-        for name in names_of_month
-        for ending in endings
-        for form in (f"{name} {day}{ending}", f"{day}{ending} {name}", f"{day}{ending} of {name}")
-    ]
-    return [*forms, *spoken, f"{month}/{day}", f"{month:02}/{day:02}", f"{month:02}-{day:02}"]
-
-
-def spell_payment(method: object, payment_id: str) -> list[str]:
-    """Return the ways to name a payment method: its id, the digits of that, its last four."""
-    digits = payment_id.rpartition("_")[2]
-    forms = [payment_id, digits, digits[-4:]] if digits.isdigit() else [payment_id]
-    last_four = getattr(method, "last_four", None)
-    return [*forms, last_four, f"x{last_four}"] if isinstance(last_four, str) else forms
+    month, day = (rf"0?{int(each)}" for each in found.groups())
+    name, nth = MONTHS[int(found[1]) - 1], rf"{int(found[2])}(?:st|nd|rd|th)?"
+    name = rf"(?:{name}|{name[:3]})"
+    words = rf"{name} {nth}|{nth} (?:of )?{name}|{month}/{day}|{found[1]}-{found[2]}"
+    return [date, re.compile(rf"(?<![\w-])(?<!\d\.)(?:{words})(?![\w-])")]
 
 
 def one_call_at_a_time(domain: str, place: str) -> Rule:
@@ -312,10 +301,9 @@ def no_text_beside_a_call(domain: str, place: str) -> Rule:
     def either(talk: Talk) -> Iterable[Answer]:
         """The agent does not speak to the user in the message that makes a call."""
         for at, message in enumerate(talk.messages):
-            if message["role"] != "assistant" or not message.get("tool_calls"):
-                continue
-            if spoken_text(message):
-                yield Broken("a text and a call in one message", {"text": spoken_text(message)}, at)
+            calls = message["role"] == "assistant" and message.get("tool_calls")
+            if calls and (text := spoken_text(message)):
+                yield Broken("a text and a call in one message", {"text": text}, at)
 
     return either
 

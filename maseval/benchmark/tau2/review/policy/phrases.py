@@ -5,10 +5,28 @@ None of them decides by itself: each supports a rule that also looks at calls an
 """
 
 import re
+from typing import NamedTuple
 
 from maseval.benchmark.tau2.domains.airline.tools import NOW
+from maseval.benchmark.tau2.review.words import MONTHS, UNWANTED
 
 AMOUNT = re.compile(r"\$(\d+(?:\.\d+)?)")
+# Money that is given back, or taken, in the words of all domains.
+MONEY_BACK = (
+    r"refund(?:ed|s)?|reimburse(?:d|ment)?|repa(?:id|yment)|re-?credit(?:ed)?|credited"
+    r"|(?:come|go|flow)(?:es|s|ing)? back|(?:sent|paid|put|given|transferred|get|getting) back"
+)
+MONEY_TAKEN = (
+    r"charge[ds]?|debit(?:ed)?|levied|deduct(?:ed|ion)|withdrawn|billed|surcharge|payable"
+    r"|(?:taken|collected|drawn) from"
+)
+# "$20 on the Visa", "$20 -> paypal": an amount on its way to or from a payment method.
+_MOVES = (
+    r"\$[\d.]+ [^.$\n]{0,25}?(?:\b(?:on|onto|to|into|from|off|via)|->) (?:\w+ ){0,3}"
+    r"(?:card|mastercard|visa|amex|paypal|gift)\b"
+)
+# The signs behind what is done.
+TICKS = "\u2705\u2714\u2611"
 
 # Replies
 # A yes with another card than the one that was proposed, and so no yes to the proposal.
@@ -23,66 +41,125 @@ ID = re.compile(r"#?\w+(?:-\w+)*")
 # Statements
 CHEAPEST = re.compile(
     r"(?<!not the )(?<!n't the )\b(?:cheapest|lowest(?:[- ]\w+){0,2}[- ](?:price|fare|cost)s?"
-    r"|lowest-?priced|costs? the least|least expensive|most affordable|best price"
-    r"|(?:no(?:thing|ne)?|not a) (?:[\w-]+ ){0,4}(?:undercuts?|beats?|(?:costs? )?less than"
+    r"|lowest(?:-?priced| of|(?= at \$|[.,!]|$))|costs? the least|the least of|least expensive"
+    r"|best (?:price|deal|value|rate)|saves? (?:you )?the most|most affordable"
+    r"|(?:no(?:thing|ne)?|not a|n't) (?:[\w-]+ ){0,6}(?:undercuts?|beats?|(?:costs? )?less than"
     r"|cheaper than|lower than))\b"
 )
 LIMITS_CHOICE = re.compile(
-    r"\b(?:after|before|mornings?|afternoons?|evenings?|nights?|fits?|match\w*|meets?|suits?|second"
-    r"|next|criteria|requirements?|within|under|at least|no more than|later|earlier|except)\b"
+    r"\b(?:after|before|mornings?|afternoons?|evenings?|nights?|fits?|match\w*|meets?|suits?"
+    # not "May twenty-second" or "registered under my name"
+    rf"|(?<!ty[ -])second(?! (?:of )?(?:{'|'.join(MONTHS)})\b)|next|criteria|requirements?|within"
+    r"|under(?! \S{0,60}[@_#]| (?:(?:the|my|your|this|that) )?(?:name|user|id|account|profile"
+    r"|e-?mail|mail|reservation|booking|order|number)\b)|at least|no more than|later|earlier"
+    r"|except)\b"
 )
 UNAVAILABLE = re.compile(
     r"\b(?:sold out|fully booked|booked (?:up|solid|out)|out of stock|unavailable"
-    r"|no longer available|(?:not|isn't|aren't|n't) (?:currently |in fact )?(?:available|in stock)"
-    r"|no (?:more |free |open )?(?:\w+ )?(?:seats?|room left)|no availability"
-    r"|(?:is|are) (?:all )?gone|all (?:are |were )?taken|full\b(?! (?:size|refund|price)))"
+    r"|no (?:longer|more) (?:available|have|in stock|on sale|obtainable|to be had)|discontinued"
+    r"|all out of|(?:none|nothing) (?:\w+ )?left|r[au]n out"
+    r"|(?:not|\w+n't) (?:have )?an?y? (?:[\w-]+ ){1,3}left"
+    r"|(?:not|\w+n't) (?:currently |in fact |be )?(?:available|in stock|booked|ordered)"
+    r"|(?:not|\w+n't) have (?:any (?:\w+ )?seats?|(?:the |item )?\w*\d{3,})|temporarily out"
+    r"|no (?:more |free |open )?(?:\w+ )?(?:seats?|room)"
+    r"|no availability|no (?:basic )?(?:economy|business)"
+    r"|not in (?:right now|at the moment)|(?:is|are|been) (?:all )?(?:gone|taken(?! care)|sold)"
+    r"|all (?:are |were )?taken|full\b(?! (?:size|refund|price)))"
 )
 ALL_OF_THEM = re.compile(r"\b(?:both|all|neither|none)\b")
+ONLY = re.compile(r"\bonly\b(?! be\b| one\b| once\b| the pend)")
+CHOICE = re.compile(r"\b(?:which|prefer|rather|or the)\b(?:[^.!?\n]|\.\d){0,200}\?")
 SUPPOSES = re.compile(r"\?|\b(?:if|once|unless|when|whether|until|except|other|others|but)\b")
 # An amount or a payment in such a sentence may not be the one that is meant.
 SUPPOSED = re.compile(r"\b(?:if|unless|otherwise|either|depending|in case)\b")
-_BAGS = r"(?:bags?|baggage|luggage|suitcases?)\b"
+_BAG = r"(?:bag(?!el)(?:gage)?|luggage|suitcase|duffel|holdall|rucksack|backpack)"
+_BAGS = rf"{_BAG}s?\b"
+_FALLS_DUE = r"(?:(?:is|are|will|be|applies|apply|levied|charged|due|payable|asked|billed) ){0,3}"
 BAG_FEE = re.compile(
-    rf"\$(\d+(?:\.\d+)?),? (?:per|for (?:each|every|any)|each|a|apiece)[^.$\n]{{0,30}}\b{_BAGS}"
-    rf"|\b(?:per|each|every|any|an? (?:extra|additional|further)) (?:\w+ ){{0,3}}{_BAGS}"
+    rf"\$(\d+(?:\.\d+)?),? {_FALLS_DUE}(?:per|for (?:each|every|any)|each|a|apiece)"
+    rf"[^.$\n]{{0,30}}\b{_BAGS}"
+    rf"|\b(?:per|each|every|any|an? (?:extra|additional|further)) (?:\w+ ){{0,5}}{_BAGS}"
     r"(?:(?!insurance|passenger|\bor\b|\band\b)[^.$\n]){0,40}\$(\d+(?:\.\d+)?)(?! (?:in )?total)"
+    rf"|\b(?:extra|additional) {_BAGS}[^.$\n]{{0,25}}\$(\d+(?:\.\d+)?) (?:each|apiece|per)\b"
+    rf"|{_BAGS} (?:is|are) free\b[^.$\n]{{0,40}}\b(?:second|third|fourth|next) one"
+    r" (?:would be|is|comes to|costs?) \$(\d+(?:\.\d+)?)"
 )
 ADDS = re.compile(
-    r"\b(?:add|extra|additional|more|another)[^.\n]{0,25}\b(?:bag|luggage|suitcase)"
-    r"|\b(?:bag|luggage|suitcase)s?\b[^.\n]{0,12}\b(?:more|extra|added)"
+    rf"\b(?:add|extra|additional|more|another)[^.\n]{{0,25}}\b{_BAG}"
+    rf"|\b{_BAG}s?\b[^.\n]{{0,12}}\b(?:more|extra|added)"
+)
+NTH_BAG = re.compile(rf"\b(second|third) (?:one\b|(?:\w+ )?{_BAG})")
+NEW_COUNT = re.compile(rf"{_BAGS} to (\d|one|two|three|four|five|six)\b")
+FORMER_COUNT = re.compile(
+    r"\b(?:from )?\d ?(?:->|to) ?(?=\d\b)|\b(?:has|have) \d(?=[^\n\d]{0,30}\bwith \w+ more\b)"
 )
 BAG_COUNT = re.compile(
-    r"\b(\d|one|two|three|four|five|six) (?:(?!to |\d)[\w-]+ ){0,3}(?:bags?|suitcases?|luggage)\b"
-    r"|\b(?:bags?|baggage|luggage|suitcases?)\b[^.\d\n$]{1,30}(\d)\b(?!\d)"
+    rf"\b(\d|one|two|three|four|five|six) (?:(?!to |\d)[\w-]+ ){{0,3}}{_BAGS}"
+    rf"|\b{_BAGS}[^.\d\n$]{{1,30}}(\d)\b(?!\d)"
+)
+# Of bags, where they alone are spoken of: "two altogether".
+IN_ALL = re.compile(rf"{_BAGS} (?:altogether|in (?:total|all)|overall|all told)\b")
+COUNT_IN_ALL = re.compile(
+    r"(?<![$.\d])\b(\d|one|two|three|four|five|six)(?: (?:altogether|in (?:total|all)|overall"
+    r"|all told)\b|(?<=more it has \d)\b)"
 )
 
 
-def claim(verbs: str, thing: str, unless: str = "$^") -> re.Pattern[str]:
-    """Return a pattern for the report that something was done, in the active or passive voice."""
+class Claim(NamedTuple):
+    """The report that something was done, and its words alone, which are found more quickly."""
+
+    words: tuple[str, ...]
+    report: re.Pattern[str]
+
+
+def claim(verbs: str, thing: str, unless: str = "$^", deed: str = "", record: str = "$^") -> Claim:
+    """Return the patterns for a report in the active or passive voice.
+
+    ``verbs`` and ``deed`` are plain words. ``deed`` is the noun of the action ("your cancellation
+    went through"), ``record`` an id that may be said to be in the state after it ("6DHUJY is
+    cancelled"). A tick may stand for the rest of a short line ("JEPRZB cancelled \u2705").
+    """
     adverbs = "(?:now |just |also |already |successfully |gone ahead and ){0,3}"
-    return re.compile(
-        rf"\b(?:(?:i|we)(?:'ve| have) {adverbs}(?:{verbs})\b[^.?!]{{0,80}}\b(?:{thing})\b"
-        rf"|(?:{thing})\b[^.?!,;]{{0,40}} (?:ha(?:s|ve) {adverbs}been|(?:is|are) now)"
-        rf" {adverbs}(?:{verbs})\b)(?![^.?!]{{0,80}}(?:{unless}))",
+    report = (
+        rf"(?:\b(?:(?:i|we)(?:'?ve| have| just| went ahead and|) {adverbs}(?:{verbs})\b"
+        rf"[^.?!]{{0,80}}\b(?:{thing})\b|(?:{thing})\b[^.?!,;]{{0,40}}"
+        rf"(?:(?:'s| ha(?:s|ve)) {adverbs}been| (?:is|are) now)"
+        rf" {adverbs}(?:{verbs})\b|(?:{record}) is {adverbs}(?:{verbs})\b"
+        rf"|(?:{deed or '$^'})\b[^.?!,;]{{0,40}} (?:(?:went|has gone) through|is (?:now )?complete"
+        r"|(?:has|have) (?:now |just |duly )?been (?:effected|carried out|executed|completed"
+        r"|performed|processed|finali[sz]ed|implemented))\b"
+        rf")|^[^.?!,;]{{0,40}}\b(?:{verbs})\b ?[{TICKS}])"
+        rf"(?![^.?!]{{0,80}}(?:{unless}))"
     )
+    words = [*verbs.split("|"), *filter(None, deed.split("|"))]
+    return Claim(tuple(words), re.compile(report))
 
 
 # Airline
 WANTED = re.compile(
     r"\b(?:compen|reimburs|travel credit|credit for|goodwill|make (?:it|this) up|make up for"
-    r"|some(?:thing| kind of)[^.!?]*(?:for (?:the|this|my)|in return)|owe|gesture"
+    r"|(?:want|get|deserve|expect|like) something\b"
+    r"|some(?:thing| kind of)[^.!?]{0,60}(?:for (?:the|this|my)|in return)|owe|gesture"
     r"|what (?:can|will|are) you (?:do|going to do|offer))"
 )
 MAYBE_WANTED = re.compile(
-    r"\b(?:refund|money back|certificate|voucher|due\b(?! to (?!me|us))|deserv|entitl|expect"
-    r"|mak\w+ .{0,20}right|what (?:do|can|will|would|could|are|is) (?:i|you|we|there|going)\b"
-    r"|trouble|do about)"
+    r"\b(?:refund|money back|certificate|voucher|due\b(?! to (?!me|us))|deserv|entitl"
+    r"|(?<!all that is )(?<!all i )expect|mak\w+ .{0,20}right|what (?:do|can|will|would|could|are"
+    r"|is) (?:i|you|we|there|going)\b|trouble|do about)"
 )
 OFFERS = re.compile(
     r"\b(?:offer|provide you|issue|send|give|eligible for|entitled to|qualif|arrange)[^.!?\n]*"
     r"\b(?:compensation|(?:travel |\$ ?\d+ )?(?:certificate|voucher)s?)\b"
     r"|\bas (?:a )?compensation\b|\bgesture of (?:goodwill|apology)|\bas a (?:goodwill )?gesture"
     r"|\bmake (?:it|this|that) up to you\b"
+    r"|\b(?:compensation|certificate|voucher)s?\b(?:[^.!?\n]|\.\d){0,60}\b(?:can|could|may|will"
+    r"|would|shall|is|are) (?:\w+ )?(?:be )?(?:offered|issued|sent|provided|granted|given)\b"
+)
+# "Certificate $300, want it?"
+OFFERS_BRIEFLY = re.compile(
+    r"\b(?:(?:certificate|voucher|compensation)\b[^.!?\n$]{0,20}\$\d+|\$\d+ (?:\w+ )?(?:certificate"
+    r"|voucher|compensation)\b)[^.!?\n]{0,20}[.,!\n -]{1,3}(?:(?:would|do|are|shall|should|u|you"
+    r"|i) ){0,3}(?:want|like|accept|take|interested|send|ok|okay|good)\b[^?\n]{0,20}\?"
 )
 REFUSES_IT = re.compile(
     r"\b(?:not|n't|cannot|unable|no|only|unfortunately)\b[^.!?\n]{0,60}"
@@ -91,18 +168,21 @@ REFUSES_IT = re.compile(
 COVERED = re.compile(
     r"\b(?:sick|ill(?:ness)?|health|medical|doctor|hospital|surgery|injur|pregnan|unwell|covid|flu"
     r"|fever|disease|operation|diagnos|broke (?:my|his|her)|weather|storm|hurricane|snow|blizzard"
-    r"|flood|tornado|typhoon|under the weather|(?:not|n't|not been) feel(?:ing)? (?:\w+ )?"
-    r"(?:well|good|great|up to))"
+    r"|physician|clinic|pneumon|bronchit|infect|virus|cancer\b|heart attack|stroke\b|fractur"
+    r"|symptom|vomit|food poison|flood|tornado|typhoon|under the weather|(?:not|n't"
+    r"|not been) feel(?:ing)? (?:\w+ )?(?:well|good|great|up to))"
 )
 # What a user tells beside the reasons that insurance covers.
 NOT_COVERED = re.compile(
-    r"\b(?:(?:chang\w+|new|other|different) (?:\w+ )?plans?|plans? (?:\w+ )?chang"
-    r"|chang\w+ (?:of|my|our) (?:plan|mind)|cheaper|too expensive|driv(?:e|ing)|work\b|boss|meeting"
-    r"|(?:by|the|a) (?:train|bus|car)\b|wedding|mistake|instead|schedul|no longer (?:need|want)"
-    r"|(?:not|n't) (?:need|want)|better (?:fare|price|deal|flight)|give up (?:my|your) seat)"
+    r"\b(?:(?:chang\w+|new|other|different) (?:\w+ )?plans?|plans? (?:\w+ )?chang|chang\w+ (?:of"
+    r"|my|our) (?:plan|mind)|cheaper|too expensive|driv(?:e|ing)|work\b|boss|meeting|conference"
+    r"|interview|postpone|relocated|called off|organi[sz]er|(?:by|the|a) (?:train|bus|car)\b"
+    r"|wedding|mistake|instead|schedul|no longer (?:need|want)|(?:not|n't) (?:need|want)"
+    r"|better (?:fare|price|deal|flight)|give up (?:my|your) seat)"
 )
 OTHER_REQUEST = re.compile(
-    r"\b(?:book(?! (?:on|at|by|more|in))(?!ed)|bags?|luggage|upgrad|downgrad|passengers?|compensat"
+    r"\b(?:book(?! (?:on|at|by|more|in))(?!ed|ing\b(?! (?:an?|new|one|another)\b))"
+    r"|bags?|luggage|upgrad|downgrad|passengers?|compensat"
     r"|chang(?:e|ing) (?:the |my |their |his |her )?(?:flight|cabin|date|name)|certificate)"
 )
 AIRLINE_NEGATED = re.compile(r"\b(?:no|not|n't|isn't|without|never)\b[^.!?,;]{0,30}$")
@@ -116,21 +196,31 @@ REASON = re.compile(
     r"|refund|code|number)\b)\w+ (?:is|are|was|were|has|have|had|got|needs?|wants?|fell|broke)\b"
     r"|(?:don't|do not) need|duplicate|overlap|mix-?up|(?:free|give) (?:up )?(?:my|your|the) seat)"
 )
-CANCEL = re.compile(
-    r"\b(?:since|schedul|meeting|too (?:long|expensive|late|early)|delay|better|instead"
-    r"|so (?:that )?i|save|cheaper|won't|can't)"
+CANCEL = re.compile(r"\bcancel|\brefund|\bannul|\bcall\w{0,3} off\b")
+ASKS_REASON = re.compile(
+    r"\b(?:reasons?|why|what (?:made|led|changed|happened|prompted)|how come)\b"
 )
-CANCEL = re.compile(r"\bcancel|\brefund")
-ASKS_REASON = re.compile(r"\b(?:reasons?|why)\b")
 # The reports of actions, by words in the names of the tools that take them.
+_RESERVATION = r"(?=[a-z]*\d)[a-z\d]{6}|[A-Z\d]{6}"
 AIRLINE_CLAIMS = {
-    "book|update_reservation_flights": claim("booked", "reservation|booking|flights?|trip"),
-    "cancel": claim("cancell?ed", "reservations?|bookings?|flights?|trip|it"),
+    "book|update_reservation_flights": claim(
+        "booked", "reservation|booking|flights?|trip", deed="booking"
+    ),
+    "cancel": claim(
+        "cancelled|canceled|annulled|called off|was able to cancel|managed to cancel",
+        f"reservations?|bookings?|flights?|trip|it|{_RESERVATION}",
+        deed="cancellation",
+        record=_RESERVATION,
+    ),
     "update_reservation": claim(
-        "changed|updated|upgraded|downgraded|modified|switched|moved|added|removed",
-        "reservation|flights?|cabin|class|bags?|baggage|suitcases?|passengers?|name",
+        "changed|updated|upgraded|downgraded|modified|switched|moved|added|removed|altered|amended"
+        "|rebooked|rescheduled",
+        f"reservation|flights?|cabin|class|{_BAG}s?|passengers?|name|you to (?:business|economy)",
+        deed="modification|alteration|amendment|upgrade|downgrade|change|exchange|update",
     ),
     "send_certificate": claim("sent|issued", "certificates?|vouchers?|compensation"),
+    # There is no such tool.
+    "send_email": claim("sent|emailed|e-mailed", "confirmation|e-?mail|receipt|itinerary"),
 }
 NOT_SO = re.compile(
     r"\b(?:no|not|n't|none|neither|nor|if|once|after|when|by the airline|cannot|unable|until)\b"
@@ -146,24 +236,26 @@ PER_HEAD = re.compile(
 )
 AIRLINE_PRICE = re.compile(r"\$|\b(?:price|fare|cost|amount|refund|difference)")
 DECLINED = (
-    r"(?:\b(?:no|not|without|skip|decline|zero|neither|0)\b|n't\b)"
+    r"(?:\b(?:no|not|without|skip|decline|zero|neither|0(?! to \d))\b|n't\b)"
     r"(?:(?!extra|additional|more|charge|fee|cost|free)[^.!?;,\n]){0,60}\b"
 )
 NO_INSURANCE = re.compile(
-    rf"{DECLINED}insurance"
+    rf"{DECLINED}insurance|\b(?:leave|keep|take) (?:the |my )?insurance (?:off|out)\b"
     r"|\binsurance,? (?:i |we |is |it's )?(?:don't|do not|not|isn't|no thanks|unnecessary)\b"
+    rf"|\binsurance\b[^.!?;,\n]{{0,30}}?\b{UNWANTED}|\binsurance\W{{1,3}}[\u274c\u2716]"
 )
 NO_BAGS = re.compile(
-    rf"{DECLINED}{_BAGS}|\b(?:hand luggage|carry[- ]on|hand ?bag)s? only\b"
+    rf"{DECLINED}{_BAGS}|\b{_BAGS}[^.!?;,\n]{{0,30}}?\b{UNWANTED}"
+    r"|\b(?:hand luggage|carry[- ]on|hand ?bag)s? only\b"
     r"|\bonly (?:\w+ )?(?:hand luggage|carry[- ]on)"
 )
-INSURANCE = re.compile(r"\bins(?:ur|\b)")
+INSURANCE = re.compile(r"ins(?<!\wins)(?:ur|\b)")
 COVER = re.compile(r"\b(?:cover|protect|polic(?:y|ies)\b)\w*|\$30\b")
-BAG = re.compile(r"\b(?:bag|luggage|suitcase)")
+BAG = re.compile(r"bag(?<!\wbag)|luggage|suitcase|duffel|holdall|rucksack")
 # In a proposal: "Travel insurance: No".
 LISTED_INSURANCE = re.compile(r"insurance[*_\s]*:[*_\s]*(yes|no)\b")
 OWN_FLIGHT = re.compile(r"HAT(?<!\wHAT)\d{3}\b")
-FLIGHT = re.compile(r"\b[A-Z]{2,3}\d{3}\b")
+FLIGHT = re.compile(r"[A-Z](?<!\w.)[A-Z]{1,2}\d{3}\b")
 # A day of the airline's year: birthdays are in others.
 DATE = re.compile(
     rf"{NOW[:4]}-\d\d-\d\d|\b(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*"
@@ -172,23 +264,38 @@ DATE = re.compile(
 
 # Retail
 DONE = (
-    r"(?:process|refund|issu|charg|credit|appli|cancel|complet|updat|exchang|modifi|initiat)\w*ed"
+    r"(?:process|refund|issu|charg|credit|appli|cancel|complet|updat|exchang|modifi|initiat|debit"
+    r"|deduct|effect|return|reimburs|collect|levi|execut)\w*ed|(?:taken|sent|paid) (?:from|back|to)"
 )
+_ORDER = r"orders?|#?w\d{7}|it|items?"
+RETAIL_CLAIMS = {
+    "cancel": claim("cancelled|canceled", _ORDER, deed="cancellation", record=r"#w\d{7}"),
+    "return": claim("returned|requested|initiated|started", "return"),
+    "exchange|modify|return": claim("exchanged|swapped|modified|changed|updated|switched", _ORDER),
+    "address": claim("changed|updated", "address"),
+    "send_email": claim("sent|emailed|e-mailed", "confirmation|e-?mail|receipt"),
+}
 RETAIL_REPORTS = re.compile(
     rf"\b(?:has|have|had|was|were) (?:\w+ ){{0,3}}{DONE}\b|\band refunded\b"
 )
-GIVES_BACK = re.compile(r"\b(?:refund|credited|receive|get back|returned to)")
-TAKES = re.compile(r"\b(?:charg|pay(?!pal|ment)|additional|extra|owe|due|cost)")
-OF_A_CHANGE = re.compile(
-    r"\b(?:diff|additional|extra|refund|charg|owe|credited|pay(?!pal|ment))"
-    r"|\$ ?[\d.,]+ (?:more|less|cheaper|back)"
+GIVES_BACK = re.compile(rf"\b(?:refund|receive|returned to|{MONEY_BACK})")
+TAKES = re.compile(
+    rf"\b(?:goes on (?:the|your)|charg|pay(?!pal|ment)|additional|extra|owe|due|cost|{MONEY_TAKEN})"
 )
-OF_A_REFUND = re.compile(r"\b(?:refund|credited|receive|get back)|\$ ?[\d.,]+ back")
+OF_A_CHANGE = re.compile(
+    rf"\b(?:diff|additional|extra|refund|charg|owe|pay(?!pal|ment)|{MONEY_BACK}|{MONEY_TAKEN})"
+    rf"|\$ ?[\d.,]+ (?:more|less|cheaper|back)|{_MOVES}"
+)
+OF_A_REFUND = re.compile(
+    rf"\b(?:refund|receive|getting|coming|you(?:'ll| will) see|{MONEY_BACK})"
+    rf"|\$ ?[\d.,]+ (?:(?:\S+ )?back|in (?:total|all))|= ?\$|{_MOVES}"
+)
 # An amount right behind these is what will be moved, even if it is also a price.
 MOVED = re.compile(
-    r"\b(?:diff|refund|charg|credited|pay(?!pal|ment))\w*(?: \w+){0,3}:? ?[-+]?\$? ?$"
+    rf"\b(?:diff|refund|charg|pay(?!pal|ment)|{MONEY_BACK}|{MONEY_TAKEN})\w*(?: \w+){{0,3}}"
+    r":? ?[-+]?\$? ?$"
 )
-GIFT_CARD = re.compile(r"\bgift[- ]?card")
+GIFT_CARD = re.compile(r"gift[- ]?card")
 CARD = re.compile(r"\b(?:credit|debit|my|the|your|that|this|same|original|visa|master) ?cards?\b")
 CREDIT_CARD = re.compile(r"\b(?:credit|debit) ?cards?\b")
 # A payment method may be meant that is not understood.
@@ -199,25 +306,29 @@ ORIGINAL = re.compile(
     r"|mastercard|paypal)|payment method (?:you )?(?:\w+ )?used|used (?:for|to pay|in|on|when)"
     r"|(?:paid|bought|purchased) (?:\w+ )?with|(?:originally|previously) (?:paid|used)"
 )
-INSTEAD = re.compile(r"\b(?:inste?ad of|rather than)[^.,;!?\n]*")
+INSTEAD = re.compile(
+    r"\b(?:inste?ad of|rather than)[^.,;!?\n]*"
+    r"|\bnot (?:(?:on|to|with|from|via|the|your|my|card|one|ending|in) ){0,5}(?:\d{4}|paypal)\b"
+)
 ON_FILE = re.compile(r"\bon (?:file|record|your account|your profile)|existing payment")
 OTHER_REASON = re.compile(
     r"\b(?:cheaper|afford|expensive|too (?:long|late|slow|much)|delay|financ|better (?:deal|price)"
     r"|(?:price|money|budget) (?:drop|problem|trouble|issue)|lost my job|out of money)"
 )
-ONCE = re.compile(r"\b(?:only|just) (?:\w+ ){0,4}once\b")
-CHANGEABLE = re.compile(r"\b(?:item|product|change|modif|exchang)")
-ALL = re.compile(
-    r"\b(?:all|any|other|more|additional|further|every|each|complete|only|else)\b[^.?!\n]*$"
+# Of all items, of further ones, or of the only chance.
+REMINDS = re.compile(
+    r"\b(?:all|any|other|more|additional|further|every|each|complete|only|else)\b[^.?!\n]{0,60}"
+    r"\b(?:item|product|article|thing|chang|modif|exchang)|\b(?:only|just) (?:\w+ ){0,4}once\b"
 )
 EVERYTHING = re.compile(
     r"\b(?:all|everything|both|entire|whole|every|each|them|these|those|rest|other)\b"
 )
-WHOLE = re.compile(r"\b(?:all|everything|entire|whole|every|rest|other)\b")
+WHOLE = re.compile(r"\b(?:all(?! good| right| set)|everything|entire|whole|every|rest|other)\b")
 NO_WORD = re.compile(r"[^a-z0-9]+")
 ALL_ZEROS = re.compile(r"\D0{5,}$")
 ORDER_ID = re.compile(r"\bw\d{7}\b")
 ZIP = re.compile(r"(?<![\w#$.-])\d{5}(?![\w.-])")
+SUITE = re.compile(r"\b(?:suite|apt\.?|apartment|unit|floor|room) #?(\d{1,5})\b")
 DEFAULT = re.compile(
     r"\b(?:default|on file|on record|in (?:my|your) (?:profile|account)|profile|same|current)\b"
 )
@@ -239,17 +350,22 @@ MONEY = re.compile(r"\brefund|\bcredit|\bmoney|\bfunds?\b|[$\U0001f4b0\U0001f4b5
 REFUND = re.compile(r"\brefund|\bcredit|\bmoney")
 
 # Telecom
-NUMBER = re.compile(r"\d{3}(?<!\d\d{3})\)?[\s.-]{0,2}\d{3}[\s.-]?\d{4}(?!\d)")
+NUMBER = re.compile(r"[0-9]\d\d(?<!\d\d{3})\)?[\s.-]{0,2}\d{3}[\s.-]?\d{4}(?!\d)")
 ALL_LINES = re.compile(r"\b(?:all|both|every|each)\b[^.?!]{0,20}\blines?\b")
 TRAVELS = re.compile(
-    r"abroad|travel|\btrip\b|overseas|outside|foreign|vacation|holiday|visiting|france|"
-    r"(?:another|different|other) country|airport|cruise"
+    r"abroad|travel|t(?<!\wt)rip\b|overseas|outside|foreign|vacation|holiday|visiting|france|"
+    r"c(?:(?<=other c)|(?<=different c))ountry|airport|cruise"
 )
 AT_HOME = re.compile(r"\bat home\b|\bhome (?:network|area|country)\b|\bnot (?:\w+ )?travel")
 GB = re.compile(
     r"(?<![\w.$])(\d+(?:\.\d+)?|one|two|three|four|five|half|a|single)[ -]*"
     r"(?:(?:more|additional|extra|full|whole|a) )?(?:gb|gigs?|gigabytes?)\b"
 )
+# "One and a half gigs", "a gig and a half"
+HALF = re.compile(
+    r"\b(\d|an?|one|two|three|four)( gb| gigs?| gigabytes?)? ?(?:and a half|1/2|\u00bd)(?!\w)"
+)
+BARE_NUMBER = re.compile(r"(?:just |only )?(\d(?:\.5)?|one|two|three)(?:,? please)?[.!]?")
 ALL_OF_IT = re.compile(r"\b(?:max(?:imum)?|full amount|as much as|most (?:you|i|that)|both)\b")
 DATA = re.compile(r"\brefuel|\btop[ -]?up|\bmore data|\badd\w* (?:\S+ ){0,8}?(?:data|gb|gigs?)\b")
 EACH = re.compile(
@@ -259,17 +375,34 @@ EACH_GB = re.compile(r"(?:/|\bper|\beach|\bevery|\ba) ?(?:gb|gig)|\brate\b")
 IF_NEEDED = re.compile(r"\bwilling\b|\bif (?:it is |it's )?(?:necessary|needed|required)")
 PER_MONTH = re.compile(r"^\W{0,3}(?:/ ?|per |a |each )?month")
 OF_DATA = re.compile(r"refuel|top[ -]?up|gb\b|\bgig|\bdata\b")
+# What no remedy of the phone is for.
+OTHER_MATTER = re.compile(
+    r"\b(?:reimburs|refund|invoice|compensat|money back|dispute|another carrier|(?:old|new) number)"
+)
 OF_COST = re.compile(r"cost|charge|total|price|\brate\b|\bfee\b")
 OF_A_PLAN = re.compile(r"\bplans?\b|switch|upgrad|month")
 OF_A_BILL = re.compile(r"overdue|outstanding|past due|bill (?:of|for|amount|total)|amount due")
-A_PLACE = re.compile(
-    r"\b(?:[Ii]'m|[Ii] am|[Ww]e're|[Ww]e are|now|currently|here|staying|flew|going|arrived) "
-    r"(?:\w+ ){0,2}(?:in|to) (?:the )?(?!United|US|America|Airplane)[A-Z][a-z]{2,}"
+# A journey may be meant: "landed in lisbon", not "in touch" or "in resolving it".
+MAY_TRAVEL = re.compile(
+    r"\b(?:in|into|across|from|near|around) (?!\w+ing\b|(?:the|my|an?|this|that|it|your|our|one"
+    r"|all|any|some|touch|airplane|case|just|like|order|advance|settings?|mind|fact|general|total"
+    r"|need|trouble|time|use|place|what|here|there|home|now|good|united|us|america)\b)[a-z]{2,}"
+    r"|honeymoon|landed|\bflew\b|\bflown\b|\bcountry\b|border|hotel|(?<!right )\baway\b"
 )
+MAY_ASK_TRAVEL = re.compile(r"\bcountry\b|\bwhere(?:abouts)? (?:are|you)|(?<!right )\baway\b")
 SUSPENDS = re.compile(r"suspend|pause|stolen|\blost\b|deactivat")
 ENDS_ROAMING = re.compile(
     r"\b(?:disabl|turn\w* off|switch\w* off|deactivat|stop|cancel|remov|without)[^.?!]{0,30}roam|"
     r"\b(?:want|like|need|please)[^.?!]{0,30}roaming[^.?!]{0,15}\b(?:off|disabled|removed)"
+)
+# A change that may be meant, of a line and of its roaming.
+MAY_SUSPEND = re.compile(
+    r"\b(?:freez|block|shut|disconnect|cancel|clos|swip|robbed|nicked|theft|thief|missing|mislaid)"
+    r"|\bon hold\b|\bcut off\b|\bput (?:\w+ ){1,3}to sleep"
+)
+MAY_END_ROAMING = re.compile(
+    r"\broam\w{0,4}\b[^.?!]{0,40}\b(?:off|away|gone|closed|blocked)\b"
+    r"|\b(?:no|not|don't|without|take|kill|end|shut|cut|rid|block|drop)\b[^.?!]{0,40}\broam"
 )
 COMPLAINS = re.compile(
     r"n't\b|\b(?:not|no|still|slow|issue|problem|error|fail\w*|unable|cannot|frustrat\w*|help|"
@@ -277,36 +410,55 @@ COMPLAINS = re.compile(
 )
 PIN = re.compile(
     r"\b(?:enter|input|type|try|put|pop|key|supply|provide|give)\b"
-    r"(?![^.?!\n]{0,20}(?:wrong|incorrect))[^.?!\n]{0,40}\bp(?:in|uk)\b|"
-    r"\bunlock\b[^.?!\n]{0,40}\b(?:with|using|by)\b[^.?!\n]{0,20}\bp(?:in|uk)\b"
+    r"(?![^.?!\n]{0,20}(?:wrong|incorrect))[^.?!\n]{0,40}\bp(?:in|uk)\b"
+    r"|\bunlock\b[^.?!\n]{0,40}\b(?:with|using|by)\b[^.?!\n]{0,20}\bp(?:in|uk)\b"
+    r"|(?<!wrong )(?<!incorrect )\bp(?:in|uk)\b[^.?!\n]{0,30}\bbe (?:\w+ )?"
+    r"(?:entered|typed|tried|keyed|input|supplied)\b(?! (?:by an?|wrong|incorrect))"
 )
 TELECOM_NEGATED = re.compile(
     r"(?:n't|\b(?:not|never|avoid|no need|without|instead of|unable|have you|did you|were you)|"
     r"\b(?:human agent|specialist|technician)s? (?:can|will|to))\W+(?:\w+\W+){0,3}$"
 )
+_SOFTWARE = "(?:software|system|firmware|ios|android|operating system|os)"
 ELSEWHERE = re.compile(
-    r"\b(?:factory (?:reset|default|setting)|wip(?:e|ing) (?:the|your) (?:phone|device)|safe mode|"
-    r"reset (?:\w+ )?network settings|clear(?:ing)? (?:\S+ ){0,3}cache|"
-    r"(?:software|system|firmware|ios|android|carrier settings) updates?\b|"
-    r"updat(?:e|ing) (?:the |your )?(?:phone|device|ios|android|software|operating system)\b|"
-    r"(?:try|insert|test|put|pop|swap)\b[^.?!\n]{0,40}"
-    r"(?:different|another|friend's) (?:phone|device|sim)\b|install the (?:latest|newest) update|"
-    r"(?:un|re-?)install\w* (?:\S+ ){0,3}app\b|visit (?:\w+ ){0,3}store|"
-    r"(?:contact|visit|ask|call|see|at) (?:\w+ ){0,3}"
-    r"(?:manufacturer|apple|samsung|service cent(?:re|er)|repair shop))"
+    r"\b(?:factory (?:reset|default|setting)|(?:wip|eras)(?:e|ing) (?:the|your) (?:phone|device)|"
+    r"safe mode|reset (?:\w+ )?network settings|"
+    r"(?:clear|empty|delet|flush|purg|wip|eras)(?:e|ing)? (?:\S+ ){0,3}cache|"
+    rf"(?:{_SOFTWARE}|carrier settings) (?:updates?|upgrades?)\b|"
+    rf"(?:updat|upgrad)(?:e|ing) (?:the |your )?(?:\w+'s )?(?:phone|device|{_SOFTWARE})\b|"
+    r"(?:latest|newest|new|current|recent) (?:version|release|build)s? of (?:\w+ ){0,2}"
+    rf"{_SOFTWARE}\b|"
+    rf"(?:phone|device|{_SOFTWARE}) up to date\b|"
+    r"(?:try|insert|test|put|pop|swap)\b[^.?!\n]{0,40}(?:different|another|friend's) (?:phone"
+    r"|device|sim)\b|install the (?:latest|newest) update|(?:un|re-?)install\w* (?:\S+ ){0,3}app\b"
+    r"|visit (?:\w+ ){0,3}store|(?:contact|visit|ask|call|see|at) (?:\w+ ){0,3}(?:manufacturer"
+    r"|apple|samsung|service cent(?:re|er)|repair shop))"
 )
 
 
 TELECOM_CLAIMS = {
-    "refuel_data": claim("added|refuel+ed|applied", "gb|gigs?|gigabytes?|data to|more data"),
+    "refuel_data": claim(
+        "added|refueled|refuelled|applied|topped up|filled up|refilled|loaded|recharged|boosted"
+        "|credited",
+        "gb|gigs?|gigabytes?|data|line",
+        deed="refuel|top-up|topup|addition|refill|recharge|data boost",
+    ),
     # "on your phone" is what the user did
-    "enable_roaming": claim("enabled|activated|turned on", "roaming", "phone|device|setting"),
+    "enable_roaming": claim(
+        "enabled|activated|turned on|switched on", "roaming", "phone|device|setting"
+    ),
     "resume_line": claim("resumed|reactivated|restored|lifted|unsuspended", "line|suspension"),
     "send_payment_request": claim("sent|issued", "payment request"),
     "change of plan": claim("changed|switched|upgraded|moved", "plan"),
 }
-FIGURE = re.compile(r"(?<![\w.-])\d+(?:\.\d+)?(?![\w-])")
-USED = re.compile(r"\bus(?:e|ed|age)\b|consum")
+FIGURE = re.compile(r"(?<![\w.-])\d+(?:\.\d+)?(?=gb|gig|[^\w-]|$)")
+# "56 a month", also without the currency
+MONTHLY = re.compile(r"\b(\d{2,3}(?:\.\d\d)?)(?: ?/ ?| a | per | each | every )mo(?:nth)?\b")
+# "$75, that is what the plan costs monthly"
+COSTS_MONTHLY = re.compile(
+    r"\bwhat (?:\w+ ){1,4}(?:costs?|pay|is|charged?)[\w ]{0,12}\b(?:monthly|(?:per|a) month)"
+)
+USED = re.compile(r"\bus(?:e|ed|age)\b|consum|\d ?(?:gb|gig)")
 MMS = re.compile(
     r"\bmms\b|\b(?:send|receiv)\w*[^.?!]{0,30}(?:picture|photo|image|media)|"
     r"(?:picture|photo|media|group) (?:text|mess)"
@@ -343,4 +495,3 @@ BANK_CLAIMS = {
     "order_": claim("ordered|dispatched|shipped", "replacement|new card|cards?"),
     "dispute": claim("filed|submitted", "disputes?"),
 }
-US = re.compile(r",\s*[A-Z]{2}(?:\s+\d{5}(?:-\d{4})?)?\s*$")

@@ -6,12 +6,14 @@ where the record does not decide it, and nothing where the policy is kept or doe
 """
 
 import inspect
+import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import partialmethod
-from typing import Generic, NamedTuple, TypeVar
+from functools import lru_cache, partialmethod
+from typing import Any, Generic, NamedTuple, TypeVar
 
+from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.review.talk import CallMoment, Talk
 
 
@@ -43,8 +45,31 @@ class CannotTell(NamedTuple):
 
 Answer = Broken | CannotTell
 
-INNER_TOOL = "agent_tool_name"
-"""The argument in which a tool names another one, which it calls; rules may be about that one."""
+# Tools that call another one: the argument that names it, beside those for it.
+_CALLS_ANOTHER = {
+    "call_discoverable_agent_tool": "agent_tool_name",
+    "call_discoverable_user_tool": "discoverable_tool_name",
+}
+
+
+def inner_call(call: Tau2ToolCall) -> tuple[str, Mapping[str, Any]]:
+    """Return the tool that does the work, and its arguments; none where they cannot be read."""
+    given = call["arguments"]
+    field = _CALLS_ANOTHER.get(call["name"])
+    if field is None:
+        return call["name"], given
+    written = given.get("arguments")
+    arguments = _parse(written) if isinstance(written, str) else written
+    return str(given.get(field)), arguments if isinstance(arguments, Mapping) else {}
+
+
+@lru_cache(maxsize=1024)
+def _parse(written: str) -> object:
+    """Return the arguments in a text, which nobody may change; every later call looks at them."""
+    try:
+        return json.loads(written)
+    except ValueError:
+        return None
 
 
 Check = Callable[[CallMoment], Iterable[Answer]]
@@ -56,7 +81,8 @@ class Rule:
     """One demand of a policy.
 
     ``place`` is the heading of the policy under which it stands, and what it is there. ``tools``
-    are those of the agent about whose calls it is asked. A rule that ``reads_words`` is not asked
+    are those of the agent about whose calls it is asked; one that ``is_about_talk`` is asked once
+    about the whole conversation. A rule that ``reads_words`` is not asked
     about a conversation that is not in English; one that ``hears`` is, and looks at the state first
     and then for a wish in what was said.
     """
@@ -65,9 +91,9 @@ class Rule:
     kind: Kind
     text: str
     place: str
-    tools: Collection[str] = frozenset()
-    check: Check | None = None
-    check_talk: TalkCheck | None = None
+    tools: Collection[str]
+    check: Callable[[Any], Iterable[Answer]]
+    is_about_talk: bool = False
     reads_words: bool = False
     hears: bool = False
 
@@ -78,12 +104,7 @@ class Rule:
 
 
 def rule(
-    name: str,
-    kind: Kind,
-    *,
-    place: str,
-    tools: Collection[str],
-    reads_words: bool | None = None,
+    name: str, kind: Kind, *, place: str, tools: Collection[str], reads_words: bool | None = None
 ) -> Callable[[Check], Rule]:
     """Make a rule of a function that looks at a call; the function's docstring is its text.
 
@@ -105,25 +126,22 @@ def talk_rule(
 
     def make_rule(check: TalkCheck) -> Rule:
         text = _first_sentence(check)
-        return Rule(name, kind, text, place, check_talk=check, reads_words=reads_words)
+        return Rule(name, kind, text, place, (), check, is_about_talk=True, reads_words=reads_words)
 
     return make_rule
 
 
-Subject = TypeVar("Subject")
 Moment = TypeVar("Moment", bound=CallMoment)
 
 
-class Policy(Generic[Subject]):
+class Policy(Generic[Moment]):
     """Makes the rules of one domain, so that each is a line above the function that checks it.
 
-    ``find`` turns a call into what the functions look at; for None a rule is not asked.
+    The functions look at a call as one of a kind, which knows the domain's records.
     """
 
-    def __init__(
-        self, domain: str, find: Callable[[CallMoment, frozenset[str]], Subject | None]
-    ) -> None:
-        self._domain, self._find = domain, find
+    def __init__(self, domain: str, kind: type[Moment]) -> None:
+        self._domain, self._kind = domain, kind
 
     def talk(
         self, name: str, place: str, *, kind: Kind = Kind.PROTOCOL, words: bool = True
@@ -139,31 +157,23 @@ class Policy(Generic[Subject]):
         *tools: str,
         words: bool | None = None,
         hears: bool = False,
-    ) -> "Maker[Subject]":
-        def make_rule(check: Callable[[Subject], Iterable[Answer]]) -> Rule:
+    ) -> Callable[[Callable[[Moment], Iterable[Answer]]], Rule]:
+        make = rule(f"{self._domain}.{name}", kind, place=place, tools=tools, reads_words=words)
+
+        def make_rule(check: Callable[[Moment], Iterable[Answer]]) -> Rule:
             def look(moment: CallMoment) -> Iterable[Answer]:
-                subject = self._find(moment, wanted)
-                return () if subject is None else check(subject)
+                return check(moment.seen_as(self._kind))
 
             look.__doc__ = check.__doc__
             return replace(make(look), hears=hears)
 
-        wanted = frozenset(tools)
-        make = rule(f"{self._domain}.{name}", kind, place=place, tools=wanted, reads_words=words)
         return make_rule
 
     state = partialmethod(_make, Kind.STATE)
     flow = partialmethod(_make, Kind.DATA_FLOW)
+    spoken_flow = partialmethod(_make, Kind.DATA_FLOW, words=True)
     protocol = partialmethod(_make, Kind.PROTOCOL)
     form = partialmethod(_make, Kind.FORM)
-
-
-Maker = Callable[[Callable[[Subject], Iterable[Answer]]], Rule]
-
-
-def policy_of(domain: str, kind: type[Moment]) -> Policy[Moment]:
-    """Return the maker of a domain's rules, whose functions look at the call as one of a kind."""
-    return Policy(domain, lambda moment, tools: moment.seen_as(kind))
 
 
 def rules_in(*namespaces: Mapping[str, object]) -> tuple[Rule, ...]:

@@ -40,15 +40,14 @@ Read = Callable[[Any], Iterable[Offers]]
 class _Shown:
     """The offers that the tools showed before a text."""
 
-    def __init__(self, talk: Talk, tool: str, read: Read) -> None:
-        self._talk, self._tool, self._read = talk, tool, read
+    def __init__(self, talk: Talk, tool: str, read: Read, ids: str) -> None:
+        self._talk, self._read, self._ids = talk, read, ids
+        self._calls = [made for made in talk.calls if made.call["name"] == tool]
 
     @cached_property
     def _all(self) -> list[tuple[int, Offers]]:
         found = []
-        for made in self._talk.calls:
-            if made.call["name"] != self._tool:
-                continue
+        for made in self._calls:
             try:
                 groups = list(self._read(json.loads(made.answer)))
             except (ValueError, KeyError, TypeError, AttributeError):
@@ -56,10 +55,37 @@ class _Shown:
             found += [(made.answer_index, each) for each in groups]
         return found
 
-    def about(self, said: Utterance, sentence: str) -> Iterator[list[tuple[Offers, Offer]]]:
-        """Yield each offer that a sentence speaks of, in each of the groups that it may mean."""
+    def claims(
+        self, words: re.Pattern[str]
+    ) -> Iterator[tuple[Utterance, str, list[tuple[Offers, Offer]]]]:
+        """Yield the sentences of the agent with some words about one offer, and that offer."""
+        marks = set(re.findall(self._ids, self._talk.agent_words)) if self._calls else set()
+        if self._calls and words is phrases.CHEAPEST:
+            marks.add("cheapest")  # which a price may name
+        for said, sentence in self._talk.agent_sentences(*marks):
+            found = words.search(sentence) if len(sentence) <= _MOST else None
+            if found and not phrases.SUPPOSES.search(sentence):
+                begin, end = sentence.rfind(",", 0, found.start()), sentence.find(",", found.end())
+                clause = sentence[begin + 1 : end if end > 0 else None]
+                for groups in self._about(said, sentence, clause, words):
+                    yield said, sentence, groups
+
+    def _about(
+        self, said: Utterance, sentence: str, clause: str, words: re.Pattern[str]
+    ) -> Iterator[list[tuple[Offers, Offer]]]:
+        """Yield each offer that a claim speaks of, in each of the groups that it may mean.
+
+        Of several offers in a sentence it is about the one in its own ``clause``.
+        """
         groups = [each for at, each in self._all if at < said.message_index]
-        ids = {one.id for each in groups for one in each.offers if one.id.lower() in sentence}
+        every = [one for each in groups for one in each.offers]
+        ids = {one.id for one in every if one.id.lower() in sentence}
+        if not ids and words is phrases.CHEAPEST and " than " not in sentence:
+            # By a price that only one of them has.
+            priced = {one.id for one in every if f"${one.price:.2f}" in sentence}
+            ids = priced if len(priced) == 1 else set()
+        own = {each for each in ids if each.lower() in clause}
+        ids = own if len(own) == 1 else ids
         joined = rf"\w+(?:,? (?:and|n|&) \w+){{{len(ids) - 1}}} are\b"
         if len(ids) == 1 or phrases.ALL_OF_THEM.search(sentence) or re.search(joined, sentence):
             asked = "\n".join(each.lower for each in self._talk.user_before(said.message_index))
@@ -69,17 +95,17 @@ class _Shown:
                 yield next(filter(None, meant), found)
 
 
-def claims_are_true(domain: str, place: str, tool: str, read: Read) -> tuple[Rule, Rule]:
+def claims_are_true(domain: str, place: str, tool: str, read: Read, ids: str) -> tuple[Rule, Rule]:
     """Make the rules that nothing is called the cheapest, or sold out, against what was read.
 
-    ``tool`` is the one whose answers show what there is.
+    ``tool`` is the one whose answers show what there is, ``ids`` the form of its ids in lower case.
     """
 
     @talk_rule(f"{domain}.told.cheapest", Kind.PROTOCOL, place=place)
     def cheapest(talk: Talk) -> Iterator[Answer]:
         """What is called the cheapest has the lowest price of what was shown."""
-        shown = _Shown(talk, tool, read)
-        for said, sentence, groups in _claims(talk, shown, phrases.CHEAPEST, _OF_PRICES):
+        shown = _Shown(talk, tool, read, ids)
+        for said, sentence, groups in shown.claims(phrases.CHEAPEST):
             told = "\n".join(each.lower for each in talk.user_before(said.message_index))
             if phrases.LIMITS_CHOICE.search(sentence) or phrases.LIMITS_CHOICE.search(told):
                 continue
@@ -92,36 +118,16 @@ def claims_are_true(domain: str, place: str, tool: str, read: Read) -> tuple[Rul
     @talk_rule(f"{domain}.told.unavailable", Kind.PROTOCOL, place=place)
     def unavailable(talk: Talk) -> Iterator[Answer]:
         """What is called sold out or unavailable is so in what was shown."""
-        shown = _Shown(talk, tool, read)
-        for said, sentence, groups in _claims(talk, shown, phrases.UNAVAILABLE, _OF_STOCK):
-            if all(offer.available for _, offer in groups):
+        shown = _Shown(talk, tool, read, ids)
+        for said, sentence, groups in shown.claims(phrases.UNAVAILABLE):
+            # A tick is about another cabin in the same row.
+            if all(offer.available for _, offer in groups) and not any(
+                map(sentence.count, phrases.TICKS)
+            ):
                 text = f"{groups[0][1].id} is called unavailable, and a tool has shown it available"
                 yield Broken(text, {"said": said.quote(sentence)}, said.message_index)
 
     return cheapest, unavailable
-
-
-# One of these stands in every such claim, which is quickly seen.
-_OF_PRICES = (
-    *("cheapest", "lowest", "least exp", "affordable", "best price", "the least", "undercut"),
-    *(" beat", " than "),
-)
-_OF_STOCK = (
-    *("sold out", "booked", "stock", "vailable", "vailability", "no seat", "no more", "no free"),
-    *("no open", " seats", "full", "gone", "taken", "room left"),
-)
-
-
-def _claims(
-    talk: Talk, shown: _Shown, words: re.Pattern[str], marks: tuple[str, ...]
-) -> Iterator[tuple[Utterance, str, list[tuple[Offers, Offer]]]]:
-    """Yield the sentences of the agent with some words about one offer, and that offer."""
-    for said, sentence in talk.agent_sentences(*marks):
-        if len(sentence) > _MOST or not words.search(sentence):
-            continue
-        if not phrases.SUPPOSES.search(sentence):
-            for groups in shown.about(said, sentence):
-                yield said, sentence, groups
 
 
 def _cheaper(group: Offers, offer: Offer, told: str) -> str:
@@ -136,34 +142,43 @@ def _cheaper(group: Offers, offer: Offer, told: str) -> str:
 
 
 # One of these stands in every report.
-_REPORTING = ("i've ", "we've ", "i have ", "we have ", " been ", "is now ", "are now ")
+_REPORTING = ("i ", "we ", "ve ", " been ", " is ", " are ", " through", *phrases.TICKS)
 
 
 def only_done_is_claimed(
     domain: str,
     place: str,
-    claims: Mapping[str, re.Pattern[str]],
+    claims: Mapping[str, phrases.Claim],
     tool_of: Callable[[Tau2ToolCall], str] = lambda call: call["name"],
 ) -> Rule:
     """Make the rule that nothing is reported as done before a tool has done it.
 
     ``claims`` are the reports, by patterns of the names of the tools that do it.
     """
+    words = {word for each in claims.values() for word in each.words}
+    marks = [word for word in words if not any(each in word for each in words - {word})]
 
     @talk_rule(f"{domain}.claim.done", Kind.DATA_FLOW, place=place)
     def done_before(talk: Talk) -> Iterator[Answer]:
         """The agent reports a change as made only after it has made it."""
-        for said, sentence in talk.agent_sentences(*_REPORTING):
-            if len(sentence) > _MOST or phrases.NOT_SO.search(sentence):
+        for said, sentence in talk.agent_sentences(*marks):
+            reports = len(sentence) <= _MOST and any(each in sentence for each in _REPORTING)
+            if not reports or phrases.NOT_SO.search(sentence):
                 continue
-            told = {name: found for name in claims if (found := claims[name].search(sentence))}
-            if not told:
-                continue
+            text = f"{sentence}\n{said.quote(sentence)}"  # an id is known by its capitals
+            about = {n: c for n, c in claims.items() if any(w in sentence for w in c.words)}
             made = talk.calls_before(said.message_index + 1)
-            done = "\n".join(tool_of(each.call) for each in made if not each.failed)
-            if not any(re.search(name, done) for name in told):
-                words = said.quote(next(iter(told.values()))[0])
-                text = f"the agent reports what was not done: {words}"
-                yield Broken(text, {"said": said.quote(sentence)}, said.message_index)
+            tools = "\n".join(tool_of(each.call) for each in made if not each.failed)
+            done = {name for name in about if re.search(name, tools)}
+            undone = (each.report.search(text) for name, each in about.items() if name not in done)
+            told = next(filter(None, undone), None)
+            if told is None or any(about[name].report.search(text) for name in done):
+                continue
+            report, known = said.quote(told[0]), talk.known_before(said.message_index)
+            states = " is " in report or " been " in report or report[-1] in phrases.TICKS
+            if states and '"cancelled"' in known:
+                continue  # by the airline, or before
+            text = f"the agent reports what was not done: {report}"
+            yield Broken(text, {"said": said.quote(sentence)}, said.message_index)
 
     return done_before

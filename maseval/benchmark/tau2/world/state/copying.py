@@ -37,11 +37,8 @@ _new, _set = object.__new__, object.__setattr__
 _ways_to_copy: dict[type[Any], Callable[[Any, Memo], Any]] = {}
 
 
-class _SharedRows:
-    """Marks a list of a database whose records are shared."""
-
-
-SHARED_ROWS = _SharedRows()
+SHARED_ROWS = object()
+"""Marks a list of a database whose records are shared."""
 
 Rows = Annotated[list[OwnedT], SHARED_ROWS]
 """A short table, searched from the front: its records are shared until ``own`` takes one."""
@@ -70,9 +67,11 @@ def _private(value: Any, memo: Memo) -> Any:
 
 def copy_value(value: Any, memo: Memo) -> Any:
     """An independent copy of all that can change."""
+    kind: type[Any] = type(value)
+    if kind in _known_unchangeable:
+        return value
     twin = memo.get(id(value))
     if twin is None:
-        kind: type[Any] = type(value)
         if kind not in _ways_to_copy:
             _ways_to_copy[kind] = _way_to_copy(kind)
         twin = memo[id(value)] = _ways_to_copy[kind](value, memo)
@@ -80,34 +79,30 @@ def copy_value(value: Any, memo: Memo) -> Any:
 
 
 def _way_to_copy(kind: type[Any]) -> Callable[[Any, Memo], Any]:
-    if issubclass(kind, _UNCHANGEABLE):
+    if issubclass(kind, (*_UNCHANGEABLE, SharedDict)):  # which refuses writes
         _known_unchangeable.add(kind)
-        return lambda value, memo: value
-    if issubclass(kind, SharedDict):  # which refuses writes
         return lambda value, memo: value
     if kind is list:
         return lambda value, memo: [copy_value(item, memo) for item in value]
     if kind is dict:
         return lambda value, memo: {key: copy_value(item, memo) for key, item in value.items()}
     if issubclass(kind, Table):
-        return lambda table, memo: table.with_own(copy_value(table.own, memo))
+        return lambda table, memo: table.with_own(copy_value(table.own, memo) if table.own else {})
     if issubclass(kind, Record):
-        return _copied_record
+        return lambda record, memo: (
+            record if is_shared(record) else with_fields(record, copy_value, memo)
+        )
     return copy.deepcopy
-
-
-def _copied_record(record: Record, memo: Memo) -> Record:
-    return record if is_shared(record) else with_fields(record, copy_value, memo)
 
 
 def with_fields(model: ModelT, copy_of: Callable[[Any, Memo], Any], memo: Memo) -> ModelT:
     """A copy of a model, with its own version of each field's value; nothing is validated."""
     twin = _new(type(model))
-    values = {
+    values = model.__dict__.copy()
+    for name, value in model.__dict__.items():
         # Looked at here, as nearly all are such and the call would be most of the work.
-        name: value if type(value) in _known_unchangeable else copy_of(value, memo)
-        for name, value in model.__dict__.items()
-    }
+        if type(value) not in _known_unchangeable:
+            values[name] = copy_of(value, memo)
     extra, private = model.__pydantic_extra__, model.__pydantic_private__
     _set(twin, "__dict__", values)
     _set(twin, "__pydantic_fields_set__", set(model.__pydantic_fields_set__))

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import cache, lru_cache
 from hashlib import sha256
+from itertools import takewhile
 from typing import Any
 
 from maseval.benchmark.tau2.world.state.records import (
@@ -128,15 +129,23 @@ DBState = dict[str, str | TableState]
 
 def state_hash(state: DBState) -> str:
     """Return the hash of the database that was in this state."""
-    parts = sorted(state.items())
-    unchanged: list[tuple[str, SharedTable[Any]]] = []
-    for name, part in parts:
-        if type(part) is not TableState or part.changes:
-            break
-        unchanged.append((name, part.shared))
+    return _hash_parts(
+        tuple(
+            (name, part.shared, *sorted(part.changes.items()))
+            if type(part) is TableState
+            else (name, str(part))
+            for name, part in sorted(state.items())
+        )
+    )
+
+
+@lru_cache(maxsize=1024)  # trials that do the same end in the same state
+def _hash_parts(parts: tuple[tuple[Any, ...], ...]) -> str:
+    unchanged = [*takewhile(lambda part: len(part) == 2 and type(part[1]) is not str, parts)]
     hasher = _hash_after(tuple(unchanged)).copy()
-    for number, (name, part) in enumerate(parts[len(unchanged) :], len(unchanged)):
-        hasher.update(f'{", " if number else ""}"{name}": {part}'.encode())
+    for number, (name, part, *changes) in enumerate(parts[len(unchanged) :], len(unchanged)):
+        text = part if type(part) is str else TableState(part, dict(changes))
+        hasher.update(f'{", " if number else ""}"{name}": {text}'.encode())
     hasher.update(b"}")
     return str(hasher.hexdigest())
 

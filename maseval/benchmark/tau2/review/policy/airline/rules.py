@@ -6,22 +6,24 @@ Those about what was said are in ``terms`` and ``conduct``.
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.domains.airline.models import (
+    AIRPORTS,
     Certificate,
     CreditCard,
     Flight,
     GiftCard,
+    PaymentMethod,
 )
-from maseval.benchmark.tau2.domains.airline.routes import AIRPORTS
 from maseval.benchmark.tau2.review.plain_text import NUMBERS
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.absence import missing, spoken
 from maseval.benchmark.tau2.review.policy.airline import conduct, terms
-from maseval.benchmark.tau2.review.policy.airline.journeys import (
+from maseval.benchmark.tau2.review.policy.airline.conduct import (
     BAGGAGES,
     BOOK,
     CANCEL,
@@ -35,19 +37,18 @@ from maseval.benchmark.tau2.review.policy.airline.journeys import (
     number_of,
     text_of,
 )
-from maseval.benchmark.tau2.review.policy.airline.terms import CABINS, kind_words
+from maseval.benchmark.tau2.review.policy.airline.terms import CABINS
 from maseval.benchmark.tau2.review.policy.confirming import (
     explicit_yes,
     names,
     no_text_beside_a_call,
     nothing_after_a_transfer,
     one_call_at_a_time,
-    spell_amount,
     spell_date,
-    spell_payment,
     transfer_is_announced,
     transfer_is_wanted,
 )
+from maseval.benchmark.tau2.review.policy.payments import methods_named
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, rules_in
 from maseval.benchmark.tau2.review.policy.told import (
     Offer,
@@ -60,61 +61,66 @@ from maseval.benchmark.tau2.review.policy.told import (
 class Detail(NamedTuple):
     """A part of an action that the user must hear of before the yes.
 
-    ``spellings`` are the texts and patterns that name it, ``paraphrase`` recognises words that may
-    stand for it. Patterns are asked about texts in lower case.
+    ``is_named`` finds it in a text in lower case, ``paraphrase`` words that may stand for it.
     """
 
     name: str
     value: object
-    spellings: Collection[str | re.Pattern[str]]
-    paraphrase: re.Pattern[str] | None = None
+    is_named: Callable[[str], bool]
+    paraphrase: str | re.Pattern[str] = "$^"
 
 
-def _reservation(call: AirlineCall) -> Iterator[Detail]:
-    reservation = call.reservation
+def _spelled(*forms: str | re.Pattern[str]) -> Callable[[str], bool]:
+    return lambda text: any(names(text, form) for form in forms)
+
+
+def _details(call: AirlineCall) -> Iterator[Detail]:
+    """Yield what an action is about, by the arguments that it has."""
+    reservation, moved, cabin = call.reservation, call.moved, call.text("cabin")
     if reservation is not None:
         codes = (reservation.origin, reservation.destination)
-        places = {place.lower() for code in codes for place in (code, AIRPORTS.get(code, code))}
-        route = re.compile("|".join(map(re.escape, sorted(places))))
+        places = [place.lower() for code in codes for place in (code, AIRPORTS.get(code, code))]
         name = reservation.reservation_id
-        yield Detail("the reservation", name, [name], route)
-
-
-def _payment(call: AirlineCall) -> Iterator[Detail]:
-    methods = call.owner.payment_methods if call.owner and call.moved else {}
-    for payment_id in call.payments:
-        method = methods.get(payment_id)
-        if method is None:
-            continue
-        forms = spell_payment(method, payment_id)
-        if sum(each.source == method.source for each in methods.values()) == 1:
-            forms += kind_words(method)
-        yield Detail("the payment method", payment_id, forms, phrases.CARD_ON_FILE)
-
-
-def _flights(call: AirlineCall) -> Iterator[Detail]:
+        yield Detail("the reservation", name, _spelled(name), "|".join(map(re.escape, places)))
     for flight_number, date in call.flights:
         flight = call.find_flight(flight_number)
         if flight is not None and (flight_number, date) not in call.flights_kept:
-            yield Detail("the flight", flight_number, [flight_number], _departure(flight))
+            yield Detail("the flight", flight_number, _spelled(flight_number), _departure(flight))
             day = re.escape(date.rpartition("-")[2].lstrip("0"))
-            same = re.compile(rf"same (?:day|date)|tomorrow|next day|\b{day}(?:st|nd|rd|th)?\b")
-            yield Detail("the date", date, spell_date(date), same)
-
-
-def _departure(flight: Flight) -> re.Pattern[str]:
-    """Return a pattern for the time at which a flight leaves, on a clock of 24 or of 12 hours."""
-    hours, minutes = flight.scheduled_departure_time_est.split(":")[:2]
-    noon, hour = "ap"[int(hours) >= 12], (int(hours) - 1) % 12 + 1
-    return re.compile(rf"\b{hours}:{minutes}\b|\b{hour}(?::{minutes})? ?{noon}\.?m")
-
-
-def _bags_listed(call: AirlineCall) -> Iterator[Detail]:
+            same = rf"same (?:day|date)|tomorrow|next day|\b{day}(?:st|nd|rd|th)?\b"
+            yield Detail("the date", date, _spelled(*spell_date(date)), same)
+    for passenger in call.passengers:
+        first, last = (text_of(passenger.get(key)) for key in ("first_name", "last_name"))
+        if first:
+            yield Detail("the passenger", f"{first} {last}", _spelled(first, last), phrases.PEOPLE)
+    methods = call.owner.payment_methods if call.owner and moved else {}
+    for payment_id in call.payments:
+        if payment_id in methods:
+            is_named = partial(_names_method, payment_id, methods)
+            yield Detail("the payment method", payment_id, is_named, phrases.CARD_ON_FILE)
+    if cabin in CABINS and (reservation is None or reservation.cabin != cabin):
+        yield Detail("the cabin", cabin, _spelled(CABINS[cabin]))
     total, before = call.bags, call.bags_before
     if total is not None and total != before:
         counts = {int(total), int(total - before)}
         forms = [form for each in counts for form in _spell_count(each)]
-        yield Detail("the number of bags", int(total), forms, phrases.BAG)
+        yield Detail("the number of bags", int(total), _spelled(*forms), phrases.BAG)
+    for payment in call.entries("payment_methods") if moved else ():
+        # The parts are as good as their sum.
+        amounts = (moved or 0, number_of(payment.get("amount")) or 0)
+        forms = [form for each in amounts for form in (f"{each:.2f}", f"{each:g}")]
+        yield Detail("the price", moved, _spelled(*forms), phrases.AMOUNT)
+
+
+def _names_method(payment_id: str, methods: Mapping[str, PaymentMethod], text: str) -> bool:
+    return payment_id in methods_named(text, methods)
+
+
+def _departure(flight: Flight) -> str:
+    """Return a pattern for the time at which a flight leaves, on a clock of 24 or of 12 hours."""
+    hours, minutes = flight.scheduled_departure_time_est.split(":")[:2]
+    noon, hour = "ap"[int(hours) >= 12], (int(hours) - 1) % 12 + 1
+    return rf"\b{hours}:{minutes}\b|\b{hour}(?::{minutes})? ?{noon}\.?m"
 
 
 def _spell_count(count: int) -> list[str]:
@@ -123,54 +129,21 @@ def _spell_count(count: int) -> list[str]:
     return [str(count), *(word for word, number in NUMBERS.items() if number == count)]
 
 
-def _passengers(call: AirlineCall) -> Iterator[Detail]:
-    for passenger in call.passengers:
-        first, last = (text_of(passenger.get(key)) for key in ("first_name", "last_name"))
-        if first:
-            yield Detail("the passenger", f"{first} {last}", [first, last], phrases.PEOPLE)
-
-
-def _price(call: AirlineCall) -> Iterator[Detail]:
-    for payment in call.entries("payment_methods") if call.moved else ():
-        # The parts are as good as their sum.
-        part = number_of(payment.get("amount")) or 0
-        forms = [*spell_amount(call.moved or 0), *spell_amount(part)]
-        yield Detail("the price", call.moved, forms, phrases.AMOUNT)
-
-
-def _cabin(call: AirlineCall) -> Iterator[Detail]:
-    cabin, reservation = call.text("cabin"), call.reservation
-    if cabin in CABINS and (reservation is None or reservation.cabin != cabin):
-        yield Detail("the cabin", cabin, [CABINS[cabin]])
-
-
-DETAILS = {
-    BOOK: (_flights, _passengers, _payment, _cabin, _bags_listed, _price),
-    CANCEL: (_reservation,),
-    FLIGHTS: (_reservation, _flights, _cabin, _payment),
-    BAGGAGES: (_reservation, _bags_listed, _payment),
-    PASSENGERS: (_reservation, _passengers),
-}
-
-
 MANY_DETAILS = 4
 
 
-@airline.protocol("confirm.details", f"{TOP}, 3rd paragraph", *DETAILS)
+@airline.protocol("confirm.details", f"{TOP}, 3rd paragraph", *CHANGES)
 def details_are_told(call: AirlineCall) -> Iterator[Answer]:
     """The details of the action are named to the user before the yes, or by the user."""
     consent = call.consent
     if consent is None:
         return
+    # Most details stand in the question, which is short.
+    absent = [part for part in _details(call) if not part.is_named(consent.question.lower)]
     heard = (*call.talk.agent_before(consent.reply.message_index), *call.user_texts)
-    said = "\n".join(each.lower for each in heard)
-    absent = [
-        part
-        for find in DETAILS[call.tool]
-        for part in find(call)
-        if not any(names(said, spelling) for spelling in part.spellings)
-    ]
-    unsaid = [p for p in absent if not (p.paraphrase and p.paraphrase.search(said))]
+    absent = [p for p in absent if not any(p.is_named(each.lower) for each in heard)]
+    said = "\n".join(each.lower for each in heard) if absent else ""
+    unsaid = [part for part in absent if not re.search(part.paraphrase, said)]
     if unsaid:
         values = {part.name: part.value for part in unsaid}
         text = f"the user was not told {', '.join(values)} before the yes"
@@ -213,19 +186,13 @@ def few_payments(call: AirlineCall) -> Iterator[Answer]:
 
 
 @airline.state(
-    "payment.in_profile",
-    "Book flight, Payment, 3rd bullet; Modify flight, Payment",
-    BOOK,
-    FLIGHTS,
-    BAGGAGES,
+    "payment.in_profile", "Book flight, Payment, 3rd bullet; Modify flight, Payment", *terms.PAID
 )
 def payment_in_profile(call: AirlineCall) -> Iterator[Answer]:
     """Every payment method is one of the user's profile."""
     user = call.owner
-    if user is None:
-        return
     for payment_id in call.payments:
-        if payment_id not in user.payment_methods:
+        if user is not None and payment_id not in user.payment_methods:
             yield Broken(f"{payment_id} is not a payment method of {user.user_id}")
 
 
@@ -342,10 +309,8 @@ def cabin_before_departure(call: AirlineCall) -> Iterator[Answer]:
 @airline.state("passengers.number", "Modify flight, Change passengers, 1st bullet", PASSENGERS)
 def as_many_passengers(call: AirlineCall) -> Iterator[Answer]:
     """A change of passengers keeps their number."""
-    reservation = call.reservation
-    after = len(call.passengers)
-    if reservation is not None and after != len(reservation.passengers):
-        before = len(reservation.passengers)
+    before, after = call.people, len(call.passengers)
+    if call.reservation is not None and after != before:
         yield Broken(f"the passengers go from {before} to {after}")
 
 
@@ -390,6 +355,8 @@ RULES = (
     transfer_is_announced("airline", _TRANSFER),
     nothing_after_a_transfer("airline", _TRANSFER, WRITES),
     transfer_is_wanted("airline", _TRANSFER),
-    *claims_are_true("airline", f"{TOP}, 4th paragraph", "search_direct_flight", flights_shown),
+    *claims_are_true(
+        "airline", f"{TOP}, 4th paragraph", "search_direct_flight", flights_shown, r"hat\d{3}"
+    ),
     only_done_is_claimed("airline", f"{TOP}, 4th paragraph", phrases.AIRLINE_CLAIMS),
 )

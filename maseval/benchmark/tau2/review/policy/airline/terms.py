@@ -2,23 +2,16 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
-from functools import cache
+from collections.abc import Iterator
+from functools import cache, cached_property
 from itertools import combinations
 
-from maseval.benchmark.tau2.domains.airline.models import (
-    Certificate,
-    CreditCard,
-    GiftCard,
-    PaymentMethod,
-    Reservation,
-    User,
-)
+from maseval.benchmark.tau2.domains.airline.models import Reservation
 from maseval.benchmark.tau2.domains.airline.tools import BAGGAGE_PRICE
 from maseval.benchmark.tau2.review.plain_text import NUMBERS
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.absence import found_in, missing
-from maseval.benchmark.tau2.review.policy.airline.journeys import (
+from maseval.benchmark.tau2.review.policy.airline.conduct import (
     BAGGAGES,
     BOOK,
     CANCEL,
@@ -29,17 +22,13 @@ from maseval.benchmark.tau2.review.policy.airline.journeys import (
     airline,
     number_of,
 )
-from maseval.benchmark.tau2.review.policy.confirming import (
-    names,
-    spell_date,
-    spell_payment,
-)
-from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
+from maseval.benchmark.tau2.review.policy.confirming import names, spell_date
+from maseval.benchmark.tau2.review.policy.payments import methods_named
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, Policy
 from maseval.benchmark.tau2.review.talk import Talk, Utterance
 
 FOR_A_CANCELLATION = 100
 FOR_A_DELAY = 50
-TOOLS = ("send_certificate",)
 HEADING = "Refunds and Compensation"
 _CHANGES = ("update_reservation_flights", "cancel_reservation")
 # Delayed and cancelled flights do not come up in these.
@@ -47,60 +36,39 @@ _SEARCHES = ("search_direct_flight", "search_onestop_flight")
 _ITS_NAMES = ("compensation", "certificate", "voucher", "gesture")
 
 
-class _CertificateClaim:
-    """A certificate that is about to be sent, and the reservations it may be for."""
+class CertificateCall(AirlineCall):
+    """A call that sends a certificate, with the reservations it may be for."""
 
-    def __init__(self, call: AirlineCall, user: User) -> None:
-        self.call, self.user = call, user
-        self.amount = number_of(call.arguments.get("amount"))
-        self.owned = user.reservations
-        self.made = call.calls_read
-        self.reservations = self._reservations()
-
-    def _reservations(self) -> list[Reservation]:
-        """Return the user's reservations that were looked up or named; all of them if none was."""
-        told = self.call.user_said
-        used = [made.call["arguments"].get("reservation_id") for made in self.made]
-        found = map(self.call.find_reservation, self.user.reservations)
+    @cached_property
+    def reservations(self) -> list[Reservation]:
+        """The user's reservations that were looked up or named; all of them if none was."""
+        used = [made.call["arguments"].get("reservation_id") for made in self.calls_read]
+        found = map(self.find_reservation, self.owner.reservations if self.owner else ())
         own = [each for each in found if each]
-        spoken = [
-            each for each in own if each.reservation_id in told or each.reservation_id in used
-        ]
-        return spoken or own
-
-    def fits(self, reservation: Reservation, rate: int) -> bool:
-        """Return True if the amount is a rate for each passenger of a reservation."""
-        return self.amount == rate * len(reservation.passengers)
+        named = [e for e in own if e.reservation_id in used or e.reservation_id in self.user_said]
+        return named or own
 
     def has_grounds(self, reservation: Reservation) -> bool:
         """Return True if the amount is due for what happened to a reservation."""
-        if self.fits(reservation, FOR_A_CANCELLATION) and self._had(reservation, "cancelled"):
+        amount, people = number_of(self.arguments.get("amount")), len(reservation.passengers)
+        about = [
+            made
+            for made in self.calls_read
+            if made.call["arguments"].get("reservation_id") == reservation.reservation_id
+        ]
+        # The flights of a reservation, also those that it had before.
+        flights = {(each.flight_number, each.date) for each in reservation.flights}
+        statuses = {
+            self.status_of(*each) for each in flights.union(*(_flights_in(m.answer) for m in about))
+        }
+        if amount == FOR_A_CANCELLATION * people and "cancelled" in statuses:
             return True
-        if not self.fits(reservation, FOR_A_DELAY) or not self._was_changed(reservation):
+        if amount != FOR_A_DELAY * people:
             return False
-        return not self.made or self._had(reservation, "delayed")
-
-    def _had(self, reservation: Reservation, status: str) -> bool:
-        """Return True if a flight of a reservation has a status, also one that it had before."""
-        flights = {(flight.flight_number, flight.date) for flight in reservation.flights}
-        for made in self.made:
-            if made.call["arguments"].get("reservation_id") == reservation.reservation_id:
-                flights |= _flights_in(made.answer)
-        return any(self.call.status_of(*flight) == status for flight in flights)
-
-    def _was_changed(self, reservation: Reservation) -> bool:
-        """Return True if a reservation was changed or cancelled before.
-
-        Where no call is recorded, as in a reference solution, its payments show it.
-        """
-        if not self.made:
+        if not self.calls_read:  # as in a reference solution, whose payments show a change
             return reservation.status == "cancelled" or len(reservation.payment_history) > 1
-        return any(
-            made.call["name"] in _CHANGES
-            and made.call["arguments"].get("reservation_id") == reservation.reservation_id
-            and not made.failed
-            for made in self.made
-        )
+        changed = any(made.call["name"] in _CHANGES and not made.failed for made in about)
+        return changed and "delayed" in statuses
 
 
 def _flights_in(answer: str) -> set[tuple[str, str]]:
@@ -111,66 +79,61 @@ def _flights_in(answer: str) -> set[tuple[str, str]]:
         return set()
 
 
-def _claim(call: AirlineCall) -> _CertificateClaim | None:
-    user = call.find_user(call.arguments.get("user_id"))
-    return _CertificateClaim(call, user) if user else None
+_certificates = Policy("airline", CertificateCall)
+_SEND = "send_certificate"
 
 
-@airline.state("compensation.eligible", f"{HEADING}, 2nd and 4th paragraph", *TOOLS)
-def compensated_user(call: AirlineCall) -> Iterator[Answer]:
+@_certificates.state("compensation.eligible", f"{HEADING}, 2nd and 4th paragraph", _SEND)
+def compensated_user(call: CertificateCall) -> Iterator[Answer]:
     """Only silver and gold members, insured and business travellers are compensated."""
-    claim = _claim(call)
-    if claim is None or claim.user.membership != "regular":
+    user = call.owner
+    if user is None or user.membership != "regular":
         return
-    grounds = [each for each in claim.reservations if claim.has_grounds(each)]
-    for each in grounds or claim.reservations:
+    grounds = [each for each in call.reservations if call.has_grounds(each)]
+    for each in grounds or call.reservations:
         if each.insurance == "yes" or each.cabin == "business":
             return
-    yield Broken(f"{claim.user.user_id} is a regular member without insurance or a business flight")
+    yield Broken(f"{user.user_id} is a regular member without insurance or a business flight")
 
 
-@airline.state("compensation.amount", f"{HEADING}, both bullets", *TOOLS)
-def compensation_amount(call: AirlineCall) -> Iterator[Answer]:
+@_certificates.state("compensation.amount", f"{HEADING}, both bullets", _SEND)
+def compensation_amount(call: CertificateCall) -> Iterator[Answer]:
     """A certificate is worth 100 dollars a passenger after a cancellation, 50 after a delay."""
-    claim = _claim(call)
-    if claim is None:
-        return
-    due = {
-        rate * len(each.passengers)
-        for each in claim.reservations
-        for rate in (FOR_A_CANCELLATION, FOR_A_DELAY)
-    }
-    if claim.amount not in due:
-        text = f"{call.arguments.get('amount')} is 50 or 100 dollars a passenger of no reservation"
-        yield Broken(text)
+    amount, rates = call.arguments.get("amount"), (FOR_A_CANCELLATION, FOR_A_DELAY)
+    due = {rate * len(each.passengers) for each in call.reservations for rate in rates}
+    if call.owner is not None and number_of(amount) not in due:
+        yield Broken(f"{amount} is 50 or 100 dollars a passenger of no reservation")
 
 
-@airline.state("compensation.grounds", f"{HEADING}, both bullets and last paragraph", *TOOLS)
-def compensation_grounds(call: AirlineCall) -> Iterator[Answer]:
+@_certificates.state("compensation.grounds", f"{HEADING}, both bullets and last paragraph", _SEND)
+def compensation_grounds(call: CertificateCall) -> Iterator[Answer]:
     """A certificate is sent for a cancelled flight, or for a delay once the journey is changed."""
-    claim = _claim(call)
-    if claim is None or any(claim.has_grounds(each) for each in claim.reservations):
-        return
-    yield Broken(
-        f"{call.arguments.get('amount')} dollars are sent although no reservation with as many "
-        "passengers has a cancelled flight, or was changed or cancelled because of a delay"
-    )
+    if call.owner is not None and not any(map(call.has_grounds, call.reservations)):
+        yield Broken(
+            f"{call.arguments.get('amount')} dollars are sent although no reservation with as many "
+            "passengers has a cancelled flight, or was changed or cancelled because of a delay"
+        )
 
 
-@airline.protocol("compensation.facts", f"{HEADING}, 3rd paragraph", *TOOLS, words=False)
-def facts_confirmed(call: AirlineCall) -> Iterator[Answer]:
+@_certificates.protocol("compensation.facts", f"{HEADING}, 3rd paragraph", _SEND, words=False)
+def facts_confirmed(call: CertificateCall) -> Iterator[Answer]:
     """The agent looks the reservation and its flights up before it compensates."""
-    claim = _claim(call)
-    if claim is None:
+    if call.owner is None:
         return
-    read = [each for each in claim.made if each.call["name"] == "get_reservation_details"]
-    own = [each for each in read if each.call["arguments"].get("reservation_id") in claim.owned]
-    flights = {number for each in own for number, _ in _flights_in(each.answer)}
-    asked = [made.call["arguments"].get("flight_number") for made in claim.made]
-    searched = any(made.call["name"] in _SEARCHES for made in claim.made)
+    made = [(each.call["name"], each.call["arguments"], each.answer) for each in call.calls_read]
+    own = [
+        answer
+        for name, arguments, answer in made
+        if name == "get_reservation_details"
+        and arguments.get("reservation_id") in call.owner.reservations
+    ]
+    flights = {number for answer in own for number, _ in _flights_in(answer)}
     if not own:
         yield Broken("a certificate is sent before a reservation of the user was looked up")
-    elif not searched and not flights.intersection(map(str, asked)):
+    elif not any(
+        name in _SEARCHES or str(arguments.get("flight_number")) in flights
+        for name, arguments, _ in made
+    ):
         yield Broken("a certificate is sent before the status of a flight was looked up")
 
 
@@ -178,7 +141,9 @@ def facts_confirmed(call: AirlineCall) -> Iterator[Answer]:
 def compensation_asked_for(talk: Talk) -> Iterator[Answer]:
     """Compensation is offered only to a user who asks for it."""
     for said, sentence in talk.agent_sentences(*_ITS_NAMES):
-        if not phrases.OFFERS.search(sentence) or phrases.REFUSES_IT.search(sentence):
+        briefly = "$" in said.lower and phrases.OFFERS_BRIEFLY.search(said.lower)
+        offers = briefly or phrases.OFFERS.search(sentence)
+        if not offers or phrases.REFUSES_IT.search(sentence):
             continue
         told = "\n".join(each.lower for each in talk.user_before(said.message_index))
         if phrases.WANTED.search(told):
@@ -199,55 +164,42 @@ def agreed_payment(call: AirlineCall) -> Iterator[Answer]:
     user, consent = call.owner, call.consent
     if user is None or consent is None:
         return
-    methods = [
-        (each, spell_payment(method, each), kind_words(method))
-        for each, method in user.payment_methods.items()
-    ]
-    named = _methods_in(consent.question.lower, methods)
+    methods = user.payment_methods
+    named = methods_named(consent.question.lower, methods)
     for said in call.user_texts:
         if said.message_index >= consent.reply.message_index:
-            chosen = _methods_in(said.lower, methods)
+            chosen = methods_named(said.lower, methods)
             is_reply = said.message_index == consent.reply.message_index
             named = chosen if is_reply and chosen else named | chosen
+    named &= set(methods)
     both = (*consent.question.sentences, *consent.reply.sentences)
-    supposed = any(phrases.SUPPOSED.search(each) and _methods_in(each, methods) for each in both)
+    agreed = ", ".join(sorted(named))
     for used in call.payments:
-        if named and used in user.payment_methods and used not in named:
-            text = f"{used} is used, and the user agreed to {', '.join(sorted(named))}"
-            if supposed:
-                yield CannotTell(f"{', '.join(sorted(named))} may depend on something")
-                continue
-            yield Broken(text, {"asked": consent.question.text, "reply": consent.reply.text})
+        if not named or used not in user.payment_methods or used in named:
+            continue
+        if _names_others(call, consent.question) or any(
+            phrases.SUPPOSED.search(each) and methods_named(each, methods) for each in both
+        ):
+            yield CannotTell(f"{agreed} may depend on something")
+        else:
+            values = {"asked": consent.question.text, "reply": consent.reply.text}
+            yield Broken(f"{used} is used, and the user agreed to {agreed}", values)
 
 
-def _methods_in(text: str, methods: Iterable[tuple[str, list[str], list[str]]]) -> set[str]:
-    """Return the payment methods that a text in lower case may mean; none if it speaks of none.
-
-    Each comes with the ways to write it, and with the words for its kind.
-    """
-    exactly = {each for each, forms, _ in methods if any(names(text, form) for form in forms)}
-    kinds = {each for each, _, words in methods if any(word in text for word in words)}
-    return exactly or kinds
-
-
-def kind_words(method: PaymentMethod) -> list[str]:
-    match method:
-        case CreditCard():
-            return ["credit card", "credit_card", method.brand.lower()]
-        case GiftCard():
-            return ["gift card", "gift_card"]
-        case Certificate():
-            return ["certificate", "voucher"]
+def _names_others(call: AirlineCall, said: Utterance) -> bool:
+    """Return True if a text is also about another reservation of the user."""
+    others = set(call.owner.reservations if call.owner else ()) - {call.text("reservation_id")}
+    return any(each in said.text for each in others)
 
 
 _CLAIMS = {
-    "book_reservation": "total|charge[ds]?|cost|pay|price",
-    "cancel_reservation": "refund(?:ed)?|back",
-    "update_reservation_baggages": "total|charge[ds]?|cost|pay|fee",
-    "update_reservation_flights": "refund(?:ed)?|diff(?:erence)?|additional|charge[ds]?|due|pay"
-    "|extra|back|credit(?:ed)?",
+    "book_reservation": f"total|cost|pay|price|{phrases.MONEY_TAKEN}",
+    "cancel_reservation": f"back|returns?|full amount|{phrases.MONEY_BACK}",
+    "update_reservation_baggages": f"total|cost|pay|fee|{phrases.MONEY_TAKEN}",
+    "update_reservation_flights": "diff(?:erence)?|additional|due|pay|extra|back|credit"
+    f"|{phrases.MONEY_BACK}|{phrases.MONEY_TAKEN}",
 }
-_TOTAL = "total"
+_TOTAL = "total|comes to|altogether"
 
 
 @cache
@@ -269,23 +221,27 @@ def agreed_price(call: AirlineCall) -> Iterator[Answer]:
         return
     text = consent.question.lower
     told = _amounts(phrases.AMOUNT, text)
+    if not told or abs(moved) in told:
+        return
     people = call.people if _tells_prices_per_head(consent.question) else 1
     sums = {each * factor for each in told for factor in (1, people)}
     parts = {number_of(each.get("amount")) for each in call.entries("payment_methods")}
     # Two sums that were told may be the parts of the one that is moved.
     added = {one + other for one, other in combinations(sorted(sums), 2)}
-    if not told or abs(moved) in sums or (parts and parts <= sums):
+    if abs(moved) in sums or (parts and parts <= sums):
         return
     named = _amounts(_labelled(call.tool), text)
     facts = _facts(call)
+    answered = call.talk.amount_answered(consent.question)
     claims = _claims(call.tool, text) - facts
+    if not claims and answered is not None:
+        claims = {answered} - facts
     if not claims and abs(moved) not in added:
         claims = _claims(_TOTAL, text) - facts
-    claims = claims or named
+    claims = claims or named or (told - facts if len(told) == 1 else set())
     if not claims or (not named and abs(moved) in added):
         return
-    others = set(call.owner.reservations if call.owner else ()) - {call.text("reservation_id")}
-    if any(each in consent.question.text for each in others):
+    if _names_others(call, consent.question):
         yield CannotTell("the amounts given may be for several reservations")
         return
     said = [each for each in consent.question.sentences if _amounts(phrases.AMOUNT, each) & claims]
@@ -301,7 +257,10 @@ def agreed_price(call: AirlineCall) -> Iterator[Answer]:
 @cache
 def _labelled(tool: str) -> re.Pattern[str]:
     """Return the pattern of an amount that is named as what a call moves, as in a list."""
-    words = {FLIGHTS: "(?:price|fare|cost) diff(?:erence)?", CANCEL: "(?:total )?refund"}
+    words = {
+        FLIGHTS: "(?:price|fare|cost) diff(?:erence)?",
+        CANCEL: "(?:total )?(?:refund|reimbursement)",
+    }
     name, amount = words.get(tool, "(?:grand )?total"), phrases.AMOUNT.pattern
     before, behind = rf"\b{name}(?: amount)?[ :|=-]{{1,4}}{amount}", rf"{amount} {name}\b"
     return re.compile(f"{before}|{behind}")
@@ -344,9 +303,7 @@ def _amounts(pattern: re.Pattern[str], text: str) -> set[float]:
     return {float(amount) for each in found for amount in each.groups() if amount}
 
 
-@airline.flow(
-    "book.insurance_wanted", "Book flight, Travel insurance, 1st bullet", BOOK, words=True
-)
+@airline.spoken_flow("book.insurance_wanted", "Book flight, Travel insurance, 1st bullet", BOOK)
 def insurance_wanted(call: AirlineCall) -> Iterator[Answer]:
     """Insurance is sold to users who want it, and not to others."""
     consent, sold = call.consent, call.arguments.get("insurance")
@@ -361,9 +318,7 @@ def insurance_wanted(call: AirlineCall) -> Iterator[Answer]:
         yield Broken("insurance is sold to a user who declined it", {"user": declined})
 
 
-@airline.flow(
-    "bags.wanted", "Book flight, Checked bag allowance, last paragraph", BOOK, BAGGAGES, words=True
-)
+@airline.spoken_flow("bags.wanted", "Book flight, Checked bag allowance", BOOK, BAGGAGES)
 def bags_wanted(call: AirlineCall) -> Iterator[Answer]:
     """No bags are added that the user does not need."""
     bags = call.bags or 0
@@ -385,11 +340,15 @@ def agreed_bags(call: AirlineCall) -> Iterator[Answer]:
     consent, before, bags = call.consent, call.bags_before, call.bags or 0
     if consent is None or bags <= before:
         return
-    told = f"{consent.question.lower}\n{consent.reply.lower}"
+    told = phrases.FORMER_COUNT.sub("", f"{consent.question.lower}\n{consent.reply.lower}")
     found = (one or other for one, other in phrases.BAG_COUNT.findall(told))
-    counts = [NUMBERS.get(each) or int(each) for each in found]
-    if phrases.ADDS.search(told):
+    in_all = phrases.COUNT_IN_ALL.findall(told) if call.tool == BAGGAGES else []
+    new = phrases.NEW_COUNT.findall(told)
+    counts = [NUMBERS.get(each) or int(each) for each in (*found, *in_all, *new)]
+    if phrases.ADDS.search(told) and not phrases.IN_ALL.search(told):
         counts += [each + int(before) for each in counts]
+    # "A second bag" makes two.
+    counts += [{"second": 2, "third": 3}[each] for each in phrases.NTH_BAG.findall(told)]
     if counts and bags > max(counts):
         yield Broken(f"there are {bags:g} bags in all, and the user agreed to {max(counts)}")
 
@@ -410,8 +369,8 @@ def _refusal_of(call: AirlineCall, subject: re.Pattern[str], no: re.Pattern[str]
 
 CABINS = {
     "basic_economy": re.compile(r"basic[ _-]economy"),
-    "economy": re.compile(r"(?<!basic )(?<!basic_)(?<!basic-)(?:eco(?:n(?:omy)?)?\b|coach\b)"),
-    "business": re.compile(r"business|\bbiz\b"),
+    "economy": re.compile(r"eco(?<!basic[ _-]eco)(?:n(?:omy)?)?\b|coach\b"),
+    "business": re.compile(r"b(?:usiness|(?<!\w.)iz\b)"),
 }
 
 
@@ -425,7 +384,6 @@ def agreed_flights(call: AirlineCall) -> Iterator[Answer]:
     since = [said.text for said in call.user_texts if said.message_index >= at]
     text = "\n".join([consent.question.text, *since])
     lower, flights = text.lower(), set(phrases.FLIGHT.findall(text))
-    has_date = phrases.DATE.search(lower) is not None
     taken = [each for each in call.flights if each not in call.flights_kept]
     for flight, date in taken:
         if flights and flight not in flights:
@@ -435,10 +393,13 @@ def agreed_flights(call: AirlineCall) -> Iterator[Answer]:
             yield Broken(
                 f"flight {flight} is taken, and the user agreed to {', '.join(sorted(flights))}"
             )
-        elif has_date and not any(names(lower, form) for form in spell_date(date)):
+        elif any(names(lower, form) for form in spell_date(date)):
+            continue
+        elif phrases.DATE.search(lower):
             yield Broken(f"flight {flight} is taken on {date}, which the user did not agree to")
     cabin = call.text("cabin")
+    if cabin not in CABINS or (reservation is not None and reservation.cabin == cabin):
+        return
     named = {name for name, pattern in CABINS.items() if pattern.search(lower)}
-    stays = reservation is not None and reservation.cabin == cabin
-    if cabin in CABINS and named and cabin not in named and not stays:
+    if named and cabin not in named:
         yield Broken(f"the cabin is {cabin}, and the user agreed to {', '.join(sorted(named))}")

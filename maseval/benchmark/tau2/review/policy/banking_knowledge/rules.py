@@ -1,92 +1,197 @@
 """The bank's policy as rules; ``statements.json`` says what of policy and documents they cover.
 
-Here are those on dealing with a customer: whose records, what was read, transfers.
+They are about dealing with a customer: whose records, what was read, what was said, transfers. Who
+may have which account or card, and what a write says, has no rule: the verdict compares all that is
+written. Two rules are kept all the same, because reference solutions break them.
+
+A tool that is found by reading is called through another one. A rule names the tool that does the
+work, and sees that tool's arguments, however it is called. What is not on record is an empty row or
+not a number, which no limit is above or below: so a demand about it is not broken.
 """
 
+import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from functools import cached_property, lru_cache
 from typing import Any
 
 from maseval.benchmark.tau2.domains.banking_knowledge.debit_card_use import ACTIVATED_BY
-from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB
+from maseval.benchmark.tau2.domains.banking_knowledge.desk import NOW
+from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB, Row
 from maseval.benchmark.tau2.review.policy import phrases
-from maseval.benchmark.tau2.review.policy.banking_knowledge import account_rules, card_rules
-from maseval.benchmark.tau2.review.policy.banking_knowledge.card_rules import (
-    APPROVE,
-    CLOSE_CREDIT,
-    CLOSING,
-    DENY,
-    LIMIT,
-    RETENTION,
-)
-from maseval.benchmark.tau2.review.policy.banking_knowledge.records import (
-    BankCall,
-    bank,
-    find_row,
-    inner_call,
-    is_same,
-    read_date,
-    recent,
-    rows_with,
-)
+from maseval.benchmark.tau2.review.policy.absence import missing, spoken
 from maseval.benchmark.tau2.review.policy.confirming import declines, is_unclear, transfer_is_wanted
-from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, rules_in
+from maseval.benchmark.tau2.review.policy.rules import (
+    Answer,
+    Broken,
+    CannotTell,
+    Policy,
+    inner_call,
+    rules_in,
+)
 from maseval.benchmark.tau2.review.policy.told import only_done_is_claimed
-from maseval.benchmark.tau2.review.talk import Talk
+from maseval.benchmark.tau2.review.talk import CallMade, CallMoment, Talk
 from maseval.benchmark.tau2.review.words import MONTHS
 
 _IDENTITY = "Additional Instructions: Authenticating Users"
-GUIDELINES = "Guidelines"
-_RULES = rules_in(vars(account_rules), vars(card_rules))
-BANK_WRITES = frozenset(
+_GUIDELINES = "Guidelines"
+_CREDITS = (
+    *("apply_checking_account_credit_5829", "apply_savings_account_credit_6831"),
+    "submit_interest_discrepancy_report_7294",
+)
+_ORDER, _CLOSE_CARD = "order_debit_card_5739", "close_debit_card_4721"
+_FREEZE = "freeze_debit_card_3892"
+_DISPUTE = "file_debit_card_transaction_dispute_6281"
+_ORDERS, _HISTORY = "get_pending_replacement_orders_5765", "get_bank_account_transactions_9173"
+_DISPUTES = "get_user_dispute_history_7291"
+_DECIDING = (_ORDERS, "get_credit_limit_increase_history_4829", "get_payment_history_6183")
+_READ_BEFORE = {
+    "close_credit_card_account_7834": (_ORDERS, "get_closure_reason_history_8293"),
+    "approve_credit_limit_increase_5847": _DECIDING,
+    "deny_credit_limit_increase_5848": _DECIDING,
+}
+_WRITES = frozenset(
     {
-        *(tool for rule in _RULES for tool in rule.tools),
-        *("change_user_email", "transfer_funds_between_bank_accounts_7291"),
-        *("freeze_debit_card_3892", "unfreeze_debit_card_3893", *ACTIVATED_BY),
+        *(*_CREDITS, _ORDER, _CLOSE_CARD, _FREEZE, _DISPUTE, *_READ_BEFORE, *ACTIVATED_BY),
+        *("open_bank_account_4821", "close_bank_account_7392", "change_user_email"),
+        *("log_credit_card_closure_reason_4521", "apply_statement_credit_8472"),
+        *("apply_credit_card_account_flag_6147", "submit_credit_limit_increase_request_7392"),
+        *("order_replacement_credit_card_7291", "set_debit_card_recurring_block_7382"),
+        *("file_credit_card_transaction_dispute_4829", "unfreeze_debit_card_3893"),
+        *("transfer_funds_between_bank_accounts_7291", "pay_credit_card_from_checking_9182"),
         *("reset_debit_card_pin_6284", "change_debit_card_pin_6285"),
-        *("clear_debit_card_fraud_alert_4892", "pay_credit_card_from_checking_9182"),
-        *("request_temporary_debit_card_limit_increase_8374", "update_transaction_rewards_3847"),
+        *("clear_debit_card_fraud_alert_4892", "update_transaction_rewards_3847"),
+        "request_temporary_debit_card_limit_increase_8374",
     }
 )
 _READS = frozenset(
     {
-        *("get_referrals_by_user", "get_credit_card_transactions_by_user"),
+        *("get_referrals_by_user", "get_credit_card_transactions_by_user", _HISTORY, *_DECIDING),
         *("get_credit_card_accounts_by_user", "get_all_user_accounts_by_user_id_3847"),
-        *("get_bank_account_transactions_9173", "get_debit_cards_by_account_id_7823"),
-        *("get_debit_dispute_status_7483", "get_user_dispute_history_7291"),
-        *("get_pending_replacement_orders_5765", "get_closure_reason_history_8293"),
-        *("get_credit_limit_increase_history_4829", "get_payment_history_6183"),
-        "get_atm_deposit_images_8473",
+        *("get_debit_cards_by_account_id_7823", "get_debit_dispute_status_7483", _DISPUTES),
+        *("get_closure_reason_history_8293", "get_atm_deposit_images_8473"),
     }
 )
+_CARRIED_OUT_BY = {
+    "close_and_reissue": (_CLOSE_CARD,),
+    "freeze_pending_investigation": (_FREEZE, _CLOSE_CARD),
+}
+_ENTRY_TIER = ("Light Blue Account", "Light Green Account", "Green Fee-Free Account")
+_DATES = ("%m/%d/%Y", "%Y-%m-%d", "%m/%d/%Y %H:%M:%S")
 _NUMBER = re.compile(r"\d{1,4}")
 _CODE = "9K2X7M4P1N8Q3R5T6A"
 _DAY = "2025-11-14"
-_LOGGED = ("name", "address", "email", "phone_number", "date_of_birth")
-TABLES = {
-    "account_id": "accounts",
-    "source_account_id": "accounts",
-    "destination_account_id": "accounts",
-    "checking_account_id": "accounts",
-    "card_id": "debit_cards",
-    "credit_card_account_id": "credit_card_accounts",
+_TABLES = {
+    **dict.fromkeys(
+        ("account_id", "source_account_id", "destination_account_id", "checking_account_id"),
+        "accounts",
+    ),
+    **{"card_id": "debit_cards", "credit_card_account_id": "credit_card_accounts"},
 }
 _BOOKINGS = ("credit_card_transaction_history", "bank_account_transaction_history")
-LOG = "log_verification"
-_DISPUTES, _ORDERS = "get_user_dispute_history_7291", "get_pending_replacement_orders_5765"
-_READ_BEFORE = {
-    CLOSE_CREDIT: (_ORDERS, "get_closure_reason_history_8293"),
-    **dict.fromkeys(
-        (APPROVE, DENY),
-        (_ORDERS, "get_credit_limit_increase_history_4829", "get_payment_history_6183"),
-    ),
-}
+_LOG = "log_verification"
+
+
+class BankCall(CallMoment):
+    """A call of the bank's agent: the tool that does the work, and the records it is about."""
+
+    @property
+    def tool(self) -> str:
+        return inner_call(self.call)[0]
+
+    @property
+    def arguments(self) -> Mapping[str, Any]:
+        return inner_call(self.call)[1]
+
+    @property
+    def db(self) -> BankingDB:
+        db: BankingDB = self.tools.db
+        return db
+
+    def text(self, field: str) -> str:
+        """Return an argument as a text, empty if it is none."""
+        value = self.arguments.get(field)
+        return value if isinstance(value, str) else ""
+
+    def row(self, table: str, field: str) -> Row:
+        """Return the record that an argument names."""
+        return find_row(self.db, table, self.arguments.get(field))
+
+    @property
+    def account(self) -> Row:
+        return self.row("accounts", "account_id")
+
+    @property
+    def card(self) -> Row:
+        """The debit card."""
+        return self.row("debit_cards", "card_id")
+
+    @property
+    def user(self) -> Row:
+        return self.row("users", "user_id")
+
+    def rows(self, table: str, field: str) -> list[Row]:
+        """Return the records of a table with the value of an argument in the field of its name."""
+        return rows_with(self.db, table, field, self.arguments.get(field))
+
+    @cached_property
+    def earlier(self) -> list[tuple[str, Mapping[str, Any], CallMade]]:
+        """The calls that were made before, by the tool that did the work."""
+        return [(*inner_call(made.call), made) for made in self.earlier_calls]
+
+    def has_read(self, tool: str, **arguments: object) -> bool:
+        """Return True if a tool answered before, with these arguments."""
+        return any(
+            name == tool and not made.failed and arguments.items() <= given.items()
+            for name, given, made in self.earlier
+        )
+
+
+bank = Policy("banking", BankCall)
+
+
+def find_row(db: BankingDB, table: str, key: object) -> Row:
+    """Return a record by its id; an empty one for what is no id of one."""
+    rows = db.table(table)
+    row: Row = rows.view(key) if isinstance(key, str) and key in rows else {}
+    return row
+
+
+def rows_with(db: BankingDB, table: str, field: str, value: object) -> list[Row]:
+    """Return the records of a table whose field has a value."""
+    return [row for row in db.table(table).values() if row.get(field) == value]
+
+
+def read_date(value: object) -> datetime | None:
+    """Return a date in one of the forms that the records have."""
+    return _parse_date(str(value))
+
+
+@lru_cache(maxsize=4096)
+def _parse_date(text: str) -> datetime | None:
+    for form in _DATES:
+        try:
+            return datetime.strptime(text, form)
+        except ValueError:
+            continue
+    return None
+
+
+def days_since(value: object) -> float:
+    """Return the whole days since a date of a record."""
+    date = read_date(value)
+    return math.nan if date is None else (NOW - date).days
+
+
+def recent(rows: Iterable[Row], days: int, field: str) -> list[Row]:
+    """Return the records that are so many days old at most, by the date in a field."""
+    return [row for row in rows if days_since(row.get(field)) <= days]
 
 
 def _owners(db: BankingDB, arguments: Mapping[str, Any]) -> dict[str, frozenset[str]]:
     """Return to whom the records belong that a call names; a parent owns a child's account too."""
-    rows = {field: find_row(db, table, arguments.get(field)) for field, table in TABLES.items()}
+    rows = {field: find_row(db, table, arguments.get(field)) for field, table in _TABLES.items()}
     for table in _BOOKINGS:
         if row := find_row(db, table, arguments.get("transaction_id")):
             rows["transaction_id"] = find_row(db, "accounts", row.get("account_id")) or row
@@ -102,22 +207,13 @@ def _owners(db: BankingDB, arguments: Mapping[str, Any]) -> dict[str, frozenset[
     return found
 
 
-@bank.state("record.owner", "each internal procedure: ownership", *BANK_WRITES)
-def check_owner(call: BankCall) -> Iterator[Answer]:
-    """All records that a call names belong to one customer."""
-    owners = _owners(call.db, call.arguments)
-    if owners and not frozenset.intersection(*owners.values()):
-        values = {field: sorted(people) for field, people in owners.items()}
-        yield Broken("the records belong to different customers", values)
-
-
 def _verified_users(db: BankingDB) -> set[str]:
     """Return the customers whose verification was logged today."""
     rows = db.verification_history.values()
     return {str(r.get("user_id")) for r in rows if str(r.get("time_verified")).startswith(_DAY)}
 
 
-@bank.state("identity.own", _IDENTITY, *(BANK_WRITES | _READS))
+@bank.state("identity.own", _IDENTITY, *(_WRITES | _READS))
 def check_own_records(call: BankCall) -> Iterator[Answer]:
     """The records of the customer who was verified are read and changed, and nobody else's."""
     verified = _verified_users(call.db)
@@ -128,39 +224,12 @@ def check_own_records(call: BankCall) -> Iterator[Answer]:
             yield Broken(f"{call.arguments.get(field)} is not the verified customer's")
 
 
-@bank.state("identity.record", _IDENTITY, LOG)
-def check_log(call: BankCall) -> Iterator[Answer]:
-    """A verification is logged with the customer's data as on record."""
-    given, user = call.arguments, call.user
-    if given.get("user_id") == _CODE:
-        wrong = ", ".join(field for field in _LOGGED if given.get(field) != _CODE)
-        if wrong:
-            yield Broken(f"personal data is logged together with the bypass code: {wrong}")
-    elif not user:
-        yield Broken(f"there is no customer {given.get('user_id')!r}")
-    for field in _LOGGED if user else ():
-        if not is_same(given.get(field), user.get(field)):
-            named, known = field.replace("_", " "), user.get(field)
-            yield Broken(f"the {named} on record is {known}, not {given.get(field)}")
-
-
-@bank.flow("identity.time", f"{GUIDELINES}: 4", LOG)
-def check_log_time(call: BankCall) -> Iterator[Answer]:
-    """The time of a verification is the one that the clock gave before."""
-    given = call.text("time_verified")
-    answers = [made.answer for name, _, made in call.earlier if name == "get_current_time"]
-    if not answers:
-        yield Broken("the time was not looked up before")
-    elif not any(given and given in answer for answer in answers):
-        yield Broken(f"{given} is not the time that was looked up")
-
-
 @bank.talk("identity.logged", _IDENTITY, words=False)
 def check_logged(talk: Talk) -> Iterator[Answer]:
     """A verification is logged in a conversation in which records are opened or changed."""
     made = [(inner_call(each.call)[0], each) for each in talk.calls if not each.failed]
-    opened = [each for name, each in made if name in BANK_WRITES | _READS]
-    if opened and not any(name == LOG for name, _ in made):
+    opened = [each for name, each in made if name in _WRITES | _READS]
+    if opened and not any(name == _LOG for name, _ in made):
         yield Broken("no verification was logged", message_index=opened[0].message_index)
 
 
@@ -171,14 +240,14 @@ _TRANSFER = "transfer_to_human_agents"
 _UNLOCK, _GIVE = "unlock_discoverable_agent_tool", "give_discoverable_user_tool"
 _BUSY, _EARLY = "initial_transfer_to_human_agent_0218", "initial_transfer_to_human_agent_1822"
 _SEARCHES = ("KB_search", "grep", "KB_search_bm25", "KB_search_dense", "shell")
-_IDS = (*TABLES, "transaction_id", "user_id")
+_IDS = (*_TABLES, "transaction_id", "user_id")
 
 
 @bank.flow("tool.found", _TOOLS, _UNLOCK, _GIVE)
 def check_tool_found(call: BankCall) -> Iterator[Answer]:
     """A tool is unlocked or given after the knowledge base named it."""
     name = call.text("agent_tool_name") or call.text("discoverable_tool_name")
-    if not any(call.moment.tools.has_tool(each) for each in _SEARCHES):
+    if not any(call.tools.has_tool(each) for each in _SEARCHES):
         return
     answers = [made.answer for tool, _, made in call.earlier if tool in _SEARCHES]
     if not any(name and name in answer for answer in answers):
@@ -202,26 +271,31 @@ def check_tool_used(talk: Talk) -> Iterator[Answer]:
             yield Broken(f"{name} was unlocked and never used", message_index=made.message_index)
 
 
-@bank.flow("record.known", f"{GUIDELINES}: 1", *BANK_WRITES)
+@bank.flow("record.known", f"{_GUIDELINES}: 1", *_WRITES)
 def check_known(call: BankCall) -> Iterator[Answer]:
     """The ids in a change were read or said before."""
     answers = (made.answer for _, _, made in call.earlier)
-    known = "\n".join((call.moment.user_said, *answers))
+    known = "\n".join((call.user_said, *answers))
     for field in _IDS:
         value = call.arguments.get(field)
         if isinstance(value, str) and value and value not in known:
-            yield Broken(f"{value} was neither read nor said before")
+            unread = spoken(call.user_words)
+            yield missing(f"{value} was neither read nor said before", unread)
 
 
-@bank.flow("card.checked", f"{LIMIT}: step 2; {CLOSING}; {RETENTION}", *_READ_BEFORE)
+@bank.flow(
+    "card.checked",
+    "Credit limit increases, closing and retention of credit cards (internal)",
+    *_READ_BEFORE,
+)
 def check_records_read(call: BankCall) -> Iterator[Answer]:
     """Disputes, orders and the card's history are looked up before it is decided about."""
-    card, wanted = call.arguments.get("credit_card_account_id"), _READ_BEFORE[call.name]
-    missing = [each for each in wanted if not call.has_read(each, credit_card_account_id=card)]
+    card, wanted = call.arguments.get("credit_card_account_id"), _READ_BEFORE[call.tool]
+    unread = [each for each in wanted if not call.has_read(each, credit_card_account_id=card)]
     if not call.has_read(_DISPUTES, user_id=call.arguments.get("user_id")):
-        missing.append(_DISPUTES)
-    if missing:
-        yield Broken(f"not looked up before the decision: {', '.join(missing)}")
+        unread.append(_DISPUTES)
+    if unread:
+        yield Broken(f"not looked up before the decision: {', '.join(unread)}")
 
 
 @bank.protocol(
@@ -231,10 +305,10 @@ def check_transfer_steps(call: BankCall) -> Iterator[Answer]:
     """A transfer that goes by steps takes all of them, in order."""
     made = [name for name, _, each in call.earlier if not each.failed]
     busy, early = made.count(_BUSY), made.count(_EARLY)
-    if call.name == _EARLY:
+    if call.tool == _EARLY:
         if busy or early:
             yield Broken(f"{_EARLY} comes first, and once")
-    elif call.name == _BUSY:
+    elif call.tool == _BUSY:
         if busy >= (1 if early else 3):
             yield Broken(f"{_BUSY} was called {busy} times already")
     elif early and not busy:
@@ -256,31 +330,59 @@ def check_referrals(call: BankCall) -> Iterator[Answer]:
             yield Broken(f"{count} referrals of the last 7 days were paid, and 2 are allowed")
 
 
+@bank.flow("credit.read", "Applying credits (internal): transaction history", *_CREDITS)
+def check_history_read(call: BankCall) -> Iterator[Answer]:
+    """The bookings of an account are read before a credit or a report about it."""
+    account_id = call.arguments.get("account_id")
+    if not call.has_read(_HISTORY, account_id=account_id):
+        yield Broken(f"the bookings of {account_id} were not read before")
+
+
+@bank.state("card_order.waiting", "Debit card replacement by tier (internal): waiting", _ORDER)
+def check_waiting(call: BankCall) -> Iterator[Answer]:
+    """A card of the entry tier is replaced 48 hours after it was closed."""
+    for card in recent(call.rows("debit_cards", "account_id"), 1, "closed_date"):
+        if card.get("status") == "CLOSED" and call.account.get("level") in _ENTRY_TIER:
+            yield Broken(f"card {card.get('card_id')} was closed on {card.get('closed_date')}")
+
+
+@bank.state("debit_dispute.action", "Filing a debit card dispute (internal): card action", _DISPUTE)
+def check_card_action(call: BankCall) -> Iterator[Answer]:
+    """The card action of a dispute is carried out by a call of its own."""
+    card, action = call.card, call.text("card_action")
+    wanted = _CARRIED_OUT_BY.get(action)
+    if wanted is None or not card or card.get("status") in ("FROZEN", "CLOSED"):
+        return
+    made = [inner_call(each.call) for each in call.talk.calls if not each.failed]
+    if not any(name in wanted and call.text("card_id") == e.get("card_id") for name, e in made):
+        yield Broken(f"the dispute says {action}, and the card was left as it was")
+
+
 def _act(tool: str) -> re.Pattern[str] | None:
     """Return the words for a tool that works for a customer who wants it."""
-    return None if tool == account_rules.REPORT else phrases.BANK_ACTS.get(tool.partition("_")[0])
+    return None if tool == _CREDITS[-1] else phrases.BANK_ACTS.get(tool.partition("_")[0])
 
 
-@bank.protocol("write.yes", f"{GUIDELINES}: 1; each internal procedure", *filter(_act, BANK_WRITES))
+@bank.protocol("write.yes", f"{_GUIDELINES}: 1; each internal procedure", *filter(_act, _WRITES))
 def check_agreement(call: BankCall) -> Iterator[Answer]:
     """Nothing is done for the customer to which the customer's last word was no."""
-    act = _act(call.name)
-    for question, reply in call.moment.exchanges():
+    act = _act(call.tool)
+    for question, reply in call.exchanges():
         if act and "?" in question.text and act.search(question.lower):
-            if declines(question, reply, call.moment):
+            if declines(question, reply, call):
                 yield Broken("the customer did not agree", {"reply": reply.text})
-            elif is_unclear(question, reply, call.moment):
+            elif is_unclear(question, reply, call):
                 yield CannotTell("the customer's reply is neither a yes nor a no")
             return
 
 
-@bank.protocol("identity.facts", _IDENTITY, LOG)
+@bank.protocol("identity.facts", _IDENTITY, _LOG)
 def check_facts(call: BankCall) -> Iterator[Answer]:
     """A customer is verified by two of birth date, email, phone number and address."""
     user = call.user
     if not user:
         return
-    said = call.moment.user_words
+    said = call.user_words
     digits = phrases.SEPARATORS.sub("", said)
     born, phone = read_date(user.get("date_of_birth")), str(user.get("phone_number"))
     street = str(user.get("address")).lower().split()[:2]
@@ -291,7 +393,8 @@ def check_facts(call: BankCall) -> Iterator[Answer]:
         all(word.strip(",") in said for word in street),
     )
     if sum(facts) < 2:
-        yield Broken(f"the customer gave {sum(facts)} of the two facts that are needed")
+        text = f"the customer gave {sum(facts)} of the two facts that are needed"
+        yield missing(text, spoken(said))
 
 
 def _is_date_told(date: datetime, said: str) -> bool:
@@ -302,10 +405,9 @@ def _is_date_told(date: datetime, said: str) -> bool:
 
 
 RULES = (
-    *_RULES,
     *rules_in(globals()),
-    transfer_is_wanted("banking", f"{GUIDELINES}: 5"),
+    transfer_is_wanted("banking", f"{_GUIDELINES}: 5"),
     only_done_is_claimed(
-        "banking", f"{GUIDELINES}: 1", phrases.BANK_CLAIMS, lambda call: inner_call(call)[0]
+        "banking", f"{_GUIDELINES}: 1", phrases.BANK_CLAIMS, lambda call: inner_call(call)[0]
     ),
 )

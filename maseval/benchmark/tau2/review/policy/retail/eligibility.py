@@ -6,9 +6,8 @@ there is no breach of these rules: the tool refuses it, or nothing happens.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sized
 from functools import cached_property
-from typing import NamedTuple
 
 from maseval.benchmark.tau2.domains.retail import (
     CANCEL,
@@ -29,31 +28,25 @@ from maseval.benchmark.tau2.domains.retail.models import (
     Order,
     OrderItem,
     PaymentMethod,
+    Product,
     User,
     Variant,
 )
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.absence import missing, spoken
-from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, policy_of
-from maseval.benchmark.tau2.review.talk import CallMoment, Utterance, once_per_call
+from maseval.benchmark.tau2.review.policy.payments import methods_named
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, Policy
+from maseval.benchmark.tau2.review.talk import CallMoment, Utterance
+from maseval.benchmark.tau2.world.state.records import Table
 
 REASONS = ("no longer needed", "ordered by mistake")
+FINDING = ("find_user_id_by_email", "find_user_id_by_name_zip")
+_READ_ORDER, _READ_USER = "get_order_details", "get_user_details"
+_PROFILE, _ORDERS = (_READ_USER, USER_ADDRESS), (_READ_ORDER, *OF_ORDERS)
+BEFORE_A_YES = "Introduction: 5th paragraph"
+ON_PAYMENT = "Modify payment, Modify items, Return, Exchange: on payment"
+ADDRESSES = (MODIFY_ADDRESS, USER_ADDRESS)
 _REPLACED = "Modify items: 2nd paragraph; Exchange delivered order: 2nd paragraph"
-
-
-class Replacement(NamedTuple):
-    """An item of an order, and the variant that is to come in its place."""
-
-    item: OrderItem
-    variant: Variant
-
-
-def _amount_paid(order: Order) -> float:
-    amounts = (
-        entry.amount if entry.transaction_type == "payment" else -entry.amount
-        for entry in order.payment_history
-    )
-    return round(sum(amounts), 2)
 
 
 class RetailCall(CallMoment):
@@ -90,6 +83,14 @@ class RetailCall(CallMoment):
         payments = (each for each in history if each.transaction_type == "payment")
         return list(dict.fromkeys(each.payment_method_id for each in payments))
 
+    def methods_in(self, text: str) -> set[str]:
+        """Return the payment methods that a text in lower case may mean."""
+        if text not in self.notes:
+            own = self.owner.payment_methods if self.owner else {}
+            self.notes[text] = methods_named(text, own, self.paid_with[:1])
+        found: set[str] = self.notes[text]
+        return found
+
     def ids(self, name: str) -> list[str]:
         """Return the texts of a list among the arguments."""
         value = self.arguments.get(name)
@@ -104,42 +105,51 @@ class RetailCall(CallMoment):
         """The items of the order that the call lists, each as often as it is listed."""
         return [self.ordered[each] for each in self.ids("item_ids") if each in self.ordered]
 
-    @cached_property
-    def pairs(self) -> list[tuple[OrderItem, str, Mapping[str, Variant]]]:
-        """The items of the order, what is to come in their place, and their product's variants."""
-        both = zip(self.ids("item_ids"), self.ids("new_item_ids"), strict=False)
-        products = self.tools.db.products
-        known = ((self.ordered[old], new) for old, new in both if old in self.ordered)
-        return [
-            (item, new, products.view(item.product_id).variants)
-            for item, new in known
-            if item.product_id in products
-        ]
+    def variants(self, item: OrderItem) -> Mapping[str, Variant]:
+        """Return the variants of an item's product by their ids."""
+        products: Table[Product] = self.tools.db.products
+        return products.view(item.product_id).variants if item.product_id in products else {}
 
     @cached_property
-    def replacements(self) -> list[Replacement]:
+    def pairs(self) -> list[tuple[OrderItem, str]]:
+        """The items of the order, each with the id of what is to come in its place."""
+        both = zip(self.ids("item_ids"), self.ids("new_item_ids"), strict=False)
+        return [(self.ordered[old], new) for old, new in both if old in self.ordered]
+
+    @cached_property
+    def replacements(self) -> list[tuple[OrderItem, Variant]]:
         """The pairs that are an item of the order and a variant of its product."""
-        return [Replacement(item, each[new]) for item, new, each in self.pairs if new in each]
+        found = ((item, self.variants(item).get(new)) for item, new in self.pairs)
+        return [(item, variant) for item, variant in found if variant is not None]
 
     @cached_property
     def booked(self) -> float | None:
         """The amount the call takes from the customer; negative if it gives back."""
-        if self.order is None:
+        listed = self.arguments.get("item_ids")
+        found: Sized = self.replacements if self.tool in REPLACING else self.items
+        is_whole = isinstance(listed, list) and len(found) == len(listed) > 0
+        if self.order is None or (self.tool in OF_ITEMS and not is_whole):
             return None
         if self.tool in REPLACING:
-            differences = (each.variant.price - each.item.price for each in self.replacements)
-            return round(sum(differences), 2)
+            return round(sum(new.price - old.price for old, new in self.replacements), 2)
         if self.tool == RETURN:
             return -round(sum(item.price for item in self.items), 2)
-        if self.tool == CANCEL:
-            return -_amount_paid(self.order)
-        return _amount_paid(self.order) if self.tool == MODIFY_PAYMENT else None
+        signs = {"payment": 1, "refund": -1}
+        entries = self.order.payment_history
+        paid = round(sum(signs[each.transaction_type] * each.amount for each in entries), 2)
+        return {CANCEL: -paid, MODIFY_PAYMENT: paid}.get(self.tool)
 
     @cached_property
     def texts_backwards(self) -> list[Utterance]:
         """The texts of both sides before the call, the last text first."""
         both = (*self.user_texts, *self.agent_texts)
         return sorted(both, key=lambda said: -said.message_index)
+
+    @cached_property
+    def known(self) -> str:
+        """All that the customer said and the tools answered before the call."""
+        answers = (made.answer for made in self.calls_read if not made.failed)
+        return "\n".join([self.user_said, *answers])
 
     @cached_property
     def changes_on_this_reply(self) -> int:
@@ -150,6 +160,26 @@ class RetailCall(CallMoment):
         end = next(later, len(self.talk.messages))
         made = [each for each in self.talk.calls if start < each.message_index < end]
         return sum(each.call["name"] in WRITES for each in made)
+
+    @cached_property
+    def found_users(self) -> list[str]:
+        """The customers who were found by email, or by name and zip code, so far."""
+        made = (each for each in self.calls_read if each.call["name"] in FINDING)
+        return list(dict.fromkeys(each.answer.strip() for each in made if not each.failed))
+
+    @cached_property
+    def helped_user(self) -> str | None:
+        """The first of those found whose records were used; the last one if none was yet."""
+        found, orders = self.found_users, self.tools.db.orders
+        for made in self.calls_read if len(found) > 1 else ():
+            arguments, order_id = made.call["arguments"], made.call["arguments"].get("order_id")
+            is_order = made.call["name"] in _ORDERS and isinstance(order_id, str)
+            user_id = arguments.get("user_id") if made.call["name"] in _PROFILE else None
+            if is_order and order_id in orders:
+                user_id = orders.view(order_id).user_id
+            if user_id in found and not made.failed:
+                return str(user_id)
+        return found[-1] if found else None
 
     @property
     def report(self) -> Utterance | None:
@@ -163,7 +193,7 @@ class RetailCall(CallMoment):
         return report
 
 
-retail = policy_of("retail", RetailCall)
+retail = Policy("retail", RetailCall)
 
 
 _STATUS = dict.fromkeys((CANCEL, MODIFY_ITEMS, MODIFY_ADDRESS, MODIFY_PAYMENT), "pending")
@@ -203,26 +233,25 @@ def reason_is_acceptable(call: RetailCall) -> Iterator[Answer]:
 def items_change_once(call: RetailCall) -> Iterator[Answer]:
     """The items of an order are modified or exchanged once, all of them in one call."""
     order_id = call.arguments.get("order_id")
-    for made in call.earlier_calls:
-        same = made.call["name"] in REPLACING and made.call["arguments"].get("order_id") == order_id
-        if same and not made.failed:
-            yield Broken(f"the items of order {order_id} were already changed")
-            return
+    changed = [each for each in call.earlier_calls if each.call["name"] in REPLACING]
+    if any(
+        each.call["arguments"].get("order_id") == order_id and not each.failed for each in changed
+    ):
+        yield Broken(f"the items of order {order_id} were already changed")
 
 
 @retail.state("items.ordered", "Modify items, Return and Exchange delivered order", *OF_ITEMS)
 def items_are_ordered(call: RetailCall) -> Iterator[Answer]:
     """Only items of the order are changed or returned, and each as often as it was ordered."""
-    order = call.order
-    if order is None:
-        return
     listed = call.ids("item_ids")
-    ordered = Counter(item.item_id for item in order.items)
-    excess = sorted((Counter(listed) - ordered).elements())
+    if call.order is None:
+        return
+    excess = Counter(listed) - Counter(item.item_id for item in call.order.items)
     if excess:
-        yield Broken(f"{', '.join(excess)} is not in order {order.order_id}, or not so often")
+        text = ", ".join(sorted(excess.elements()))
+        yield Broken(f"{text} is not in order {call.order.order_id}, or not so often")
     if not listed:
-        yield Broken(f"order {order.order_id} would be changed without any item")
+        yield Broken(f"order {call.order.order_id} would be changed without any item")
 
 
 @retail.state("items.pairs", _REPLACED, *REPLACING)
@@ -236,8 +265,8 @@ def every_item_is_replaced(call: RetailCall) -> Iterator[Answer]:
 @retail.state("items.product", _REPLACED, *REPLACING)
 def product_stays(call: RetailCall) -> Iterator[Answer]:
     """The new item is of the same product as the old one."""
-    for item, new, variants in call.pairs:
-        if new not in variants:
+    for item, new in call.pairs:
+        if new not in call.variants(item):
             yield Broken(f"{new} is no {item.name}")
 
 
@@ -265,12 +294,7 @@ def method_is_in_the_profile(call: RetailCall) -> Iterator[Answer]:
         yield Broken(f"{user.user_id} has no payment method {method_id!r}")
 
 
-@retail.state(
-    "payment.balance",
-    "Modify payment: 2nd paragraph; Modify items and Exchange: on payment",
-    *REPLACING,
-    MODIFY_PAYMENT,
-)
+@retail.state("payment.balance", ON_PAYMENT, *REPLACING, MODIFY_PAYMENT)
 def gift_card_covers_it(call: RetailCall) -> Iterator[Answer]:
     """A gift card that is to pay has enough balance."""
     method, amount = call.method, call.booked
@@ -298,46 +322,25 @@ def refund_goes_back(call: RetailCall) -> Iterator[Answer]:
         yield Broken(f"the refund goes to {method.id}, which neither paid nor is a gift card")
 
 
-_BY_EMAIL, _BY_NAME = "find_user_id_by_email", "find_user_id_by_name_zip"
-FINDING = (_BY_EMAIL, _BY_NAME)
-_READ_ORDER, _READ_USER = "get_order_details", "get_user_details"
-_PROFILE, _ORDERS = (_READ_USER, USER_ADDRESS), (_READ_ORDER, *OF_ORDERS)
 _EXAMPLE = "1008292230"
 _ADDRESS_PARTS = ("address1", "address2", "city", "zip")
 
 
-@once_per_call
-def found_users(moment: CallMoment) -> list[str]:
-    """Return the customers who were found by email, or by name and zip code, so far."""
-    made = (each for each in moment.calls_read if each.call["name"] in FINDING)
-    return list(dict.fromkeys(each.answer.strip() for each in made if not each.failed))
+_USES = (_READ_ORDER, _READ_USER, *WRITES)
 
 
-@retail.protocol(
-    "identity.first",
-    "Introduction: 2nd and 3rd paragraph",
-    _READ_ORDER,
-    _READ_USER,
-    *WRITES,
-    words=False,
-)
+@retail.protocol("identity.first", "Introduction: 2nd and 3rd paragraph", *_USES, words=False)
 def identity_comes_first(call: RetailCall) -> Iterator[Answer]:
     """The customer is found by email, or by name and zip code, before any record is used."""
-    if not found_users(call) and not _already_used(call):
+    # Of several uses the first is reported.
+    uses = (each for each in call.earlier_calls if each.call["name"] in (*_PROFILE, *_ORDERS))
+    if not call.found_users and all(each.failed for each in uses):
         yield Broken(
             "records are used before the customer was found by email, or by name and zip code"
         )
 
 
-def _already_used(call: RetailCall) -> bool:
-    """Return True if records were used before: the breach was then reported already."""
-    return any(
-        made.call["name"] in (*_PROFILE, *_ORDERS) and not made.failed
-        for made in call.earlier_calls
-    )
-
-
-@retail.flow("identity.said", "Introduction: 2nd paragraph", *FINDING, words=True)
+@retail.spoken_flow("identity.said", "Introduction: 2nd paragraph", *FINDING)
 def customer_said_who(call: RetailCall) -> Iterator[Answer]:
     """The customer is looked up by what the customer said, and by nothing guessed."""
     said = _bare(call.user_words)
@@ -350,37 +353,12 @@ def customer_said_who(call: RetailCall) -> Iterator[Answer]:
 @retail.flow("identity.one_user", "Introduction: 4th paragraph", _READ_USER, *WRITES)
 def only_one_customer(call: RetailCall) -> Iterator[Answer]:
     """Only records of the customer who was identified are used."""
-    helped, owner = helped_user(call), call.owner
+    helped, owner = call.helped_user, call.owner
     if owner is not None and helped is not None and owner.user_id != helped:
         yield Broken(f"the record belongs to {owner.user_id}, and the customer is {helped}")
 
 
-@once_per_call
-def helped_user(moment: CallMoment) -> str | None:
-    """Return the first of those found whose records were used; the last one if none was yet."""
-    found = found_users(moment)
-    for made in moment.calls_read if len(found) > 1 else ():
-        user_id = _owner_named(moment, made.call["name"], made.call["arguments"])
-        if user_id in found and not made.failed:
-            return str(user_id)
-    return found[-1] if found else None
-
-
-def _owner_named(call: CallMoment, tool: str, arguments: object) -> object:
-    if not isinstance(arguments, dict):
-        return None
-    if tool in _PROFILE:
-        return arguments.get("user_id")
-    if tool not in _ORDERS:
-        return None
-    order_id, orders = arguments.get("order_id"), call.tools.db.orders
-    known = isinstance(order_id, str) and order_id in orders
-    return orders.view(order_id).user_id if known else None
-
-
-@retail.protocol(
-    "order.read", "Cancel, Modify, Return, Exchange: 1st paragraph each", *OF_ORDERS, words=False
-)
+@retail.protocol("order.read", "All changes of orders: 1st paragraph", *OF_ORDERS, words=False)
 def status_was_checked(call: RetailCall) -> Iterator[Answer]:
     """The order's status is looked up before the order is changed."""
     order = call.order
@@ -397,26 +375,25 @@ def status_was_checked(call: RetailCall) -> Iterator[Answer]:
 @retail.flow("values.known", "Introduction: 6th paragraph", *WRITES)
 def ids_are_known(call: RetailCall) -> Iterator[Answer]:
     """The ids of a call were read, or said by the customer, before."""
-    known = _texts_before(call)
     named = [call.arguments.get(name) for name in ("order_id", "payment_method_id", "user_id")]
     for each in (*named, *call.ids("item_ids"), *call.ids("new_item_ids")):
+        if not isinstance(each, str) or each.lstrip("#") in call.known:
+            continue
         # What stands in the description of a tool as an example was read there.
-        described = each == _EXAMPLE or (isinstance(each, str) and phrases.ALL_ZEROS.search(each))
-        if isinstance(each, str) and each and each.lstrip("#") not in known and not described:
+        if each != _EXAMPLE and not phrases.ALL_ZEROS.search(each):
             yield Broken(f"{each} appears in nothing read or said before")
 
 
-@retail.flow(
-    "address.known", "Introduction: 6th paragraph", MODIFY_ADDRESS, USER_ADDRESS, words=True
-)
+@retail.spoken_flow("address.known", "Introduction: 6th paragraph", *ADDRESSES)
 def address_is_known(call: RetailCall) -> Iterator[Answer]:
     """Each part of a new address was said by the customer, or read."""
-    known = _words(_texts_before(call))
+    said = _words(call.user_said)
     for name in _ADDRESS_PARTS:
         value = call.arguments.get(name)
-        if not isinstance(value, str) or not _words(value).strip():
+        if not isinstance(value, str) or not _words(value).strip() or _words(value) in said:
             continue
-        if _words(value) not in known:
+        # All that the tools answered is long to take apart: first as it stands there.
+        if f'"{value}"' not in call.known and _words(value) not in (known := _words(call.known)):
             # Its number, or its words apart from each other, may be the same in other words.
             heard = [word for word in _words(value).split() if f" {word} " in known]
             part = _number(value) in heard or heard == _words(value).split()
@@ -427,12 +404,6 @@ def address_is_known(call: RetailCall) -> Iterator[Answer]:
 def _number(value: str) -> str:
     found = re.search(r"\d+", value)
     return found[0] if found else ""
-
-
-def _texts_before(call: RetailCall) -> str:
-    """Return all that the customer said and the tools answered before a call."""
-    answers = (made.answer for made in call.calls_read if not made.failed)
-    return "\n".join([call.user_said, *answers])
 
 
 def _bare(text: str) -> str:

@@ -14,7 +14,6 @@ from maseval.benchmark.tau2.domains.retail import (
     OF_ITEMS,
     REPLACING,
     RETURN,
-    USER_ADDRESS,
     WRITES,
 )
 from maseval.benchmark.tau2.domains.retail.models import OrderItem, UserAddress, Variant
@@ -31,13 +30,19 @@ from maseval.benchmark.tau2.review.policy.confirming import (
 )
 from maseval.benchmark.tau2.review.policy.retail import agreement, eligibility
 from maseval.benchmark.tau2.review.policy.retail.eligibility import (
+    ADDRESSES,
+    BEFORE_A_YES,
     REASONS,
     RetailCall,
-    helped_user,
     retail,
 )
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, rules_in
-from maseval.benchmark.tau2.review.policy.told import Offer, Offers, claims_are_true
+from maseval.benchmark.tau2.review.policy.told import (
+    Offer,
+    Offers,
+    claims_are_true,
+    only_done_is_claimed,
+)
 from maseval.benchmark.tau2.review.replies import agrees
 from maseval.benchmark.tau2.review.talk import Talk, Utterance
 from maseval.benchmark.tau2.review.words import mentions, refusal
@@ -45,9 +50,8 @@ from maseval.benchmark.tau2.review.words import mentions, refusal
 _REASON_WORDS = {
     "no longer needed": re.compile(
         r"\b(?:no longer|any ?more|any longer|(?:do|does|did|is|are|was)(?:n?'?t| not)|not|never"
-        r"|no|without) (?:\w+ ){0,3}(?:need|want(?!ed to )|require|use|interest)"
-        r"|changed (?:my|their) mind|(?:need|want) (?:it|them|this|that|those|these) any"
-        r"|unneeded|unnecessary"
+        r"|no|without) (?:\w+ ){0,3}(?:need|want(?!ed to )|require|use|interest)|changed (?:my"
+        r"|their) mind|(?:need|want) (?:it|them|this|that|those|these) any|unneeded|unnecessary"
     ),
     "ordered by mistake": re.compile(
         r"\b(?:mistake|accident|wrong|in error|by error|didn't mean|did not mean|unintention"
@@ -80,33 +84,17 @@ def reason_is_the_customers(call: RetailCall) -> Iterator[Answer]:
         yield missing(f"the customer never gave the reason {reason!r}", unread)
 
 
-@retail.form(
-    "items.reminder",
-    "Modify items: 1st paragraph; Exchange delivered order: 1st paragraph",
-    *REPLACING,
-    words=True,
-)
+@retail.form("items.reminder", "Modify items, Exchange: 1st paragraph", *REPLACING, words=True)
 def customer_is_reminded(call: RetailCall) -> Iterator[Answer]:
     """The customer is reminded to name all items before the only change of the items."""
-    said = call.agent_texts
-    if not any(_reminds(each.lower) for each in reversed(said)):
+    said = [each.lower for each in call.agent_texts]
+    if not any(w in each for each in said for w in _WHOLE) and not any(
+        map(phrases.REMINDS.search, said)
+    ):
         yield Broken("the customer was not reminded to name all items that are to be changed")
 
 
-def _reminds(text: str) -> bool:
-    """Return True if a text speaks of all items, of further ones, or of the only chance."""
-    if any(each in text for each in _WHOLE) or ("once" in text and phrases.ONCE.search(text)):
-        return True
-    places = (found.start() for found in phrases.CHANGEABLE.finditer(text))
-    return any(phrases.ALL.search(text[max(0, at - 70) : at]) for at in places)
-
-
-@retail.protocol(
-    "details.order",
-    "Cancel pending order: 2nd paragraph; Return delivered order: 2nd paragraph",
-    CANCEL,
-    RETURN,
-)
+@retail.protocol("details.order", "Cancel, Return: 2nd paragraph", CANCEL, RETURN)
 def order_was_named(call: RetailCall) -> Iterator[Answer]:
     """The customer is asked to confirm the order by its id."""
     order = call.order
@@ -118,18 +106,19 @@ def order_was_named(call: RetailCall) -> Iterator[Answer]:
         yield missing(f"order {order.order_id} was never named", spoken(texts))
 
 
-@retail.protocol(
-    "details.items", "Introduction: 5th paragraph; Return delivered order: 2nd paragraph", *OF_ITEMS
-)
+@retail.protocol("details.items", f"{BEFORE_A_YES}; Return: 2nd paragraph", *OF_ITEMS)
 def items_were_named(call: RetailCall) -> Iterator[Answer]:
     """The items that are changed or returned were named before the customer agreed."""
     text = _before_the_reply(call)
     order, listed = call.order, call.items
     if order is not None and len(listed) == len(order.items) and mentions(text, order.order_id):
         return
+    # "Them" are nothing as long as nobody has named an item.
+    ordered = order.items if order else ()
     for item in {each.item_id: each for each in listed}.values():
         if not _names_item(text, item):
-            if phrases.EVERYTHING.search(text) and len(listed) > 1:
+            named = phrases.WHOLE.search(text) or any(_names_item(text, each) for each in ordered)
+            if named and phrases.EVERYTHING.search(text) and len(listed) > 1:
                 yield CannotTell(f"{item.name} may be meant by 'all'")
             else:
                 yield Broken(f"{item.name} was not mentioned before the customer agreed")
@@ -147,15 +136,15 @@ def _names_item(text: str, item: OrderItem) -> bool:
     return item.item_id in text or any(each.rstrip("s") in text for each in words)
 
 
-@retail.protocol("details.options", "Introduction: 5th paragraph", *REPLACING)
+@retail.protocol("details.options", BEFORE_A_YES, *REPLACING)
 def new_items_were_described(call: RetailCall) -> Iterator[Answer]:
     """The item that comes instead was described before the customer agreed."""
     text = _before_the_reply(call)
     for item, variant in call.replacements:
-        if variant.item_id in text or f"{variant.price:.2f}" in text.replace(",", ""):
+        if variant.item_id in text or f"{variant.price:.2f}" in text:
             continue
         changed = [
-            key if value in ("yes", "no") else value  # "waterproof" tells more than "yes"
+            key if value in ("yes", "no", "none") else value  # "waterproof" tells more than "yes"
             for key, value in variant.options.items()
             if item.options.get(key) != value
         ]
@@ -171,7 +160,8 @@ def new_items_were_described(call: RetailCall) -> Iterator[Answer]:
 def _says_option(text: str, value: str) -> bool:
     """Return True if a text in small letters has the words of an option, in any order or as one."""
     words = re.findall(r"[a-z0-9]+", value.lower())
-    if all(_find_word(_SIZES.get(word, word)).search(text) for word in words):
+    near = all(word in text or word in _SIZES for word in words)
+    if near and all(_find_word(_SIZES.get(word, word)).search(text) for word in words):
         return True
     return (
         len(value) > 3 and not value.isalpha() and "".join(words) in phrases.NO_WORD.sub("", text)
@@ -180,43 +170,61 @@ def _says_option(text: str, value: str) -> bool:
 
 @cache
 def _find_word(word: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![a-z0-9])(?:{word})s?(?![a-z0-9])")
+    return re.compile(rf"(?<![a-z0-9])(?:{word})(?:s|en)?(?![a-z0-9])")
 
 
-@retail.flow("items.confirmed", "Introduction: 5th paragraph", *OF_ITEMS, words=True)
+@retail.spoken_flow("items.confirmed", BEFORE_A_YES, *OF_ITEMS)
 def items_are_those_agreed(call: RetailCall) -> Iterator[Answer]:
     """The items of a change are those that the question before the yes was about."""
     question, reply = call.question_and_reply
     if question is None or reply is None or call.changes_on_this_reply > 1:
         return
     consent = find_consent(call)
-    if consent is None or not consent.described:  # an opening request is no agreement
+    named = call.order is not None and question.asks and call.order.order_id in question.text
+    if consent is None or not (consent.described or named):  # an opening request is no agreement
         return
-    text = f"{question.lower}\n{reply.lower}"
+    # Of several that were offered, the reply chooses.
+    chooses = phrases.CHOICE.search(question.lower)
+    text = reply.lower if chooses else f"{question.lower}\n{reply.lower}"
     for item, variant in call.replacements:
         other = _other_variant(text, call, item, variant)
         if other is not None:
             yield Broken(f"{item.name} {other} was agreed to, and {variant.item_id} is booked")
     yield from _unexpected_items(call, text)
+    yield from _other_items_meant(call, text)
 
 
 def _other_variant(text: str, call: RetailCall, item: OrderItem, variant: Variant) -> str | None:
     """Return the id, or an option, of a variant that a text names instead of the booked one."""
     if variant.item_id in text:
         return None
-    variants: dict[str, Variant] = call.tools.db.products.view(item.product_id).variants
+    variants = call.variants(item)
     named = [each for each in variants if each != item.item_id and each in text]
     if named:
         return named[0]
     for key, value in variant.options.items():
-        known = {each.options.get(key, "") for each in variants.values()}
-        known -= {value}  # and not the old one, which may be what stays
-        words = [each for each in known if each.isalpha() and len(each) > 2]
-        if value.isalpha() and len(value) > 2 and not _says_option(text, value):
-            said = [each for each in words if _says_option(text, each)]
-            if said and f"{variant.price:.2f}" not in text.replace(",", ""):
-                return said[0]
+        if not value.isalpha() or len(value) < 3 or value == "none" or _says_option(text, value):
+            continue
+        known = {each.options.get(key, "") for each in variants.values()} - {value}
+        words = [each for each in sorted(known) if each.isalpha() and len(each) > 2]
+        said = [each for each in words if _says_option(text, each)]
+        if said and f"{variant.price:.2f}" not in text:
+            return said[0]
     return None
+
+
+def _other_items_meant(call: RetailCall, text: str) -> Iterator[Answer]:
+    """Yield the items of which a text names another one of the same product by its options."""
+    listed = call.items
+    ordered = call.order.items if call.order and call.tool == RETURN else ()
+    for item in listed if ordered else ():
+        twins = [each for each in ordered if each.name == item.name and each not in listed]
+        for other in twins if f"{item.price:.2f}" not in text and item.item_id not in text else ():
+            own = set(item.options.values()) - set(other.options.values())
+            its = [each for each in other.options.values() if each not in item.options.values()]
+            meant = [each for each in its if each.isalpha() and _says_option(text, each)]
+            if meant and not any(_says_option(text, each) for each in own):
+                yield Broken(f"{item.name} {meant[0]} was agreed to, and {item.item_id} is taken")
 
 
 def _unexpected_items(call: RetailCall, text: str) -> Iterator[Answer]:
@@ -229,7 +237,8 @@ def _unexpected_items(call: RetailCall, text: str) -> Iterator[Answer]:
         named = [item for item in order.items if item.name.lower() in text]
     if not named:
         return
-    earlier = "\n".join(said.lower for said in call.agent_texts if said.asks)
+    asked = [said.lower for said in call.agent_texts if said.asks]
+    earlier = "\n".join(asked[-1:] if phrases.ONLY.search(text) else asked)
     for item in listed:
         if not _names_item(earlier, item):
             yield Broken(
@@ -238,7 +247,7 @@ def _unexpected_items(call: RetailCall, text: str) -> Iterator[Answer]:
             )
 
 
-@retail.protocol("details.address", "Introduction: 5th paragraph", MODIFY_ADDRESS, USER_ADDRESS)
+@retail.protocol("details.address", BEFORE_A_YES, *ADDRESSES)
 def address_was_named(call: RetailCall) -> Iterator[Answer]:
     """The new address was named before the customer agreed."""
     texts = "\n".join(said.lower for said in call.texts_backwards)
@@ -262,9 +271,7 @@ def address_was_named(call: RetailCall) -> Iterator[Answer]:
     yield missing(f"{', '.join(unnamed.values())} was never named", spoken(texts), unnamed)
 
 
-@retail.flow(
-    "address.confirmed", "Introduction: 5th paragraph", MODIFY_ADDRESS, USER_ADDRESS, words=True
-)
+@retail.spoken_flow("address.confirmed", BEFORE_A_YES, *ADDRESSES)
 def address_is_the_one_agreed(call: RetailCall) -> Iterator[Answer]:
     """The address that is entered is the one that was agreed to."""
     question, reply = call.question_and_reply
@@ -274,12 +281,19 @@ def address_is_the_one_agreed(call: RetailCall) -> Iterator[Answer]:
     for name, told in (
         ("zip", phrases.ZIP.findall(text)),
         ("address1", phrases.STREET.findall(text)),
+        ("address2", phrases.SUITE.findall(text)),
     ):
         value = call.arguments.get(name)
-        others = set(told) - {getattr(now, name, "").lower()}
-        if isinstance(value, str) and others and value.lower() not in text:
+        others = set(told) - {_in_short(name, getattr(now, name, ""))}
+        own = re.escape(_in_short(name, str(value)))
+        if value and others and not re.search(rf"(?<!\d){own}(?!\d)", text):
             yield Broken(f"{', '.join(sorted(others))} was agreed to, and {value} is entered")
             return
+
+
+def _in_short(name: str, value: str) -> str:
+    """Return a part of an address as it is compared: of a suite or flat the number alone."""
+    return "".join(filter(str.isdigit, value)) if name == "address2" else value.lower()
 
 
 def _address_now(call: RetailCall) -> UserAddress | None:
@@ -308,21 +322,22 @@ def _is_known(sentence: str, found: re.Match[str], said: Utterance, talk: Talk) 
     """Return True if a time is that of a product, or was said by the customer or read."""
     if phrases.PRODUCT_TIME.search(sentence):
         return True
-    known = talk.known_words_before(said.message_index)
+    known = talk.known_before(said.message_index).lower()
     return found[0] in known or f"{found[1]} hours" in known
 
 
 @retail.protocol("told.foreign", "Introduction: 4th paragraph", "get_order_details")
 def strangers_order_is_not_told(call: RetailCall) -> Iterator[Answer]:
     """The agent does not tell one customer about the order of another."""
-    order, helped = call.order, helped_user(call)
+    order, helped = call.order, call.helped_user
     if order is None or helped is None or order.user_id == helped:
         return
     report = call.report
     if report is None or refusal(report.text):
         return
     named = [item.name for item in order.items if item.name.lower() in report.lower]
-    if named or order.address.address1 in report.text:
+    status = order.order_id in report.text and order.status.split()[0] in report.lower
+    if named or status or order.address.address1 in report.text:
         yield Broken(
             f"order {order.order_id} of {order.user_id} is disclosed to {helped}",
             message_index=report.message_index,
@@ -341,12 +356,13 @@ def variants_shown(answer: Any) -> Iterator[Offers]:
 
 RULES = (
     *rules_in(*map(vars, (eligibility, agreement)), globals()),
-    explicit_yes("retail", "Introduction: 5th paragraph", WRITES),
+    explicit_yes("retail", BEFORE_A_YES, WRITES),
     nothing_after_a_transfer("retail", "Introduction: 9th paragraph", WRITES),
     transfer_is_wanted("retail", "Introduction: 9th paragraph"),
     *claims_are_true(
-        "retail", "Introduction: 6th paragraph", "get_product_details", variants_shown
+        "retail", "Introduction: 6th paragraph", "get_product_details", variants_shown, r"\d\d{9}"
     ),
+    only_done_is_claimed("retail", "Introduction: 6th paragraph", phrases.RETAIL_CLAIMS),
     transfer_is_announced("retail", "Introduction: 9th paragraph"),
     one_call_at_a_time("retail", "Introduction: 7th paragraph"),
     no_text_beside_a_call("retail", "Introduction: 7th paragraph"),

@@ -13,15 +13,14 @@ import pytest
 pytest.importorskip("starlette")
 
 from maseval import commands
-from maseval.app.viewing import features
-from maseval.app.viewing.features import BenchmarkReader
 from maseval.commands import tau2
 from maseval.core.exceptions import NotRunError, OutputExistsError
 from maseval.report.page import bundle_script, module_order
 from maseval.runs import RunFolder
-from maseval.view.api import Query
+from maseval.view.api import answers
 from maseval.view.app import asset_text
 from maseval.view.library import Library
+from maseval.view.query import Query
 from maseval.view.site import MARK
 from tests.cli.commandline import maseval
 from tests.damage import DAMAGES
@@ -125,8 +124,8 @@ def test_every_two_runs_are_compared(site, played):
     of = folders(site)
     found = read(site, f"compare/{of['careful']}/{of['hurried']}")
     assert found["names"] == ["careful", "hurried"]
-    library, asked = Library(played, BenchmarkReader()), Query([("run", n) for n in found["names"]])
-    alone = features.comparisons().asked["/api/compare"](library, asked)
+    asked = Query([("run", name) for name in found["names"]])
+    alone = answers()["/api/compare"](Library(played), asked)
     assert found["tasks"] == json.loads(json.dumps(alone["tasks"])) and len(found["tasks"]) == 3
     assert found["reasons"]["verdicts"]
     assert read(site, "runs")["groups"] == [read(site, "compare/group-0")["names"]]

@@ -8,7 +8,6 @@ pytest.importorskip("starlette")
 
 from maseval import commands
 from maseval.app.results.finding import UnknownRunError
-from maseval.app.viewing.features import BenchmarkReader
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
 from maseval.commands import tau2
 from maseval.core.exceptions import ConfigurationError
@@ -93,7 +92,7 @@ def test_a_results_file_is_listed_judged_in_the_background_and_shown_like_a_run(
 def test_the_page_of_a_run_says_that_its_log_was_cut_off(tmp_path):
     run = finished_run(tmp_path / "run", "a", "b")
     DAMAGES["cut"].do(run)
-    library = Library(tmp_path, BenchmarkReader())
+    library = Library(tmp_path)
 
     shown = library.run("run").results()["results"]
 
@@ -208,7 +207,7 @@ def test_verdicts_that_another_command_recomputed_are_not_recomputed_for_a_page(
         RescoredRecord, "assess", lambda self, item: assessed.append(item) or assess(self, item)
     )
 
-    viewed = Library(tmp_path, BenchmarkReader()).run("run")
+    viewed = Library(tmp_path).run("run")
     viewed.check_verdicts()
 
-    assert viewed._check.checked == 2 and not assessed
+    assert viewed._check.to_dict()["checked"] == 2 and not assessed

@@ -5,7 +5,6 @@ import pytest
 pytest.importorskip("starlette")
 
 from maseval.app.comparing.page import document_of
-from maseval.app.viewing.features import comparisons
 from maseval.commands import compare, tau2
 from maseval.core.storage import strict_json
 from tests.browser.runs import written_run
@@ -36,7 +35,7 @@ def answered(view, *runs, part=""):
 
 @pytest.fixture
 def view(root):
-    return viewer(root, features=[comparisons()])
+    return viewer(root)
 
 
 @pytest.mark.parametrize("names", [["careful", "hurried"], [*RATES]])
@@ -92,7 +91,7 @@ def test_runs_without_a_common_task_are_told_apart(view, root):
 def test_a_run_that_grew_is_read_anew(root, tmp_path):
     for name in ("one", "other"):
         tau2.run(domain="library", agent="gold", num_tasks=1, output=tmp_path / name)
-    view = viewer(tmp_path, features=[comparisons()])
+    view = viewer(tmp_path)
     assert len(answered(view, "one", "other")["tasks"]) == 1
     for name in ("one", "other"):
         tau2.run(domain="library", agent="gold", num_tasks=2, output=tmp_path / f"{name}-2")

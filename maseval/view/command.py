@@ -3,12 +3,11 @@
 import ipaddress
 import os
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
-from maseval.app.benchmarks import all_support
 from maseval.app.results.finding import UnknownRunError, run_path
 from maseval.interface import extras
 from maseval.runs import default_root
@@ -43,20 +42,13 @@ def view(
         port: The port; 0 is any that is free.
     """
     _check_libraries()
-    from maseval.app.viewing.features import BenchmarkReader
-    from maseval.view import create_app
+    from maseval.view.app import create_app
     from maseval.view.safety import LOCAL_NAMES
     from maseval.view.serving import ViewServer
 
     root, first = _begin(folder)
     token = None if _is_local(host) else secrets.token_urlsafe(24)
-    app = create_app(
-        root,
-        reader=BenchmarkReader(),
-        features=features(),
-        token=token,
-        hosts=LOCAL_NAMES if token is None else None,
-    )
+    app = create_app(root, token=token, hosts=LOCAL_NAMES if token is None else None)
     server = ViewServer(app, host=host, port=port, token=token)
     return Viewer(server, server.address(first), root)
 
@@ -77,29 +69,12 @@ def export_site(
         on_progress: Called with how far it is, in words.
     """
     _check_libraries()
-    from maseval.app.viewing.features import BenchmarkReader
-    from maseval.view.api import own_answers
     from maseval.view.library import Library
     from maseval.view.site import write_site
 
     root, first = _begin(folder)
-    offered = [own_answers([]), *features()]
-    asked = {path: answer for each in offered for path, answer in each.asked.items()}
     names = None if first == "/" else [unquote(first.removeprefix("/run/"))]
-    library = Library(root, BenchmarkReader(), follows_links=True)
-    return write_site(target, library, asked, names, on_progress)
-
-
-def features() -> Sequence[Any]:
-    """Return what the commands add to the viewer, each a ``maseval.view.Answers``."""
-    from maseval.app.viewing.features import comparisons
-    from maseval.view.search import searches
-
-    return [
-        comparisons(),
-        searches(),
-        *(part for each in all_support() for part in each.viewer_features()),
-    ]
+    return write_site(target, Library(root, follows_links=True), names, on_progress)
 
 
 def _check_libraries() -> None:

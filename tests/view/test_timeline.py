@@ -14,10 +14,9 @@ LIBRARY = {"domain": "library", "trial": "0"}
 
 @pytest.fixture
 def client(tmp_path):
-    from maseval.app.viewing.features import BenchmarkReader
     from tests.view.builders import viewer
 
-    return viewer(tmp_path, reader=BenchmarkReader())
+    return viewer(tmp_path)
 
 
 def played(folder, **options):

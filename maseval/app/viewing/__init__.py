@@ -1,1 +1,0 @@
-"""Viewing runs in the browser, with libraries beyond the bare install."""
