@@ -293,6 +293,18 @@ def test_the_keyboard_walks_through_the_simulations(visit, run):
     expect(page).to_have_url(re.compile("#retail/0/1$"))
 
 
+def test_a_click_is_not_lost_where_filters_change_at_that_moment(visit, run):
+    visited = visit(run)
+    page = visited.open()
+    page.evaluate(
+        """() => {
+          document.querySelector(".tasks .cell.fail").click();
+          for (const choice of document.querySelectorAll("select")) choice.dispatchEvent(new Event("change"));
+        }"""
+    )
+    visited.wait_for_simulation("retail/0/1")
+
+
 def test_the_keyboard_walks_only_through_what_the_filters_leave(visit, run):
     visited = visit(run)
     page = visited.open()

@@ -69,8 +69,12 @@ export function absentName() {
   return reading.one ? "" : address().name;
 }
 
+// The part of the address behind the # that was read last.
+let handled = location.hash;
+
 /** Opens what the address names. */
 export function readReading() {
+  handled = location.hash;
   const { name, query } = address();
   const [, simulation, message] = named.has(name) ? [name, name] : (/^(.*)\/m(\d+)$/s.exec(name) ?? []);
   reading.one = named.get(simulation);
@@ -93,11 +97,16 @@ function addressOf(simulation, beside, message) {
   return query.size ? `${name}?${query}` : name;
 }
 
-/** Makes the address agree with what is shown, without a new step in the history. */
+/**
+ * Makes the address agree with what is shown, without a new step in the history. Not while somebody
+ * goes elsewhere: the event that says so is on its way, and would find the old address.
+ */
 export function writeAddress() {
+  if (location.hash !== handled) return;
   const wanted = addressOf(reading.one, reading.other, reading.message);
   const whole = location.pathname + location.search + (wanted === "#" ? "" : wanted);
   history.replaceState(null, "", whole);
+  handled = location.hash;
 }
 
 /** Opens a simulation, or two side by side. */
