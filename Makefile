@@ -28,10 +28,8 @@ MODULE_llamaindex := llama_index
 MODULE_openai-agents := agents
 MODULE_pydantic-ai := pydantic_ai
 MODULE_transformers := torch
-PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
-# Python compiles what it imports; most of what an environment of a framework holds is never
-# imported. In that of all tests, a warning of the compiler would be an error of a test.
-INSTALL := -m pip --disable-pip-version-check -qq install --no-compile
+UV := .venv-uv/bin/uv
+INSTALL := UV=$(UV) scripts/install
 # It comes from the makers of the theme that the pages had before, reads the same mkdocs.yml and is
 # kept up; MkDocs 1 is not, and MkDocs 2 has no plugins, without which there are no API pages.
 ZENSICAL := $(BIN)/zensical
@@ -135,36 +133,43 @@ $(DEMO_READY): pyproject.toml
 	@$(DEMO_VENV)/bin/python -m pip --disable-pip-version-check -q install -e ".[view]" >&2
 	@touch $@
 
-$(READY): requirements/dev.txt pyproject.toml
+# It installs what all other environments hold.
+$(UV):
+	$(CHECK_PYTHON)
+	@$(PYTHON) -m venv .venv-uv
+	@.venv-uv/bin/python -m pip --disable-pip-version-check -qq install uv==0.13.8
+
+# Python compiles what it imports; most of what an environment of a framework holds is never
+# imported. In that of all tests, a warning of the compiler would be an error of a test.
+$(READY): requirements/dev.txt pyproject.toml | $(UV)
 	$(CHECK_PYTHON)
 	@echo "Setting up $(VENV), once ..." >&2
 	@$(PYTHON) -m venv $(VENV)
-	@$(PIP) install -r requirements/dev.txt
-	@$(PIP) install --no-deps -e .
+	@UV_COMPILE_BYTECODE=1 $(INSTALL) $(VENV) -r requirements/dev.txt
+	@$(INSTALL) $(VENV) --no-deps -e .
 	@touch $@
 
-$(BROWSER_READY): requirements/browser.txt requirements/dev.txt pyproject.toml | $(READY)
+$(BROWSER_READY): requirements/browser.txt requirements/dev.txt pyproject.toml | $(UV)
 	@echo "Setting up $(BROWSER_VENV), once ..." >&2
 	@$(PYTHON) -m venv $(BROWSER_VENV)
-	@$(BROWSER_VENV)/bin/python $(INSTALL) -r requirements/browser.txt
-	@$(BROWSER_VENV)/bin/python $(INSTALL) --no-deps -e .
+	@$(INSTALL) $(BROWSER_VENV) -r requirements/browser.txt
+	@$(INSTALL) $(BROWSER_VENV) --no-deps -e .
 	@touch $@
 
-$(RAY_READY): requirements/ray.txt pyproject.toml
+$(RAY_READY): requirements/ray.txt pyproject.toml | $(UV)
 	$(CHECK_PYTHON)
 	@echo "Setting up $(RAY_VENV), once ..." >&2
 	@$(PYTHON) -m venv $(RAY_VENV)
-	@$(RAY_VENV)/bin/python $(INSTALL) --no-deps -r $<
-	@$(RAY_VENV)/bin/python $(INSTALL) --no-deps -e .
+	@$(INSTALL) $(RAY_VENV) --no-deps -r $<
+	@$(INSTALL) $(RAY_VENV) --no-deps -e .
 	@touch $@
 
 .PRECIOUS: $(FRAMEWORK_VENVS)/%/.ready
 # The pins are complete, so nothing has to be resolved; one package names what it can do without. Only
 # torch needs other packages on other machines.
-$(FRAMEWORK_VENVS)/%/.ready: requirements/frameworks/%.txt pyproject.toml
+$(FRAMEWORK_VENVS)/%/.ready: requirements/frameworks/%.txt pyproject.toml | $(UV)
 	@echo "Setting up $(@D), once ..." >&2
 	@$(PYTHON) -m venv $(@D)
-	@$(@D)/bin/python $(INSTALL) \
-	  $(if $(filter transformers,$*),,--no-deps) -r $<
-	@$(@D)/bin/python $(INSTALL) --no-deps -e .
+	@$(INSTALL) $(@D) $(if $(filter transformers,$*),,--no-deps) -r $<
+	@$(INSTALL) $(@D) --no-deps -e .
 	@touch $@
