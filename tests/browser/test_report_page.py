@@ -299,7 +299,8 @@ def test_a_click_is_not_lost_where_filters_change_at_that_moment(visit, run):
     page.evaluate(
         """() => {
           document.querySelector(".tasks .cell.fail").click();
-          for (const choice of document.querySelectorAll("select")) choice.dispatchEvent(new Event("change"));
+          const change = (choice) => choice.dispatchEvent(new Event("change"));
+          document.querySelectorAll("select").forEach(change);
         }"""
     )
     visited.wait_for_simulation("retail/0/1")
