@@ -65,9 +65,11 @@ test-frameworks: ## Try every framework and tracker, each in an environment of i
 	@$(MAKE) --no-print-directory --output-sync=target --keep-going -j2 \
 	  $(addprefix test-framework-,$(FRAMEWORKS))
 
+# verifiers runs its tasksets by uv.
 test-framework-%: $(FRAMEWORK_VENVS)/%/.ready
 	@echo "$*:"
-	@MASEVAL_REQUIRE_LIBRARY=$(or $(MODULE_$*),$*) $(FRAMEWORK_VENVS)/$*/bin/python -m pytest -q \
+	@PATH="$(CURDIR)/$(dir $(UV)):$$PATH" MASEVAL_REQUIRE_LIBRARY=$(or $(MODULE_$*),$*) \
+	  $(FRAMEWORK_VENVS)/$*/bin/python -m pytest -q \
 	  tests/interface tests/test_examples.py -m "needs(library='$(or $(MODULE_$*),$*)')"
 
 # A process that has been connected to a Ray of its own is not accepted by a cluster, so these are two.
