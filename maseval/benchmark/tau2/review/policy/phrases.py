@@ -89,7 +89,11 @@ ADDS = re.compile(
     rf"|\b{_BAG}s?\b[^.\n]{{0,12}}\b(?:more|extra|added)"
 )
 NTH_BAG = re.compile(rf"\b(second|third) (?:one\b|(?:\w+ )?{_BAG})")
-NEW_COUNT = re.compile(rf"{_BAGS} to (\d|one|two|three|four|five|six)\b")
+NEW_COUNT = re.compile(
+    rf"(?:{_BAGS} to|\bfr(?:om|ae) (?:none|zero|one|two|three|\d)(?: {_BAGS})? t(?:o|ae)"
+    r"|\b(?:so|mak(?:es|ing)|that's|is now|will be|you'll have)) "
+    r"(\d|one|two|three|four|five|six)\b(?! (?:free|passenger|people))"
+)
 FORMER_COUNT = re.compile(
     r"\b(?:from )?\d ?(?:->|to) ?(?=\d\b)|\b(?:has|have) \d(?=[^\n\d]{0,30}\bwith \w+ more\b)"
 )
@@ -350,7 +354,7 @@ MONEY = re.compile(r"\brefund|\bcredit|\bmoney|\bfunds?\b|[$\U0001f4b0\U0001f4b5
 REFUND = re.compile(r"\brefund|\bcredit|\bmoney")
 
 # Telecom
-NUMBER = re.compile(r"[0-9]\d\d(?<!\d\d{3})\)?[\s.-]{0,2}\d{3}[\s.-]?\d{4}(?!\d)")
+NUMBER = re.compile(r"[0-9]\d\d(?<!\d\d{3})\)?[\s.,-]{0,2}\d{3}[\s.,-]{0,2}\d{4}(?!\d)")
 ALL_LINES = re.compile(r"\b(?:all|both|every|each)\b[^.?!]{0,20}\blines?\b")
 TRAVELS = re.compile(
     r"abroad|travel|t(?<!\wt)rip\b|overseas|outside|foreign|vacation|holiday|visiting|france|"

@@ -299,7 +299,8 @@ def check_amount(call: TelecomCall) -> Iterator[Answer]:
     # More can only be the use or the limit of a plan.
     small = [(each, [gb for gb in named if gb <= _MOST_NAMED]) for each, named in said]
     wanted = [(each, named) for each, named in small if named]
-    if wanted and amount in wanted[-1][1]:
+    last = phrases.HALF.sub(_with_half, reply.lower) if reply else ""
+    if (wanted and amount in wanted[-1][1]) or re.search(bare, last):
         return
     words = (word for word, number in NUMBERS.items() if number == amount)
     unread = next((w for w in words if f" {w} " in agreed), "") or _unread_offer(call)
@@ -367,8 +368,11 @@ def _data_prices(
         is_mixed = any(each.name.lower() in sentence for each in others)
         offers = gigabytes(sentence)
         totals = [unit * each for each in (*offers, amount)]
-        each_gb = [unit] if phrases.EACH_GB.search(sentence) or not offers else []
-        for found in phrases.AMOUNT.finditer(sentence):
+        amounts = list(phrases.AMOUNT.finditer(sentence))
+        # "2 GB x $2 = $4"
+        summed = len(amounts) > 1 and any(float(each[1]) in totals for each in amounts)
+        each_gb = [unit] if summed or phrases.EACH_GB.search(sentence) or not offers else []
+        for found in amounts:
             after = sentence[found.end() : found.end() + 12]
             price = float(found[1])
             if phrases.PER_MONTH.search(after) or (

@@ -107,7 +107,8 @@ def _is_known(name: str, value: str, known: str) -> bool:
         return all(part in lower for part in value.lower().split())
     if name == "dob":
         year, _, day = (*value.split("-"), "", "")[:3]
-        parts = year in lower and re.search(rf"\b0?{day.lstrip('0')}(?:st|nd|rd|th)?\b", lower)
+        years = re.search(rf"{year}|[/.' -]{year[2:]}\b", lower)
+        parts = years and re.search(rf"\b0?{day.lstrip('0')}(?:st|nd|rd|th)?\b", lower)
         return any(each in lower for each in spellings(value)) or bool(parts)
     return mentions(known, value)
 
