@@ -107,12 +107,12 @@ class Overrides:
     def respond(self, call: Tau2ToolCall) -> ToolMessage:
         """Answer a call through the overridden hooks."""
         if self.is_answering:
-            return tool_message(call, text_or_error(lambda: self._call_original(call)))
+            return tool_message(call, text_or_error(self._call_original, call))
         before = self._states()
         reached: list[dict[str, Any]] = []
         self._reached = reached
         try:
-            content, error = text_or_error(lambda: self._call_tool(call))
+            content, error = text_or_error(self._call_tool, call)
         finally:
             self._reached = None
         only = reached[0] if len(reached) == 1 else {}

@@ -240,10 +240,10 @@ _COLLIDING = frozenset({*_COLLISIONS, "requestor"})
 _CHANGEABLE = (list, dict)
 
 
-def text_or_error(run: Callable[[], Any]) -> ToolAnswer:
-    """Return the result of a tool as text, or its error."""
+def text_or_error(run: Callable[[Tau2ToolCall], Any], call: Tau2ToolCall) -> ToolAnswer:
+    """Return the result of a call as text, or its error."""
     try:
-        result = run()
+        result = run(call)
         return result if type(result) is str else to_json_str(result), False
     except Exception as exception:  # a tool called by a model: its error is an answer
         return f"Error: {exception}", True
@@ -373,7 +373,7 @@ class World:
 
     def answer(self, call: Tau2ToolCall) -> ToolAnswer:
         """Run a tool as a model's call asks for; whatever happens becomes the answer's text."""
-        return text_or_error(lambda: self._run(call))
+        return text_or_error(self._run, call)
 
     def run_function(self, function_call: Mapping[str, Any]) -> Any:
         """Call what a task file asks for when it sets the stage, and synchronise."""

@@ -92,7 +92,8 @@ def _way_to_copy(kind: type[Any]) -> Callable[[Any, Memo], Any]:
         return lambda record, memo: (
             record if is_shared(record) else with_fields(record, copy_value, memo)
         )
-    return copy.deepcopy
+    own_way: Callable[[Any, Memo], Any] | None = getattr(kind, "__deepcopy__", None)
+    return own_way or copy.deepcopy
 
 
 def with_fields(model: ModelT, copy_of: Callable[[Any, Memo], Any], memo: Memo) -> ModelT:
