@@ -23,14 +23,14 @@ DOMAINS = ("airline", "retail", "telecom")
 
 def main() -> int:
     """Print the tables; the exit status is 1 if what is to be measured is not there."""
-    if "found" in sys.argv:
-        print("\n".join(table_rows()))
-        return 0
-    recorded = {domain: conversations(domain) for domain in DOMAINS}
-    if not all(recorded.values()):
-        print("no recorded conversations; set MASEVAL_CONTRACT_DIR to the folder that holds them")
-        return 1
     try:
+        if "found" in sys.argv:
+            print("\n".join(table_rows()))
+            return 0
+        recorded = {domain: conversations(domain) for domain in DOMAINS}
+        if not all(recorded.values()):
+            print("no recorded conversations; set MASEVAL_CONTRACT_DIR to their folder")
+            return 1
         rows = [speed(domain, lines) for domain, lines in recorded.items()]
     except DataUnavailableError as error:
         print(f"no tau2 data: {error}")

@@ -31,7 +31,6 @@ from maseval.core.storage.redaction import Secrets, redact_command, redact_text
 
 CommandT = TypeVar("CommandT", bound=Callable[..., None])
 
-
 ALL_HELP = "--help-all"
 # Options that few people need: the help of a command with many leaves them to --help-all.
 RARE_OPTIONS = frozenset(
@@ -45,7 +44,6 @@ RARE_OPTIONS = frozenset(
     )
 )
 _MANY = 6
-
 
 RenamedWords = Callable[[Sequence[str]], list[str]]
 """A function from the words after a former name to those of the command that took its place."""

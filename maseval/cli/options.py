@@ -95,7 +95,6 @@ SCORING = {
     ),
 }
 
-
 T = TypeVar("T")
 _Command = TypeVar("_Command", bound=Callable[..., None])
 

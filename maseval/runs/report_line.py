@@ -151,7 +151,6 @@ def read_record(line: bytes) -> dict[str, object]:
 
 _OWN_KEYS = ("crc", LINK, "kind", "domain", "shared")
 
-
 _REPORT_TYPES: dict[str, type | UnionType] = {
     "status": str,
     "config": dict,

@@ -39,7 +39,6 @@ POWER = 0.8
 MOST_TRIALS = 1_000
 MOST_TASKS = 10_000
 
-
 Decision = Literal["decided", "open", "undecidable"]
 """``undecidable``: with so few tasks, or so few that differ, the test shows nothing at all."""
 

@@ -191,7 +191,6 @@ _WIRE = (
 
 FAULTS: dict[str, Fault] = {fault.name: fault for fault in (*_EVERY, *_WIRE)}
 
-
 GOOD = "good"
 RATE = 0.3
 TEXT = "All is well."

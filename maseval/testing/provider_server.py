@@ -143,7 +143,6 @@ def _content(reply: Reply, request: Request) -> bytes:
 
 _NOTHING_LEFT = Reply({"error": {"message": "the script has no more replies"}}, status=418)
 
-
 ServerT = TypeVar("ServerT", bound=ProviderServer)
 
 

@@ -39,7 +39,6 @@ _MOST_CAUTIONS = 10
 _LONGEST = 200
 _FEW = 3
 
-
 MIN_COMPARABLE = 0.8
 """The share of the tasks that must be comparable by default, for a verdict on the whole."""
 

@@ -51,7 +51,6 @@ from maseval.runs.config import CODE
 
 Maker = Callable[..., Benchmark]
 
-
 _FORM = "my_benchmark.py:MyBenchmark or package.module:MyBenchmark"
 _BENCHMARK = OwnCode("benchmark", "benchmark", _FORM)
 

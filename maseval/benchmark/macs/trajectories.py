@@ -27,7 +27,6 @@ from maseval.core.words import text
 
 ACTION, OBSERVATION = "Action", "Observation"
 
-
 _EMPTY = {"content": None, "actions": None, "observation": None}
 Trajectories = Mapping[str, Sequence[JsonObject]]
 """The rows of each participant: a message, an action or an observation.

@@ -62,7 +62,6 @@ _REGISTERED_AS: dict[ModelRole, str] = {
     "judge": "nl_evaluator",
 }
 
-
 _REMEMBERED = ("_wordings", "_load_guidelines")
 
 

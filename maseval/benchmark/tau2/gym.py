@@ -293,7 +293,6 @@ class UserGymEnv(_Tau2Env):
 
 _NO_VERDICT = json.dumps({**dict.fromkeys(RewardInfo.__annotations__), "reward": 0.0})
 
-
 SHAPING_CHECKS = {
     "DB": ("db_check", "db_match"),
     "ENV_ASSERTION": ("env_assertions", "met"),

@@ -41,7 +41,6 @@ from maseval.core.words import count_of
 
 _MAX_TOOL_ROUNDS = 100
 
-
 Reply = Callable[[Sequence[Tau2Message]], SpokenMessage]
 
 

@@ -38,7 +38,6 @@ _THREADS = Path("/proc/self/task")
 # A new Python imports the program that started it, and must not start others by that.
 _WAY_TO_BEGIN = " before it began; let your program run it under if __name__ == '__main__':"
 
-
 BatchT = TypeVar("BatchT")
 ResultT = TypeVar("ResultT")
 

@@ -42,7 +42,6 @@ from maseval.interface.inference.provider import (
 
 AnthropicBlock = dict[str, object]
 
-
 AnthropicTurn = dict[str, Any]
 """A turn of the conversation in Anthropic's form: its ``role``, and ``content`` in blocks."""
 

@@ -37,7 +37,6 @@ from maseval.interface.inference.provider import (
 
 GeminiPart = dict[str, object]
 
-
 GeminiContent = dict[str, Any]
 """A turn of the conversation in Google's form: its ``role`` and its ``parts``."""
 

@@ -115,7 +115,6 @@ RECIPES: Mapping[str, Recipe] = {
 
 WHEEL = DataWheel("inspect-evals==0.26.0", 21_409_407, "inspect_evals/tau2/data/", RECIPES)
 
-
 GITHUB_BASE = "https://raw.githubusercontent.com/sierra-research/tau2-bench"
 VERIFIED_BASE = "https://raw.githubusercontent.com/amazon-agi/tau2-bench-verified"
 VERIFIED_COMMIT = "9d0d5ae0a5a80007ec15083448350bb9f8f1cc00"

@@ -86,7 +86,6 @@ class InvalidDomainError(MASEvalError, ValueError):
 
 FindDomain = Callable[[str], "Domain | None"]
 
-
 _added: "dict[str, Domain]" = {}
 _adding = threading.Lock()
 _find_elsewhere: FindDomain | None = None

@@ -18,6 +18,7 @@ _PLAIN = {
     **dict.fromkeys("\u20ac\u00a3", "$"),
     **{"\u2026": "... ", "\u2192": "->"},
 }
+_DROPPED_G = re.compile(r"in'(?<=[a-z]{3}in')(?![a-z])")
 # Each begins with what is rare in a text, and is quick for that.
 _STARS = re.compile(r"\*(?<![\w*]\*)(?=[$\w])|\*(?<=[\w.!?)$]\*)(?![\w*$])")
 _COMMAS = re.compile(r",(?<=\d,)(?=\d{3}(?!\d))")
@@ -97,6 +98,8 @@ def normalise(text: str) -> str:
     if "*" in text:
         text = text.replace("**", "")
         text = _STARS.sub("", text) if "*" in text else text
+    if "in'" in text:  # "handin' me over"
+        text = _DROPPED_G.sub("ing", text)
     if "|" in text and "|-" in text.replace(" ", "").replace(":", ""):
         text = "\n".join(_table_as_list(text.split("\n")))
     lower = text.lower()

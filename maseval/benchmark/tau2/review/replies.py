@@ -177,7 +177,7 @@ _AGREES = re.compile(
 _AGREES_ALONE = re.compile(
     r"^(?:(?:oh|ooh|and|so|then|now|well|wow|that is|it is|this is|thanks|thank you|all) )*"
     r"(?:ya|yah|yay|go(?: go)*|deal|sold|done|ship it|send it|lock it in|roger|great|wonderful"
-    r"|super|excellent|good|cool|nice|awesome|amazing|fantastic|lovely|right|confirm"
+    r"|submit|approve|order|accept|super|excellent|good|cool|nice|awesome|amazing|fantastic|lovely|right|confirm"
     r"|continue|works|(?:i )?do not mind(?: at all)?|great idea|good idea)"
     r"(?: (?:then|now|thanks|thank you|please|enough|to me|by me|with me|so|for me|stuff|lets?))*$"
 )
@@ -202,6 +202,11 @@ _FIRM = re.compile(
 )
 # "Okay, thanks. I'm not sure I want that": it may only have been heard.
 _HEARS = re.compile(r"(?:oh |ah |well )?(?:ok|alright|right)(?: then)?")
+_PRAISES = re.compile(
+    r"(?:oh |ah |well )?(?:nice|great|good|cool|lovely|wonderful|awesome)(?: one)?"
+)
+# A question that may hand the action over.
+_ASKS_AN_AGENT = re.compile(r"\b(?:you|i|we|it|that|this|ahead)\b")
 _MOST_WORDS = 25
 _DISLIKES = re.compile(
     r"\b(?:not|no|never|none|nothing|neither|too(?! (?:right|easy|kind)\b)|lot|expensive|pricey"
@@ -277,6 +282,9 @@ def read_reply(text: str, tool: str) -> Meaning:
         if stops or doubts:
             against = (at, max(found.start() for found in (*stops, *doubts)))
     if agreed > against:
+        last, praised = clauses[-1], _PRAISES.fullmatch(clauses[agreed[0]].text)
+        if praised and last.asked and not _ASKS_AN_AGENT.search(last.text):
+            return Meaning.QUESTION
         return Meaning.CONDITION if _depends(clauses, agreed) else Meaning.YES
     ordered = max((at for at, each in enumerate(clauses) if _orders(each, tool)), default=-1)
     if against[0] >= 0:

@@ -61,6 +61,7 @@ _ASKS = _words(
     r"|should i|do you want|yes/no|yes or no|reply\W+yes|y/n\b|do you (?:agree|consent|accept"
     r"|approve)\b|if you(?:'d| would) like me to|may i (?:proceed|go|book|cancel|make|process"
     r"|change|take (?:it|that)|assume)|are you (?:\w+ ){0,3}agreed\b"
+    r"|(?:type|reply|enter|write|send)\b[^.?!\n]{1,30} to (?:approve|accept|agree|submit)\b"
     r"|want me to\b|(?:say|simple) yes\b|ready for me to\b"
     r"|your (?:explicit )?(?:approval|consent|go-ahead|permission|agreement|word\b|ok(?:ay)?\b)"
     r"|is that (?:ok|okay|fine)|(?:are you|would you be) (?:all )?(?:ok|okay|happy|fine|comfortable"
@@ -74,8 +75,8 @@ _ASKS = _words(
 )
 # "..., ok?", "Swap?": a few words that are no question for a choice, for help or for a transfer.
 _SHORT_QUESTION = re.compile(
-    r"(?:^|[.,;:!)-] ?)(?!wh|how|any|else|human|transfer|is there)(?:[\w']{1,12} ){0,2}"
-    r"(?!human|colleague|agent)[\w']{1,12}\?\W*$"
+    r"(?:^|[.,;:!)-] ?)(?!wh|how|any|else|human|transfer|is there|does that help|make sense)"
+    r"(?:[\w']{1,12} ){0,2}(?!human|colleague|agent)[\w']{1,12}\?\W*$"
 )
 # "How would you like to proceed?" asks for a choice, and a yes is no answer to it.
 _LEAVES_OPEN = _words(
@@ -112,7 +113,7 @@ _REFUSES = _words(
 )
 _TRANSFERS = _words(
     *("transfer", r"human\b", "escalat", "live agent", r"colleague"),
-    r"(?:connect|hand|pass|put) you (?:over |through |across )?(?:to|with) (?:an? |them\b)",
+    r"(?:connect|hand|pass|put) y(?:ou|a) (?:over |through |across )?(?:to|with) (?:an? |them\b)",
     "put you through",
 )
 

@@ -44,6 +44,10 @@ FIRST_LOOK = {
     **{"airline 6": "31 | 1", "retail 6": "22 | 1", "telecom 8": "19 | 0"},
     **{"airline 7": "25 | 3", "retail 7": "17 | 2", "telecom 9": "17 | 0"},
     **{"airline 8": "17 | 4", "retail 8": "13 | 2", "telecom 10": "13 | 0"},
+    **{"airline 9": "15 | 2", "retail 9": "17 | 1", "telecom 11": "13 | 1"},
+    **{"airline 10": "20 | 1", "retail 10": "20 | 2", "telecom 12": "13 | 0"},
+    **{"upbeat": "11 | 2", "blunt": "12 | 1", "llmlong": "12 | 1", "colloquial": "10 | 0"},
+    **{"narrative": "11 | 1", "formlike": "14 | 1", "smallmodel": "14 | 0", "elderly": "14 | 1"},
     **{"helpdesk": "10 | 0", "southern": "8 | 2", "translated": "14 | 3", "structured": "11 | 1"},
     **{"agentic": "18 | 1", "careful": "16 | 3", "phonecall": "13 | 1", "plainchat": "12 | 0"},
     **{"everyday": "18 | 0", "brisk": "19 | 1", "warm": "17 | 0", "stepwise": "18 | 1"},
@@ -57,6 +61,7 @@ FIRST_LOOK = {
     **{"retail.confirm.yes": "2 of 4", "retail.items.confirmed": "0 of 2"},
     **{"retail.transfer.wish": "0 of 2", "retail.payment.provided": "0 of 1"},
 }
+_FEW = 10  # pairs: styles with fewer are told together
 
 
 class Outcome(NamedTuple):
@@ -116,8 +121,10 @@ def table_rows() -> list[str]:
 def _rows(kind: str) -> Iterator[str]:
     real = findings_read()
     groups: dict[str, list[Outcome]] = {}
+    sizes = Counter(each.style for each in outcomes())
     for each in outcomes():
-        groups.setdefault(getattr(each, kind), []).append(each)
+        is_rare = kind == "style" and sizes[each.style] < _FEW and each.style not in FIRST_LOOK
+        groups.setdefault("others" if is_rare else getattr(each, kind), []).append(each)
     for name, mine in sorted(groups.items()):
         found = sum(each.found for each in mine)
         first = FIRST_LOOK.get(name, " | " if kind == "style" else "")

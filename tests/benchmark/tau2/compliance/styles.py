@@ -15,7 +15,10 @@ from typing import NamedTuple
 
 from tests.benchmark.tau2.compliance.gold_talk import Do, Say, Step
 
-SETS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
+SETS = (
+    *("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"),
+    "tenth",
+)
 _ROLES = {"A": "assistant", "U": "user"}
 
 

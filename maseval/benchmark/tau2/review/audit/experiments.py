@@ -257,7 +257,6 @@ _NO_CONTENT = {"the", "and", "with", "for", "not", "you", "your", "all", "one"}
 _ROOT = 4
 _MOST_SHOWN = 3
 
-
 Holders = Mapping[str, Sequence[RecordHolder]]
 
 

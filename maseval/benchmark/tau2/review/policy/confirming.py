@@ -121,8 +121,13 @@ class Consent(NamedTuple):
         if not self.described or self.topic is Topic.OTHER:
             return False
         if self.meaning is Meaning.YES:
-            return self.asked or self.topic is Topic.THIS
+            return self.asked or (self.topic is Topic.THIS and not self.explains)
         return self.meaning is Meaning.REQUEST and self.asked and self.topic is Topic.THIS
+
+    @property
+    def explains(self) -> bool:
+        """True if the text asks only if it was understood."""
+        return not self.asked and phrases.UNDERSTOOD.search(self.question.lower) is not None
 
     @property
     def decides(self) -> bool:
@@ -235,7 +240,7 @@ def _objection(consent: Consent, moment: CallMoment) -> Answer:
         return CannotTell("the user agreed on a condition")
     if meaning is Meaning.QUESTION:
         return Broken("the user answered with a question", values)
-    if meaning is Meaning.YES:
+    if meaning is Meaning.YES and not consent.explains:
         return CannotTell("the user said yes to a message that did not ask for it")
     if meaning is Meaning.UNCLEAR and consent.asked and consent.topic is Topic.THIS:
         if declines(consent.question, consent.reply, moment):
@@ -323,12 +328,9 @@ def transfer_is_announced(domain: str, place: str) -> Rule:
                 yield Broken("the transfer was announced and not made", {}, said.message_index)
         for at in handed[:1]:
             later = [said for said in talk.agent if said.message_index > at]
-            if later and TRANSFER_TEXT not in later[0].text:
-                yield Broken(
-                    "other words follow the transfer",
-                    {"said": later[0].text},
-                    later[0].message_index,
-                )
+            if later and TRANSFER_TEXT not in (text := later[0].text):
+                values = {"said": text}
+                yield Broken("other words follow the transfer", values, later[0].message_index)
 
     return require_sentence
 

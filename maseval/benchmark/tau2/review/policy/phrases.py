@@ -5,7 +5,6 @@ None of them decides by itself: each supports a rule that also looks at calls an
 """
 
 import re
-from typing import NamedTuple
 
 from maseval.benchmark.tau2.domains.airline.tools import NOW
 from maseval.benchmark.tau2.review.words import MONTHS, UNWANTED
@@ -23,7 +22,7 @@ MONEY_TAKEN = (
 # "$20 on the Visa", "$20 -> paypal": an amount on its way to or from a payment method.
 _MOVES = (
     r"\$[\d.]+ [^.$\n]{0,25}?(?:\b(?:on|onto|to|into|from|off|via)|->) (?:\w+ ){0,3}"
-    r"(?:card|mastercard|visa|amex|paypal|gift)\b"
+    r"(?:card|mastercard|visa|amex|paypal|gift)(?![a-z])"
 )
 # The signs behind what is done.
 TICKS = "\u2705\u2714\u2611"
@@ -38,6 +37,11 @@ OTHER_ACTION = re.compile(r"\b(?:cancel|book|return|exchang)")
 TELLING_ID = re.compile(r"\d{8,12}|[A-Z]{3}\d{3}")
 PAYMENT_ID = re.compile(r"(?:credit_card|gift_card|certificate|paypal|debit_card)_\d")
 ID = re.compile(r"#?\w+(?:-\w+)*")
+# Asks if something was understood, to which a yes agrees to nothing.
+UNDERSTOOD = re.compile(
+    r"\b(?:does|did|do) (?:that|this|it|you) (?:all )?(?:clear|answer|help|make sense|explain"
+    r"|understand)|\bis (?:that|this|it|everything) (?:all )?clear\b|\bhave i answered\b"
+)
 # Statements
 CHEAPEST = re.compile(
     r"(?<!not the )(?<!n't the )\b(?:cheapest|lowest(?:[- ]\w+){0,2}[- ](?:price|fare|cost)s?"
@@ -47,12 +51,12 @@ CHEAPEST = re.compile(
     r"|cheaper than|lower than))\b"
 )
 LIMITS_CHOICE = re.compile(
-    r"\b(?:after|before|mornings?|afternoons?|evenings?|nights?|fits?|match\w*|meets?|suits?"
+    r"\b(?:(?<!day )(?:after|before)|mornings?|afternoons?|evenings?|nights?|fits?|match\w*|meets?"
     # not "May twenty-second" or "registered under my name"
-    rf"|(?<!ty[ -])second(?! (?:of )?(?:{'|'.join(MONTHS)})\b)|next|criteria|requirements?|within"
-    r"|under(?! \S{0,60}[@_#]| (?:(?:the|my|your|this|that) )?(?:name|user|id|account|profile"
-    r"|e-?mail|mail|reservation|booking|order|number)\b)|at least|no more than|later|earlier"
-    r"|except)\b"
+    rf"|suits?|(?<!ty[ -])second(?! (?:of )?(?:{'|'.join(MONTHS)})\b)|next|criteria|requirements?"
+    r"|within|under(?! \S{0,60}[@_#]| (?:(?:the|my|your|this|that) )?(?:name|user|id|account"
+    r"|profile|e-?mail|mail|reservation|booking|order|number)\b)|at least|no more than|later"
+    r"|earlier|except)\b"
 )
 UNAVAILABLE = re.compile(
     r"\b(?:sold out|fully booked|booked (?:up|solid|out)|out of stock|unavailable"
@@ -63,8 +67,8 @@ UNAVAILABLE = re.compile(
     r"|(?:not|\w+n't) have (?:any (?:\w+ )?seats?|(?:the |item )?\w*\d{3,})|temporarily out"
     r"|no (?:more |free |open )?(?:\w+ )?(?:seats?|room)"
     r"|no availability|no (?:basic )?(?:economy|business)"
-    r"|not in (?:right now|at the moment)|(?:is|are|been) (?:all )?(?:gone|taken(?! care)|sold)"
-    r"|all (?:are |were )?taken|full\b(?! (?:size|refund|price)))"
+    r"|(?:is|are|been) (?:all )?(?:gone|taken(?! (?:care|from|off))|sold)|not in (?:right now"
+    r"|at the moment)|all (?:are |were )?taken|full\b(?! (?:size|refund|price)))"
 )
 ALL_OF_THEM = re.compile(r"\b(?:both|all|neither|none)\b")
 ONLY = re.compile(r"\bonly\b(?! be\b| one\b| once\b| the pend)")
@@ -72,8 +76,8 @@ CHOICE = re.compile(r"\b(?:which|prefer|rather|or the)\b(?:[^.!?\n]|\.\d){0,200}
 SUPPOSES = re.compile(r"\?|\b(?:if|once|unless|when|whether|until|except|other|others|but)\b")
 # An amount or a payment in such a sentence may not be the one that is meant.
 SUPPOSED = re.compile(r"\b(?:if|unless|otherwise|either|depending|in case)\b")
-_BAG = r"(?:bag(?!el)(?:gage)?|luggage|suitcase|duffel|holdall|rucksack|backpack)"
-_BAGS = rf"{_BAG}s?\b"
+BAG_WORD = r"(?:bag(?!el)(?:gage)?|luggage|suitcase|duffel|holdall|rucksack|backpack)"
+_BAGS = rf"{BAG_WORD}s?\b"
 _FALLS_DUE = r"(?:(?:is|are|will|be|applies|apply|levied|charged|due|payable|asked|billed) ){0,3}"
 BAG_FEE = re.compile(
     rf"\$(\d+(?:\.\d+)?),? {_FALLS_DUE}(?:per|for (?:each|every|any)|each|a|apiece)"
@@ -81,16 +85,17 @@ BAG_FEE = re.compile(
     rf"|\b(?:per|each|every|any|an? (?:extra|additional|further)) (?:\w+ ){{0,5}}{_BAGS}"
     r"(?:(?!insurance|passenger|\bor\b|\band\b)[^.$\n]){0,40}\$(\d+(?:\.\d+)?)(?! (?:in )?total)"
     rf"|\b(?:extra|additional) {_BAGS}[^.$\n]{{0,25}}\$(\d+(?:\.\d+)?) (?:each|apiece|per)\b"
-    rf"|{_BAGS} (?:is|are) free\b[^.$\n]{{0,40}}\b(?:second|third|fourth|next) one"
-    r" (?:would be|is|comes to|costs?) \$(\d+(?:\.\d+)?)"
+    rf"|{_BAGS} (?:(?:is|are|comes?|go(?:es)?) )?free\b[^.$\n]{{0,40}}"
+    r"\b(?:second|third|fourth|next) one (?:would be|is|comes to|costs?) \$(\d+(?:\.\d+)?)"
 )
 ADDS = re.compile(
-    rf"\b(?:add|extra|additional|more|another)[^.\n]{{0,25}}\b{_BAG}"
-    rf"|\b{_BAG}s?\b[^.\n]{{0,12}}\b(?:more|extra|added)"
+    rf"\b(?:add|extra|additional|more|another)[^.\n]{{0,25}}\b{BAG_WORD}"
+    rf"|\b{BAG_WORD}s?\b[^.\n]{{0,12}}\b(?:more|extra|added)"
 )
-NTH_BAG = re.compile(rf"\b(second|third) (?:one\b|(?:\w+ )?{_BAG})")
+NTH_BAG = re.compile(rf"\b(second|third) (?:one\b|(?:\w+ )?{BAG_WORD})")
 NEW_COUNT = re.compile(
     rf"(?:{_BAGS} to|\bfr(?:om|ae) (?:none|zero|one|two|three|\d)(?: {_BAGS})? t(?:o|ae)"
+    r"|\bbrings? (?:\w+ ){1,2}to|\bmake (?:it|that)"
     r"|\b(?:so|mak(?:es|ing)|that's|is now|will be|you'll have)) "
     r"(\d|one|two|three|four|five|six)\b(?! (?:free|passenger|people))"
 )
@@ -107,36 +112,6 @@ COUNT_IN_ALL = re.compile(
     r"(?<![$.\d])\b(\d|one|two|three|four|five|six)(?: (?:altogether|in (?:total|all)|overall"
     r"|all told)\b|(?<=more it has \d)\b)"
 )
-
-
-class Claim(NamedTuple):
-    """The report that something was done, and its words alone, which are found more quickly."""
-
-    words: tuple[str, ...]
-    report: re.Pattern[str]
-
-
-def claim(verbs: str, thing: str, unless: str = "$^", deed: str = "", record: str = "$^") -> Claim:
-    """Return the patterns for a report in the active or passive voice.
-
-    ``verbs`` and ``deed`` are plain words. ``deed`` is the noun of the action ("your cancellation
-    went through"), ``record`` an id that may be said to be in the state after it ("6DHUJY is
-    cancelled"). A tick may stand for the rest of a short line ("JEPRZB cancelled \u2705").
-    """
-    adverbs = "(?:now |just |also |already |successfully |gone ahead and ){0,3}"
-    report = (
-        rf"(?:\b(?:(?:i|we)(?:'?ve| have| just| went ahead and|) {adverbs}(?:{verbs})\b"
-        rf"[^.?!]{{0,80}}\b(?:{thing})\b|(?:{thing})\b[^.?!,;]{{0,40}}"
-        rf"(?:(?:'s| ha(?:s|ve)) {adverbs}been| (?:is|are) now)"
-        rf" {adverbs}(?:{verbs})\b|(?:{record}) is {adverbs}(?:{verbs})\b"
-        rf"|(?:{deed or '$^'})\b[^.?!,;]{{0,40}} (?:(?:went|has gone) through|is (?:now )?complete"
-        r"|(?:has|have) (?:now |just |duly )?been (?:effected|carried out|executed|completed"
-        r"|performed|processed|finali[sz]ed|implemented))\b"
-        rf")|^[^.?!,;]{{0,40}}\b(?:{verbs})\b ?[{TICKS}])"
-        rf"(?![^.?!]{{0,80}}(?:{unless}))"
-    )
-    words = [*verbs.split("|"), *filter(None, deed.split("|"))]
-    return Claim(tuple(words), re.compile(report))
 
 
 # Airline
@@ -181,8 +156,8 @@ NOT_COVERED = re.compile(
     r"\b(?:(?:chang\w+|new|other|different) (?:\w+ )?plans?|plans? (?:\w+ )?chang|chang\w+ (?:of"
     r"|my|our) (?:plan|mind)|cheaper|too expensive|driv(?:e|ing)|work\b|boss|meeting|conference"
     r"|interview|postpone|relocated|called off|organi[sz]er|(?:by|the|a) (?:train|bus|car)\b"
-    r"|wedding|mistake|instead|schedul|no longer (?:need|want)|(?:not|n't) (?:need|want)"
-    r"|better (?:fare|price|deal|flight)|give up (?:my|your) seat)"
+    r"|wedding|christening|no (?:point|sense)\b|mistake|instead|schedul|no longer (?:need|want)"
+    r"|(?:not|n't) (?:need|want)|better (?:fare|price|deal|flight)|give up (?:my|your) seat)"
 )
 OTHER_REQUEST = re.compile(
     r"\b(?:book(?! (?:on|at|by|more|in))(?!ed|ing\b(?! (?:an?|new|one|another)\b))"
@@ -204,31 +179,6 @@ CANCEL = re.compile(r"\bcancel|\brefund|\bannul|\bcall\w{0,3} off\b")
 ASKS_REASON = re.compile(
     r"\b(?:reasons?|why|what (?:made|led|changed|happened|prompted)|how come)\b"
 )
-# The reports of actions, by words in the names of the tools that take them.
-_RESERVATION = r"(?=[a-z]*\d)[a-z\d]{6}|[A-Z\d]{6}"
-AIRLINE_CLAIMS = {
-    "book|update_reservation_flights": claim(
-        "booked", "reservation|booking|flights?|trip", deed="booking"
-    ),
-    "cancel": claim(
-        "cancelled|canceled|annulled|called off|was able to cancel|managed to cancel",
-        f"reservations?|bookings?|flights?|trip|it|{_RESERVATION}",
-        deed="cancellation",
-        record=_RESERVATION,
-    ),
-    "update_reservation": claim(
-        "changed|updated|upgraded|downgraded|modified|switched|moved|added|removed|altered|amended"
-        "|rebooked|rescheduled",
-        f"reservation|flights?|cabin|class|{_BAG}s?|passengers?|name|you to (?:business|economy)",
-        deed="modification|alteration|amendment|upgrade|downgrade|change|exchange|update",
-    ),
-    "send_certificate": claim("sent|issued", "certificates?|vouchers?|compensation"),
-    # There is no such tool.
-    "send_email": claim("sent|emailed|e-mailed", "confirmation|e-?mail|receipt|itinerary"),
-}
-NOT_SO = re.compile(
-    r"\b(?:no|not|n't|none|neither|nor|if|once|after|when|by the airline|cannot|unable|until)\b"
-)
 CARD_ON_FILE = re.compile(
     r"original|same (?:card|payment|method)|on file|\bcard\b|certificate|voucher|payment method"
 )
@@ -241,7 +191,7 @@ PER_HEAD = re.compile(
 AIRLINE_PRICE = re.compile(r"\$|\b(?:price|fare|cost|amount|refund|difference)")
 DECLINED = (
     r"(?:\b(?:no|not|without|skip|decline|zero|neither|0(?! to \d))\b|n't\b)"
-    r"(?:(?!extra|additional|more|charge|fee|cost|free)[^.!?;,\n]){0,60}\b"
+    r"(?:(?!extra|additional|more|charge|fee|cost|free|with )[^.!?;,\n]){0,60}\b"
 )
 NO_INSURANCE = re.compile(
     rf"{DECLINED}insurance|\b(?:leave|keep|take) (?:the |my )?insurance (?:off|out)\b"
@@ -271,20 +221,13 @@ DONE = (
     r"(?:process|refund|issu|charg|credit|appli|cancel|complet|updat|exchang|modifi|initiat|debit"
     r"|deduct|effect|return|reimburs|collect|levi|execut)\w*ed|(?:taken|sent|paid) (?:from|back|to)"
 )
-_ORDER = r"orders?|#?w\d{7}|it|items?"
-RETAIL_CLAIMS = {
-    "cancel": claim("cancelled|canceled", _ORDER, deed="cancellation", record=r"#w\d{7}"),
-    "return": claim("returned|requested|initiated|started", "return"),
-    "exchange|modify|return": claim("exchanged|swapped|modified|changed|updated|switched", _ORDER),
-    "address": claim("changed|updated", "address"),
-    "send_email": claim("sent|emailed|e-mailed", "confirmation|e-?mail|receipt"),
-}
 RETAIL_REPORTS = re.compile(
     rf"\b(?:has|have|had|was|were) (?:\w+ ){{0,3}}{DONE}\b|\band refunded\b"
 )
 GIVES_BACK = re.compile(rf"\b(?:refund|receive|returned to|{MONEY_BACK})")
 TAKES = re.compile(
-    rf"\b(?:goes on (?:the|your)|charg|pay(?!pal|ment)|additional|extra|owe|due|cost|{MONEY_TAKEN})"
+    r"\b(?:goes on (?:the|your|\w+_)|charg|pay(?!pal|ment)|additional|extra|owe|due|cost"
+    rf"|{MONEY_TAKEN})"
 )
 OF_A_CHANGE = re.compile(
     rf"\b(?:diff|additional|extra|refund|charg|owe|pay(?!pal|ment)|{MONEY_BACK}|{MONEY_TAKEN})"
@@ -360,6 +303,10 @@ TRAVELS = re.compile(
     r"abroad|travel|t(?<!\wt)rip\b|overseas|outside|foreign|vacation|holiday|visiting|france|"
     r"c(?:(?<=other c)|(?<=different c))ountry|airport|cruise"
 )
+KNOWS_ABROAD = re.compile(
+    r"\b(?:as|since|because|while|given that|now that) you(?:'re| are) (?:\w+ )?"
+    r"(?:abroad|travell?ing|overseas|outside)\b"
+)
 AT_HOME = re.compile(r"\bat home\b|\bhome (?:network|area|country)\b|\bnot (?:\w+ )?travel")
 GB = re.compile(
     r"(?<![\w.$])(\d+(?:\.\d+)?|one|two|three|four|five|half|a|single)[ -]*"
@@ -381,7 +328,8 @@ PER_MONTH = re.compile(r"^\W{0,3}(?:/ ?|per |a |each )?month")
 OF_DATA = re.compile(r"refuel|top[ -]?up|gb\b|\bgig|\bdata\b")
 # What no remedy of the phone is for.
 OTHER_MATTER = re.compile(
-    r"\b(?:reimburs|refund|invoice|compensat|money back|dispute|another carrier|(?:old|new) number)"
+    r"\b(?:reimburs|refund|invoice|compensat|money back|dispute|another carrier|(?:old|new) number"
+    r"|puk\b)"
 )
 OF_COST = re.compile(r"cost|charge|total|price|\brate\b|\bfee\b")
 OF_A_PLAN = re.compile(r"\bplans?\b|switch|upgrad|month")
@@ -425,8 +373,8 @@ TELECOM_NEGATED = re.compile(
 )
 _SOFTWARE = "(?:software|system|firmware|ios|android|operating system|os)"
 ELSEWHERE = re.compile(
-    r"\b(?:factory (?:reset|default|setting)|(?:wip|eras)(?:e|ing) (?:the|your) (?:phone|device)|"
-    r"safe mode|reset (?:\w+ )?network settings|"
+    r"\b(?:factory (?:reset|default|setting|state|condition)|safe mode|"
+    r"(?:wip|eras)(?:e|ing) (?:the|your) (?:phone|device)|reset (?:\w+ )?network settings|"
     r"(?:clear|empty|delet|flush|purg|wip|eras)(?:e|ing)? (?:\S+ ){0,3}cache|"
     rf"(?:{_SOFTWARE}|carrier settings) (?:updates?|upgrades?)\b|"
     rf"(?:updat|upgrad)(?:e|ing) (?:the |your )?(?:\w+'s )?(?:phone|device|{_SOFTWARE})\b|"
@@ -439,22 +387,6 @@ ELSEWHERE = re.compile(
     r"|apple|samsung|service cent(?:re|er)|repair shop))"
 )
 
-
-TELECOM_CLAIMS = {
-    "refuel_data": claim(
-        "added|refueled|refuelled|applied|topped up|filled up|refilled|loaded|recharged|boosted"
-        "|credited",
-        "gb|gigs?|gigabytes?|data|line",
-        deed="refuel|top-up|topup|addition|refill|recharge|data boost",
-    ),
-    # "on your phone" is what the user did
-    "enable_roaming": claim(
-        "enabled|activated|turned on|switched on", "roaming", "phone|device|setting"
-    ),
-    "resume_line": claim("resumed|reactivated|restored|lifted|unsuspended", "line|suspension"),
-    "send_payment_request": claim("sent|issued", "payment request"),
-    "change of plan": claim("changed|switched|upgraded|moved", "plan"),
-}
 FIGURE = re.compile(r"(?<![\w.-])\d+(?:\.\d+)?(?=gb|gig|[^\w-]|$)")
 # "56 a month", also without the currency
 MONTHLY = re.compile(r"\b(\d{2,3}(?:\.\d\d)?)(?: ?/ ?| a | per | each | every )mo(?:nth)?\b")
@@ -492,10 +424,4 @@ BANK_ACTS = {
     **{"file": re.compile(r"\bdisput"), "change": re.compile(r"e-?mail|\bpin\b")},
     "order": re.compile(r"\border|\bnew card|\breplac|\breissu"),
     "submit": re.compile(r"\brequest|\blimit|\bincreas"),
-}
-BANK_CLAIMS = {
-    "open_bank": claim("opened", "account"),
-    "freeze_debit": claim("frozen", "cards?"),
-    "order_": claim("ordered|dispatched|shipped", "replacement|new card|cards?"),
-    "dispute": claim("filed|submitted", "disputes?"),
 }

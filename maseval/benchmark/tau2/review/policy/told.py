@@ -2,16 +2,16 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, Kind, Rule, talk_rule
 from maseval.benchmark.tau2.review.talk import Talk, Utterance
+from maseval.benchmark.tau2.review.words import stands_in
 
-_MOST = 300  # letters of a sentence that says one thing
+MOST_LETTERS = 300  # letters of a sentence that says one thing
 
 
 class Offer(NamedTuple):
@@ -21,6 +21,10 @@ class Offer(NamedTuple):
     price: float
     available: bool
     words: frozenset[str] = frozenset()
+
+    def is_described_in(self, sentence: str) -> bool:
+        """Return True if a sentence has its words, of which there are several."""
+        return len(self.words) > 1 and all(stands_in(sentence, e.lower()) for e in self.words)
 
 
 class Offers(NamedTuple):
@@ -60,10 +64,12 @@ class _Shown:
     ) -> Iterator[tuple[Utterance, str, list[tuple[Offers, Offer]]]]:
         """Yield the sentences of the agent with some words about one offer, and that offer."""
         marks = set(re.findall(self._ids, self._talk.agent_words)) if self._calls else set()
-        if self._calls and words is phrases.CHEAPEST:
-            marks.add("cheapest")  # which a price may name
+        if self._calls:  # which a price may name
+            marks |= {"cheapest"} if words is phrases.CHEAPEST else {"available"}
         for said, sentence in self._talk.agent_sentences(*marks):
-            found = words.search(sentence) if len(sentence) <= _MOST else None
+            if words is phrases.UNAVAILABLE:
+                sentence = _under_its_heading(said, sentence)
+            found = words.search(sentence) if len(sentence) <= MOST_LETTERS else None
             if found and not phrases.SUPPOSES.search(sentence):
                 begin, end = sentence.rfind(",", 0, found.start()), sentence.find(",", found.end())
                 clause = sentence[begin + 1 : end if end > 0 else None]
@@ -80,10 +86,13 @@ class _Shown:
         groups = [each for at, each in self._all if at < said.message_index]
         every = [one for each in groups for one in each.offers]
         ids = {one.id for one in every if one.id.lower() in sentence}
-        if not ids and words is phrases.CHEAPEST and " than " not in sentence:
+        last = words is phrases.UNAVAILABLE and _IS_LAST.search(sentence)
+        if not ids and (last or words is phrases.CHEAPEST) and " than " not in sentence:
             # By a price that only one of them has.
             priced = {one.id for one in every if f"${one.price:.2f}" in sentence}
             ids = priced if len(priced) == 1 else set()
+        # Or by its options, all of which one of them has.
+        ids = ids or {one.id for one in every if one.is_described_in(sentence)}
         own = {each for each in ids if each.lower() in clause}
         ids = own if len(own) == 1 else ids
         joined = rf"\w+(?:,? (?:and|n|&) \w+){{{len(ids) - 1}}} are\b"
@@ -93,6 +102,23 @@ class _Shown:
                 found = [(each, one) for each in groups if (one := each.find(name)) is not None]
                 meant = ([g for g in found if g[0].name.search(t)] for t in (sentence, asked))
                 yield next(filter(None, meant), found)
+
+
+_BULLETS = ("- ", "* ", "\u2022")
+_OF_UNAVAILABLE = re.compile(
+    r"\W{0,4}(?:\w+ ){0,2}(?:sold out|fully booked|unavailable|not available|out of stock|no seats)"
+    r"\b[^\d]{0,40}$"
+)
+_IS_LAST = re.compile(r"\$\d+\.\d\d\b[^$]*available[\s.!)]*$")
+
+
+def _under_its_heading(said: Utterance, sentence: str) -> str:
+    """Return a line of a list with its heading: "sold out in economy: - HAT226"."""
+    if not sentence.startswith(_BULLETS) or sentence not in said.sentences:
+        return sentence
+    above = said.sentences[: said.sentences.index(sentence)]
+    heading = next((each for each in reversed(above) if not each.startswith(_BULLETS)), "")
+    return f"{heading} {sentence}" if _OF_UNAVAILABLE.match(heading) else sentence
 
 
 def claims_are_true(domain: str, place: str, tool: str, read: Read, ids: str) -> tuple[Rule, Rule]:
@@ -139,46 +165,3 @@ def _cheaper(group: Offers, offer: Offer, told: str) -> str:
         if each.available and each.price < offer.price and wanted <= each.words
     ]
     return min(found, key=lambda each: each.price).id if found else ""
-
-
-# One of these stands in every report.
-_REPORTING = ("i ", "we ", "ve ", " been ", " is ", " are ", " through", *phrases.TICKS)
-
-
-def only_done_is_claimed(
-    domain: str,
-    place: str,
-    claims: Mapping[str, phrases.Claim],
-    tool_of: Callable[[Tau2ToolCall], str] = lambda call: call["name"],
-) -> Rule:
-    """Make the rule that nothing is reported as done before a tool has done it.
-
-    ``claims`` are the reports, by patterns of the names of the tools that do it.
-    """
-    words = {word for each in claims.values() for word in each.words}
-    marks = [word for word in words if not any(each in word for each in words - {word})]
-
-    @talk_rule(f"{domain}.claim.done", Kind.DATA_FLOW, place=place)
-    def done_before(talk: Talk) -> Iterator[Answer]:
-        """The agent reports a change as made only after it has made it."""
-        for said, sentence in talk.agent_sentences(*marks):
-            reports = len(sentence) <= _MOST and any(each in sentence for each in _REPORTING)
-            if not reports or phrases.NOT_SO.search(sentence):
-                continue
-            text = f"{sentence}\n{said.quote(sentence)}"  # an id is known by its capitals
-            about = {n: c for n, c in claims.items() if any(w in sentence for w in c.words)}
-            made = talk.calls_before(said.message_index + 1)
-            tools = "\n".join(tool_of(each.call) for each in made if not each.failed)
-            done = {name for name in about if re.search(name, tools)}
-            undone = (each.report.search(text) for name, each in about.items() if name not in done)
-            told = next(filter(None, undone), None)
-            if told is None or any(about[name].report.search(text) for name in done):
-                continue
-            report, known = said.quote(told[0]), talk.known_before(said.message_index)
-            states = " is " in report or " been " in report or report[-1] in phrases.TICKS
-            if states and '"cancelled"' in known:
-                continue  # by the airline, or before
-            text = f"the agent reports what was not done: {report}"
-            yield Broken(text, {"said": said.quote(sentence)}, said.message_index)
-
-    return done_before

@@ -36,7 +36,6 @@ Memo = dict[int, Any]
 _new, _set = object.__new__, object.__setattr__
 _ways_to_copy: dict[type[Any], Callable[[Any, Memo], Any]] = {}
 
-
 SHARED_ROWS = object()
 """Marks a list of a database whose records are shared."""
 

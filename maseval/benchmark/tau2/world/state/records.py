@@ -129,7 +129,6 @@ def _record_text(record: Record) -> str:
 
 _encode = json.JSONEncoder(default=str).encode
 
-
 RecordT = TypeVar("RecordT", bound=Record)
 
 

@@ -216,9 +216,7 @@ class AirlineCall(CallMoment):
 
 airline = Policy("airline", AirlineCall)
 
-
 ON_A_RESERVATION = tuple(tool for tool in CHANGES if tool != BOOK)
-
 
 _FIRST = "Book flight, Modify flight, Cancel flight: 1st paragraph"
 
@@ -242,12 +240,9 @@ def own_record(call: AirlineCall) -> Iterator[Answer]:
     owner, told = call.owner, call.user_words
     if owner is None or _gives(told, owner.user_id):
         return
-    others = _others(call, told, owner)
-    if others:
-        yield Broken(
-            f"the change is made for {owner.user_id}, and the user is {', '.join(others)}",
-            {"user": others},
-        )
+    if others := _others(call, told, owner):
+        text = f"the change is made for {owner.user_id}, and the user is {', '.join(others)}"
+        yield Broken(text, {"user": others})
 
 
 def _gives(told: str, user_id: str) -> bool:
@@ -305,9 +300,8 @@ def denied_is_not_transferred(call: AirlineCall) -> Iterator[Answer]:
         for each in asked
     ):
         names_read = ", ".join(sorted({each.reservation_id for each in asked}))
-        yield Broken(
-            f"the policy denies to cancel {names_read}, and the user is transferred for it"
-        )
+        text = f"the policy denies to cancel {names_read}, and the user is transferred for it"
+        yield Broken(text)
 
 
 @airline.talk("told.flight", f"{TOP}, 4th paragraph")

@@ -38,6 +38,7 @@ from maseval.benchmark.tau2.review.policy.airline.conduct import (
     text_of,
 )
 from maseval.benchmark.tau2.review.policy.airline.terms import CABINS
+from maseval.benchmark.tau2.review.policy.claims import AIRLINE_CLAIMS, only_done_is_claimed
 from maseval.benchmark.tau2.review.policy.confirming import (
     explicit_yes,
     names,
@@ -50,12 +51,7 @@ from maseval.benchmark.tau2.review.policy.confirming import (
 )
 from maseval.benchmark.tau2.review.policy.payments import methods_named
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, rules_in
-from maseval.benchmark.tau2.review.policy.told import (
-    Offer,
-    Offers,
-    claims_are_true,
-    only_done_is_claimed,
-)
+from maseval.benchmark.tau2.review.policy.told import Offer, Offers, claims_are_true
 
 
 class Detail(NamedTuple):
@@ -358,5 +354,5 @@ RULES = (
     *claims_are_true(
         "airline", f"{TOP}, 4th paragraph", "search_direct_flight", flights_shown, r"hat\d{3}"
     ),
-    only_done_is_claimed("airline", f"{TOP}, 4th paragraph", phrases.AIRLINE_CLAIMS),
+    only_done_is_claimed("airline", f"{TOP}, 4th paragraph", AIRLINE_CLAIMS),
 )

@@ -390,9 +390,8 @@ def agreed_flights(call: AirlineCall) -> Iterator[Answer]:
             if len(flights) < len(taken):
                 yield CannotTell("the proposal does not name all flights")
                 return
-            yield Broken(
-                f"flight {flight} is taken, and the user agreed to {', '.join(sorted(flights))}"
-            )
+            agreed = ", ".join(sorted(flights))
+            yield Broken(f"flight {flight} is taken, and the user agreed to {agreed}")
         elif any(names(lower, form) for form in spell_date(date)):
             continue
         elif phrases.DATE.search(lower):

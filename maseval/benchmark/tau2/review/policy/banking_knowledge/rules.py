@@ -21,6 +21,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.desk import NOW
 from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB, Row
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.absence import missing, spoken
+from maseval.benchmark.tau2.review.policy.claims import BANK_CLAIMS, only_done_is_claimed
 from maseval.benchmark.tau2.review.policy.confirming import declines, is_unclear, transfer_is_wanted
 from maseval.benchmark.tau2.review.policy.rules import (
     Answer,
@@ -30,7 +31,6 @@ from maseval.benchmark.tau2.review.policy.rules import (
     inner_call,
     rules_in,
 )
-from maseval.benchmark.tau2.review.policy.told import only_done_is_claimed
 from maseval.benchmark.tau2.review.talk import CallMade, CallMoment, Talk
 from maseval.benchmark.tau2.review.words import MONTHS
 
@@ -408,6 +408,6 @@ RULES = (
     *rules_in(globals()),
     transfer_is_wanted("banking", f"{_GUIDELINES}: 5"),
     only_done_is_claimed(
-        "banking", f"{_GUIDELINES}: 1", phrases.BANK_CLAIMS, lambda call: inner_call(call)[0]
+        "banking", f"{_GUIDELINES}: 1", BANK_CLAIMS, lambda call: inner_call(call)[0]
     ),
 )

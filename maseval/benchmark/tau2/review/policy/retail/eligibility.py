@@ -186,15 +186,11 @@ class RetailCall(CallMoment):
         """The agent's first text after the call, unless the customer speaks before it."""
         at = self.message_index
         report = next((said for said in self.talk.agent if said.message_index > at), None)
-        if report is None or any(
-            at < each.message_index < report.message_index for each in self.talk.user
-        ):
-            return None
-        return report
+        end = report.message_index if report else at
+        return None if any(at < each.message_index < end for each in self.talk.user) else report
 
 
 retail = Policy("retail", RetailCall)
-
 
 _STATUS = dict.fromkeys((CANCEL, MODIFY_ITEMS, MODIFY_ADDRESS, MODIFY_PAYMENT), "pending")
 _STATUS |= dict.fromkeys((RETURN, EXCHANGE), "delivered")
@@ -299,9 +295,8 @@ def gift_card_covers_it(call: RetailCall) -> Iterator[Answer]:
     """A gift card that is to pay has enough balance."""
     method, amount = call.method, call.booked
     if isinstance(method, GiftCard) and amount is not None and method.balance < amount:
-        yield Broken(
-            f"gift card {method.id} has {method.balance:.2f}, and {amount:.2f} is to be paid"
-        )
+        text = f"gift card {method.id} has {method.balance:.2f}, and {amount:.2f} is to be paid"
+        yield Broken(text)
 
 
 @retail.state("modify_payment.other", "Modify payment: 1st paragraph", MODIFY_PAYMENT)
@@ -324,7 +319,6 @@ def refund_goes_back(call: RetailCall) -> Iterator[Answer]:
 
 _EXAMPLE = "1008292230"
 _ADDRESS_PARTS = ("address1", "address2", "city", "zip")
-
 
 _USES = (_READ_ORDER, _READ_USER, *WRITES)
 

@@ -19,6 +19,7 @@ from maseval.benchmark.tau2.domains.retail import (
 from maseval.benchmark.tau2.domains.retail.models import OrderItem, UserAddress, Variant
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.absence import missing, spoken, telling_clause
+from maseval.benchmark.tau2.review.policy.claims import RETAIL_CLAIMS, only_done_is_claimed
 from maseval.benchmark.tau2.review.policy.confirming import (
     explicit_yes,
     find_consent,
@@ -37,12 +38,7 @@ from maseval.benchmark.tau2.review.policy.retail.eligibility import (
     retail,
 )
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, rules_in
-from maseval.benchmark.tau2.review.policy.told import (
-    Offer,
-    Offers,
-    claims_are_true,
-    only_done_is_claimed,
-)
+from maseval.benchmark.tau2.review.policy.told import Offer, Offers, claims_are_true
 from maseval.benchmark.tau2.review.replies import agrees
 from maseval.benchmark.tau2.review.talk import Talk, Utterance
 from maseval.benchmark.tau2.review.words import mentions, refusal
@@ -88,9 +84,8 @@ def reason_is_the_customers(call: RetailCall) -> Iterator[Answer]:
 def customer_is_reminded(call: RetailCall) -> Iterator[Answer]:
     """The customer is reminded to name all items before the only change of the items."""
     said = [each.lower for each in call.agent_texts]
-    if not any(w in each for each in said for w in _WHOLE) and not any(
-        map(phrases.REMINDS.search, said)
-    ):
+    in_set_words = any(words in each for each in said for words in _WHOLE)
+    if not in_set_words and not any(map(phrases.REMINDS.search, said)):
         yield Broken("the customer was not reminded to name all items that are to be changed")
 
 
@@ -239,12 +234,11 @@ def _unexpected_items(call: RetailCall, text: str) -> Iterator[Answer]:
         return
     asked = [said.lower for said in call.agent_texts if said.asks]
     earlier = "\n".join(asked[-1:] if phrases.ONLY.search(text) else asked)
+    about = ", ".join(each.name for each in named)
     for item in listed:
         if not _names_item(earlier, item):
-            yield Broken(
-                f"{item.name} {item.item_id} is changed, and the question was about "
-                f"{', '.join(each.name for each in named)}"
-            )
+            text = f"{item.name} {item.item_id} is changed, and the question was about {about}"
+            yield Broken(text)
 
 
 @retail.protocol("details.address", BEFORE_A_YES, *ADDRESSES)
@@ -320,7 +314,7 @@ def times_told_are_known(talk: Talk) -> Iterator[Answer]:
 
 def _is_known(sentence: str, found: re.Match[str], said: Utterance, talk: Talk) -> bool:
     """Return True if a time is that of a product, or was said by the customer or read."""
-    if phrases.PRODUCT_TIME.search(sentence):
+    if phrases.PRODUCT_TIME.search(sentence) or (found[1] == "a" and refusal(sentence)):
         return True
     known = talk.known_before(said.message_index).lower()
     return found[0] in known or f"{found[1]} hours" in known
@@ -362,7 +356,7 @@ RULES = (
     *claims_are_true(
         "retail", "Introduction: 6th paragraph", "get_product_details", variants_shown, r"\d\d{9}"
     ),
-    only_done_is_claimed("retail", "Introduction: 6th paragraph", phrases.RETAIL_CLAIMS),
+    only_done_is_claimed("retail", "Introduction: 6th paragraph", RETAIL_CLAIMS),
     transfer_is_announced("retail", "Introduction: 9th paragraph"),
     one_call_at_a_time("retail", "Introduction: 7th paragraph"),
     no_text_beside_a_call("retail", "Introduction: 7th paragraph"),

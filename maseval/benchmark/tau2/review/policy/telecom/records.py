@@ -268,15 +268,10 @@ def _number(word: str) -> float:
 
 def asks_for_data_first(call: TelecomCall) -> bool:
     """Return True if the user spoke of adding data before the agent did."""
-    if call.ticket is not None:
-        return False
-    said = call.user_texts
+    said = call.user_texts if call.ticket is None else []
     asked = next((each for each in said if any(map(_asks_for_data, each.sentences))), None)
-    if asked is None:
-        return False
-    return not any(
-        phrases.DATA.search(each.lower) for each in call.talk.agent_before(asked.message_index)
-    )
+    before = call.talk.agent_before(asked.message_index) if asked else ()
+    return asked is not None and not any(phrases.DATA.search(each.lower) for each in before)
 
 
 def _asks_for_data(sentence: str) -> bool:

@@ -10,7 +10,9 @@ from typing import Any
 from maseval.benchmark.tau2.domains.telecom.models import Line
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.absence import found_in, missing, spoken
+from maseval.benchmark.tau2.review.policy.claims import TELECOM_CLAIMS, only_done_is_claimed
 from maseval.benchmark.tau2.review.policy.confirming import (
+    TRANSFER_TOOL,
     no_text_beside_a_call,
     nothing_after_a_transfer,
     one_call_at_a_time,
@@ -30,7 +32,6 @@ from maseval.benchmark.tau2.review.policy.telecom.records import (
     list_remedies,
     telecom,
 )
-from maseval.benchmark.tau2.review.policy.told import only_done_is_claimed
 from maseval.benchmark.tau2.review.replies import agrees
 from maseval.benchmark.tau2.review.talk import CallMade, Talk, Utterance
 from maseval.benchmark.tau2.review.words import mentions, sentences, speaks_of_a_transfer, spellings
@@ -225,13 +226,16 @@ def check_identity_for_support(talk: Talk) -> Iterator[Answer]:
     found = [each for each in talk.calls if _finds_a_customer(each)]
     by_user = (each for each in talk.calls if each.call["requestor"] == "user")
     first = next(by_user, None)
-    if first is None or (found and found[0].message_index < first.message_index):
+    if found and (first is None or found[0].message_index < first.message_index):
         return
-    guided = talk.agent_before(first.message_index)[1:]
-    if any(phrases.GUIDES.search(each.lower) for each in guided):
-        tool = first.call["name"]
-        text = f"the user does {tool} on the phone before anybody was identified"
-        yield Broken(text, message_index=first.message_index)
+    handed = any(each.call["name"] == TRANSFER_TOOL for each in talk.calls)
+    last = talk.user[-1].message_index if talk.user and not handed else 0
+    for each in talk.agent_before(first.message_index if first else last)[1:]:
+        if phrases.GUIDES.search(each.lower):
+            deed = first.call["name"] if first else "what the agent says"
+            text = f"the user does {deed} on the phone before anybody was identified"
+            yield Broken(text, message_index=(first or each).message_index)
+            return
 
 
 @telecom.protocol(
@@ -359,7 +363,8 @@ def check_roaming_read(talk: Talk) -> Iterator[Answer]:
         return
     said = next(each for each in talk.agent if "roaming" in each.lower)
     told = talk.user_before(said.message_index)
-    if any(map(_travels, (each for text in told for each in text.sentences))):
+    travels = any(map(_travels, (each for text in told for each in text.sentences)))
+    if travels or phrases.KNOWS_ABROAD.search(said.lower):
         text = "the user travels, and whether the line has roaming was not looked up"
         yield Broken(text, message_index=said.message_index)
 
@@ -438,7 +443,5 @@ RULES = (
     *(one_call_at_a_time("telecom", _FORM), no_text_beside_a_call("telecom", _FORM)),
     *(transfer_is_announced("telecom", _TRANSFER), transfer_is_wanted("telecom", _TRANSFER)),
     nothing_after_a_transfer("telecom", _TRANSFER, WRITES),
-    only_done_is_claimed(
-        "telecom", "introduction, 2nd paragraph; Change Plan", phrases.TELECOM_CLAIMS
-    ),
+    only_done_is_claimed("telecom", "introduction, 2nd paragraph; Change Plan", TELECOM_CLAIMS),
 )
