@@ -46,7 +46,7 @@ class Sizes(NamedTuple):
     long_latency: float = 5.0
 
 
-SHORT = Sizes(100, 100, 1, 400, 2.0, 500)
+SHORT = Sizes(100, 100, 1, 400, 2.0)
 
 
 class Watch(BenchmarkCallback):

@@ -12,6 +12,7 @@ from typing import Any
 from benchmarks.table import best, note, seconds, show
 from benchmarks.tau2 import contract_folder, conversations, every_call_made
 from maseval.benchmark.tau2.certify import certify
+from maseval.benchmark.tau2.rescoring.record import open_record
 from maseval.benchmark.tau2.results import RecordedSimulation
 from maseval.benchmark.tau2.review.audit import audit
 from maseval.benchmark.tau2.review.causes import find_cause
@@ -79,10 +80,11 @@ def certifying(records: dict[str, list[Record]]) -> float:
 
     def run() -> None:
         for domain, those in records.items():
-            certify(
+            recorded = (
                 RecordedSimulation(each["simulation"], domain, each["solo"], each["reward_info"])
                 for each in those
             )
+            certify(open_record(recorded))
 
     return best(run, ROUNDS) / count * 1000
 
