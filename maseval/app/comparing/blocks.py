@@ -163,9 +163,7 @@ def _of_grid(found: RunComparison, grid: ComparedGrid) -> list[Block]:
 
 
 def interaction_lines(effects: Effects) -> list[str]:
-    return [
-        f"{each.sentence}: {each.grade}, {p_is(each.adjusted)}" for each in effects.interactions
-    ]
+    return [f"{one.sentence}: {one.grade}, {p_is(one.adjusted)}" for one in effects.interactions]
 
 
 def cells_table(grid: ComparedGrid) -> TableBlock:

@@ -90,9 +90,7 @@ def report(
         title=title or _title(opened),
         summary=summary,
         plots=plots,
-        findings={
-            k: v for each in opened for k, v in support_for(each).task_findings(each).items()
-        },
+        findings={k: v for one in opened for k, v in support_for(one).task_findings(one).items()},
         facts=_facts(runs),
         compared=compared,
         # The report on the page names its run.

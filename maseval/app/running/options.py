@@ -64,9 +64,7 @@ class OptionSpec(NamedTuple):
 def list_options(options: type) -> list[OptionSpec]:
     """Return the options of a dataclass, its own before inherited ones."""
     hints = get_type_hints(options)
-    shared = [
-        each.name for base in options.__bases__ if is_dataclass(base) for each in fields(base)
-    ]
+    shared = [one.name for base in options.__bases__ if is_dataclass(base) for one in fields(base)]
     own_first = sorted(fields(options), key=lambda each: each.name in shared)
     return [
         OptionSpec(each.name, hints[each.name], each.default, each.metadata.get("flag"))

@@ -165,9 +165,8 @@ def files_of(domain: str | Domain, manifest: Manifest) -> list[DataFile]:
     own = published_files(domain if isinstance(domain, str) else domain.folder_name, manifest)
     if not own:
         name = domain if isinstance(domain, str) else domain.name
-        raise ConfigurationError(
-            f"domain {name!r} has no published files to fetch; give it a data_dir"
-        )
+        text = f"domain {name!r} has no published files to fetch; give it a data_dir"
+        raise ConfigurationError(text)
     return [*own, *manifest.below("user_simulator")]
 
 
@@ -264,9 +263,8 @@ def load_raw_tasks(
         return tasks
     splits, chosen = read_mapping(folder / source.splits_file), "base" if split == "all" else split
     if chosen not in splits:
-        raise UnknownSplitError(
-            f"Invalid task split name: {chosen}. Valid splits are: {splits.keys()}"
-        )
+        text = f"Invalid task split name: {chosen}. Valid splits are: {splits.keys()}"
+        raise UnknownSplitError(text)
     wanted = frozenset(splits[chosen])
     return [task for task in tasks if task["id"] in wanted]
 

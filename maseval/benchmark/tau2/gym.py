@@ -84,9 +84,8 @@ class _Tau2Env(TextEnv):
         self.findings = ours.get("findings", False)
         self.shaped_by = tuple(ours.get("shaped_by", ()))
         for name in {*self.shaped_by} - SHAPING_CHECKS.keys():
-            raise ConfigurationError(
-                f"shaped_by has {name!r}; choose among: {', '.join(SHAPING_CHECKS)}"
-            )
+            text = f"shaped_by has {name!r}; choose among: {', '.join(SHAPING_CHECKS)}"
+            raise ConfigurationError(text)
         self.episode: Episode | None = None
         self._task_info: Info = {}
         self._finished: tuple[Episode, str] | None = None
@@ -203,9 +202,7 @@ class _Tau2Env(TextEnv):
         # What the original has as objects is asked by attributes.
         task = json.loads(json.dumps(known.raw), object_hook=lambda each: SimpleNamespace(**each))
         infos = {
-            name: [
-                SimpleNamespace(name=each["function"]["name"], openai_schema=each) for each in part
-            ]
+            name: [SimpleNamespace(name=one["function"]["name"], openai_schema=one) for one in part]
             for name, part in tools.items()
         }
         return {

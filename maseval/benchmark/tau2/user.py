@@ -260,9 +260,8 @@ def _flip(message: Tau2Message) -> Tau2Message:
             calls, thought = message.get("tool_calls"), message.get("raw_data")
             return assistant_message(message["content"], tool_calls=calls, raw_data=thought)
         case "assistant" if is_tool_call(message):
-            raise ValueError(
-                f"Tool calls are not supported in the flipped messages: {message_text(message)}"
-            )
+            text = f"Tool calls are not supported in the flipped messages: {message_text(message)}"
+            raise ValueError(text)
         case "assistant":
             return user_message(message["content"])
         case "tool" if message.get("requestor", "assistant") == "user":

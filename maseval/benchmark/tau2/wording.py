@@ -86,9 +86,8 @@ def wording_of(texts: AnyTexts = None, version: AnyVersion = None) -> Wording:
             return OurWording(rules.participants)
         case OriginalWording.name:
             return OriginalWording(original_texts(rules.version), rules.participants)
-    raise ConfigurationError(
-        f"texts is {texts!r}; choose one of: {OriginalWording.name}, {OurWording.name}"
-    )
+    text = f"texts is {texts!r}; choose one of: {OriginalWording.name}, {OurWording.name}"
+    raise ConfigurationError(text)
 
 
 def original_texts(version: str = DEFAULT_VERSION) -> Texts:

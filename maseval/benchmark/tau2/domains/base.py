@@ -234,9 +234,8 @@ class ToolKitBase(Generic[DBT]):
 
     def __init__(self, db: DBT | None = None) -> None:
         if db is None:
-            raise ValueError(
-                f"Database has not been initialized: make it first, {type(self).__name__}(db)"
-            )
+            text = f"Database has not been initialized: make it first, {type(self).__name__}(db)"
+            raise ValueError(text)
         self.db = db
 
     @property

@@ -194,9 +194,7 @@ def original_calls(index: int, call: Tau2ToolCall, answer: Tau2Message) -> list[
     if override is None:
         return [(index, call, answer)]
     made = ({**each, "id": call.get("id", "")} for each in override["calls"])
-    return [
-        (index, cast(Tau2ToolCall, each), cast(ToolMessage, {**answer, **each})) for each in made
-    ]
+    return [(index, cast(Tau2ToolCall, one), cast(ToolMessage, {**answer, **one})) for one in made]
 
 
 def without_overrides(messages: Iterable[Tau2Message]) -> list[Tau2Message]:

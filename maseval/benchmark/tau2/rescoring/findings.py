@@ -384,9 +384,7 @@ def unlisted_tasks(found: RescoredRecord) -> Iterator[Finding]:
 def odd_simulations(found: RescoredRecord) -> Iterator[Finding]:
     """Yield cautions for ids or times that simulations share, and for swapped endings."""
     agent_stop = TerminationReason.AGENT_STOP.value
-    if swapped := [
-        each for each in found.simulations if each.ending == agent_stop and each.stopped
-    ]:
+    if swapped := [one for one in found.simulations if one.ending == agent_stop and one.stopped]:
         text = (
             f"in {_share_of(swapped, found)} {agent_stop}, but the last message is the user's stop"
         )

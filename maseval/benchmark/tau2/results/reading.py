@@ -128,9 +128,8 @@ class ResultsFile:
         """The tasks in the file, by id; lines have none."""
         tasks = self._member("tasks") or []
         if not isinstance(tasks, list):
-            raise ResultsFormatError(
-                f"{self.path}, tasks: should be a list, found {abbreviate(tasks)}"
-            )
+            text = f"{self.path}, tasks: should be a list, found {abbreviate(tasks)}"
+            raise ResultsFormatError(text)
         forms = [
             check_form(TASK, task, f"{self.path}, tasks[{index}]")
             for index, task in enumerate(tasks)
@@ -146,9 +145,8 @@ class ResultsFile:
         read = self._from_line if self.layout == "lines" else self._from_results
         for index, value in enumerate(self._values()):
             if index == MOST_SIMULATIONS:
-                raise ResultsFormatError(
-                    f"{self.path} holds more than {MOST_SIMULATIONS:,} simulations; split it"
-                )
+                text = f"{self.path} holds more than {MOST_SIMULATIONS:,} simulations; split it"
+                raise ResultsFormatError(text)
             try:
                 recorded = read(index, value)
             except ResultsFormatError as error:
@@ -167,9 +165,8 @@ class ResultsFile:
                 if key == wanted:
                     value = stream.value()
                     if not is_shallow(value, MAX_DEPTH):
-                        raise ResultsFormatError(
-                            f"{self.path}, {wanted}: nested more than {MAX_DEPTH} levels deep"
-                        )
+                        text = f"{self.path}, {wanted}: nested more than {MAX_DEPTH} levels deep"
+                        raise ResultsFormatError(text)
                     return value
                 stream.skip()
         return None
@@ -187,9 +184,8 @@ class ResultsFile:
                     yield value
                     count += 1
         except JsonStreamError as error:
-            raise ResultsFormatError(
-                f"{self.path}, after {count_of(count, 'whole simulation')}: {error}"
-            ) from error
+            text = f"{self.path}, after {count_of(count, 'whole simulation')}: {error}"
+            raise ResultsFormatError(text) from error
 
     def _files(self) -> Iterator[object]:
         files = simulation_files(self.path, self._member("simulation_index"))
@@ -246,9 +242,8 @@ class ResultsFile:
             case {"messages": _}:
                 return self._make_record(index, value)
             case _:
-                raise ResultsFormatError(
-                    f"{self.path}, line {index}: holds no simulation, but {abbreviate(value)}"
-                )
+                text = f"{self.path}, line {index}: holds no simulation, but {abbreviate(value)}"
+                raise ResultsFormatError(text)
 
     def _make_record(
         self,

@@ -89,9 +89,8 @@ _STOPS = re.compile(
     r"|(?:absolutely|certainly|definitely|surely|of course) not\b"
     rf"|not {_WANTS}{_ACT}"
     rf"|{_OPENING}(?:wait(?! for)|pause|slow down|halt|desist|abort|stop(?! ?over)|pass(?! me| us)"
-    r"|skip it"
-    r"|not (?:yet|today|now|so fast)|later)\b|(?:hold|hang) (?:on|off|up|it|that|fire|tight"
-    r"|your)\b|c(?<!before i c)hanged? my mind|second thoughts?|never mind\b|(?:forget"
+    r"|skip it|not (?:yet|today|now|so fast)|later)\b|(?:hold|hang) (?:on|off|up|it|that|fire"
+    r"|tight|your)\b|c(?<!before i c)hanged? my mind|second thoughts?|never mind\b|(?:forget"
     r"|scratch|drop|skip|shelve|park|scrap) (?:it|that|about it|this)\b"
     rf"|(?:let|allow|permit) (?:me|us) (?:to )?(?:\w+ )?{_THINKING}"
     r"|leave (?:it|that|them|everything|things)\b(?! to you)"
@@ -111,7 +110,8 @@ _DOUBTS = re.compile(
     r"|premature\b|do not know (?:about|if|whether)\b|let me (?:\w+ ){1,6}first\b|(?:one"
     r"|just|another|wait) (?:a |an |one |some |bit |more ){0,2}(?:sec|second|moment|minute|min)\b"
     r"|give me (?:till|until|time|(?:\w+ )?(?:\w+ )?(?:sec|second|moment|minute|min|hour"
-    r"|day)s?\b)|(?:(?:get|come|circle) back to|let) you(?: know)?\b|(?:maybe|perhaps) later\b"
+    r"|day)s?\b)|(?:revert|respond|answer) (?:once|when|after)|(?:(?:get|come|circle) back to"
+    r"|let) you(?: know)?\b|(?:maybe|perhaps) later\b"
     r"|(?:will|would) (?:have to )?(?:\w+ )?(?:pass|decline|refuse|skip)\b|(?:refuse[ds]?"
     r"|decline|withheld)\b|(?:until|do it|decide) (?:tomorrow|later)"
     rf"|would (?:like|want|prefer) (?:it |that )?{_LATER})"
@@ -160,26 +160,24 @@ _AGREES = re.compile(
     r"|if you (?:would|could|did|please|will)(?: be so kind)?$|(?:^|i am )(?:\w+ )?(?:fine|ok|good"
     r"|happy|comfortable|content|ready|in agreement)(?= (?:with|by)\b|$)"
     r"|i would be (?:\w+ )?(?:fine|ok|happy|content|comfortable|satisfied) with (?:that|this|it)$"
-    r"|i am (?:\w+ )?(?:ok|happy|ready|glad) to|i (?:guess|suppose|think) so"
-    r"|consider (?:it|this) (?:my|done)"
-    r"|(?:you(?: do)? have|i give(?: you)?) (?:it$|my (?:\w+ )?(?:approval|consent|permission|ok"
-    r"|go-ahead|blessing))|you (?:do|are|may|can)$|they are$|let us(?= (?:do|go|proceed|make"
-    r"|finali[sz]e|book|use|roll)\b|$)|works? for me|(?:that|this|it|which|everything|all|these"
-    r"|those|option)(?: all| really| both)? works?|(?:sounds?|looks?|seems?|is|(?<!you )are"
-    r"|be)(?: all| really| just| very)? (?:good|great|fine|right|perfect|lovely|ok|correct"
-    r"|acceptable|accurate|wonderful|(?:\w+ )?satisfactory|what i want)\b"
-    r"|^you (?:can|may) (?:now |please )?(?!not|have|see|forget|keep|wait|stop|want|need)[a-z]+"
-    r"|s(?<!make s)(?<!for s)(?<!be s)ure|ok|alright"
-    r"|correct(?! (?:the|my|it|this|that)\b)|accurate|acceptable|agreeable|all good|ready|gladly"
-    r"|with pleasure|perfect)\b|^fine\b)"
+    r"|i am (?:\w+ )?(?:ok|happy|ready|glad) to|i (?:guess|suppose|think) so|consider (?:it"
+    r"|this) (?:my|done)|(?:you(?: do)? have|i give(?: you)?) (?:it$|my (?:\w+ )?(?:approval"
+    r"|consent|permission|ok|go-ahead|blessing))|you (?:do|are|may|can)$|they are$|let us(?= (?:do"
+    r"|go|proceed|make|finali[sz]e|book|use|roll)\b|$)|works? for me|(?:that|this|it|which"
+    r"|everything|all|these|those|option)(?: all| really| both)? works?|(?:sounds?|looks?|seems?"
+    r"|is|(?<!you )are|be)(?: all| really| just| very)? (?:good|great|fine|right|perfect|lovely|ok"
+    r"|correct|acceptable|accurate|wonderful|(?:\w+ )?satisfactory|what i want)\b|^you (?:can"
+    r"|may) (?:now |please )?(?!not|have|see|forget|keep|wait|stop|want|need)[a-z]+"
+    r"|s(?<!make s)(?<!for s)(?<!be s)ure|ok|alright|correct(?! (?:the|my|it|this|that)\b)"
+    r"|accurate|acceptable|agreeable|all good|ready|gladly|with pleasure|perfect)\b|^fine\b)"
 )
 # The whole of a clause.
 _AGREES_ALONE = re.compile(
-    r"^(?:(?:oh|ooh|and|so|then|now|well|wow|that is|it is|this is|thanks|thank you|all) )*"
-    r"(?:ya|yah|yay|go(?: go)*|deal|sold|done|ship it|send it|lock it in|roger|great|wonderful"
-    r"|submit|approve|order|accept|super|excellent|good|cool|nice|awesome|amazing|fantastic|lovely|right|confirm"
-    r"|continue|works|(?:i )?do not mind(?: at all)?|great idea|good idea)"
-    r"(?: (?:then|now|thanks|thank you|please|enough|to me|by me|with me|so|for me|stuff|lets?))*$"
+    r"^(?:(?:oh|ooh|and|so|then|now|well|wow|that is|it is|this is|thanks|thank you|all) )*(?:ya"
+    r"|yah|yay|go(?: go)*|deal|sold|done|ship it|send it|lock it in|roger|great|wonderful|submit"
+    r"|approve|order|accept|super|excellent|good|cool|nice|awesome|amazing|fantastic|lovely|right"
+    r"|confirm|continue|works|(?:i )?do not mind(?: at all)?|great idea|good idea)(?: (?:then|now"
+    r"|thanks|thank you|please|enough|to me|by me|with me|so|for me|stuff|lets?))*$"
 )
 # Before a word of agreement in its clause: then it is none.
 _TURNED = re.compile(
@@ -201,10 +199,8 @@ _FIRM = re.compile(
     r"\b(?:y[eau]\w{1,2}|go ahead|proceed|confirm\w*|do (?:it|so|that)|agree|accept)\b"
 )
 # "Okay, thanks. I'm not sure I want that": it may only have been heard.
-_HEARS = re.compile(r"(?:oh |ah |well )?(?:ok|alright|right)(?: then)?")
-_PRAISES = re.compile(
-    r"(?:oh |ah |well )?(?:nice|great|good|cool|lovely|wonderful|awesome)(?: one)?"
-)
+_PRAISES = re.compile(r"(?:oh |ah |well )?(?:nice|great|good|cool|lovely|wonderful|awesome)")
+_HEARS = re.compile(rf"(?:oh |ah |well )?(?:ok|alright|right)(?: then)?|{_PRAISES.pattern}")
 # A question that may hand the action over.
 _ASKS_AN_AGENT = re.compile(r"\b(?:you|i|we|it|that|this|ahead)\b")
 _MOST_WORDS = 25

@@ -29,7 +29,8 @@ _ENGLISH_WORDS = (
     " be yes are thank thanks me we was what want which need will at from there any order flight"
     " no ok y k go hi hey pls cancel book change refund return exchange card bag bags user id"
     " email reservation item items bye thx done all now here in back good everything but has by"
-    " if one just economy business booked insurance help phone data line bill wanna gotta gimme ask"
+    " if both then still off when how one just economy business booked insurance help phone data"
+    " line bill wanna gotta gimme ask"
 )
 _ENGLISH = frozenset(_ENGLISH_WORDS.split())
 _MARKS = '.,;:!?()[]*"#-'

@@ -12,8 +12,6 @@ from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 
 # Several rules read the same texts of a conversation, one after the other.
 _REMEMBERED = 1024
-_TOKEN = re.compile(r"[#\w][\w.@'+-]*[\w]")
-_NUMBER = re.compile(r"(?<![\w.-])\d{8,12}(?![\w-])")
 OWNERS = ("user_id", "customer_id")
 MONTHS = (
     *("january", "february", "march", "april", "may", "june", "july", "august"),
@@ -31,8 +29,8 @@ _COMMON = {
 }
 _SAID_AS: Mapping[str, str] = {
     "update": "updat|chang|upgrad|downgrad|modif|add|switch|remov|mov|alter|amend|rebook|reschedul",
-    "modify": "modif|chang|updat|swap|switch|replac|adjust|exchang|correct|fix|edit|set|put|ship"
-    "|us(?:e|ing)|cancel(?:l?ing)? (?:the|just|only)",
+    "modify": "modif|chang|updat|mov|swap|switch|replac|adjust|exchang|correct|fix|edit|set|put"
+    "|ship|us(?:e|ing)|cancel(?:l?ing)? (?:the|just|only)",
     "exchange": "exchang|swap|switch|replac|modif|chang|trad(?:e|ing)",
     "return": "return|refund|reimburs"
     r"|(?:tak|giv|send|sent|go|com|bring|accept)\w{0,4} (?:[\w#]+ ){0,2}back\b",
@@ -58,7 +56,7 @@ def _words(*alternatives: str) -> re.Pattern[str]:
 
 _ASKS = _words(
     r"c(?<!^to c)onfirm\b|your (?:\w+ )?confirmation|proceed\b|go ahead|would you like|shall i"
-    r"|should i|do you want|yes/no|yes or no|reply\W+yes|y/n\b|do you (?:agree|consent|accept"
+    r"|should i|do you want|yes ?/ ?no|yes or no|reply\W+yes|y/n\b|do you (?:agree|consent|accept"
     r"|approve)\b|if you(?:'d| would) like me to|may i (?:proceed|go|book|cancel|make|process"
     r"|change|take (?:it|that)|assume)|are you (?:\w+ ){0,3}agreed\b"
     r"|(?:type|reply|enter|write|send)\b[^.?!\n]{1,30} to (?:approve|accept|agree|submit)\b"
@@ -179,12 +177,6 @@ def telling_values(value: object) -> Iterator[str]:
                 yield from telling_values(each)
 
 
-def id_like(text: str) -> list[str]:
-    """The words of a text that look like ids, numbers or addresses: they have a digit or an @."""
-    words = _TOKEN.findall(text)
-    return [word for word in words if len(word) >= 4 and re.search(r"[\d@]", word)]
-
-
 def spellings(value: str) -> list[str]:
     """Return the ways to write a value, in lower case; a date also with the name of its month."""
     found = re.fullmatch(r"(\d{4})-(\d\d)-(\d\d)", value)
@@ -212,44 +204,6 @@ def stands_in(lower: str, bare: str) -> bool:
             return True
         at = lower.find(bare, at + 1)
     return False
-
-
-def own_values(call: Tau2ToolCall) -> list[str]:
-    """Return the values that distinguish a call from others for the same person."""
-    arguments = {k: v for k, v in call["arguments"].items() if k not in OWNERS}
-    return list(dict.fromkeys(telling_values(arguments)))
-
-
-def means(text: str, call: Tau2ToolCall) -> bool:
-    """Return True if a text says what a call does, or names at least two of its own values.
-
-    One alone may be chance, as the name of its record.
-    """
-    return says_the_like(text, call["name"]) or sum(mentions(text, e) for e in own_values(call)) > 1
-
-
-def other_ids(text: str, call: Tau2ToolCall) -> bool:
-    """Return True if a text names ids of the kind that a call has, and not all of the call's own.
-
-    Dates and short numbers do not count: they may stand for anything. Of long ones, which are
-    named for what is there as well as for what is to be, one of the call's own is enough.
-    """
-    values = own_values(call)
-    numbers = {v for v in values if _NUMBER.fullmatch(v)}
-    named = set(_NUMBER.findall(text)) if numbers else set()
-    if named and not named & numbers:
-        return True
-    own = [v for v in values if id_like(v) == [v] and re.search(r"[A-Za-z]", v)]
-    for kind in {_shape(value) for value in own}:
-        there = {word for word in id_like(text) if _shape(word) == kind}
-        if there and not {value for value in own if _shape(value) == kind} <= there:
-            return True
-    return False
-
-
-def _shape(value: str) -> str:
-    """Return the form of an id: its letters, and how many digits."""
-    return re.sub(r"\d", "0", value.lstrip("#"))
 
 
 def says_the_like(text: str, tool: str) -> bool:

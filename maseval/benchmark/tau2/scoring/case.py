@@ -188,9 +188,8 @@ def _task_named(
     folder: Path,
 ) -> KnownTask:
     if recording.task_id is None:
-        raise SimulationFormatError(
-            "task_id is None; it must name a task of the domain, or the task must be given"
-        )
+        text = "task_id is None; it must name a task of the domain, or the task must be given"
+        raise SimulationFormatError(text)
     source = release.tasks_of.domain(domain) if release.tasks_of else domain
     if source is not domain:
         data_dir, folder = None, _folder(source, None, default_data_dir(source.version))

@@ -231,9 +231,8 @@ def score_simulation(
     """
     release = release_of_task(domain, task, version)
     if evaluation_type not in (known := release.rules.evaluation.types):
-        raise ConfigurationError(
-            f"evaluation_type is {evaluation_type!r}; choose one of: {', '.join(known)}"
-        )
+        text = f"evaluation_type is {evaluation_type!r}; choose one of: {', '.join(known)}"
+        raise ConfigurationError(text)
     case = open_case(
         *(simulation, domain, task),
         solo=solo,

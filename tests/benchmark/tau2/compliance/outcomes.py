@@ -40,14 +40,15 @@ FIRST_LOOK = {
     **{"banking_knowledge 3": "3 | 0", "banking_knowledge 4": "2 | 0"},
     **{"airline 3": "25 | 3", "retail 3": "23 | 1", "telecom 5": "12 | 2"},
     **{"airline 4": "17 | 2", "retail 4": "11 | 0", "telecom 6": "12 | 0"},
-    **{"airline 5": "51 | 1", "retail 5": "42 | 0", "telecom 7": "30 | 2"},
-    **{"airline 6": "31 | 1", "retail 6": "22 | 1", "telecom 8": "19 | 0"},
-    **{"airline 7": "25 | 3", "retail 7": "17 | 2", "telecom 9": "17 | 0"},
-    **{"airline 8": "17 | 4", "retail 8": "13 | 2", "telecom 10": "13 | 0"},
-    **{"airline 9": "15 | 2", "retail 9": "17 | 1", "telecom 11": "13 | 1"},
-    **{"airline 10": "20 | 1", "retail 10": "20 | 2", "telecom 12": "13 | 0"},
+    **{"all 5": "123 | 3", "all 6": "72 | 2", "all 7": "59 | 5", "all 8": "43 | 6"},
+    **{"all 9": "45 | 4", "all 10": "53 | 3", "all 11": "50 | 2", "all 12": "38 | 3"},
+    **{"all 13": "48 | 1", "all 14": "46 | 1"},
     **{"upbeat": "11 | 2", "blunt": "12 | 1", "llmlong": "12 | 1", "colloquial": "10 | 0"},
     **{"narrative": "11 | 1", "formlike": "14 | 1", "smallmodel": "14 | 0", "elderly": "14 | 1"},
+    **{"scripted": "10 | 1", "hurried": "12 | 1", "apologetic": "13 | 0", "indian": "15 | 0"},
+    **{"jargon": "7 | 2", "manyasks": "10 | 0", "sarcastic": "10 | 0", "reasoning": "11 | 1"},
+    **{"genz": "11 | 0", "legal": "12 | 1", "caring": "13 | 0", "dictated": "12 | 0"},
+    **{"aussie": "11 | 0", "jsonish": "11 | 0", "poised": "13 | 0", "tourist": "11 | 1"},
     **{"helpdesk": "10 | 0", "southern": "8 | 2", "translated": "14 | 3", "structured": "11 | 1"},
     **{"agentic": "18 | 1", "careful": "16 | 3", "phonecall": "13 | 1", "plainchat": "12 | 0"},
     **{"everyday": "18 | 0", "brisk": "19 | 1", "warm": "17 | 0", "stepwise": "18 | 1"},
@@ -61,6 +62,7 @@ FIRST_LOOK = {
     **{"retail.confirm.yes": "2 of 4", "retail.items.confirmed": "0 of 2"},
     **{"retail.transfer.wish": "0 of 2", "retail.payment.provided": "0 of 1"},
 }
+_OF_ALL = 5  # the first of the sets that are told for all domains together
 _FEW = 10  # pairs: styles with fewer are told together
 
 
@@ -99,9 +101,10 @@ def _of_styles() -> Iterator[Outcome]:
     for part, name in enumerate(SETS, 1):
         for pair in pairs(name):
             number = part + 2 if pair.domain == "telecom" else part  # behind those of scenes
+            group = f"{pair.domain} {number}" if part < _OF_ALL else f"all {part}"
             found = pair.rule in rules_broken(pair, pair.breach, form=True)
             clean = rules_broken(pair, pair.clean)
-            yield Outcome(f"{pair.domain} {number}", pair.rule, pair.style, found, bool(clean))
+            yield Outcome(group, pair.rule, pair.style, found, bool(clean))
 
 
 def _of_scenes() -> Iterator[Outcome]:

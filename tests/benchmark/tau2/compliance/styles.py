@@ -17,7 +17,7 @@ from tests.benchmark.tau2.compliance.gold_talk import Do, Say, Step
 
 SETS = (
     *("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"),
-    "tenth",
+    *("tenth", "eleventh", "twelfth", "thirteenth", "fourteenth"),
 )
 _ROLES = {"A": "assistant", "U": "user"}
 

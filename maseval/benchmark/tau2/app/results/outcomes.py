@@ -67,9 +67,7 @@ def outcomes_of_file(run: ResultsFileRun) -> RecordedOutcomes:
         raise ConfigurationError(f"{run.path} cannot be compared task by task: {words}")
     notes = [*options.marks, *map(in_words, record_findings(found))]
     tasks = _task_digests(outcomes, known, found.record.tasks)
-    gone = [
-        TaskKey(name, each) for name, (_, _, absent) in found.unlisted.items() for each in absent
-    ]
+    gone = [TaskKey(name, one) for name, (_, _, absent) in found.unlisted.items() for one in absent]
     settings = _settings(run.file, found)
     return RecordedOutcomes(run, outcomes, len(found.slots), settings, notes, tasks, gone)
 

@@ -165,9 +165,8 @@ def certify(
     """
     target = None if output is None else Path(output)
     if target is not None and target.exists() and not overwrite:
-        raise OutputExistsError(
-            f"{target} already exists; --overwrite (overwrite=True) replaces it"
-        )
+        text = f"{target} already exists; --overwrite (overwrite=True) replaces it"
+        raise OutputExistsError(text)
     found, simulations = _open_certifiable(source, domain, data_version)
     certificate = certify_source(simulations, partial=partial, judge=own_judge(found))
     if target is not None:

@@ -72,9 +72,8 @@ def _find_origin(options: BranchOptions) -> Origin:
     recorded = report.simulation.raw
     recording = read_recording(recorded) if recorded else None
     if recording is None or not recording.messages:
-        raise ConfigurationError(
-            f"{chosen} has no recorded conversation; `maseval show {run.path}` shows why"
-        )
+        text = f"{chosen} has no recorded conversation; `maseval show {run.path}` shows why"
+        raise ConfigurationError(text)
     # One that broke off, as by a failing provider, may be continued from its last message.
     ended = recording.termination_reason is not None
     return Origin(
@@ -199,9 +198,8 @@ def _mode(options: BranchOptions, origin: Origin) -> str:
     mode = original if options.mode == SAME else options.mode
     if (mode == "solo") is not origin.solo:
         held = "without a user (solo)" if origin.solo else "with a user"
-        raise ConfigurationError(
-            f"mode is {mode!r}, but the conversation was held {held}; leave --mode out"
-        )
+        text = f"mode is {mode!r}, but the conversation was held {held}; leave --mode out"
+        raise ConfigurationError(text)
     return mode
 
 

@@ -128,9 +128,8 @@ def mcp(options: McpOptions) -> RunResult | None:
     """
     load_mcp()
     if options.transport not in TRANSPORTS:
-        raise ConfigurationError(
-            f"transport is {options.transport!r}; choose one of: {', '.join(TRANSPORTS)}"
-        )
+        text = f"transport is {options.transport!r}; choose one of: {', '.join(TRANSPORTS)}"
+        raise ConfigurationError(text)
     agent = McpAgent()
     chosen = RunOptions.of(
         options,

@@ -139,9 +139,8 @@ class CreditCardTools(Desk):
             "status": "ACTIVE",
         }
         if not self.db.credit_card_account_flags.add(flag, row):
-            raise Refused(
-                f"Error: Failed to apply account flag. Flag ID '{flag}' may already exist."
-            )
+            text = f"Error: Failed to apply account flag. Flag ID '{flag}' may already exist."
+            raise Refused(text)
         return lines(
             "Account flag applied successfully!",
             f"  - Flag ID: {flag}",

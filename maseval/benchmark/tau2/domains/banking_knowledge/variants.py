@@ -239,9 +239,8 @@ class KnowledgeVariant(NamedTuple):
         try:
             descriptions()
         except DataError as error:
-            raise NotReadyError(
-                f"{NAME} needs the original's texts, which describe its tools: {error}"
-            ) from error
+            text = f"{NAME} needs the original's texts, which describe its tools: {error}"
+            raise NotReadyError(text) from error
 
     def _values(self, folder: Path, task: Mapping[str, Any]) -> dict[str, str]:
         match self.name:
@@ -312,9 +311,8 @@ def variant_named(name: str) -> KnowledgeVariant:
         return VARIANTS["alltools" if name == "AllTools" else name]
     except KeyError:
         known = sorted(VARIANTS)
-        raise ConfigurationError(
-            f"Unknown retrieval variant: '{name}'. Available: {known}"
-        ) from None
+        text = f"Unknown retrieval variant: '{name}'. Available: {known}"
+        raise ConfigurationError(text) from None
 
 
 CHOICES = (

@@ -179,10 +179,57 @@ def offers(text: str, reply: str, call: Tau2ToolCall, *, alone: bool) -> bool:
     if not asked or words.speaks_of_a_transfer(asked[-1]):
         return False
     exchange = f"{text}\n{reply}"
-    meant = words.means(exchange, call) or (
-        alone and words.says_part_of_it(asked[-1], call["name"])
-    )
-    return meant and not words.other_ids(exchange, call)
+    meant = _means(exchange, call) or (alone and words.says_part_of_it(asked[-1], call["name"]))
+    return meant and not _other_ids(exchange, call)
+
+
+_TOKEN = re.compile(r"[#\w][\w.@'+-]*[\w]")
+_NUMBER = re.compile(r"(?<![\w.-])\d{8,12}(?![\w-])")
+
+
+def _id_like(text: str) -> list[str]:
+    """The words of a text that look like ids, numbers or addresses: they have a digit or an @."""
+    words = _TOKEN.findall(text)
+    return [word for word in words if len(word) >= 4 and re.search(r"[\d@]", word)]
+
+
+def _own_values(call: Tau2ToolCall) -> list[str]:
+    """Return the values that distinguish a call from others for the same person."""
+    arguments = {k: v for k, v in call["arguments"].items() if k not in words.OWNERS}
+    return list(dict.fromkeys(words.telling_values(arguments)))
+
+
+def _means(text: str, call: Tau2ToolCall) -> bool:
+    """Return True if a text says what a call does, or names at least two of its own values.
+
+    One alone may be chance, as the name of its record.
+    """
+    named = sum(words.mentions(text, each) for each in _own_values(call))
+    return words.says_the_like(text, call["name"]) or named > 1
+
+
+def _other_ids(text: str, call: Tau2ToolCall) -> bool:
+    """Return True if a text names ids of the kind that a call has, and not all of the call's own.
+
+    Dates and short numbers do not count: they may stand for anything. Of long ones, which are
+    named for what is there as well as for what is to be, one of the call's own is enough.
+    """
+    values = _own_values(call)
+    numbers = {v for v in values if _NUMBER.fullmatch(v)}
+    named = set(_NUMBER.findall(text)) if numbers else set()
+    if named and not named & numbers:
+        return True
+    own = [v for v in values if _id_like(v) == [v] and re.search(r"[A-Za-z]", v)]
+    for kind in {_shape(value) for value in own}:
+        there = {word for word in _id_like(text) if _shape(word) == kind}
+        if there and not {value for value in own if _shape(value) == kind} <= there:
+            return True
+    return False
+
+
+def _shape(value: str) -> str:
+    """Return the form of an id: its letters, and how many digits."""
+    return re.sub(r"\d", "0", value.lstrip("#"))
 
 
 def is_id(value: str) -> bool:

@@ -81,9 +81,8 @@ class Correction(_Entry):
     def _says_one_thing(self) -> Self:
         corrects = self.gold is not None or self.tell is not None or bool(self.accept)
         if [self.leave_out, self.stands, corrects].count(True) != 1:
-            raise ValueError(
-                "give either leave_out: true, or stands: true, or some of gold, tell and accept"
-            )
+            text = "give either leave_out: true, or stands: true, or some of gold, tell and accept"
+            raise ValueError(text)
         return self
 
     def __str__(self) -> str:

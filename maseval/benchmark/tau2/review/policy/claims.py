@@ -1,14 +1,16 @@
 """Claims: what the agent reports as done must have been done by a tool before."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, Kind, Rule, talk_rule
 from maseval.benchmark.tau2.review.policy.told import MOST_LETTERS
-from maseval.benchmark.tau2.review.talk import Talk
+from maseval.benchmark.tau2.review.replies import agrees
+from maseval.benchmark.tau2.review.talk import Talk, Utterance
+from maseval.benchmark.tau2.review.words import says_the_like
 
 
 class Claim(NamedTuple):
@@ -40,8 +42,7 @@ def claim(verbs: str, thing: str, unless: str = "$^", deed: str = "", record: st
         rf"|(?:{deed or '$^'})\b[^.?!,;]{{0,40}} (?:(?:went|has gone) through|is (?:now )?complete"
         r"|(?:has|have) (?:now |just |duly )?been (?:effected|carried out|executed|completed"
         r"|performed|processed|finali[sz]ed|implemented))\b"
-        rf")|^[^.?!,;]{{0,40}}\b(?:{verbs})\b ?[{phrases.TICKS}])"
-        rf"(?![^.?!]{{0,80}}(?:{unless}))"
+        rf")|^[^.?!,;]{{0,40}}\b(?:{verbs})\b ?[{phrases.TICKS}])(?![^.?!]{{0,80}}(?:{unless}))"
     )
     words = [*verbs.split("|"), *filter(None, deed.split("|"))]
     return Claim(tuple(words), re.compile(report))
@@ -106,6 +107,12 @@ BANK_CLAIMS = {
 _NOT_SO = re.compile(
     r"\b(?:no|not|n't|none|neither|nor|if|once|after|when|by the airline|cannot|unable|until)\b"
 )
+_SHORT = 200  # letters of a report that says no more
+_IS_DONE = re.compile(r"\b(?:now|done|made|sorted|all set|in place|[a-z]{3,}ed(?=[!.:]))\b")
+_NOT_YET = re.compile(
+    r"'ll\b|n't\b|\b(?:will|going to|let me|proceed|confirm|moment|shall|cannot|could|would|unable"
+    r"|not|sorry|unfortunately|if|once|transferr?(?:ed|ing)?)\b"
+)
 # One of these stands in every report.
 _REPORTING = (
     *("i ", "we ", "t's ", "y're ", "ve ", " been ", " is ", " are ", " through"),
@@ -117,11 +124,13 @@ def only_done_is_claimed(
     domain: str,
     place: str,
     claims: Mapping[str, Claim],
+    writes: Collection[str] = (),
     tool_of: Callable[[Tau2ToolCall], str] = lambda call: call["name"],
 ) -> Rule:
     """Make the rule that nothing is reported as done before a tool has done it.
 
-    ``claims`` are the reports, by patterns of the names of the tools that do it.
+    ``claims`` are the reports, by patterns of the names of the tools that do it, ``writes`` the
+    tools to which a user says yes.
     """
     words = {word for each in claims.values() for word in each.words}
     marks = [word for word in words if not any(each in word for each in words - {word})]
@@ -129,6 +138,7 @@ def only_done_is_claimed(
     @talk_rule(f"{domain}.claim.done", Kind.DATA_FLOW, place=place)
     def done_before(talk: Talk) -> Iterator[Answer]:
         """The agent reports a change as made only after it has made it."""
+        reported: set[int] = set()
         for said, sentence in talk.agent_sentences(*marks):
             reports = len(sentence) <= MOST_LETTERS and any(each in sentence for each in _REPORTING)
             if not reports or _NOT_SO.search(sentence):
@@ -146,7 +156,30 @@ def only_done_is_claimed(
             states = re.search(" is | been |'s ", report) or report[-1] in phrases.TICKS
             if states and told[0].shown in known:
                 continue  # by the airline, or before
+            reported.add(said.message_index)
             text = f"the agent reports what was not done: {report}"
             yield Broken(text, {"said": said.quote(sentence)}, said.message_index)
+        for said in _reports_behind_a_yes(talk, writes):
+            if said.message_index not in reported:
+                text = "the agent reports what was not done: nothing was called after the yes"
+                yield Broken(text, {"said": said.text}, said.message_index)
 
     return done_before
+
+
+def _reports_behind_a_yes(talk: Talk, writes: Collection[str]) -> Iterator[Utterance]:
+    """Yield the short reports, in whatever words, behind a yes to a write that no call followed."""
+    for reply in talk.user:
+        asked = talk.agent_before(reply.message_index)[-1:]
+        said = next((e for e in talk.agent if e.message_index > reply.message_index), None)
+        if not asked or said is None or len(said.text) > _SHORT or not asked[0].expects_a_yes:
+            continue
+        if not _IS_DONE.search(said.lower) or _NOT_YET.search(said.lower) or "?" in said.text:
+            continue
+        proposed = {each for each in writes if says_the_like(asked[0].lower, each)}
+        called = talk.calls_before(said.message_index + 1)
+        if called and called[-1].message_index > reply.message_index:
+            continue
+        done = {each.call["name"] for each in called}
+        if proposed and not proposed & done and agrees(reply.text):
+            yield said

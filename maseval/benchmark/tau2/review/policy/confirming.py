@@ -169,10 +169,8 @@ def _find_consent(moment: CallMoment) -> Consent | None:
 
 def _consent(question: Utterance, reply: Utterance, moment: CallMoment) -> Consent:
     topic = _topic_said(question, moment)
-    before = moment.talk.agent_before(question.message_index)
-    described = topic is Topic.THIS or any(
-        _topic_said(said, moment) is Topic.THIS for said in reversed(before)
-    )
+    before = [question, *moment.talk.agent_before(question.message_index)[::-1]]
+    described = any(_topic_said(each, moment) is Topic.THIS for each in before)
     meaning = read_reply(reply.text, moment.call["name"])
     return Consent(question, reply, meaning, topic, question.expects_a_yes, described)
 
@@ -214,9 +212,7 @@ def explicit_yes(domain: str, place: str, tools: Collection[str]) -> Rule:
             yield _objection(consent, moment)
         elif done_since(consent.reply.message_index, moment):
             yield Broken("the same was already done after this yes")
-        elif phrases.OTHER_PAYMENT.search(consent.reply.lower) and _pays_as_proposed(
-            consent, moment
-        ):
+        elif phrases.OTHER_PAYMENT.search(consent.reply.lower) and _pays_as_told(consent, moment):
             reply = {"reply": consent.reply.text}
             yield Broken("the user wanted to pay in another way than the one proposed", reply)
 
@@ -251,15 +247,13 @@ def _objection(consent: Consent, moment: CallMoment) -> Answer:
     return Broken("the agent did not ask for a yes before the call", values)
 
 
-def _pays_as_proposed(consent: Consent, moment: CallMoment) -> bool:
+def _pays_as_told(consent: Consent, moment: CallMoment) -> bool:
     """Return True if a call uses the payment of the proposal, or has none to choose."""
     used = [each for each in telling_values(moment.arguments) if phrases.PAYMENT_ID.match(each)]
     known = moment.talk.known_before(moment.message_index)
     for each in used:
-        found = re.search(
-            rf'"{re.escape(each)}": {{[^{{}}]{{0,200}}"last_four": "(\d{{4}})"', known
-        )
-        forms = [each, found[1]] if found else [each, each.partition("_")[0]]
+        card = re.search(rf'"{re.escape(each)}": {{[^{{}}]{{0,200}}"last_four": "(\d{{4}})"', known)
+        forms = [each, card[1]] if card else [each, each.partition("_")[0]]
         if not any(mentions(consent.question.text, form) for form in forms):
             return False
     return True
@@ -281,7 +275,7 @@ def spell_date(date: str) -> list[str | re.Pattern[str]]:
     month, day = (rf"0?{int(each)}" for each in found.groups())
     name, nth = MONTHS[int(found[1]) - 1], rf"{int(found[2])}(?:st|nd|rd|th)?"
     name = rf"(?:{name}|{name[:3]})"
-    words = rf"{name} {nth}|{nth} (?:of )?{name}|{month}/{day}|{found[1]}-{found[2]}"
+    words = rf"{name} {nth}|{nth} ?(?:of )?{name}|{month}/{day}|{found[1]}-{found[2]}"
     return [date, re.compile(rf"(?<![\w-])(?<!\d\.)(?:{words})(?![\w-])")]
 
 
@@ -371,7 +365,13 @@ def transfer_is_wanted(domain: str, place: str) -> Rule:
         for question, reply in moment.exchanges():
             wish = reply.wish
             asked = [each for each in question.sentences if "?" in each]
-            offered = bool(asked) and speaks_of_a_transfer(asked[-1])
+            # "I can pass you on to a colleague. Would you like that?"
+            offer = (
+                " ".join(question.sentences[-2:])
+                if asked and len(asked[-1].split()) < 6
+                else asked[-1:]
+            )
+            offered = speaks_of_a_transfer("".join(offer))
             declined = offered and is_short(reply.text) and declines(question, reply, moment)
             if wish is False or (wish is None and declined):
                 yield Broken("the user did not want a transfer", {"reply": reply.text})

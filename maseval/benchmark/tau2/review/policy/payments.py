@@ -21,7 +21,7 @@ _BRANDS = {
 _OF_THE_ORIGINAL = ("original", "same", "initial", "used", "paid", "bought", "purchased")
 _OF_PAYMENT = (
     *("card", "paypal", "certificate", "voucher", "visa", "amex", "express", "pay", "paid", "used"),
-    *("bought", "same", "original", "purchased", "existing", " on ", "initial", "mc "),
+    *("bought", "same", "original", "purchased", "existing", " on ", "initial", "mc ", "cc "),
 )
 
 

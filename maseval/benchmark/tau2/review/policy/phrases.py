@@ -22,7 +22,7 @@ MONEY_TAKEN = (
 # "$20 on the Visa", "$20 -> paypal": an amount on its way to or from a payment method.
 _MOVES = (
     r"\$[\d.]+ [^.$\n]{0,25}?(?:\b(?:on|onto|to|into|from|off|via)|->) (?:\w+ ){0,3}"
-    r"(?:card|mastercard|visa|amex|paypal|gift)(?![a-z])"
+    r"(?:\w+_)?(?:card|mastercard|visa|amex|paypal|gift)(?![a-z])"
 )
 # The signs behind what is done.
 TICKS = "\u2705\u2714\u2611"
@@ -45,21 +45,22 @@ UNDERSTOOD = re.compile(
 # Statements
 CHEAPEST = re.compile(
     r"(?<!not the )(?<!n't the )\b(?:cheapest|lowest(?:[- ]\w+){0,2}[- ](?:price|fare|cost)s?"
-    r"|lowest(?:-?priced| of|(?= at \$|[.,!]|$))|costs? the least|the least of|least expensive"
-    r"|best (?:price|deal|value|rate)|saves? (?:you )?the most|most affordable"
+    r"|lowest(?:-?priced| of|[ -]in[ -]stock|(?= at \$|[.,!]|$))|costs? the least|the least of"
+    r"|least expensive|best (?:price|deal|value|rate)|saves? (?:you )?the most|most affordable"
     r"|(?:no(?:thing|ne)?|not a|n't) (?:[\w-]+ ){0,6}(?:undercuts?|beats?|(?:costs? )?less than"
     r"|cheaper than|lower than))\b"
 )
 LIMITS_CHOICE = re.compile(
-    r"\b(?:(?<!day )(?:after|before)|mornings?|afternoons?|evenings?|nights?|fits?|match\w*|meets?"
+    r"\b(?:(?<!day )(?:after|before)|(?<!good )(?:mornings?|afternoons?|evenings?|nights?)|fits?"
     # not "May twenty-second" or "registered under my name"
-    rf"|suits?|(?<!ty[ -])second(?! (?:of )?(?:{'|'.join(MONTHS)})\b)|next|criteria|requirements?"
+    rf"|match\w*|meets?|suits?|(?<!ty[ -])second(?! (?:of )?(?:{'|'.join(MONTHS)})\b)|next"
+    rf"|criteria|requirements?"
     r"|within|under(?! \S{0,60}[@_#]| (?:(?:the|my|your|this|that) )?(?:name|user|id|account"
     r"|profile|e-?mail|mail|reservation|booking|order|number)\b)|at least|no more than|later"
     r"|earlier|except)\b"
 )
 UNAVAILABLE = re.compile(
-    r"\b(?:sold out|fully booked|booked (?:up|solid|out)|out of stock|unavailable"
+    r"\b(?:sold out|oos\b|fully booked|booked (?:up|solid|out)|out of stock|unavailable"
     r"|no (?:longer|more) (?:available|have|in stock|on sale|obtainable|to be had)|discontinued"
     r"|all out of|(?:none|nothing) (?:\w+ )?left|r[au]n out"
     r"|(?:not|\w+n't) (?:have )?an?y? (?:[\w-]+ ){1,3}left"
@@ -67,20 +68,26 @@ UNAVAILABLE = re.compile(
     r"|(?:not|\w+n't) have (?:any (?:\w+ )?seats?|(?:the |item )?\w*\d{3,})|temporarily out"
     r"|no (?:more |free |open )?(?:\w+ )?(?:seats?|room)"
     r"|no availability|no (?:basic )?(?:economy|business)"
-    r"|(?:is|are|been) (?:all )?(?:gone|taken(?! (?:care|from|off))|sold)|not in (?:right now"
-    r"|at the moment)|all (?:are |were )?taken|full\b(?! (?:size|refund|price)))"
+    r"|(?:is|are|been) (?:all )?(?:gone|taken(?! (?:care|from|off))|sold(?: out)?)"
+    r"|not in (?:right now|at the moment)|all (?:are |were )?taken"
+    r"|full\b(?! (?:size|refund|price)))"
 )
 ALL_OF_THEM = re.compile(r"\b(?:both|all|neither|none)\b")
 ONLY = re.compile(r"\bonly\b(?! be\b| one\b| once\b| the pend)")
 CHOICE = re.compile(r"\b(?:which|prefer|rather|or the)\b(?:[^.!?\n]|\.\d){0,200}\?")
 SUPPOSES = re.compile(r"\?|\b(?:if|once|unless|when|whether|until|except|other|others|but)\b")
 # An amount or a payment in such a sentence may not be the one that is meant.
-SUPPOSED = re.compile(r"\b(?:if|unless|otherwise|either|depending|in case)\b")
+SUPPOSED = re.compile(
+    # not "if you agree" or "if that is fine"
+    r"\b(?:if(?! (?:you|that|this|it|all|everything)(?:'re|'s|'d| are| is)? (?:still )?(?:keen"
+    r"|happy|ok|okay|fine|ready|good|right|correct|agree|want|wish|like|confirm|approve)\b)"
+    r"|unless|otherwise|either|depending|in case)\b"
+)
 BAG_WORD = r"(?:bag(?!el)(?:gage)?|luggage|suitcase|duffel|holdall|rucksack|backpack)"
 _BAGS = rf"{BAG_WORD}s?\b"
 _FALLS_DUE = r"(?:(?:is|are|will|be|applies|apply|levied|charged|due|payable|asked|billed) ){0,3}"
 BAG_FEE = re.compile(
-    rf"\$(\d+(?:\.\d+)?),? {_FALLS_DUE}(?:per|for (?:each|every|any)|each|a|apiece)"
+    rf"\$(\d+(?:\.\d+)?),? {_FALLS_DUE}(?:per|for (?:each|every|any)|each|a|apiece)\b"
     rf"[^.$\n]{{0,30}}\b{_BAGS}"
     rf"|\b(?:per|each|every|any|an? (?:extra|additional|further)) (?:\w+ ){{0,5}}{_BAGS}"
     r"(?:(?!insurance|passenger|\bor\b|\band\b)[^.$\n]){0,40}\$(\d+(?:\.\d+)?)(?! (?:in )?total)"
@@ -116,7 +123,7 @@ COUNT_IN_ALL = re.compile(
 
 # Airline
 WANTED = re.compile(
-    r"\b(?:compen|reimburs|travel credit|credit for|goodwill|make (?:it|this) up|make up for"
+    r"\b(?:comp(?:en|\b)|reimburs|travel credit|credit for|goodwill|make (?:it|this) up|make up for"
     r"|(?:want|get|deserve|expect|like) something\b"
     r"|some(?:thing| kind of)[^.!?]{0,60}(?:for (?:the|this|my)|in return)|owe|gesture"
     r"|what (?:can|will|are) you (?:do|going to do|offer))"
@@ -127,7 +134,8 @@ MAYBE_WANTED = re.compile(
     r"|is) (?:i|you|we|there|going)\b|trouble|do about)"
 )
 OFFERS = re.compile(
-    r"\b(?:offer|provide you|issue|send|give|eligible for|entitled to|qualif|arrange)[^.!?\n]*"
+    r"\b(?:offer|provide you|issue|send|give|can do|eligible for|entitled to|qualif"
+    r"|arrange)[^.!?\n]*"
     r"\b(?:compensation|(?:travel |\$ ?\d+ )?(?:certificate|voucher)s?)\b"
     r"|\bas (?:a )?compensation\b|\bgesture of (?:goodwill|apology)|\bas a (?:goodwill )?gesture"
     r"|\bmake (?:it|this|that) up to you\b"
@@ -246,7 +254,7 @@ GIFT_CARD = re.compile(r"gift[- ]?card")
 CARD = re.compile(r"\b(?:credit|debit|my|the|your|that|this|same|original|visa|master) ?cards?\b")
 CREDIT_CARD = re.compile(r"\b(?:credit|debit) ?cards?\b")
 # A payment method may be meant that is not understood.
-OF_PAYMENT = re.compile(r"\b(?:card|paid|pay(?:s|ing|ment)?|wallet)\b")
+OF_PAYMENT = re.compile(r"\b(?:card|wallet|(?:paid|pay(?:s|ing|ment)?)\b(?! *[?.,$]))\b")
 ENDING = re.compile(r"\bcard (?:\w+ ){0,3}ending (?:in|with) (\d{4})\b")
 ORIGINAL = re.compile(
     r"\b(?:original|same|initial)(?:ly)? (?:\w+ )?(?:payment|method|card|account|form|way|visa"
@@ -270,6 +278,7 @@ REMINDS = re.compile(
 EVERYTHING = re.compile(
     r"\b(?:all|everything|both|entire|whole|every|each|them|these|those|rest|other)\b"
 )
+STAYS = re.compile(r"\b(?:stays?|keeps?|remains?) (?:with you|as|where|in the order)|\bstays?\.?$")
 WHOLE = re.compile(r"\b(?:all(?! good| right| set)|everything|entire|whole|every|rest|other)\b")
 NO_WORD = re.compile(r"[^a-z0-9]+")
 ALL_ZEROS = re.compile(r"\D0{5,}$")
@@ -301,6 +310,8 @@ NUMBER = re.compile(r"[0-9]\d\d(?<!\d\d{3})\)?[\s.,-]{0,2}\d{3}[\s.,-]{0,2}\d{4}
 ALL_LINES = re.compile(r"\b(?:all|both|every|each)\b[^.?!]{0,20}\blines?\b")
 TRAVELS = re.compile(
     r"abroad|travel|t(?<!\wt)rip\b|overseas|outside|foreign|vacation|holiday|visiting|france|"
+    r"\bi(?:'m| am|m) in (?:italy|spain|germany|portugal|greece|england|ireland|canada|mexico|japan"
+    r"|china|india|brazil|australia|turkey|thailand|europe|asia)\b|"
     r"c(?:(?<=other c)|(?<=different c))ountry|airport|cruise"
 )
 KNOWS_ABROAD = re.compile(
@@ -329,7 +340,7 @@ OF_DATA = re.compile(r"refuel|top[ -]?up|gb\b|\bgig|\bdata\b")
 # What no remedy of the phone is for.
 OTHER_MATTER = re.compile(
     r"\b(?:reimburs|refund|invoice|compensat|money back|dispute|another carrier|(?:old|new) number"
-    r"|puk\b)"
+    r"|puk\b|locked)"
 )
 OF_COST = re.compile(r"cost|charge|total|price|\brate\b|\bfee\b")
 OF_A_PLAN = re.compile(r"\bplans?\b|switch|upgrad|month")
@@ -360,10 +371,12 @@ COMPLAINS = re.compile(
     r"n't\b|\b(?:not|no|still|slow|issue|problem|error|fail\w*|unable|cannot|frustrat\w*|help|"
     r"what (?:else|should|now|next))\b"
 )
+WHO = re.compile(r"\b(?:number|name|birth|account|customer id|identi\w+|verify)\b")
 PIN = re.compile(
     r"\b(?:enter|input|type|try|put|pop|key|supply|provide|give)\b"
     r"(?![^.?!\n]{0,20}(?:wrong|incorrect))[^.?!\n]{0,40}\bp(?:in|uk)\b"
     r"|\bunlock\b[^.?!\n]{0,40}\b(?:with|using|by)\b[^.?!\n]{0,20}\bp(?:in|uk)\b"
+    r"|\b(?:with|using) \d{4}\b[^.?!\n]{0,30}\bpin\b"
     r"|(?<!wrong )(?<!incorrect )\bp(?:in|uk)\b[^.?!\n]{0,30}\bbe (?:\w+ )?"
     r"(?:entered|typed|tried|keyed|input|supplied)\b(?! (?:by an?|wrong|incorrect))"
 )
@@ -373,7 +386,8 @@ TELECOM_NEGATED = re.compile(
 )
 _SOFTWARE = "(?:software|system|firmware|ios|android|operating system|os)"
 ELSEWHERE = re.compile(
-    r"\b(?:factory (?:reset|default|setting|state|condition)|safe mode|"
+    r"\b(?:factory (?:reset|default|setting|state|condition)|safe mode|(?:take|pull"
+    r"|remov)\w* (?:\S+ ){0,2}battery|"
     r"(?:wip|eras)(?:e|ing) (?:the|your) (?:phone|device)|reset (?:\w+ )?network settings|"
     r"(?:clear|empty|delet|flush|purg|wip|eras)(?:e|ing)? (?:\S+ ){0,3}cache|"
     rf"(?:{_SOFTWARE}|carrier settings) (?:updates?|upgrades?)\b|"

@@ -65,43 +65,68 @@ class _Shown:
         """Yield the sentences of the agent with some words about one offer, and that offer."""
         marks = set(re.findall(self._ids, self._talk.agent_words)) if self._calls else set()
         if self._calls:  # which a price may name
-            marks |= {"cheapest"} if words is phrases.CHEAPEST else {"available"}
+            is_price = words is phrases.CHEAPEST
+            marks |= {"cheapest"} if is_price else {"available", "sold out", "out of stock"}
         for said, sentence in self._talk.agent_sentences(*marks):
             if words is phrases.UNAVAILABLE:
                 sentence = _under_its_heading(said, sentence)
-            found = words.search(sentence) if len(sentence) <= MOST_LETTERS else None
-            if found and not phrases.SUPPOSES.search(sentence):
-                begin, end = sentence.rfind(",", 0, found.start()), sentence.find(",", found.end())
-                clause = sentence[begin + 1 : end if end > 0 else None]
-                for groups in self._about(said, sentence, clause, words):
+            if len(sentence) > MOST_LETTERS or phrases.SUPPOSES.search(sentence):
+                continue
+            for found in words.finditer(sentence):
+                for groups in self._about(said, sentence, found):
                     yield said, sentence, groups
 
     def _about(
-        self, said: Utterance, sentence: str, clause: str, words: re.Pattern[str]
+        self, said: Utterance, sentence: str, found: re.Match[str]
     ) -> Iterator[list[tuple[Offers, Offer]]]:
-        """Yield each offer that a claim speaks of, in each of the groups that it may mean.
-
-        Of several offers in a sentence it is about the one in its own ``clause``.
-        """
+        """Yield each offer that a claim speaks of, in each of the groups that it may mean."""
         groups = [each for at, each in self._all if at < said.message_index]
         every = [one for each in groups for one in each.offers]
         ids = {one.id for one in every if one.id.lower() in sentence}
-        last = words is phrases.UNAVAILABLE and _IS_LAST.search(sentence)
-        if not ids and (last or words is phrases.CHEAPEST) and " than " not in sentence:
-            # By a price that only one of them has.
-            priced = {one.id for one in every if f"${one.price:.2f}" in sentence}
-            ids = priced if len(priced) == 1 else set()
-        # Or by its options, all of which one of them has.
-        ids = ids or {one.id for one in every if one.is_described_in(sentence)}
-        own = {each for each in ids if each.lower() in clause}
-        ids = own if len(own) == 1 else ids
         joined = rf"\w+(?:,? (?:and|n|&) \w+){{{len(ids) - 1}}} are\b"
-        if len(ids) == 1 or phrases.ALL_OF_THEM.search(sentence) or re.search(joined, sentence):
-            asked = "\n".join(each.lower for each in self._talk.user_before(said.message_index))
-            for name in sorted(ids):
-                found = [(each, one) for each in groups if (one := each.find(name)) is not None]
-                meant = ([g for g in found if g[0].name.search(t)] for t in (sentence, asked))
-                yield next(filter(None, meant), found)
+        if ids and not (phrases.ALL_OF_THEM.search(sentence) or re.search(joined, sentence)):
+            ids = _subject(ids, sentence, found)
+        elif not ids:
+            last = found.re is phrases.UNAVAILABLE and _IS_LAST.search(sentence)
+            if (last or found.re is phrases.CHEAPEST) and " than " not in sentence:
+                ids = {one.id for one in every if f"${one.price:.2f}" in sentence}
+            # Or by its options, all of which one of them has.
+            ids = ids or {one.id for one in every if one.is_described_in(sentence)}
+            ids = ids if len(ids) == 1 else set()
+        asked = "\n".join(each.lower for each in self._talk.user_before(said.message_index))
+        for name in sorted(ids):
+            shown = [(each, one) for each in groups if (one := each.find(name)) is not None]
+            ways = (
+                [g for g in shown if g[0].name.search(sentence)],
+                [g for g in shown if stands_in(sentence, f"{g[1].price:g}")],
+                [g for g in shown if g[0].name.search(asked)],
+            )
+            yield next(filter(None, ways), shown)
+
+
+_BEHIND = re.compile(r"(?: (?:are|is|on|for|in|your|flight|item))*:? ?")
+
+
+def _subject(ids: set[str], sentence: str, found: re.Match[str]) -> set[str]:
+    """Return which of the offers in a sentence a claim is about, as far as that is plain.
+
+    What is the cheapest stands in its clause. What is sold out stands right behind these words, or
+    before them, and the nearest is meant.
+    """
+    begin, end = sentence.rfind(",", 0, found.start()), sentence.find(",", found.end())
+    clause = sentence[begin + 1 : end if end > 0 else None]
+    own = {each for each in ids if each.lower() in clause}
+    if found.re is phrases.UNAVAILABLE:
+        behind = _BEHIND.match(sentence, found.end())
+        at = behind.end() if behind else found.end()
+        if next_ones := {each for each in ids if sentence.startswith(each.lower(), at)}:
+            is_list = behind is not None and ":" in behind[0]
+            return {each for each in ids if is_list and each.lower() in sentence[at:]} or next_ones
+        places = {sentence.rfind(each.lower(), 0, found.start()): each for each in ids}
+        own = {places[max(places)]} if max(places) >= 0 else own
+    return (
+        own if len(own) == 1 else ids if len(ids) == 1 and found.re is phrases.CHEAPEST else set()
+    )
 
 
 _BULLETS = ("- ", "* ", "\u2022")

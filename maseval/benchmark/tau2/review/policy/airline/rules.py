@@ -1,8 +1,7 @@
 """The airline's policy as rules: what the database says about each change an agent makes.
 
-The details of each change must have been heard by the user before the yes.
-
-Those about what was said are in ``terms`` and ``conduct``.
+The details of each change must have been heard by the user before the yes. Rules about what was
+said are in ``terms`` and ``conduct``.
 """
 
 import re
@@ -354,5 +353,5 @@ RULES = (
     *claims_are_true(
         "airline", f"{TOP}, 4th paragraph", "search_direct_flight", flights_shown, r"hat\d{3}"
     ),
-    only_done_is_claimed("airline", f"{TOP}, 4th paragraph", AIRLINE_CLAIMS),
+    only_done_is_claimed("airline", f"{TOP}, 4th paragraph", AIRLINE_CLAIMS, WRITES),
 )

@@ -210,6 +210,7 @@ def _claim_patterns(tool: str) -> tuple[re.Pattern[str], ...]:
         re.compile(rf"\b(?:{words})\b(?:[^$\n.!?]|\.(?! )){{0,60}}{amount}"),
         re.compile(rf"{amount} (?:\w+ ){{0,3}}(?:{words})\b"),
         re.compile(rf"\b(?:{words})\b[^\n!?]{{0,120}}= ?\**{amount}"),
+        re.compile(rf"\bfor {amount} ?\?"),
     )
 
 

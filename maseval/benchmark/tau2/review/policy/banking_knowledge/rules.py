@@ -79,7 +79,6 @@ _CARRIED_OUT_BY = {
 }
 _ENTRY_TIER = ("Light Blue Account", "Light Green Account", "Green Fee-Free Account")
 _DATES = ("%m/%d/%Y", "%Y-%m-%d", "%m/%d/%Y %H:%M:%S")
-_NUMBER = re.compile(r"\d{1,4}")
 _CODE = "9K2X7M4P1N8Q3R5T6A"
 _DAY = "2025-11-14"
 _TABLES = {
@@ -118,23 +117,6 @@ class BankCall(CallMoment):
         """Return the record that an argument names."""
         return find_row(self.db, table, self.arguments.get(field))
 
-    @property
-    def account(self) -> Row:
-        return self.row("accounts", "account_id")
-
-    @property
-    def card(self) -> Row:
-        """The debit card."""
-        return self.row("debit_cards", "card_id")
-
-    @property
-    def user(self) -> Row:
-        return self.row("users", "user_id")
-
-    def rows(self, table: str, field: str) -> list[Row]:
-        """Return the records of a table with the value of an argument in the field of its name."""
-        return rows_with(self.db, table, field, self.arguments.get(field))
-
     @cached_property
     def earlier(self) -> list[tuple[str, Mapping[str, Any], CallMade]]:
         """The calls that were made before, by the tool that did the work."""
@@ -163,13 +145,9 @@ def rows_with(db: BankingDB, table: str, field: str, value: object) -> list[Row]
     return [row for row in db.table(table).values() if row.get(field) == value]
 
 
-def read_date(value: object) -> datetime | None:
-    """Return a date in one of the forms that the records have."""
-    return _parse_date(str(value))
-
-
 @lru_cache(maxsize=4096)
-def _parse_date(text: str) -> datetime | None:
+def read_date(text: str) -> datetime | None:
+    """Return a date in one of the forms that the records have."""
     for form in _DATES:
         try:
             return datetime.strptime(text, form)
@@ -180,7 +158,7 @@ def _parse_date(text: str) -> datetime | None:
 
 def days_since(value: object) -> float:
     """Return the whole days since a date of a record."""
-    date = read_date(value)
+    date = read_date(str(value))
     return math.nan if date is None else (NOW - date).days
 
 
@@ -235,7 +213,6 @@ def check_logged(talk: Talk) -> Iterator[Answer]:
 
 _TOOLS = "Additional Instructions: Discoverable Tools"
 _INCIDENT = "Backend incident 11/13 (internal)"
-
 _TRANSFER = "transfer_to_human_agents"
 _UNLOCK, _GIVE = "unlock_discoverable_agent_tool", "give_discoverable_user_tool"
 _BUSY, _EARLY = "initial_transfer_to_human_agent_0218", "initial_transfer_to_human_agent_1822"
@@ -263,9 +240,7 @@ def check_tool_used(talk: Talk) -> Iterator[Answer]:
         if made.call["name"] != _UNLOCK or made.failed or name in called:
             continue
         later = [each.lower for each in talk.user if each.message_index > made.message_index]
-        if any(
-            phrases.SAYS_NO.match(each.strip()) or phrases.TURNS_DOWN.search(each) for each in later
-        ):
+        if any(phrases.SAYS_NO.match(e.strip()) or phrases.TURNS_DOWN.search(e) for e in later):
             yield CannotTell(f"{name} was unlocked, and the customer may have changed the plan")
         else:
             yield Broken(f"{name} was unlocked and never used", message_index=made.message_index)
@@ -279,8 +254,7 @@ def check_known(call: BankCall) -> Iterator[Answer]:
     for field in _IDS:
         value = call.arguments.get(field)
         if isinstance(value, str) and value and value not in known:
-            unread = spoken(call.user_words)
-            yield missing(f"{value} was neither read nor said before", unread)
+            yield missing(f"{value} was neither read nor said before", spoken(call.user_words))
 
 
 @bank.flow(
@@ -341,15 +315,17 @@ def check_history_read(call: BankCall) -> Iterator[Answer]:
 @bank.state("card_order.waiting", "Debit card replacement by tier (internal): waiting", _ORDER)
 def check_waiting(call: BankCall) -> Iterator[Answer]:
     """A card of the entry tier is replaced 48 hours after it was closed."""
-    for card in recent(call.rows("debit_cards", "account_id"), 1, "closed_date"):
-        if card.get("status") == "CLOSED" and call.account.get("level") in _ENTRY_TIER:
+    cards = rows_with(call.db, "debit_cards", "account_id", call.arguments.get("account_id"))
+    level = call.row("accounts", "account_id").get("level")
+    for card in recent(cards, 1, "closed_date"):
+        if card.get("status") == "CLOSED" and level in _ENTRY_TIER:
             yield Broken(f"card {card.get('card_id')} was closed on {card.get('closed_date')}")
 
 
 @bank.state("debit_dispute.action", "Filing a debit card dispute (internal): card action", _DISPUTE)
 def check_card_action(call: BankCall) -> Iterator[Answer]:
     """The card action of a dispute is carried out by a call of its own."""
-    card, action = call.card, call.text("card_action")
+    card, action = call.row("debit_cards", "card_id"), call.text("card_action")
     wanted = _CARRIED_OUT_BY.get(action)
     if wanted is None or not card or card.get("status") in ("FROZEN", "CLOSED"):
         return
@@ -379,12 +355,12 @@ def check_agreement(call: BankCall) -> Iterator[Answer]:
 @bank.protocol("identity.facts", _IDENTITY, _LOG)
 def check_facts(call: BankCall) -> Iterator[Answer]:
     """A customer is verified by two of birth date, email, phone number and address."""
-    user = call.user
+    user = call.row("users", "user_id")
     if not user:
         return
     said = call.user_words
     digits = phrases.SEPARATORS.sub("", said)
-    born, phone = read_date(user.get("date_of_birth")), str(user.get("phone_number"))
+    born, phone = read_date(str(user.get("date_of_birth"))), str(user.get("phone_number"))
     street = str(user.get("address")).lower().split()[:2]
     facts = (
         str(user.get("email")).lower() in said,
@@ -399,7 +375,7 @@ def check_facts(call: BankCall) -> Iterator[Answer]:
 
 def _is_date_told(date: datetime, said: str) -> bool:
     """Return True if the parts of a date stand in a text, in whatever order."""
-    numbers = {int(each) for each in _NUMBER.findall(said)}
+    numbers = {int(each) for each in re.findall(r"\d{1,4}", said)}
     month = date.month in numbers or MONTHS[date.month - 1][:3] in said
     return month and date.day in numbers and not numbers.isdisjoint((date.year, date.year % 100))
 
@@ -408,6 +384,6 @@ RULES = (
     *rules_in(globals()),
     transfer_is_wanted("banking", f"{_GUIDELINES}: 5"),
     only_done_is_claimed(
-        "banking", f"{_GUIDELINES}: 1", BANK_CLAIMS, lambda call: inner_call(call)[0]
+        "banking", f"{_GUIDELINES}: 1", BANK_CLAIMS, tool_of=lambda call: inner_call(call)[0]
     ),
 )

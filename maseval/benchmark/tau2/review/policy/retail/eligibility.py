@@ -230,9 +230,7 @@ def items_change_once(call: RetailCall) -> Iterator[Answer]:
     """The items of an order are modified or exchanged once, all of them in one call."""
     order_id = call.arguments.get("order_id")
     changed = [each for each in call.earlier_calls if each.call["name"] in REPLACING]
-    if any(
-        each.call["arguments"].get("order_id") == order_id and not each.failed for each in changed
-    ):
+    if any(one.call["arguments"].get("order_id") == order_id and not one.failed for one in changed):
         yield Broken(f"the items of order {order_id} were already changed")
 
 
@@ -329,9 +327,8 @@ def identity_comes_first(call: RetailCall) -> Iterator[Answer]:
     # Of several uses the first is reported.
     uses = (each for each in call.earlier_calls if each.call["name"] in (*_PROFILE, *_ORDERS))
     if not call.found_users and all(each.failed for each in uses):
-        yield Broken(
-            "records are used before the customer was found by email, or by name and zip code"
-        )
+        text = "records are used before the customer was found by email, or by name and zip code"
+        yield Broken(text)
 
 
 @retail.spoken_flow("identity.said", "Introduction: 2nd paragraph", *FINDING)

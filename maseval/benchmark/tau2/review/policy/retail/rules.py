@@ -180,7 +180,8 @@ def items_are_those_agreed(call: RetailCall) -> Iterator[Answer]:
         return
     # Of several that were offered, the reply chooses.
     chooses = phrases.CHOICE.search(question.lower)
-    text = reply.lower if chooses else f"{question.lower}\n{reply.lower}"
+    both = (*(() if chooses else question.sentences), *reply.sentences)
+    text = "\n".join(each for each in both if not phrases.STAYS.search(each))
     for item, variant in call.replacements:
         other = _other_variant(text, call, item, variant)
         if other is not None:
@@ -332,10 +333,8 @@ def strangers_order_is_not_told(call: RetailCall) -> Iterator[Answer]:
     named = [item.name for item in order.items if item.name.lower() in report.lower]
     status = order.order_id in report.text and order.status.split()[0] in report.lower
     if named or status or order.address.address1 in report.text:
-        yield Broken(
-            f"order {order.order_id} of {order.user_id} is disclosed to {helped}",
-            message_index=report.message_index,
-        )
+        text = f"order {order.order_id} of {order.user_id} is disclosed to {helped}"
+        yield Broken(text, message_index=report.message_index)
 
 
 def variants_shown(answer: Any) -> Iterator[Offers]:
@@ -356,7 +355,7 @@ RULES = (
     *claims_are_true(
         "retail", "Introduction: 6th paragraph", "get_product_details", variants_shown, r"\d\d{9}"
     ),
-    only_done_is_claimed("retail", "Introduction: 6th paragraph", RETAIL_CLAIMS),
+    only_done_is_claimed("retail", "Introduction: 6th paragraph", RETAIL_CLAIMS, WRITES),
     transfer_is_announced("retail", "Introduction: 9th paragraph"),
     one_call_at_a_time("retail", "Introduction: 7th paragraph"),
     no_text_beside_a_call("retail", "Introduction: 7th paragraph"),

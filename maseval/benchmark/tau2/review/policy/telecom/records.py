@@ -284,7 +284,8 @@ def check_amount(call: TelecomCall) -> Iterator[Answer]:
     amount, (question, reply) = call.gigabytes, call.question_and_reply
     if amount is None:
         return
-    offered = [] if question is None else gigabytes(question.text)
+    texts = (gigabytes(each.text) for each in reversed(call.agent_texts))
+    offered = next(filter(None, texts), [])
     # "For $4 you have two more": the number without its unit.
     agreed = question.lower if question and reply and agrees(reply.text) else ""
     said = [(each, _wanted(each, question, reply)) for each in call.user_texts]

@@ -199,7 +199,17 @@ def check_line_read(call: TelecomCall) -> Iterator[Answer]:
 
 _READS = frozenset({"get_details_by_id", "get_bills_for_customer", "get_data_usage"})
 _STRANGE = (
-    *("factory", "network settings", " cache", "safe mode", "install", " updat", " store", "wipe"),
+    *(
+        "factory",
+        "network settings",
+        " cache",
+        "battery",
+        "safe mode",
+        "install",
+        " updat",
+        " store",
+        "wipe",
+    ),
     *("manufacturer", "apple", "samsung", "service cent", "repair shop", "friend's"),
     *(" upgrad", "erase", "up to date", "version", "release"),
     *(f"{which} {what}" for which in ("another", "different") for what in ("phone", "dev", "sim")),
@@ -224,14 +234,14 @@ def check_identity(call: TelecomCall) -> Iterator[Answer]:
 def check_identity_for_support(talk: Talk) -> Iterator[Answer]:
     """The customer is identified before the phone is looked into."""
     found = [each for each in talk.calls if _finds_a_customer(each)]
-    by_user = (each for each in talk.calls if each.call["requestor"] == "user")
-    first = next(by_user, None)
-    if found and (first is None or found[0].message_index < first.message_index):
+    first = next((each for each in talk.calls if each.call["requestor"] == "user"), None)
+    if found and first and found[0].message_index < first.message_index:
         return
     handed = any(each.call["name"] == TRANSFER_TOOL for each in talk.calls)
     last = talk.user[-1].message_index if talk.user and not handed else 0
-    for each in talk.agent_before(first.message_index if first else last)[1:]:
-        if phrases.GUIDES.search(each.lower):
+    end = next((each.message_index for each in (first, *found) if each), last)
+    for each in talk.agent_before(end)[1:]:
+        if phrases.GUIDES.search(each.lower) and (first or not phrases.WHO.search(each.lower)):
             deed = first.call["name"] if first else "what the agent says"
             text = f"the user does {deed} on the phone before anybody was identified"
             yield Broken(text, message_index=(first or each).message_index)
@@ -245,10 +255,8 @@ def check_journey(call: TelecomCall) -> Iterator[Answer]:
     """It is known that the user travels before roaming is enabled."""
     if phrases.TRAVELS.search(call.user_words):
         return
-    pairs = call.exchanges()
-    if any(
-        phrases.TRAVELS.search(question.lower) and agrees(reply.text) for question, reply in pairs
-    ):
+    asked = (question.lower for question, reply in call.exchanges() if agrees(reply.text))
+    if any(map(phrases.TRAVELS.search, asked)):
         return
     yield missing("nobody said that the user travels", may_travel(call))
 
@@ -443,5 +451,7 @@ RULES = (
     *(one_call_at_a_time("telecom", _FORM), no_text_beside_a_call("telecom", _FORM)),
     *(transfer_is_announced("telecom", _TRANSFER), transfer_is_wanted("telecom", _TRANSFER)),
     nothing_after_a_transfer("telecom", _TRANSFER, WRITES),
-    only_done_is_claimed("telecom", "introduction, 2nd paragraph; Change Plan", TELECOM_CLAIMS),
+    only_done_is_claimed(
+        "telecom", "introduction, 2nd paragraph; Change Plan", TELECOM_CLAIMS, WRITES
+    ),
 )
