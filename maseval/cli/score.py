@@ -177,7 +177,8 @@ def comply(
     """Check conversations against the rules of the policy.
 
     A pass says that the database ended right. The number without breaches found counts only passes
-    in which no rule was found broken on the way: an upper bound, as rules do not find everything.
+    in which no rule about state or money was found broken on the way: an upper bound, as rules do
+    not find everything. A second number counts breaches of manner as well.
     """
     if rules is not None:
         book = commands.tau2.rule_book(rules)
@@ -208,7 +209,7 @@ def _review_parts(run: "ReviewedRun") -> Parts:
     yield table
     shown = []
     for one, findings in sorted(run.found.items(), key=lambda each: each[0] not in run.passes):
-        if told := [each for each in findings if each.counts]:
+        if told := [each for each in findings if each.is_breach]:
             outcome = "passed" if one in run.passes else "did not pass"
             shown.append((f"{styled(f'{one.task}, trial {one.trial}', 'bold')}, {outcome}", told))
     for title, told in shown[:_SHOWN]:
@@ -223,7 +224,8 @@ def _rule_parts(book: "RuleBook") -> Parts:
         yield f"The domain {inert(book.domain)} has no rules."
         return
     for each in book.rules:
-        yield f"{styled(each.id, 'bold')} [dim]{each.kind.value}[/dim]"
+        weight = ", manner" if each.is_manner else ""
+        yield f"{styled(each.id, 'bold')} [dim]{each.kind.value}{weight}[/dim]"
         yield indent(f"{inert(each.text)} ({inert(each.place)})", 2)
     for one in book.statements:
         if not one.get("rules"):

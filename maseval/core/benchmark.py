@@ -85,9 +85,8 @@ class Benchmark(ABC):
         _at_least_one("max_invocations", max_invocations)
         _at_least_one("num_workers", num_workers)
         if seed is not None and seed_generator is not None:
-            raise ConfigurationError(
-                "Cannot provide both seed and seed_generator; a generator brings its own seed"
-            )
+            text = "Cannot provide both seed and seed_generator; a generator brings its own seed"
+            raise ConfigurationError(text)
         self.callbacks: list[BenchmarkCallback] = list(callbacks or ())
         self.callback_handler = CallbackHandler()
         self.n_task_repeats = n_task_repeats
@@ -414,9 +413,8 @@ class Benchmark(ABC):
         """Return the tasks with at least one failed repetition, or one of the given statuses."""
         if reports is None:
             if not self._has_run:
-                raise NotRunError(
-                    "get_failed_tasks() must be called after run(), or with reports=..."
-                )
+                text = "get_failed_tasks() must be called after run(), or with reports=..."
+                raise NotRunError(text)
             reports = self.reports
         wanted = _statuses(status_filter)
         failed = {report["task_id"] for report in reports if report["status"] in wanted}

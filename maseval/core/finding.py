@@ -26,8 +26,9 @@ Who = Literal["agent", "user", "task", "infrastructure", "unclear"]
 WHO: tuple[Who, ...] = ("agent", "user", "task", "infrastructure", "unclear")
 
 Weight = Literal["state", "manner", "remark"]
-"""``state``: state and money, which counts. ``manner``: a matter of form. ``remark``: changes
-nothing, as a call that the tool refused, or a breach that the reference solution demands."""
+"""``state``: state and money, which counts. ``manner``: how it came about, where nothing wrong was
+written, charged or told. ``remark``: a matter of form, or what changes nothing, as a call that the
+tool refused or a breach that the reference solution demands."""
 
 NOT_READ = "not read"
 """The kind of the finding that nobody could look for faults of the simulated user."""
@@ -62,8 +63,13 @@ class Finding:
 
     @property
     def counts(self) -> bool:
-        """True if it is decided, and is more than a remark or a matter of form."""
+        """True if it is decided, and about state or money."""
         return self.grade != "undecided" and self.weight == "state"
+
+    @property
+    def is_breach(self) -> bool:
+        """True if it is decided, and more than a remark."""
+        return self.grade != "undecided" and self.weight != "remark"
 
     @property
     def parties(self) -> str:

@@ -38,9 +38,8 @@ class Providers(Generic[MadeT]):
     def register(self, prefix: str, factory: Callable[..., MadeT]) -> None:
         """Let ``factory`` make all that ids with this prefix name."""
         if not prefix or "/" in prefix:
-            raise ConfigurationError(
-                f"a model prefix is the part of an id before the first '/', not {prefix!r}"
-            )
+            text = f"a model prefix is the part of an id before the first '/', not {prefix!r}"
+            raise ConfigurationError(text)
         self.registered[prefix] = factory
 
     def resolve(self, model_id: str, **options: object) -> MadeT:
@@ -48,9 +47,8 @@ class Providers(Generic[MadeT]):
         prefix, name = self.split(model_id)
         made = self._factory(prefix, model_id)(name, **options)
         if not isinstance(made, self._made):
-            raise HookResultError(
-                f"the factory for {prefix!r} made {made!r}, not a {self._made.__name__}"
-            )
+            text = f"the factory for {prefix!r} made {made!r}, not a {self._made.__name__}"
+            raise HookResultError(text)
         return made
 
     def split(self, model_id: str) -> tuple[str, str]:

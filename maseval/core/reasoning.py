@@ -29,9 +29,8 @@ class ReasoningPolicy(StrEnum):
         if isinstance(value, cls):
             return value
         if value not in list(cls):
-            raise ConfigurationError(
-                f"the reasoning policy is {value!r}; choose one of: {', '.join(cls)}"
-            )
+            text = f"the reasoning policy is {value!r}; choose one of: {', '.join(cls)}"
+            raise ConfigurationError(text)
         return cls(value)
 
 

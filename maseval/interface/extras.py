@@ -28,9 +28,8 @@ def load(module: str, *, extra: str, package: str | None = None) -> ModuleType:
 def load_unlisted(module: str, package: str) -> ModuleType:
     """Import a module of a library that no extra of maseval installs."""
     if not is_installed(module):
-        raise MissingExtraError(
-            f"{package} is not installed. Install it with: pip install {package}"
-        )
+        text = f"{package} is not installed. Install it with: pip install {package}"
+        raise MissingExtraError(text)
     return import_module(module)
 
 

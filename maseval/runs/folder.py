@@ -283,9 +283,8 @@ class RunFolder(LoggedRun):
 
     def _open_writer(self) -> RecordWriter:
         if self._writer is None:
-            raise RunFolderError(
-                f"{self.path} is not open for writing; use RunFolder.open(path, config)"
-            )
+            text = f"{self.path} is not open for writing; use RunFolder.open(path, config)"
+            raise RunFolderError(text)
         return self._writer
 
     def _append(self, writer: RecordWriter, record: Mapping[str, object]) -> None:

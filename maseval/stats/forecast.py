@@ -189,9 +189,8 @@ def stated_tasks(tasks: int, rate: float) -> TaskSet:
     if tasks < 1:
         raise ConfigurationError(f"tasks is {tasks}; give at least 1")
     if not 0 < rate < 1:
-        raise ConfigurationError(
-            f"rate is {rate} ({percent(rate)}); give one between 0 and 1 (100%)"
-        )
+        text = f"rate is {rate} ({percent(rate)}); give one between 0 and 1 (100%)"
+        raise ConfigurationError(text)
     whole = rate * (1 - rate)
     between = _usual_spread(whole)
     return TaskSet(tasks, rate, whole - between, between, notes=(_ASSUMPTION,))
@@ -262,9 +261,8 @@ def forecast(
     """
     for name, value in (("difference", difference), ("precision", precision)):
         if value is not None and not 0 < value < 1:
-            raise ConfigurationError(
-                f"{name} is {value} ({in_percent(value)} points); give one between 0 and 1 (100)"
-            )
+            text = f"{name} is {value} ({in_percent(value)} points); give one between 0 and 1 (100)"
+            raise ConfigurationError(text)
     rows = [about.row(trials) for trials in range(1, _MOST_ROWS + 1)]
     answers = []
     if difference is not None:

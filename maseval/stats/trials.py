@@ -150,9 +150,8 @@ def _check_counts(trials: int, passed: int, k: int) -> None:
     if k < 0:
         raise ConfigurationError(f"k is {k}; give 0 or more")
     if not 0 <= passed <= trials:
-        raise ConfigurationError(
-            f"{passed} of {trials} trials passed; give a number from 0 to {trials}"
-        )
+        text = f"{passed} of {trials} trials passed; give a number from 0 to {trials}"
+        raise ConfigurationError(text)
     if trials < k:
         # The words are those of tau2-bench v0.2.0.
         raise ConfigurationError(f"Number of trials {trials} is less than k {k}.")

@@ -56,9 +56,8 @@ def load_run(
     if isinstance(recording, RunFolder):
         outcomes = with_gaps(outcomes, [*recording.planned])
     if all(each.passed is None for each in outcomes):
-        raise ConfigurationError(
-            f"{recording.path} has no simulation with a verdict yet; run or resume it first"
-        )
+        text = f"{recording.path} has no simulation with a verdict yet; run or resume it first"
+        raise ConfigurationError(text)
     if stopped := config.stopped:
         found = found._replace(notes=[f"{stopped.note} {FIXED_SIZE}", *found.notes])
     return found._replace(outcomes=outcomes)

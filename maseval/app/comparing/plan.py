@@ -40,9 +40,8 @@ def plan(
     if between is not None and runs:
         about = _observe_levels(runs, between)
     elif len(runs) > 1:
-        raise ConfigurationError(
-            "several runs are given; give one: `maseval compare` says what would decide two"
-        )
+        text = "several runs are given; give one: `maseval compare` says what would decide two"
+        raise ConfigurationError(text)
     elif runs:
         if (tasks, rate) != (None, None):
             raise ConfigurationError("tasks and rate are those of the run; leave them out")
@@ -83,9 +82,8 @@ def read_levels(between: str, known: Iterable[Mapping[str, str]]) -> tuple[str, 
     wanted = [each.strip() for each in named.split(",")] if named else levels
     if len(wanted) != 2 or not set(wanted) <= set(levels):
         there = f"{factor} has {', '.join(levels)}" if levels else f"there is no factor {factor!r}"
-        raise ConfigurationError(
-            f"between is {between!r}, and {there}; name two of its levels: system=react,team"
-        )
+        text = f"between is {between!r}, and {there}; name two of its levels: system=react,team"
+        raise ConfigurationError(text)
     return factor, wanted[0], wanted[1]
 
 

@@ -34,9 +34,8 @@ def run_path(run: str | os.PathLike[str]) -> Path:
     if is_run_folder(named):
         return named
     if path.is_file():
-        raise UnknownRunError(
-            f"{path} is a file; this needs the folder of a run, and `maseval runs` lists them"
-        )
+        text = f"{path} is a file; this needs the folder of a run, and `maseval runs` lists them"
+        raise UnknownRunError(text)
     known = [state.path for state in list_runs()]
     if str(run) == LAST and known:
         return known[0]
@@ -98,9 +97,8 @@ def run_or_file_path(name: str | os.PathLike[str]) -> Path:
     try:
         return run_path(name)
     except UnknownRunError:
-        raise UnknownRunError(
-            f"{path} is neither a results file nor a run; `maseval runs` lists the runs"
-        ) from None
+        text = f"{path} is neither a results file nor a run; `maseval runs` lists the runs"
+        raise UnknownRunError(text) from None
 
 
 def holds_reports(name: str | os.PathLike[str]) -> bool:
@@ -209,9 +207,8 @@ def select_tasks(names: Iterable[str], tasks: Iterable[TaskKey]) -> set[TaskKey]
     for name in list_names(names, every):
         found = tasks_called(name, every)
         if not found or len({task.domain for task in found}) < len(found):
-            raise ConfigurationError(
-                f"no task {name!r} among those of the run; {why_not_one(name, found, every)}"
-            )
+            text = f"no task {name!r} among those of the run; {why_not_one(name, found, every)}"
+            raise ConfigurationError(text)
         chosen.update(found)
     return chosen
 

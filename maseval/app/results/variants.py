@@ -41,10 +41,11 @@ class Variant:
 
 
 def _fail_breaches(
-    outcome: Outcome, findings: Sequence[Finding], undecided: bool = False
+    outcome: Outcome, findings: Sequence[Finding], undecided: bool = False, manner: bool = False
 ) -> Outcome:
     policy = [each for each in findings if each.source == "policy"]
-    broken = any(each.weight == "state" if undecided else each.counts for each in policy)
+    decided = policy if undecided else [each for each in policy if each.grade != "undecided"]
+    broken = any(each.is_breach if manner else each.weight == "state" for each in decided)
     return outcome._replace(passed=False) if broken and outcome.passed else outcome
 
 
@@ -59,9 +60,15 @@ def _judge_soundly(outcome: Outcome, findings: Sequence[Finding]) -> Outcome | N
 
 WITHOUT_BREACHES = Variant(
     "without breaches found",
-    "a pass counts only if no breach of the policy was found: an upper bound, as there may be "
-    "breaches that no rule finds",
+    "a pass counts only if no breach about state or money was found: an upper bound, as there may "
+    "be breaches that no rule finds",
     _fail_breaches,
+)
+WITHOUT_MANNER = Variant(
+    "without breaches found, of manner too",
+    "the same, counting breaches of manner as well, where nothing wrong was written, charged or "
+    "told: a detail not named before the yes, no reason asked, a needless transfer",
+    partial(_fail_breaches, manner=True),
 )
 IF_UNDECIDED = Variant(
     "without breaches found, if every undecided case were a breach",
@@ -193,11 +200,12 @@ def _score(
 def variants_of_all(scores: Sequence[VariantScore]) -> list[VariantScore]:
     """Return the numbers beside the official one over all domains.
 
-    What the undecided cases could change is left out where there are none.
+    What breaches of manner or undecided cases change is left out where it is nothing.
     """
     others = [e for e in scores if not e.is_official and e.domain == scores[-1].domain]
     decided = sum(each.differing for each in others if each.counted == WITHOUT_BREACHES.name)
-    return [e for e in others if e.counted != IF_UNDECIDED.name or e.differing > decided]
+    further = (WITHOUT_MANNER.name, IF_UNDECIDED.name)
+    return [e for e in others if e.counted not in further or e.differing > decided]
 
 
 def variant_rows(scores: Sequence[VariantScore]) -> list[dict[str, Any]]:

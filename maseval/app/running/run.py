@@ -86,9 +86,8 @@ def _check_benchmark(found: object) -> Benchmark | Maker:
     if isinstance(found, Benchmark):
         return found
     if isinstance(found, type) and not issubclass(found, Benchmark):
-        raise ConfigurationError(
-            f"{found.__name__} is not a Benchmark; derive it from maseval.Benchmark"
-        )
+        text = f"{found.__name__} is not a Benchmark; derive it from maseval.Benchmark"
+        raise ConfigurationError(text)
     if not callable(found):
         raise ConfigurationError(
             f"{found!r} is not a benchmark; name a subclass of maseval.Benchmark, "
@@ -107,9 +106,8 @@ def _make_benchmark(found: Benchmark | Maker, arguments: ExtraArguments) -> Benc
         return found
     made = call_with(found, arguments, "give them with --set (set=...)")
     if not isinstance(made, Benchmark):
-        raise ConfigurationError(
-            f"{qualified_name(found)} returned {made!r}; it must return a Benchmark"
-        )
+        text = f"{qualified_name(found)} returned {made!r}; it must return a Benchmark"
+        raise ConfigurationError(text)
     return made
 
 
@@ -120,18 +118,16 @@ def call_with(function: Callable[..., object], arguments: Mapping[str, Any], way
         signature.bind(**arguments)
     except TypeError as error:
         takes = ", ".join(signature.parameters) or "nothing"
-        raise ConfigurationError(
-            f"{qualified_name(function)} cannot be called: {error}; it takes {takes}: {way}"
-        ) from None
+        text = f"{qualified_name(function)} cannot be called: {error}; it takes {takes}: {way}"
+        raise ConfigurationError(text) from None
     try:
         return function(**arguments)
     except MASEvalError:
         raise
     except Exception as error:  # somebody's own code, which may fail in any way
         why = f"{type(error).__name__}: {error}"
-        raise ConfigurationError(
-            f"{qualified_name(function)} failed: {why}{way_out(error)}"
-        ) from error
+        text = f"{qualified_name(function)} failed: {why}{way_out(error)}"
+        raise ConfigurationError(text) from error
 
 
 def _without_bar(benchmark: Benchmark) -> Benchmark:

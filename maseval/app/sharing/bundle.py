@@ -177,9 +177,8 @@ def _check_log(path: Path, folder: RunFolder, manifest: BundleManifest) -> None:
     if folder.damaged:
         raise BundleError(f"{path}: its log is damaged: {folder.damaged[0]}")
     if folder.seal != manifest["seal"]:
-        raise BundleError(
-            f"{path}: its log ends with {folder.seal}, not with {manifest['seal']} as listed"
-        )
+        text = f"{path}: its log ends with {folder.seal}, not with {manifest['seal']} as listed"
+        raise BundleError(text)
     listed, found = manifest.get("simulations"), simulations_of(folder)
     if listed is not None and listed != found:
         raise BundleError(f"{path}: its simulations are {found}, not {listed} as listed")
@@ -204,9 +203,8 @@ def bundle(
     path = run_path(run)
     target = Path(output or f"{path.resolve().name}{SUFFIXES}")
     if target.exists() and not overwrite:
-        raise OutputExistsError(
-            f"{target} already exists; choose another file with --output, or --overwrite it"
-        )
+        text = f"{target} already exists; choose another file with --output, or --overwrite it"
+        raise OutputExistsError(text)
     folder = _finished_run(path)
     warn_of_damage(folder)
     marks = (folder.config.subset, folder.config.stopped)

@@ -120,9 +120,8 @@ class CallbackHandler:
     def deregister(self, callback: Callable[..., object]) -> None:
         """Undo one ``register``."""
         if callback not in self.callbacks:
-            raise ConfigurationError(
-                f"{callback!r} is not registered; give deregister() what register() was given"
-            )
+            text = f"{callback!r} is not registered; give deregister() what register() was given"
+            raise ConfigurationError(text)
         self.callbacks.remove(callback)
 
     def invoke(self, *args: object, **kwargs: object) -> None:

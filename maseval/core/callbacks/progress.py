@@ -186,6 +186,5 @@ def progress_callback(choice: bool | str) -> ProgressBarCallback | None:
         return TqdmProgressBarCallback()
     if choice == "rich":
         return RichProgressBarCallback()
-    raise ConfigurationError(
-        f"Invalid progress_bar value: {choice!r}; use True, False, 'tqdm' or 'rich'"
-    )
+    text = f"Invalid progress_bar value: {choice!r}; use True, False, 'tqdm' or 'rich'"
+    raise ConfigurationError(text)

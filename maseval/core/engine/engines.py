@@ -260,9 +260,8 @@ def engine_of(engine: AnyEngine, **options: object) -> Engine:
     """Return the engine itself; one that is named is made with the options."""
     made = _find_engine(engine)(**options) if isinstance(engine, str) else engine
     if not isinstance(made, Engine):
-        raise ConfigurationError(
-            f"engine is {made!r}; give the name of an engine, or an object with workers(job)"
-        )
+        text = f"engine is {made!r}; give the name of an engine, or an object with workers(job)"
+        raise ConfigurationError(text)
     return made
 
 

@@ -215,9 +215,8 @@ def pack_for_worker(what: str, value: object, way: str) -> bytes:
     try:
         return pack(value)
     except Exception as error:  # of whatever the value consists of
-        raise ConfigurationError(
-            f"{what} cannot be sent to another process ({type(error).__name__}: {error}); {way}"
-        ) from error
+        text = f"{what} cannot be sent to another process ({type(error).__name__}: {error}); {way}"
+        raise ConfigurationError(text) from error
 
 
 class WorkerReply(NamedTuple):

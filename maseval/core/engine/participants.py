@@ -61,9 +61,8 @@ class SetupHooks(NamedTuple):
         environment: Environment | None
         environment = self._call("setup_environment", self.agent_data, self.task)
         if environment is None:
-            raise HookResultError(
-                "setup_environment() returned None; it must return an Environment"
-            )
+            text = "setup_environment() returned None; it must return an Environment"
+            raise HookResultError(text)
         return environment
 
     def user(self, environment: Environment) -> User | None:

@@ -135,9 +135,8 @@ def check_same(node: str, theirs: Mapping[str, str], ours: Mapping[str, str], wa
     for name in sorted({*theirs, *ours}):
         there, here = theirs.get(name, "(none)"), ours.get(name, "(none)")
         if there != here:
-            raise NodeMismatchError(
-                f"node {node} is refused: {name} is {there} there and {here} here; {way}"
-            )
+            text = f"node {node} is refused: {name} is {there} there and {here} here; {way}"
+            raise NodeMismatchError(text)
 
 
 _ADDRESSES = ("_BASE_URL", "_API_BASE", "_ENDPOINT", "_API_VERSION")

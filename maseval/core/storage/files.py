@@ -75,9 +75,8 @@ def make_room(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
-        raise OutputExistsError(
-            f"{path} cannot be written: {path.parent} is not a folder"
-        ) from None
+        text = f"{path} cannot be written: {path.parent} is not a folder"
+        raise OutputExistsError(text) from None
 
 
 @contextmanager

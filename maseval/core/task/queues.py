@@ -129,9 +129,8 @@ class BaseTaskQueue(ABC, Sequence[Task]):
         for task in checked:
             if not isinstance(task, Task):
                 name = type(self).__name__
-                raise TaskFormatError(
-                    f"{name} holds Task objects, not {task!r}; {name}.from_list also takes dicts"
-                )
+                text = f"{name} holds Task objects, not {task!r}; {name}.from_list also takes dicts"
+                raise TaskFormatError(text)
         return checked
 
     @classmethod
@@ -164,9 +163,8 @@ class BaseTaskQueue(ABC, Sequence[Task]):
             raise TaskFormatError(f"{path} is not a JSON file: {error}") from error
         entries = payload.get("data") if isinstance(payload, dict) else payload
         if not isinstance(entries, list):
-            raise TaskFormatError(
-                f"{path} must hold a JSON list of tasks, or an object with such a list as 'data'"
-            )
+            text = f"{path} must hold a JSON list of tasks, or an object with such a list as 'data'"
+            raise TaskFormatError(text)
         try:
             return cls.from_list(entries[:limit])
         except (TaskFormatError, ConfigurationError) as error:
@@ -270,9 +268,8 @@ class DISCOQueue(InformativeSubsetQueue):
                 "any code: write the positions as JSON where you trust the file"
             ) from None
         if not isinstance(points, list) or not all(type(point) is int for point in points):
-            raise ConfigurationError(
-                f"{file} must hold a JSON list of positions, such as [0, 4, 7]"
-            )
+            text = f"{file} must hold a JSON list of positions, such as [0, 4, 7]"
+            raise ConfigurationError(text)
         return points
 
 
@@ -282,14 +279,12 @@ def _positions(given: Any, tasks: int) -> list[int]:
     try:
         found = [index(each) for each in listed]
     except TypeError:
-        raise ConfigurationError(
-            f"indices is {given!r}; give the positions of tasks as whole numbers, such as [0, 4]"
-        ) from None
+        text = f"indices is {given!r}; give the positions of tasks as whole numbers, such as [0, 4]"
+        raise ConfigurationError(text) from None
     for position in found:
         if not 0 <= position < tasks:
-            raise TaskIndexError(
-                f"index {position} is out of range: there are {tasks} tasks, numbered from 0"
-            )
+            text = f"index {position} is out of range: there are {tasks} tasks, numbered from 0"
+            raise TaskIndexError(text)
     twice = [position for position, times in Counter(found).items() if times > 1]
     if twice:
         raise ConfigurationError(f"indices has {twice[0]} twice; name each task once")
@@ -387,9 +382,8 @@ def agent_data_for(queue: BaseTaskQueue, agent_data: AgentData) -> Callable[[Tas
 
 def _entries(queue: BaseTaskQueue, agent_data: Iterable[object]) -> dict[str, JsonObject]:
     if not isinstance(agent_data, Iterable) or isinstance(agent_data, str):
-        raise ConfigurationError(
-            f"`agent_data` is {agent_data!r}; give a dict, or one for each task"
-        )
+        text = f"`agent_data` is {agent_data!r}; give a dict, or one for each task"
+        raise ConfigurationError(text)
     tasks, entries = queue.to_list(), list(agent_data)
     if len(entries) != len(tasks):
         raise ConfigurationError(

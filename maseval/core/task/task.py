@@ -31,17 +31,15 @@ class TaskProtocol:
     def __post_init__(self) -> None:
         limit = self.timeout_seconds
         if limit is not None and not (isinstance(limit, int | float) and limit >= 0):
-            raise ConfigurationError(
-                f"timeout_seconds is {limit!r}; give 0 or more seconds, or None for no limit"
-            )
+            text = f"timeout_seconds is {limit!r}; give 0 or more seconds, or None for no limit"
+            raise ConfigurationError(text)
         if not (isinstance(self.max_retries, int) and self.max_retries >= 0):
             raise ConfigurationError(f"max_retries is {self.max_retries!r}; give 0 or more")
         if not isinstance(self.priority, int | float):
             raise ConfigurationError(f"priority is {self.priority!r}; give a number")
         if not isinstance(self.timeout_action, TimeoutAction):
-            raise ConfigurationError(
-                f"timeout_action is {self.timeout_action!r}; give a TimeoutAction"
-            )
+            text = f"timeout_action is {self.timeout_action!r}; give a TimeoutAction"
+            raise ConfigurationError(text)
 
     def to_dict(self) -> dict[str, object]:
         """Return the protocol as JSON-friendly data."""

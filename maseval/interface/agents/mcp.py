@@ -253,9 +253,8 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family, backlog=128)
     except (OSError, OverflowError) as error:
-        raise ConfigurationError(
-            f"cannot listen on {host}:{port}: {error}; give another port, or 0 for a free one"
-        ) from error
+        text = f"cannot listen on {host}:{port}: {error}; give another port, or 0 for a free one"
+        raise ConfigurationError(text) from error
 
 
 @contextmanager

@@ -183,9 +183,8 @@ def reading(answer: object) -> Iterator[None]:
     except MASEvalError:
         raise
     except (TypeError, ValueError, LookupError, AttributeError, RecursionError) as error:
-        raise UnreadableAnswerError(
-            f"{type(error).__name__} in the answer {excerpt(answer)}"
-        ) from error
+        text = f"{type(error).__name__} in the answer {excerpt(answer)}"
+        raise UnreadableAnswerError(text) from error
 
 
 def chat_response(answer: object, *, earlier_calls: int = 0) -> ChatResponse:

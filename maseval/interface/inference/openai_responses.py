@@ -51,9 +51,8 @@ class OpenAIResponsesModelAdapter(OpenAIModelAdapter):
     def __init__(self, client: object, model_id: str, *args: Any, **settings: Any) -> None:
         super().__init__(client, model_id, *args, **settings)
         if not hasattr(get(client, "responses"), "create"):
-            raise UnusableClientError(
-                f"{client!r} has no responses.create; pass an openai.OpenAI client"
-            )
+            text = f"{client!r} has no responses.create; pass an openai.OpenAI client"
+            raise UnusableClientError(text)
         self._encrypts = True
 
     def _ask(self, request: ModelRequest) -> ChatResponse:

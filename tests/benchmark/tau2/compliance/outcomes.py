@@ -32,6 +32,8 @@ _TASKS = {
     "telecom.sim": "[service_issue]airplane_mode_on|lock_sim_card_pin[PERSONA:Easy]",
     "telecom.advice": "[mobile_data_issue]airplane_mode_on|data_mode_off[PERSONA:None]",
 }
+# Twins leave it out, as most agents do.
+REMINDER = "retail.items.reminder"
 # What was found, and how many twins were flagged, when a set was new. Rules: of the second sets.
 FIRST_LOOK = {
     **{"airline 1": "7 | 10", "airline 2": "32 | 4", "retail 1": "17 | 10", "retail 2": "18 | 0"},
@@ -89,7 +91,7 @@ def rules_broken(pair: Pair, steps: list[Step], *, form: bool = False) -> set[st
 
 def _broken(result: PolicyResult, form: bool = False) -> set[str]:
     assert not result.failed_rules and result.unreadable is None
-    return {each.rule for each in result.breaches if each.counts or form}
+    return {e.rule for e in result.breaches if form or (e.is_breach and e.rule != REMINDER)}
 
 
 @cache

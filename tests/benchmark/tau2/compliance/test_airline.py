@@ -7,6 +7,7 @@ import pytest
 from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.review.policy.airline.rules import RULES
+from maseval.benchmark.tau2.review.policy.checking import DEMANDED
 from maseval.benchmark.tau2.review.policy.rules import Kind
 from tests.benchmark.tau2.compliance.gold_airline import conversation
 from tests.benchmark.tau2.compliance.gold_talk import Do, Say, compliance_of
@@ -46,9 +47,7 @@ def test_gold_conversations_break_only_what_the_gold_demands(version, request):
         assert not compliance.failed_rules
         assert not compliance.undecided, (task["id"], compliance.undecided)
         for breach in compliance.breaches:
-            (demanded if breach.weight == "remark" else found).add(
-                (version, task["id"], breach.rule)
-            )
+            (demanded if breach.kind == DEMANDED else found).add((version, task["id"], breach.rule))
 
     assert demanded == {each for each in GOLD_BREAKS if each[0] == version}
     assert {each for each in found if each[2] not in FORM} == {

@@ -9,6 +9,7 @@ import pytest
 
 from maseval.benchmark.tau2.review.policy import PolicyResult, check_case
 from maseval.benchmark.tau2.scoring.case import open_case
+from tests.benchmark.tau2.compliance.outcomes import REMINDER
 from tests.contract.replay import records
 
 pytestmark = [pytest.mark.data, pytest.mark.usefixtures("tau2_data")]
@@ -42,7 +43,8 @@ def test_every_breach_in_a_passing_public_conversation_was_read(
         checked += 1
         doubtful += any(each.weight == "state" for each in found.undecided)
         if (verdict or {}).get("reward") == 1.0:
-            seen |= {(name, each.rule, each.message) for each in found.findings if each.counts}
+            broken = [each for each in found.findings if each.is_breach and each.rule != REMINDER]
+            seen |= {(name, each.rule, each.message) for each in broken}
             if name in readings["read_without_finding"]:
                 assert found.without_breaches_found is True, name
     assert seen == {

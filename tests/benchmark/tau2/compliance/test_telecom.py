@@ -8,6 +8,7 @@ import pytest
 
 from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.review.policy import PolicyResult, check_gold, scenario_text
+from maseval.benchmark.tau2.review.policy.checking import DEMANDED
 from maseval.benchmark.tau2.scoring.case import open_case
 from tests.benchmark.tau2.compliance.gold_talk import Do, Say, Step, compliance_of
 from tests.benchmark.tau2.compliance.gold_telecom import (
@@ -71,9 +72,7 @@ def test_without_a_user_only_data_that_no_ticket_mentions_is_added_against_the_p
     for task in tasks:
         found = compliance_of("telecom", task, solo_steps(task), solo=True)
         assert found.without_breaches_found is True, (task["id"], found)
-        broken |= {
-            (task["id"], breach.rule, breach.weight == "remark") for breach in found.breaches
-        }
+        broken |= {(task["id"], breach.rule, breach.kind == DEMANDED) for breach in found.breaches}
     demanded = {
         (task["id"], "telecom.refuel.permitted", True)
         for task in tasks

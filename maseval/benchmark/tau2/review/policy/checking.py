@@ -107,7 +107,7 @@ class _Findings:
     def doubt(self, rule: Rule, reason: str, moment: CallMoment | None = None) -> None:
         """Note that a rule could not be asked, or did not decide."""
         self.asked[rule.id] = None
-        self._add(rule, UNDECIDED, "undecided", _weight_of(rule), Broken(reason), moment)
+        self._add(rule, UNDECIDED, "undecided", rule.weight, Broken(reason), moment)
 
     def result(self) -> PolicyResult:
         """Return all that was found, what is decided first."""
@@ -117,7 +117,7 @@ class _Findings:
         )
 
     def _breach(self, rule: Rule, broken: Broken, moment: CallMoment | None) -> None:
-        kind, weight = BROKE, _weight_of(rule)
+        kind, weight = BROKE, rule.weight
         if rule.kind is Kind.FORM:
             kind = FORM
         elif moment is not None and moment.failed:
@@ -142,10 +142,6 @@ class _Findings:
         values = tuple(f"{name}: {excerpt(value)}" for name, value in broken.values.items())
         about = (rule.id, broken.text, grade, at, words, values, weight)
         self.found.append((Finding("policy", "agent", kind, *about), call))
-
-
-def _weight_of(rule: Rule) -> Weight:
-    return "manner" if rule.kind is Kind.FORM else "state"
 
 
 def check_case(case: Case, *, scripted: bool = False) -> PolicyResult:

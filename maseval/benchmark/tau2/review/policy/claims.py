@@ -51,9 +51,7 @@ def claim(verbs: str, thing: str, unless: str = "$^", deed: str = "", record: st
 # By words in the names of the tools that take the actions.
 _RESERVATION = r"(?=[a-z]*\d)[a-z\d]{6}|[A-Z\d]{6}"
 AIRLINE_CLAIMS = {
-    "book|update_reservation_flights": claim(
-        "booked", "reservation|booking|flights?|trip", deed="booking"
-    ),
+    "book|flights": claim("booked", "reservation|booking|flights?|trip", deed="booking"),
     "cancel": claim(
         "cancelled|canceled|annulled|called off|was able to cancel|managed to cancel",
         f"reservations?|bookings?|flights?|trip|it|{_RESERVATION}",

@@ -359,7 +359,7 @@ def is_unclear(question: Utterance, reply: Utterance, moment: CallMoment) -> boo
 def transfer_is_wanted(domain: str, place: str) -> Rule:
     """Return the rule that nobody is transferred who does not want it."""
 
-    @rule(f"{domain}.transfer.wish", Kind.PROTOCOL, place=place, tools={TRANSFER_TOOL})
+    @rule(f"{domain}.transfer.wish", Kind.PROTOCOL, place=place, tools={TRANSFER_TOOL}, manner=True)
     def require_wish(moment: CallMoment) -> Iterator[Answer]:
         """Nobody is transferred to a human against the user's last word on it."""
         for question, reply in moment.exchanges():

@@ -70,7 +70,12 @@ UNAVAILABLE = re.compile(
     r"|no availability|no (?:basic )?(?:economy|business)"
     r"|(?:is|are|been) (?:all )?(?:gone|taken(?! (?:care|from|off))|sold(?: out)?)"
     r"|not in (?:right now|at the moment)|all (?:are |were )?taken"
-    r"|full\b(?! (?:size|refund|price)))"
+    r"|full\b(?![ -](?:size|refund|price)))"
+)
+AVAILABLE = re.compile(
+    r"^(?!.*\b(?:not|no|only|was|current|original)\b)(?!.*(?:n't|unavail|sold|out of))[^?]*?"
+    r"\b(?:(?:is|are|'s) (?:currently |also |still )?(?:available|in stock)"
+    r"|available (?:options?|items?|variants?|replacements?|choices))\b"
 )
 ALL_OF_THEM = re.compile(r"\b(?:both|all|neither|none)\b")
 ONLY = re.compile(r"\bonly\b(?! be\b| one\b| once\b| the pend)")
@@ -167,6 +172,18 @@ NOT_COVERED = re.compile(
     r"|wedding|christening|no (?:point|sense)\b|mistake|instead|schedul|no longer (?:need|want)"
     r"|(?:not|n't) (?:need|want)|better (?:fare|price|deal|flight)|give up (?:my|your) seat)"
 )
+# Said of a reservation, and not as one of the conditions of the policy.
+WITHIN_A_DAY = re.compile(
+    r"\b(?:(?:since|because|as) (?:the|your|this|it)|which is|it (?:is|was|falls)"
+    r"|your (?:reservation"
+    r"|booking|flight)|this (?:reservation|booking|means)|was (?:created|made|booked) (?:on|at))\b"
+    r"[^!?\n]{0,200}\bwithin (?:the |our )?(?:last |past )?24[ -]?hour"
+)
+LISTS_A_DAY = re.compile(
+    r"\b(?:not|no|if|unless|only|whether|must|either|or|any|ago|more|outside|beyond|would)\b"
+    r"|n't|\?|\u274c"
+)
+MADE_AT = re.compile(r'"reservation_id": "(\w+)"[^\n]*?"created_at": "([^"]+)"')
 OTHER_REQUEST = re.compile(
     r"\b(?:book(?! (?:on|at|by|more|in))(?!ed|ing\b(?! (?:an?|new|one|another)\b))"
     r"|bags?|luggage|upgrad|downgrad|passengers?|compensat"
@@ -184,9 +201,7 @@ REASON = re.compile(
     r"|(?:don't|do not) need|duplicate|overlap|mix-?up|(?:free|give) (?:up )?(?:my|your|the) seat)"
 )
 CANCEL = re.compile(r"\bcancel|\brefund|\bannul|\bcall\w{0,3} off\b")
-ASKS_REASON = re.compile(
-    r"\b(?:reasons?|why|what (?:made|led|changed|happened|prompted)|how come)\b"
-)
+ASKS_WHY = re.compile(r"\b(?:reasons?|why|what (?:made|led|changed|happened|prompted)|how come)\b")
 CARD_ON_FILE = re.compile(
     r"original|same (?:card|payment|method)|on file|\bcard\b|certificate|voucher|payment method"
 )
@@ -229,9 +244,7 @@ DONE = (
     r"(?:process|refund|issu|charg|credit|appli|cancel|complet|updat|exchang|modifi|initiat|debit"
     r"|deduct|effect|return|reimburs|collect|levi|execut)\w*ed|(?:taken|sent|paid) (?:from|back|to)"
 )
-RETAIL_REPORTS = re.compile(
-    rf"\b(?:has|have|had|was|were) (?:\w+ ){{0,3}}{DONE}\b|\band refunded\b"
-)
+REPORTS_DONE = re.compile(rf"\b(?:has|have|had|was|were) (?:\w+ ){{0,3}}{DONE}\b|\band refunded\b")
 GIVES_BACK = re.compile(rf"\b(?:refund|receive|returned to|{MONEY_BACK})")
 TAKES = re.compile(
     r"\b(?:goes on (?:the|your|\w+_)|charg|pay(?!pal|ment)|additional|extra|owe|due|cost"

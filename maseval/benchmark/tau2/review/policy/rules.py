@@ -15,6 +15,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.review.talk import CallMoment, Talk
+from maseval.core.finding import Weight
 
 
 class Kind(StrEnum):
@@ -84,7 +85,8 @@ class Rule:
     are those of the agent about whose calls it is asked; one that ``is_about_talk`` is asked once
     about the whole conversation. A rule that ``reads_words`` is not asked
     about a conversation that is not in English; one that ``hears`` is, and looks at the state first
-    and then for a wish in what was said.
+    and then for a wish in what was said. One that ``is_manner`` is about how a change came about
+    that the user wanted and the policy allows.
     """
 
     id: str
@@ -96,6 +98,14 @@ class Rule:
     is_about_talk: bool = False
     reads_words: bool = False
     hears: bool = False
+    is_manner: bool = False
+
+    @property
+    def weight(self) -> Weight:
+        """What a breach of it weighs."""
+        if self.kind is Kind.FORM:
+            return "remark"
+        return "manner" if self.is_manner else "state"
 
     @property
     def is_replayed(self) -> bool:
@@ -104,7 +114,13 @@ class Rule:
 
 
 def rule(
-    name: str, kind: Kind, *, place: str, tools: Collection[str], reads_words: bool | None = None
+    name: str,
+    kind: Kind,
+    *,
+    place: str,
+    tools: Collection[str],
+    reads_words: bool | None = None,
+    manner: bool = False,
 ) -> Callable[[Check], Rule]:
     """Make a rule of a function that looks at a call; the function's docstring is its text.
 
@@ -114,19 +130,21 @@ def rule(
 
     def make_rule(check: Check) -> Rule:
         text = _first_sentence(check)
-        return Rule(name, kind, text, place, frozenset(tools), check, reads_words=words)
+        asked_of = frozenset(tools)
+        return Rule(name, kind, text, place, asked_of, check, reads_words=words, is_manner=manner)
 
     return make_rule
 
 
 def talk_rule(
-    name: str, kind: Kind, *, place: str, reads_words: bool = True
+    name: str, kind: Kind, *, place: str, reads_words: bool = True, manner: bool = False
 ) -> Callable[[TalkCheck], Rule]:
     """Make a rule of a function that looks at the whole conversation once."""
 
     def make_rule(check: TalkCheck) -> Rule:
         text = _first_sentence(check)
-        return Rule(name, kind, text, place, (), check, is_about_talk=True, reads_words=reads_words)
+        made = Rule(name, kind, text, place, (), check, is_about_talk=True, is_manner=manner)
+        return replace(made, reads_words=reads_words)
 
     return make_rule
 
@@ -144,10 +162,17 @@ class Policy(Generic[Moment]):
         self._domain, self._kind = domain, kind
 
     def talk(
-        self, name: str, place: str, *, kind: Kind = Kind.PROTOCOL, words: bool = True
+        self,
+        name: str,
+        place: str,
+        *,
+        kind: Kind = Kind.PROTOCOL,
+        words: bool = True,
+        manner: bool = False,
     ) -> Callable[[TalkCheck], Rule]:
         """Make a rule of a function that looks at the whole conversation once."""
-        return talk_rule(f"{self._domain}.{name}", kind, place=place, reads_words=words)
+        name = f"{self._domain}.{name}"
+        return talk_rule(name, kind, place=place, reads_words=words, manner=manner)
 
     def _make(
         self,
@@ -157,6 +182,7 @@ class Policy(Generic[Moment]):
         *tools: str,
         words: bool | None = None,
         hears: bool = False,
+        manner: bool = False,
     ) -> Callable[[Callable[[Moment], Iterable[Answer]]], Rule]:
         make = rule(f"{self._domain}.{name}", kind, place=place, tools=tools, reads_words=words)
 
@@ -165,7 +191,7 @@ class Policy(Generic[Moment]):
                 return check(moment.seen_as(self._kind))
 
             look.__doc__ = check.__doc__
-            return replace(make(look), hears=hears)
+            return replace(make(look), hears=hears, is_manner=manner)
 
         return make_rule
 

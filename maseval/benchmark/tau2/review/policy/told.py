@@ -66,10 +66,10 @@ class _Shown:
         marks = set(re.findall(self._ids, self._talk.agent_words)) if self._calls else set()
         if self._calls:  # which a price may name
             is_price = words is phrases.CHEAPEST
-            marks |= {"cheapest"} if is_price else {"available", "sold out", "out of stock"}
+            marks |= {"cheapest"} if is_price else {"available", "sold out", " stock", "- "}
         for said, sentence in self._talk.agent_sentences(*marks):
-            if words is phrases.UNAVAILABLE:
-                sentence = _under_its_heading(said, sentence)
+            if words in _HEADINGS:
+                sentence = _under_its_heading(said, sentence, words)
             if len(sentence) > MOST_LETTERS or phrases.SUPPOSES.search(sentence):
                 continue
             for found in words.finditer(sentence):
@@ -88,7 +88,7 @@ class _Shown:
             ids = _subject(ids, sentence, found)
         elif not ids:
             last = found.re is phrases.UNAVAILABLE and _IS_LAST.search(sentence)
-            if (last or found.re is phrases.CHEAPEST) and " than " not in sentence:
+            if (last or found.re is not phrases.UNAVAILABLE) and " than " not in sentence:
                 ids = {one.id for one in every if f"${one.price:.2f}" in sentence}
             # Or by its options, all of which one of them has.
             ids = ids or {one.id for one in every if one.is_described_in(sentence)}
@@ -124,26 +124,31 @@ def _subject(ids: set[str], sentence: str, found: re.Match[str]) -> set[str]:
             return {each for each in ids if is_list and each.lower() in sentence[at:]} or next_ones
         places = {sentence.rfind(each.lower(), 0, found.start()): each for each in ids}
         own = {places[max(places)]} if max(places) >= 0 else own
-    return (
-        own if len(own) == 1 else ids if len(ids) == 1 and found.re is phrases.CHEAPEST else set()
-    )
+    meant = own if len(own) == 1 or found.re is not phrases.CHEAPEST else ids
+    return meant if len(meant) == 1 else set()
 
 
 _BULLETS = ("- ", "* ", "\u2022")
-_OF_UNAVAILABLE = re.compile(
-    r"\W{0,4}(?:\w+ ){0,2}(?:sold out|fully booked|unavailable|not available|out of stock|no seats)"
-    r"\b[^\d]{0,40}$"
-)
+# The headings of lists of what is not there, and of what is.
+_HEADINGS = {
+    phrases.UNAVAILABLE: re.compile(
+        r"\W{0,4}(?:\w+ ){0,2}(?:sold out|fully booked|unavailable|not available|out of stock"
+        r"|no seats)\b[^\d]{0,40}$"
+    ),
+    phrases.AVAILABLE: re.compile(
+        r".*\bavailable (?:options?|items?|variants?|replacements?|choices)\b[^.]*:$"
+    ),
+}
 _IS_LAST = re.compile(r"\$\d+\.\d\d\b[^$]*available[\s.!)]*$")
 
 
-def _under_its_heading(said: Utterance, sentence: str) -> str:
+def _under_its_heading(said: Utterance, sentence: str, words: re.Pattern[str]) -> str:
     """Return a line of a list with its heading: "sold out in economy: - HAT226"."""
     if not sentence.startswith(_BULLETS) or sentence not in said.sentences:
         return sentence
     above = said.sentences[: said.sentences.index(sentence)]
     heading = next((each for each in reversed(above) if not each.startswith(_BULLETS)), "")
-    return f"{heading} {sentence}" if _OF_UNAVAILABLE.match(heading) else sentence
+    return f"{heading} {sentence}" if _HEADINGS[words].match(heading) else sentence
 
 
 def claims_are_true(domain: str, place: str, tool: str, read: Read, ids: str) -> tuple[Rule, Rule]:
@@ -168,8 +173,12 @@ def claims_are_true(domain: str, place: str, tool: str, read: Read, ids: str) ->
 
     @talk_rule(f"{domain}.told.unavailable", Kind.PROTOCOL, place=place)
     def unavailable(talk: Talk) -> Iterator[Answer]:
-        """What is called sold out or unavailable is so in what was shown."""
+        """What is called sold out, or available, is so in what was shown."""
         shown = _Shown(talk, tool, read, ids)
+        for said, sentence, groups in shown.claims(phrases.AVAILABLE):
+            if not any(offer.available for _, offer in groups):
+                text = f"{groups[0][1].id} is called available, and a tool has shown that it is not"
+                yield Broken(text, {"said": said.quote(sentence)}, said.message_index)
         for said, sentence, groups in shown.claims(phrases.UNAVAILABLE):
             # A tick is about another cabin in the same row.
             if all(offer.available for _, offer in groups) and not any(

@@ -28,7 +28,7 @@ from maseval.benchmark.tau2.review.policy.confirming import (
     names,
     spell_date,
 )
-from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, Policy
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, Kind, Policy
 from maseval.benchmark.tau2.review.talk import CallMoment, Talk
 from maseval.benchmark.tau2.review.words import refusal
 from maseval.benchmark.tau2.world.state.records import RecordT, Table
@@ -274,7 +274,7 @@ def reservation_was_read(call: AirlineCall) -> Iterator[Answer]:
         yield Broken(f"reservation {name} was never looked up")
 
 
-@airline.state("transfer.denied", f"{TOP}, 6th paragraph", TRANSFER_TOOL, hears=True)
+@airline.state("transfer.denied", f"{TOP}, 6th paragraph", TRANSFER_TOOL, hears=True, manner=True)
 def denied_is_not_transferred(call: AirlineCall) -> Iterator[Answer]:
     """A cancellation that the policy denies is refused, and not handed over."""
     summary = call.text("summary")
@@ -328,6 +328,23 @@ def bag_fee_is_told_right(talk: Talk) -> Iterator[Answer]:
             if float(fee) not in (BAGGAGE_PRICE, 0):
                 text = f"a bag costs {BAGGAGE_PRICE} dollars, and the user was told ${fee}"
                 yield Broken(text, {}, said.message_index)
+
+
+@airline.talk("told.within_a_day", "Cancel flight, 1st condition", kind=Kind.DATA_FLOW)
+def age_is_told_right(talk: Talk) -> Iterator[Answer]:
+    """A reservation that is said to be made within the last day was."""
+    for said, sentence in talk.agent_sentences("24 hours", "24-hour", "24 hour"):
+        if not phrases.WITHIN_A_DAY.search(sentence) or phrases.LISTS_A_DAY.search(sentence):
+            continue
+        answers = "\n".join(made.answer for made in talk.calls_before(said.message_index))
+        made_at = dict(phrases.MADE_AT.findall(answers))
+        named = [each for each in made_at if each in said.text] or list(made_at)[-1:]
+        ages = [datetime.fromisoformat(NOW) - datetime.fromisoformat(made_at[e]) for e in named]
+        if ages and min(ages) > A_DAY:
+            hours, values = min(ages) // timedelta(hours=1), {"said": said.quote(sentence)}
+            text = f"{', '.join(named)} was made {hours} hours ago, and called made within 24"
+            yield Broken(text, values, said.message_index)
+            return
 
 
 @airline.flow("record.known", _FIRST, *ON_A_RESERVATION)
@@ -388,13 +405,13 @@ def covered_reason(call: AirlineCall) -> Iterator[Answer]:
     )
 
 
-@airline.protocol("cancel.reason_obtained", "Cancel flight, 2nd paragraph", CANCEL)
+@airline.protocol("cancel.reason_obtained", "Cancel flight, 2nd paragraph", CANCEL, manner=True)
 def reason_obtained(call: AirlineCall) -> Iterator[Answer]:
     """The agent learns why the user cancels before it cancels."""
     for said in call.user_texts:
         if phrases.REASON.search(said.lower) or phrases.COVERED.search(said.lower):
             return
-    if any(phrases.ASKS_REASON.search(said.lower) for said in call.agent_texts):
+    if any(phrases.ASKS_WHY.search(said.lower) for said in call.agent_texts):
         return
     text = "the user was not asked for a reason to cancel, and gave none"
     yield missing(text, telling_clause(call, "cancel"))

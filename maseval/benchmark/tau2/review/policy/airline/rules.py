@@ -127,7 +127,7 @@ def _spell_count(count: int) -> list[str]:
 MANY_DETAILS = 4
 
 
-@airline.protocol("confirm.details", f"{TOP}, 3rd paragraph", *CHANGES)
+@airline.protocol("confirm.details", f"{TOP}, 3rd paragraph", *CHANGES, manner=True)
 def details_are_told(call: AirlineCall) -> Iterator[Answer]:
     """The details of the action are named to the user before the yes, or by the user."""
     consent = call.consent

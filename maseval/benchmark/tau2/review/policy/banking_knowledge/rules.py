@@ -273,7 +273,13 @@ def check_records_read(call: BankCall) -> Iterator[Answer]:
 
 
 @bank.protocol(
-    "transfer.steps", f"Purchase declines; {_INCIDENT}", _TRANSFER, _BUSY, _EARLY, words=False
+    "transfer.steps",
+    f"Purchase declines; {_INCIDENT}",
+    _TRANSFER,
+    _BUSY,
+    _EARLY,
+    words=False,
+    manner=True,
 )
 def check_transfer_steps(call: BankCall) -> Iterator[Answer]:
     """A transfer that goes by steps takes all of them, in order."""

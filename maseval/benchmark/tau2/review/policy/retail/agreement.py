@@ -47,7 +47,7 @@ def _figures_told(
         (sentence, float(found[1]))
         for sentence in said.sentences
         if "$" in sentence
-        if about.search(sentence) and bool(phrases.RETAIL_REPORTS.search(sentence)) is done
+        if about.search(sentence) and bool(phrases.REPORTS_DONE.search(sentence)) is done
         for found in phrases.AMOUNT.finditer(sentence)
         if float(found[1]) not in prices or phrases.MOVED.search(sentence[: found.start()])
     ]

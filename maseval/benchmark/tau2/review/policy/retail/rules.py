@@ -59,7 +59,7 @@ _DIGIT = re.compile(r"\d")
 _SIZES = {"s": "s|small", "m": "m|medium", "l": "l|large", "xl": "xl|extra[ -]large"}
 
 
-@retail.protocol("cancel.reason_said", "Cancel pending order: 2nd paragraph", CANCEL)
+@retail.protocol("cancel.reason_said", "Cancel pending order: 2nd paragraph", CANCEL, manner=True)
 def reason_is_the_customers(call: RetailCall) -> Iterator[Answer]:
     """The reason of a cancellation is the one that the customer gave or agreed to."""
     reason = call.arguments.get("reason")
@@ -80,7 +80,7 @@ def reason_is_the_customers(call: RetailCall) -> Iterator[Answer]:
         yield missing(f"the customer never gave the reason {reason!r}", unread)
 
 
-@retail.form("items.reminder", "Modify items, Exchange: 1st paragraph", *REPLACING, words=True)
+@retail.protocol("items.reminder", "Modify items, Exchange: 1st paragraph", *REPLACING, manner=True)
 def customer_is_reminded(call: RetailCall) -> Iterator[Answer]:
     """The customer is reminded to name all items before the only change of the items."""
     said = [each.lower for each in call.agent_texts]
@@ -89,7 +89,7 @@ def customer_is_reminded(call: RetailCall) -> Iterator[Answer]:
         yield Broken("the customer was not reminded to name all items that are to be changed")
 
 
-@retail.protocol("details.order", "Cancel, Return: 2nd paragraph", CANCEL, RETURN)
+@retail.protocol("details.order", "Cancel, Return: 2nd paragraph", CANCEL, RETURN, manner=True)
 def order_was_named(call: RetailCall) -> Iterator[Answer]:
     """The customer is asked to confirm the order by its id."""
     order = call.order
@@ -101,7 +101,7 @@ def order_was_named(call: RetailCall) -> Iterator[Answer]:
         yield missing(f"order {order.order_id} was never named", spoken(texts))
 
 
-@retail.protocol("details.items", f"{BEFORE_A_YES}; Return: 2nd paragraph", *OF_ITEMS)
+@retail.protocol("details.items", f"{BEFORE_A_YES}; Return: 2nd paragraph", *OF_ITEMS, manner=True)
 def items_were_named(call: RetailCall) -> Iterator[Answer]:
     """The items that are changed or returned were named before the customer agreed."""
     text = _before_the_reply(call)
@@ -131,7 +131,7 @@ def _names_item(text: str, item: OrderItem) -> bool:
     return item.item_id in text or any(each.rstrip("s") in text for each in words)
 
 
-@retail.protocol("details.options", BEFORE_A_YES, *REPLACING)
+@retail.protocol("details.options", BEFORE_A_YES, *REPLACING, manner=True)
 def new_items_were_described(call: RetailCall) -> Iterator[Answer]:
     """The item that comes instead was described before the customer agreed."""
     text = _before_the_reply(call)
@@ -242,7 +242,7 @@ def _unexpected_items(call: RetailCall, text: str) -> Iterator[Answer]:
             yield Broken(text)
 
 
-@retail.protocol("details.address", BEFORE_A_YES, *ADDRESSES)
+@retail.protocol("details.address", BEFORE_A_YES, *ADDRESSES, manner=True)
 def address_was_named(call: RetailCall) -> Iterator[Answer]:
     """The new address was named before the customer agreed."""
     texts = "\n".join(said.lower for said in call.texts_backwards)
@@ -301,7 +301,7 @@ _UNITS = (" day", " hour", " hr", " week", " fortnight")
 _KNOWN_SPANS = (("5", "7"), ("five", "seven"))
 
 
-@retail.talk("told.time", "Introduction: 6th paragraph")
+@retail.talk("told.time", "Introduction: 6th paragraph", manner=True)
 def times_told_are_known(talk: Talk) -> Iterator[Answer]:
     """The agent tells no other time than the policy has: five to seven days for a refund."""
     for said, sentence in talk.agent_sentences(*_UNITS):

@@ -230,7 +230,7 @@ def check_identity(call: TelecomCall) -> Iterator[Answer]:
         yield Broken(f"{call.call['name']} is called before anybody was identified")
 
 
-@telecom.talk("identity.support", "Technical Support")
+@telecom.talk("identity.support", "Technical Support", manner=True)
 def check_identity_for_support(talk: Talk) -> Iterator[Answer]:
     """The customer is identified before the phone is looked into."""
     found = [each for each in talk.calls if _finds_a_customer(each)]
@@ -287,7 +287,7 @@ def check_locked_card(talk: Talk) -> Iterator[Answer]:
         return
 
 
-@telecom.talk("advice.manual", "introduction, 2nd paragraph")
+@telecom.talk("advice.manual", "introduction, 2nd paragraph", manner=True)
 def check_advice(talk: Talk) -> Iterator[Answer]:
     """The agent advises nothing that the manual does not know."""
     for said, sentence, step in _advice(talk, phrases.ELSEWHERE, _STRANGE):
@@ -330,9 +330,7 @@ def check_plan_prices(talk: Talk) -> Iterator[Answer]:
                 return
 
 
-@telecom.talk(
-    "usage.line", "Data Refueling: the line of the number that the user gave", kind=Kind.DATA_FLOW
-)
+@telecom.talk("usage.line", "Data Refueling: line of the number given", kind=Kind.DATA_FLOW)
 def check_usage(talk: Talk) -> Iterator[Answer]:
     """The use of data that the agent tells is that of the user's line."""
     read: dict[str, dict[str, str]] = {}
@@ -362,12 +360,11 @@ def check_usage(talk: Talk) -> Iterator[Answer]:
                 return
 
 
-@telecom.talk("roaming.looked", "Data Roaming: 3rd sentence")
+@telecom.talk("roaming.looked", "Data Roaming: 3rd sentence", manner=True)
 def check_roaming_read(talk: Talk) -> Iterator[Answer]:
     """The line of a user who travels is looked up before the agent speaks of roaming."""
-    if "roaming" not in talk.agent_words or any(
-        '"roaming_enabled"' in e.answer for e in talk.calls
-    ):
+    read = any('"roaming_enabled"' in each.answer for each in talk.calls)
+    if read or "roaming" not in talk.agent_words:
         return
     said = next(each for each in talk.agent if "roaming" in each.lower)
     told = talk.user_before(said.message_index)
@@ -382,6 +379,7 @@ def check_roaming_read(talk: Talk) -> Iterator[Answer]:
     "introduction, 5th and 6th paragraph; Tech support: Introduction",
     "transfer_to_human_agents",
     words=False,
+    manner=True,
 )
 def check_transfer(call: TelecomCall) -> Iterator[Answer]:
     """A user is handed over only when all that the manual knows was tried."""
