@@ -119,7 +119,7 @@ class _Findings:
     def _breach(self, rule: Rule, broken: Broken, moment: CallMoment | None) -> None:
         kind, weight = BROKE, rule.weight
         if rule.kind is Kind.FORM:
-            kind = FORM
+            kind, weight = FORM, "remark" if moment is not None and moment.failed else weight
         elif moment is not None and moment.failed:
             kind, weight = TRIED, "remark"
         elif moment is not None and (rule.id, *_subject(moment.call)) in self.demanded():

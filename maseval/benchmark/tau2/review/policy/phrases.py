@@ -183,7 +183,10 @@ LISTS_A_DAY = re.compile(
     r"\b(?:not|no|if|unless|only|whether|must|either|or|any|ago|more|outside|beyond|would)\b"
     r"|n't|\?|\u274c"
 )
-MADE_AT = re.compile(r'"reservation_id": "(\w+)"[^\n]*?"created_at": "([^"]+)"')
+RESERVATION, MADE_AT = (
+    re.compile(r'"reservation_id": "(\w+)"'),
+    re.compile(r'"created_at": "([^"]+)'),
+)
 OTHER_REQUEST = re.compile(
     r"\b(?:book(?! (?:on|at|by|more|in))(?!ed|ing\b(?! (?:an?|new|one|another)\b))"
     r"|bags?|luggage|upgrad|downgrad|passengers?|compensat"

@@ -103,9 +103,9 @@ class Rule:
     @property
     def weight(self) -> Weight:
         """What a breach of it weighs."""
-        if self.kind is Kind.FORM:
-            return "remark"
-        return "manner" if self.is_manner else "state"
+        if self.is_manner:
+            return "manner"
+        return "remark" if self.kind is Kind.FORM else "state"
 
     @property
     def is_replayed(self) -> bool:

@@ -132,11 +132,11 @@ _BULLETS = ("- ", "* ", "\u2022")
 # The headings of lists of what is not there, and of what is.
 _HEADINGS = {
     phrases.UNAVAILABLE: re.compile(
-        r"\W{0,4}(?:\w+ ){0,2}(?:sold out|fully booked|unavailable|not available|out of stock"
+        r"^\W{0,4}(?:\w{1,15} ){0,2}(?:sold out|fully booked|unavailable|not available|out of stock"
         r"|no seats)\b[^\d]{0,40}$"
     ),
     phrases.AVAILABLE: re.compile(
-        r".*\bavailable (?:options?|items?|variants?|replacements?|choices)\b[^.]*:$"
+        r"\bavailable (?:options?|items?|variants?|replacements?|choices)\b[^.]{0,60}:$"
     ),
 }
 _IS_LAST = re.compile(r"\$\d+\.\d\d\b[^$]*available[\s.!)]*$")
@@ -148,7 +148,7 @@ def _under_its_heading(said: Utterance, sentence: str, words: re.Pattern[str]) -
         return sentence
     above = said.sentences[: said.sentences.index(sentence)]
     heading = next((each for each in reversed(above) if not each.startswith(_BULLETS)), "")
-    return f"{heading} {sentence}" if _HEADINGS[words].match(heading) else sentence
+    return f"{heading} {sentence}" if _HEADINGS[words].search(heading) else sentence
 
 
 def claims_are_true(domain: str, place: str, tool: str, read: Read, ids: str) -> tuple[Rule, Rule]:

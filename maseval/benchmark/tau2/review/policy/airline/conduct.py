@@ -336,8 +336,9 @@ def age_is_told_right(talk: Talk) -> Iterator[Answer]:
     for said, sentence in talk.agent_sentences("24 hours", "24-hour", "24 hour"):
         if not phrases.WITHIN_A_DAY.search(sentence) or phrases.LISTS_A_DAY.search(sentence):
             continue
-        answers = "\n".join(made.answer for made in talk.calls_before(said.message_index))
-        made_at = dict(phrases.MADE_AT.findall(answers))
+        answers = [made.answer for made in talk.calls_before(said.message_index)]
+        parts = ((phrases.RESERVATION.search(e), phrases.MADE_AT.search(e)) for e in answers)
+        made_at = {one[1]: when[1] for one, when in parts if one and when}
         named = [each for each in made_at if each in said.text] or list(made_at)[-1:]
         ages = [datetime.fromisoformat(NOW) - datetime.fromisoformat(made_at[e]) for e in named]
         if ages and min(ages) > A_DAY:

@@ -80,7 +80,9 @@ def reason_is_the_customers(call: RetailCall) -> Iterator[Answer]:
         yield missing(f"the customer never gave the reason {reason!r}", unread)
 
 
-@retail.protocol("items.reminder", "Modify items, Exchange: 1st paragraph", *REPLACING, manner=True)
+@retail.form(
+    "items.reminder", "Modify items, Exchange: 1st paragraph", *REPLACING, words=True, manner=True
+)
 def customer_is_reminded(call: RetailCall) -> Iterator[Answer]:
     """The customer is reminded to name all items before the only change of the items."""
     said = [each.lower for each in call.agent_texts]
