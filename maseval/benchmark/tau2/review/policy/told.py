@@ -66,13 +66,19 @@ class _Shown:
         marks = set(re.findall(self._ids, self._talk.agent_words)) if self._calls else set()
         if self._calls:  # which a price may name
             is_price = words is phrases.CHEAPEST
-            marks |= {"cheapest"} if is_price else {"available", "sold out", " stock", "- "}
+            marks |= {"cheapest"} if is_price else {"available", "sold out", " stock"}
+            # Lines below a heading that has these words.
+            marks |= (
+                {"- "}
+                if words is phrases.AVAILABLE and ":\n- " in self._talk.agent_words
+                else set()
+            )
         for said, sentence in self._talk.agent_sentences(*marks):
             if words in _HEADINGS:
                 sentence = _under_its_heading(said, sentence, words)
-            if len(sentence) > MOST_LETTERS or phrases.SUPPOSES.search(sentence):
+            if len(sentence) > MOST_LETTERS or not words.search(sentence):
                 continue
-            for found in words.finditer(sentence):
+            for found in () if phrases.SUPPOSES.search(sentence) else words.finditer(sentence):
                 for groups in self._about(said, sentence, found):
                     yield said, sentence, groups
 
@@ -146,8 +152,9 @@ def _under_its_heading(said: Utterance, sentence: str, words: re.Pattern[str]) -
     """Return a line of a list with its heading: "sold out in economy: - HAT226"."""
     if not sentence.startswith(_BULLETS) or sentence not in said.sentences:
         return sentence
-    above = said.sentences[: said.sentences.index(sentence)]
-    heading = next((each for each in reversed(above) if not each.startswith(_BULLETS)), "")
+    at = said.sentences.index(sentence)
+    above = (each for each in said.sentences[at::-1] if not each.startswith(_BULLETS))
+    heading = next(above, "")
     return f"{heading} {sentence}" if _HEADINGS[words].search(heading) else sentence
 
 
