@@ -364,14 +364,10 @@ def transfer_is_wanted(domain: str, place: str) -> Rule:
         """Nobody is transferred to a human against the user's last word on it."""
         for question, reply in moment.exchanges():
             wish = reply.wish
-            asked = [each for each in question.sentences if "?" in each]
+            asked = [each for each in question.sentences if "?" in each][-1:]
             # "I can pass you on to a colleague. Would you like that?"
-            offer = (
-                " ".join(question.sentences[-2:])
-                if asked and len(asked[-1].split()) < 6
-                else asked[-1:]
-            )
-            offered = speaks_of_a_transfer("".join(offer))
+            is_brief = any(len(each.split()) < 6 for each in asked)
+            offered = speaks_of_a_transfer(" ".join(question.sentences[-2:] if is_brief else asked))
             declined = offered and is_short(reply.text) and declines(question, reply, moment)
             if wish is False or (wish is None and declined):
                 yield Broken("the user did not want a transfer", {"reply": reply.text})

@@ -340,10 +340,11 @@ def age_is_told_right(talk: Talk) -> Iterator[Answer]:
         parts = ((phrases.RESERVATION.search(e), phrases.MADE_AT.search(e)) for e in answers)
         made_at = {one[1]: when[1] for one, when in parts if one and when}
         named = [each for each in made_at if each in said.text] or list(made_at)[-1:]
-        ages = [datetime.fromisoformat(NOW) - datetime.fromisoformat(made_at[e]) for e in named]
-        if ages and min(ages) > A_DAY:
-            hours, values = min(ages) // timedelta(hours=1), {"said": said.quote(sentence)}
-            text = f"{', '.join(named)} was made {hours} hours ago, and called made within 24"
+        newest = max(named, key=lambda each: made_at[each], default="")
+        age = datetime.fromisoformat(NOW) - datetime.fromisoformat(made_at.get(newest, NOW))
+        if age > A_DAY:
+            hours, values = age // timedelta(hours=1), {"said": said.quote(sentence)}
+            text = f"{newest} was made {hours} hours ago, and called made within 24"
             yield Broken(text, values, said.message_index)
             return
 
