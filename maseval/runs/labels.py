@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Simulation
@@ -23,7 +23,6 @@ from maseval.runs.annotations import check_note, locked
 from maseval.runs.exceptions import RunFolderError
 
 LABELS = "labels.jsonl"
-LabelAnswer = Literal["yes", "no", "unsure"]
 MOST_LETTERS = 60
 
 
@@ -32,7 +31,7 @@ class Label:
     """An answer of a person to a question about one conversation.
 
     ``content`` identifies the record that was read: a conversation that is run again needs a new
-    label. ``answer`` is "yes" where the question is one of yes and no, else a word of its own.
+    label. ``drawn_by`` is the judge by whose answers it was drawn, empty if it was drawn among all.
     """
 
     question: str
@@ -40,6 +39,7 @@ class Label:
     by: str
     answer: str
     content: str
+    drawn_by: str = ""
     note: str | None = None
     at: str = ""
 
@@ -55,6 +55,7 @@ class Label:
         note = record.get("note")
         return cls(
             simulation=Simulation(str(domain), str(task), int(trial)),
+            drawn_by=str(record.get("drawn_by", "")),
             note=None if note is None else str(note),
             at=str(record.get("at", "")),
             **words,
@@ -144,6 +145,3 @@ class LabelFile:
 
     def _keep(self, label: Label) -> None:
         self._labels[label.question, label.simulation, label.by] = label
-
-
-ANSWERS: tuple[str, ...] = get_args(LabelAnswer)

@@ -32,7 +32,7 @@ HERE = "exact in each stratum, for these conversations"
 LIKE_THESE = "clustered by task, for conversations like these"
 
 # Trials of one task repeat each other less than fully: so many independent ones at least.
-_TRIALS_WORTH = 1.25
+_TRIALS_WORTH = 1.1
 
 
 @dataclass(frozen=True)
