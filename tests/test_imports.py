@@ -62,8 +62,9 @@ RANKS = {
         context registry report teamwork
         callbacks
         agent environment user evaluator
+        judge
         simulator scripted model scorer tool task
-        answers answer_cache reasoning
+        answers answer_cache reasoning structured judge_record
         providers messages tracing usage seeding system_info provider_errors
             call_policy clock recorded words event_loop scoring_options finding
         storage
@@ -313,6 +314,8 @@ def test_there_are_no_import_cycles():
 QUICK = {
     "maseval.core.lazy": "makes ``import maseval`` quick",
     "maseval.core.benchmark": "only a run describes machine and code",
+    "maseval.core.model": "few models are asked for objects of pydantic",
+    "maseval.core.structured": "the same",
     "maseval.core.providers": "entry points",
     "maseval.core.engine.engines": "the same",
     "maseval.data.sources": "few commands download anything",

@@ -132,6 +132,12 @@ class UnreadableAnswerError(MASEvalError, ValueError):
     """A model's answer has no readable message."""
 
 
+class InvalidAnswerError(MASEvalError, ValueError):
+    """A model's answer is not of the form that was asked for; ``reply`` is its text."""
+
+    reply: str = ""
+
+
 class NoRepetitionError(MASEvalError, RuntimeError):
     """Components were registered or collected outside a repetition."""
 

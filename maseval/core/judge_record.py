@@ -1,0 +1,188 @@
+"""JudgeRecord: what a judge was asked and answered, one synced line for each request.
+
+A request that failed has its line, too. A question is asked about one conversation in at most two
+requests: ``prompt`` is the hash of the first, and ``attempt`` tells them apart. What a file says of
+a question is therefore its last attempt; a failed one is asked again. Who asks a question that has
+been answered takes the answer from the file, so that nothing is paid twice.
+
+The file stands in the run's folder, or beside a results file. Threads share one record. A worker
+process that must not write gets a copy (``for_worker``) and hands its new lines over.
+"""
+
+import os
+import threading
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from maseval.core.exceptions import ConfigurationError, ResultFileError
+from maseval.core.storage.records import RecordWriter, iter_records, mend
+
+FILE_NAME = "judgements.jsonl"
+
+
+def record_path(run: str | os.PathLike[str], name: str = FILE_NAME) -> Path:
+    """Return the path of a file about a run: in its folder, or beside its results file."""
+    path = Path(run)
+    return path / name if path.is_dir() else path.with_name(f"{path.stem}-{name}")
+
+
+class Judgement(BaseModel):
+    """One answer of a judge, or one request that failed, and all that it depends on."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    question: str = ""
+    """The name of the question: "policy", "cause", "assertions", or one of your own."""
+    key: dict[str, Any] = {}
+    """The simulation it is about: domain, task_id, trial."""
+    judge: dict[str, Any] = {}
+    """The ``model`` and its ``params``."""
+    prompt: str
+    """The SHA-256 of the first request for this judgement."""
+    attempt: int = 1
+    reply: str | None = None
+    """The text of the answer."""
+    answer: dict[str, Any] | None = None
+    """The answer in the question's form, with all claims whose evidence is true."""
+    undecided: str | None = None
+    """The reason why there is no answer."""
+    unanswered: bool = False
+    """True if the request failed; it is sent again when the run is resumed."""
+    dropped: list[str] = []
+    """The claims whose evidence is not true."""
+    usage: dict[str, Any] = {}
+    """The tokens and the ``cost`` of this request; nothing for an answer out of a cache."""
+    seconds: float = 0.0
+    at: str = ""
+    reused: bool = False
+    """True if another simulation with the same request had been judged before."""
+
+
+class JudgeRecord:
+    """The judgements in a file, which is made when the first is to be kept."""
+
+    def __init__(
+        self, path: str | os.PathLike[str], sent: Mapping[str, list[Judgement]] | None = None
+    ) -> None:
+        self.path = Path(path)
+        self._sent = sent
+        self._fresh: list[Judgement] = []
+        self._lock = threading.Lock()
+        self._asking: dict[str, threading.Lock] = defaultdict(threading.Lock)
+        self._writer: RecordWriter | None = None
+
+    @cached_property
+    def _by_prompt(self) -> dict[str, list[Judgement]]:
+        found: dict[str, list[Judgement]] = defaultdict(list)
+        for prompt, lines in (self._sent or {}).items():
+            found[prompt] = list(lines)
+        for line in self._lines() if self._sent is None else ():
+            found[line.prompt].append(line)
+        return found
+
+    def _lines(self) -> Iterator[Judgement]:
+        if not self.path.is_file():
+            return
+        for record in iter_records(self.path, on_torn=lambda line: None):
+            try:
+                yield Judgement.model_validate(record)
+            except ValueError as error:
+                raise ResultFileError(
+                    f"{self.path} has a line that is no judgement ({error}); restore the file "
+                    "from a copy or remove that line"
+                ) from error
+
+    def lines(self) -> list[Judgement]:
+        """Return every line, also of attempts that were followed by another."""
+        with self._lock:
+            return [line for lines in self._by_prompt.values() for line in lines]
+
+    def judgements(self) -> Iterator[Judgement]:
+        """Yield what stands in the end for each question about each simulation."""
+        with self._lock:
+            last: dict[tuple[str, str], Judgement] = {}
+            for prompt, lines in self._by_prompt.items():
+                for line in lines:
+                    simulation = (prompt, str(line.key))
+                    known = last.get(simulation)
+                    if known is None or known.unanswered or line.attempt >= known.attempt:
+                        last[simulation] = line
+        yield from last.values()
+
+    def find(self, prompt: str, attempt: int = 1) -> Judgement | None:
+        """Return what was answered to an attempt, whichever simulation it was about."""
+        with self._lock:
+            lines = self._by_prompt.get(prompt, ())
+            return next(
+                (one for one in lines if one.attempt == attempt and not one.unanswered), None
+            )
+
+    def has(self, judgement: Judgement) -> bool:
+        """Return True if the attempt was answered for this simulation itself."""
+        wanted = judgement.key, judgement.attempt
+        with self._lock:
+            lines = self._by_prompt.get(judgement.prompt, ())
+            return any((one.key, one.attempt) == wanted and not one.unanswered for one in lines)
+
+    @contextmanager
+    def asking(self, prompt: str) -> Iterator[None]:
+        """Let one thread at a time ask the same question."""
+        with self._lock:
+            lock = self._asking[prompt]
+        with lock:
+            yield
+
+    def prepare(self) -> None:
+        """Make sure that an answer can be kept, before somebody pays for it."""
+        with self._lock:
+            self._open()
+
+    def _open(self) -> None:
+        if self._sent is not None or self._writer is not None:
+            return
+        try:
+            if self.path.exists():
+                mend(self.path)
+            self._writer = RecordWriter(self.path, resume=True)
+        except OSError as error:
+            raise ConfigurationError(
+                f"a judge's answers are kept in {self.path}, which cannot be written "
+                f"({error.strerror}); copy the files to a folder of your own"
+            ) from error
+
+    def add(self, judgement: Judgement) -> None:
+        """Keep a line; it is on disk when this returns."""
+        with self._lock:
+            self._by_prompt[judgement.prompt].append(judgement)
+            if self._sent is not None:
+                self._fresh.append(judgement)
+                return
+            self._open()
+            assert self._writer is not None
+            self._writer.append(judgement.model_dump(exclude_defaults=True))
+
+    def for_worker(self) -> "JudgeRecord":
+        """Return the same judgements, for another process."""
+        with self._lock:
+            return JudgeRecord(self.path, {key: [*each] for key, each in self._by_prompt.items()})
+
+    def take_new(self) -> list[Judgement]:
+        """Return the lines to hand over since the last call."""
+        with self._lock:
+            fresh, self._fresh = self._fresh, []
+            return fresh
+
+    def close(self) -> None:
+        with self._lock:
+            if self._writer is not None:
+                self._writer.close()
+                self._writer = None
+
+    def __reduce__(self) -> tuple[type["JudgeRecord"], tuple[Path, object]]:
+        return JudgeRecord, (self.path, self._sent)
