@@ -1,25 +1,28 @@
 """Pack the labelled conversations that judges are calibrated with, from the sets they stood in.
 
-    python scripts/pack_pairs.py CHECKOUT
+    python scripts/pack_pairs.py CHECKOUT CONVERSATIONS
 
 ``CHECKOUT`` is a checkout of the last revision that still has the sets as texts, below
 ``tests/benchmark/tau2/compliance`` and ``readings`` (``git worktree add CHECKOUT 3be1f89b``), with
-the data and texts of tau2 at hand. Two files are written, each a JSON object a line:
+the data and texts of tau2 at hand. ``CONVERSATIONS`` are files of public conversations (lines with
+``id`` and ``simulation``) that the readings are about. Two files are written, with a
+JSON object in each line:
 
 - ``pairs.jsonl.xz``: a conversation that breaks a rule of the policy and its twin that keeps it.
   Messages without ``only`` are in both. The answers of tools are left out: replaying the calls
   gives them. Where a customer says what the task tells them, the place of it in the task stands
   instead (``{{/user_scenario/...}}``), because those words are the original's.
-- ``readings.jsonl.xz``: who failed in public conversations, which are named by their ids, as
-  somebody read them.
+- ``readings.jsonl.xz``: who failed in public conversations, which are named by the ids of
+  their simulations, as somebody read them.
 """
 
 import difflib
+import gzip
 import json
 import lzma
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -33,11 +36,11 @@ _WORDS_OF_TASK = 4
 _SENTENCE = 25
 
 
-def main(checkout: str) -> None:
+def main(checkout: str, *conversations: str) -> None:
     sys.path.insert(0, checkout)
     pairs = [*of_styles(), *of_scenes(), *of_replies(), *of_breaches()]
     write("pairs", pairs)
-    write("readings", list(of_readings(Path(checkout))))
+    write("readings", list(of_readings(Path(checkout), conversations)))
 
 
 def write(name: str, lines: list[dict[str, Any]]) -> None:
@@ -212,16 +215,20 @@ def weight(domain: str, name: str) -> str:
     return "statement" if is_statement or ".told." in name else "act"
 
 
-def of_readings(checkout: Path) -> Iterator[dict[str, Any]]:
+def of_readings(checkout: Path, conversations: Sequence[str]) -> Iterator[dict[str, Any]]:
     folder = checkout / "tests" / "benchmark" / "tau2" / "readings"
+    ids = {}
+    for path in conversations:
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            every = map(json.loads, file)
+            ids |= {each["id"]: each["simulation"]["id"] for each in every}
     for name in ("readings", "earlier"):
         for line in (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines():
             read = json.loads(line)
             if read["kind"] == "failure" and read["who"] != "nobody":
-                found = {"set": name, "conversation": read["id"], "domain": read["domain"]}
-                found |= {key: read[key] for key in ("release", "task", "who")}
-                domain = re.sub("-workflow$", "", read["domain"])
-                yield {**found, "domain": domain, "also": read.get("also") or []}
+                found = {"set": name, "simulation": ids[read["id"]], "task": read["task"]}
+                found |= {"domain": re.sub("-workflow$", "", read["domain"])}
+                yield {**found, "who": read["who"], "also": read.get("also") or []}
 
 
 if __name__ == "__main__":
