@@ -8,7 +8,8 @@ shown on pages from its fields.
 A finding is *proven* if it is recomputed, so that anyone can repeat it: by replaying calls, or by
 comparing states. It is *likely* if a rule says so whose rate was measured on conversations that
 the rule was not tuned on. It is *undecided* if the record does not decide; what it would weigh is
-given all the same, so that a number can say what it would be if every such case were one.
+given all the same, so that a number can say what it would be if every such case were one. It is
+*judged* if a language model says so, ``by`` which one and how often that was right when measured.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,9 +18,9 @@ from typing import Any, Literal, NamedTuple
 
 from maseval.core.words import excerpt
 
-Grade = Literal["proven", "likely", "undecided"]
+Grade = Literal["proven", "likely", "undecided", "judged"]
 
-Source = Literal["policy", "cause", "user", "erratum", "audit", "record"]
+Source = Literal["policy", "cause", "user", "erratum", "audit", "record", "judge"]
 """The part that found it: ``cause`` says who failed, ``record`` is about what was written down."""
 
 Who = Literal["agent", "user", "task", "infrastructure", "unclear"]
@@ -60,6 +61,7 @@ class Finding:
     evidence: tuple[str, ...] = ()
     weight: Weight = "state"
     also: Who | None = None
+    by: str | None = None
 
     @property
     def counts(self) -> bool:

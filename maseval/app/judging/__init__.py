@@ -1,1 +1,1 @@
-"""What the commands of `maseval judge` do."""
+"""Judge models as instruments: asked about runs, and measured by known answers."""
