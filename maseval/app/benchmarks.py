@@ -78,6 +78,10 @@ class JudgedShareKind(NamedTuple):
     of_all: bool = False
 
 
+JudgeAnswers = Mapping[Simulation, str | None]
+"""The answer of a judge about each conversation that it was asked about; None if undecided."""
+
+
 class LabelQuestion(NamedTuple):
     """A question that a judge and people answer about conversations, each with one word.
 
@@ -173,13 +177,8 @@ class BenchmarkSupport:
         """Return the questions that people can answer beside a judge."""
         return ()
 
-    def judges(
-        self, folder: Recording, about: str
-    ) -> Mapping[str, Mapping[Simulation, str | None]]:
-        """Return what each judge answered to a question of ``label_questions``, by its name.
-
-        None where it is undecided; a conversation that it was not asked about is left out.
-        """
+    def judges(self, folder: Recording, about: str) -> Mapping[str, JudgeAnswers]:
+        """Return what each judge answered to one of the ``label_questions``, by its name."""
         return {}
 
     def calibration(self, folder: Recording, about: str, judge: str) -> str | None:

@@ -118,10 +118,10 @@ def _limits(
     rates = [broken / labelled for _, labelled, broken in counts]
     share, below, above = 0.0, 0.0, 0.0
     for (size, labelled, broken), rate in zip(counts, rates, strict=True):
-        low, high = hypergeometric_limits(size, labelled, broken, level)
+        fewest, most = hypergeometric_limits(size, labelled, broken, level)
         share += size * rate / total
-        below = math.hypot(below, (size * rate - low) / total)
-        above = math.hypot(above, (high - size * rate) / total)
+        below = math.hypot(below, (size * rate - fewest) / total)
+        above = math.hypot(above, (most - size * rate) / total)
     here = max(0.0, share - below), min(1.0, share + above)
     clusters = _cluster_sums(tasks, rates)
     if len(clusters) < 2:

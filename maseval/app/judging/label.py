@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from maseval.app.benchmarks import LabelQuestion, support_for
+from maseval.app.benchmarks import JudgeAnswers, LabelQuestion, support_for
 from maseval.app.results.examined import examine_run
 from maseval.app.results.finding import open_recording
 from maseval.app.results.labelled import (
     LABELS_ALONE,
     UNSURE,
-    JudgeAnswers,
     JudgedShare,
     agreement_in_words,
     agreement_of,

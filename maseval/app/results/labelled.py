@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from maseval.app.benchmarks import JudgedShareKind, LabelQuestion, support_for
+from maseval.app.benchmarks import JudgeAnswers, JudgedShareKind, LabelQuestion, support_for
 from maseval.core.judge_record import record_path
 from maseval.core.outcome import Outcome, Simulation
 from maseval.core.words import between, count_of, percent
@@ -25,9 +25,6 @@ LABELS_ALONE = ""
 UNSURE = "unsure"
 CORRECTED_AT_LEAST = 2
 """Labels in each part from which a corrected number is printed."""
-
-JudgeAnswers = Mapping[Simulation, str | None]
-"""What a judge answered about each conversation; None where it is undecided."""
 
 
 def label_file(folder: Recording) -> LabelFile:

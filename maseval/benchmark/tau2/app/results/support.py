@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maseval.app.benchmarks import BenchmarkSupport
+from maseval.app.benchmarks import BenchmarkSupport, JudgeAnswers, LabelQuestion
 from maseval.app.results.variants import (
     IF_UNDECIDED,
     SOUND,
@@ -22,6 +22,7 @@ from maseval.app.results.variants import (
     WITHOUT_MANNER,
     Variant,
 )
+from maseval.benchmark.tau2.app.results.labelling import QUESTIONS, judge_answers
 from maseval.benchmark.tau2.data import title_of, version_titled
 from maseval.benchmark.tau2.domains import DOMAINS, UnknownDomainError, domain_named
 from maseval.benchmark.tau2.domains.releases import release_named
@@ -241,6 +242,12 @@ class Tau2Support(BenchmarkSupport):
                     return [WITHOUT_BREACHES, WITHOUT_MANNER, IF_UNDECIDED, SOUND]
                 found = [SOUND]
         return found
+
+    def label_questions(self, folder: Recording) -> Sequence[LabelQuestion]:
+        return QUESTIONS
+
+    def judges(self, folder: Recording, about: str) -> Mapping[str, JudgeAnswers]:
+        return judge_answers(folder, about)
 
     def user_model(self, config: Mapping[str, object]) -> str | None:
         user = RecordedSetup.of(config).user
