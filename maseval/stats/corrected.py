@@ -72,7 +72,6 @@ class CorrectedShare(Result):
     share: float
     here: Interval
     like_these: Interval | None
-    labels: int
 
 
 def corrected_share(
@@ -102,7 +101,7 @@ def corrected_share(
         ends = least.like_these[0], most.like_these[1]
         like_these = Interval(*ends, level, LIKE_THESE)
     here = Interval(least.here[0], most.here[1], level, HERE)
-    return CorrectedShare(share, here, like_these, sum(s.labelled for s, _ in used))
+    return CorrectedShare(share, here, like_these)
 
 
 class _Limits(NamedTuple):
