@@ -73,7 +73,7 @@ class Question(Generic[AnswerT]):
     read: Callable[[str], AnswerT] | None = None
 
     def __post_init__(self) -> None:
-        if self.read is None and not self.form.schema.get("required"):
+        if self.schema is not None and not self.schema.get("required"):
             raise ConfigurationError(
                 f"the answer {self.answer.__name__} of question {self.name!r} has no required "
                 "field, so that any JSON object would be one; give a field no default"
@@ -82,6 +82,11 @@ class Question(Generic[AnswerT]):
     @cached_property
     def form(self) -> AnswerForm[AnswerT]:
         return AnswerForm(self.answer)
+
+    @cached_property
+    def schema(self) -> JsonObject | None:
+        """The schema that is sent along, unless the wording is fixed."""
+        return None if self.read is not None else self.form.schema
 
     def messages(self, parts: Mapping[str, str]) -> list[Message]:
         """Return the request; the holes are filled in one pass, so that values stay as they are."""
@@ -146,8 +151,8 @@ class Judge:
         messages = question.messages(parts)
         who = self.who(question.params)
         asked = {"model": who["model"], "messages": messages, "params": who["params"]}
-        if question.read is None:
-            asked["schema"] = question.form.schema
+        if question.schema is not None:
+            asked["schema"] = question.schema
         text = json.dumps(asked, sort_keys=True, default=str)
         first = Judgement(
             question=question.name,
@@ -177,7 +182,7 @@ class Judge:
             if found.answer is not None or found.attempt >= self.max_attempts:
                 return found
             fault = found.undecided or ""
-            messages = [*messages, *correction(found.reply or "", fault)]
+            messages = [*messages, *correction(found.reply or "", fault, question.schema)]
             judgement = judgement.model_copy(update={"attempt": found.attempt + 1})
 
     def _find(self, judgement: Judgement) -> Judgement | None:
@@ -205,7 +210,7 @@ class Judge:
         failure: ProviderError | None = None
         try:
             asked: dict[str, Any] = {}
-            if question.read is None:
+            if question.schema is not None:
                 asked["response_model"] = question.answer
             params = {**question.params, **self.params}
             found["reply"] = model.chat(messages, generation_params=params, **asked).content or ""

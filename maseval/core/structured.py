@@ -25,6 +25,8 @@ Answer with one JSON value that matches this JSON schema, and with nothing else:
 _CORRECTION = """\
 Your answer cannot be used: {fault}
 Answer again, with the whole corrected JSON value and nothing else."""
+_ITS_FORM = """ It must match this JSON schema:
+{schema}"""
 _MOST_PROBLEMS = 10
 _NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
 _FENCE = "```"
@@ -97,11 +99,17 @@ class AnswerForm(Generic[ModelT]):
         return error
 
 
-def correction(text: str, fault: str) -> list[Message]:
-    """Return the messages that tell a model what is wrong with its answer."""
+def correction(text: str, fault: str, schema: JsonObject | None = None) -> list[Message]:
+    """Return the messages that tell a model what is wrong with its answer.
+
+    The schema is repeated, since a server may have ignored it where it stood.
+    """
+    asked = _CORRECTION.format(fault=fault)
+    if schema is not None:
+        asked += _ITS_FORM.format(schema=json.dumps(schema, ensure_ascii=False))
     # No provider takes an empty message.
     said: Message = {"role": "assistant", "content": text if text.strip() else "(no answer)"}
-    return [said, {"role": "user", "content": _CORRECTION.format(fault=fault)}]
+    return [said, {"role": "user", "content": asked}]
 
 
 def _candidates(text: str) -> Iterator[str]:

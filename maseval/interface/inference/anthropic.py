@@ -14,6 +14,7 @@ from maseval.core.model import Params
 from maseval.core.provider_errors import ProviderError
 from maseval.core.reasoning import ReasoningPolicy
 from maseval.core.seeding import SeedingError
+from maseval.core.structured import AnswerForm
 from maseval.core.usage import CostCalculator
 from maseval.core.words import excerpt
 from maseval.interface import extras
@@ -24,6 +25,7 @@ from maseval.interface.inference.chat_completions import (
     get,
     reading,
     received_call,
+    strict_schema,
     system_text,
     text_of,
     thought_details,
@@ -84,6 +86,14 @@ class AnthropicModelAdapter(ClientModelAdapter):
 
     def gather_config(self) -> dict[str, Any]:
         return {**super().gather_config(), "max_tokens": self._max_tokens}
+
+    def _answer_format(self, form: AnswerForm[Any], params: Params) -> Params | None:
+        schema = strict_schema(form.schema)
+        if schema is None:
+            return None
+        name = "output_config"
+        given = as_object(params.get(name, self._default_generation_params.get(name)))
+        return {name: {**given, "format": {"type": "json_schema", "schema": schema}}}
 
     def _ask(self, request: ModelRequest) -> ChatResponse:
         messages, params, tools, tool_choice = request

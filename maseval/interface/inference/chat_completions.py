@@ -24,6 +24,7 @@ from maseval.core.messages import (
 )
 from maseval.core.reasoning import reasoning_of, without_reasoning
 from maseval.core.storage import strict_json
+from maseval.core.structured import AnswerForm
 from maseval.core.words import excerpt
 
 JsonSchema: TypeAlias = dict[str, Any]
@@ -131,6 +132,53 @@ def as_object(arguments: object) -> dict[str, object]:
         except ValueError:
             return {}
     return sendable(dict(arguments)) if isinstance(arguments, Mapping) else {}
+
+
+def response_format(form: AnswerForm[Any]) -> dict[str, object] | None:
+    """Return the protocol's parameters for a form; None for one that is not an object."""
+    if form.schema.get("type") != "object":
+        return None
+    strict = strict_schema(form.schema)
+    schema = {"name": form.name, "schema": strict or form.schema, "strict": strict is not None}
+    return {"response_format": {"type": "json_schema", "json_schema": schema}}
+
+
+class _FreeFormError(MASEvalError):  # a signal, never seen
+    """A schema allows keys that it does not name."""
+
+
+def strict_schema(schema: JsonSchema) -> JsonSchema | None:
+    """Return a schema in the strict form, in which objects have all their keys and no other.
+
+    Providers follow it to the letter. None if it allows any keys, as a ``dict`` does.
+    """
+    try:
+        return cast(JsonSchema, _strict(schema))
+    except _FreeFormError:
+        return None
+
+
+def _strict(schema: object) -> object:
+    if isinstance(schema, list):
+        return [_strict(each) for each in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    if "$ref" in schema:
+        return {"$ref": schema["$ref"]}
+    strict: JsonSchema = {
+        "anyOf" if key == "oneOf" else key: value
+        if key in ("const", "enum")
+        else {name: _strict(each) for name, each in value.items()}
+        if key in ("properties", "$defs")
+        else _strict(value)
+        for key, value in schema.items()
+        if key not in ("default", "discriminator")
+    }
+    if schema.get("type") == "object":
+        if "properties" not in schema or schema.get("additionalProperties"):
+            raise _FreeFormError("any keys")
+        strict |= {"additionalProperties": False, "required": list(schema["properties"])}
+    return strict
 
 
 def sendable(thing: Any) -> Any:

@@ -10,8 +10,10 @@ from maseval.core import provider_errors as errors
 from maseval.core.answers import tokens, tool_name
 from maseval.core.exceptions import UnreadableAnswerError
 from maseval.core.messages import ChatResponse, ChatUsage, Message, Reasoning, ToolCall, chat_usage
+from maseval.core.model import Params
 from maseval.core.provider_errors import ProviderError
 from maseval.core.reasoning import ReasoningPolicy
+from maseval.core.structured import AnswerForm
 from maseval.core.words import excerpt
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
@@ -67,6 +69,9 @@ class GoogleGenAIModelAdapter(ClientModelAdapter):
     # A call must be sent back with its signature.
     default_reasoning_policy = ReasoningPolicy.AUTO
     auto_with_every_call = True
+
+    def _answer_format(self, form: AnswerForm[Any], params: Params) -> Params | None:
+        return {"response_mime_type": "application/json", "response_json_schema": form.schema}
 
     def _ask(self, request: ModelRequest) -> ChatResponse:
         messages, params, tools, tool_choice = request

@@ -10,6 +10,7 @@ from maseval.core.messages import ChatResponse, MessageForm
 from maseval.core.model import Params
 from maseval.core.provider_errors import ProviderError
 from maseval.core.storage.redaction import environment_secrets
+from maseval.core.structured import AnswerForm
 from maseval.core.usage import CostCalculator
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
@@ -18,6 +19,7 @@ from maseval.interface.inference.chat_completions import (
     chat_response,
     get,
     request_messages,
+    response_format,
 )
 from maseval.interface.inference.http import connection_error
 from maseval.interface.inference.provider import (
@@ -65,6 +67,9 @@ class LiteLLMModelAdapter(ProviderModelAdapter):
                 "verbose": get(library, "set_verbose"),
             }
         return config
+
+    def _answer_format(self, form: AnswerForm[Any], params: Params) -> Params | None:
+        return response_format(form)  # which LiteLLM translates, or refuses
 
     def _ask(self, request: ModelRequest) -> ChatResponse:
         messages, params, tools, tool_choice = request

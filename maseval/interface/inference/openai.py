@@ -9,7 +9,9 @@ from typing import Any
 from maseval.core import provider_errors as errors
 from maseval.core.exceptions import MASEvalError
 from maseval.core.messages import ChatResponse
+from maseval.core.model import Params
 from maseval.core.provider_errors import ProviderError
+from maseval.core.structured import AnswerForm
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
     FilteredAnswerError,
@@ -17,6 +19,7 @@ from maseval.interface.inference.chat_completions import (
     chat_response,
     get,
     request_messages,
+    response_format,
 )
 from maseval.interface.inference.provider import (
     NO_KEY,
@@ -53,6 +56,12 @@ class OpenAIModelAdapter(ClientModelAdapter):
         if settings := _settings(self._client):
             config["client_config"] = settings
         return config
+
+    def _answer_format(self, form: AnswerForm[Any], params: Params) -> Params | None:
+        chat = getattr(self._client, "chat", None)
+        if not (hasattr(chat, "completions") or hasattr(self._client, "responses")):
+            return None  # somebody's own function may take no parameters
+        return response_format(form)
 
     def _ask(self, request: ModelRequest) -> ChatResponse:
         messages, params, tools, tool_choice = request
