@@ -34,10 +34,13 @@ _ANSWER_TOKENS = 300
 
 
 class Asked(NamedTuple):
-    """One question about one conversation; the request is made when it is needed."""
+    """One question about one conversation; the request is made when it is needed.
+
+    A request that is None says that there is nothing to ask about.
+    """
 
     key: Mapping[str, Any]
-    request: Callable[[], JudgeRequest]
+    request: Callable[[], JudgeRequest | None]
 
 
 class Price(NamedTuple):
@@ -53,10 +56,12 @@ class Price(NamedTuple):
 class Answers:
     """The judgements by the place of their question, and what they took.
 
-    ``stopped`` says why some questions were not asked; ``sent`` counts requests.
+    ``stopped`` says why some questions were not asked; ``sent`` counts requests. Of ``skipped``
+    conversations there was nothing to ask.
     """
 
     judgements: dict[int, Judgement] = field(default_factory=dict)
+    skipped: int = 0
     sent: int = 0
     cost: float = 0.0
     tokens: int = 0
@@ -87,7 +92,8 @@ class JudgeSettings:
         """Return the judge with a model that nobody else asks."""
         model = self._own
         if isinstance(model, str):
-            model = resolve_model(model, **({"base_url": self.base_url} if self.base_url else {}))
+            address: dict[str, Any] = {"base_url": self.base_url} if self.base_url else {}
+            model = resolve_model(model, **address)
             if self.price is not None:
                 model.use_prices(self.price)
         elif not isinstance(model, ModelAdapter):
@@ -157,9 +163,12 @@ def ask_all(
         judge: Judge = own.judge
         model, sent = judge.model, judge.asked
         assert isinstance(model, ModelAdapter)
-        before = model.usage_mark()
-        request = asked[number].request()
+        before = model.usage_count
         try:
+            request = asked[number].request()
+            if request is None:
+                found.skipped += 1
+                return
             judgement = judge.ask(question, asked[number].key, request.subject, **request.parts)
         except BaseException:
             stop.set()
@@ -187,7 +196,7 @@ def ask_all(
             stop.set()
             pool.shutdown(cancel_futures=True)
             record.close()
-    if len(found.judgements) == len(asked):
+    if len(found.judgements) + found.skipped == len(asked):
         found.stopped = None
     found.seconds = time.monotonic() - started
     return found

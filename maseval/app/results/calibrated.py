@@ -43,15 +43,15 @@ class CaseResult(NamedTuple):
 class Rate(NamedTuple):
     """A share of conversations, with its exact limits at 95 %."""
 
-    count: int
+    seen: int
     total: int
 
     @property
     def limits(self) -> tuple[float, float]:
-        return binomial_limits(self.count, self.total)
+        return binomial_limits(self.seen, self.total)
 
     def __str__(self) -> str:
-        return f"{self.count} of {self.total} {between(*self.limits, digits=0)}"
+        return f"{self.seen} of {self.total} {between(*self.limits, digits=0)}"
 
 
 class RateRow(NamedTuple):
@@ -134,9 +134,9 @@ class Calibration:
     def in_words(self) -> str:
         """What to say where findings of the judge are shown."""
         found, flagged = self.found, self.flagged
-        words = f"found {found.count} of {found.total}"
+        words = f"found {found.seen} of {found.total}"
         if flagged.total:
-            words += f", flagged {flagged.count} of {flagged.total}"
+            words += f", flagged {flagged.seen} of {flagged.total}"
         undecided = f", {self.undecided} undecided" if self.undecided else ""
         return f"{words}{undecided} when measured"
 
@@ -155,7 +155,7 @@ class Calibration:
 
 def _rate_form(rate: Rate) -> dict[str, object]:
     low, high = rate.limits
-    return {"count": rate.count, "total": rate.total, "low": low, "high": high}
+    return {"count": rate.seen, "total": rate.total, "low": low, "high": high}
 
 
 class Change(NamedTuple):

@@ -190,6 +190,10 @@ class Tau2Support(BenchmarkSupport):
     other_data = _function("app.results.outcomes", "differing_data")
     settings = _function("app.results.outcomes", "settings_of_run")
     score = _function("app.results.score", "score")
+    judge_question = _function("app.judging.requests", "judge_question")
+    judge_request = _function("app.judging.requests", "judge_request")
+    judged_findings = _function("app.judging.requests", "judged_findings")
+    labelled_cases = _function("app.judging.pairs", "labelled_cases")
     recording = _function("app.results.sources", "ResultsFileRun")
     holds_results = _function("results", "has_simulations")
     exports = "tau2-bench"
