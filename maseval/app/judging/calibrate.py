@@ -130,12 +130,13 @@ def calibrate(
         )
     judgements = [answers.judgements[number] for number in range(len(cases))]
     results = _results([case for case, _ in cases], judgements)
-    kept = [line.usage.get("cost") or 0.0 for line in record.lines()]
+    lines = record.lines()
+    cost = sum(line.usage.get("cost") or 0.0 for line in lines)
     dropped = sum(len(each.dropped) for each in judgements)
-    times = sum(line.seconds for line in record.lines())
     found = Calibration(
         *(about, version, model_id, params, chosen, now()),
-        *(results, dropped, sum(kept), round(times, 3)),
+        *(results, dropped, len(lines), cost),
+        round(sum(line.seconds for line in lines), 3),
     )
     before = latest_calibration(about, model_id, params, version, chosen)
     keep_calibration(found)

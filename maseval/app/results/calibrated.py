@@ -75,6 +75,7 @@ class Calibration:
     at: str
     cases: Sequence[CaseResult]
     dropped: int = 0
+    requests: int = 0
     cost: float = 0.0
     seconds: float = 0.0
 
@@ -169,7 +170,8 @@ class Change(NamedTuple):
     p_value: float
 
     def __str__(self) -> str:
-        same = f"{self.differing} of {self.cases} answers differ from those of {self.before}"
+        when = self.before.replace("T", " ").partition(".")[0]
+        same = f"{self.differing} of {self.cases} answers differ from those of {when}"
         told = f"{same}: {self.better} better, {self.worse} worse ({p_is(self.p_value)})"
         if self.p_value < _ALPHA:
             return f"{told}. The model behind this name changed, or how it is served"

@@ -219,6 +219,6 @@ def _calibrated_parts(found: "CalibratedJudge") -> Parts:
     if of:
         yield f"  {placed} of {of} breaches were found at the message that shows them"
     yield f"  {count_of(measured.dropped, 'claim')} dropped: the evidence is not true"
-    yield _spent(len(measured.cases), measured.cost, measured.seconds)
+    yield _spent(measured.requests, measured.cost, measured.seconds)
     if found.change is not None:
         yield styled(found.change, "yellow" if "changed" in str(found.change) else "dim")
