@@ -23,7 +23,7 @@ from maseval.app.results.variants import Variant
 from maseval.core.exceptions import ConfigurationError, ResultFileError
 from maseval.core.finding import Finding
 from maseval.core.lazy import find_entry_points
-from maseval.core.outcome import Outcome, TaskKey
+from maseval.core.outcome import Outcome, Simulation, TaskKey
 from maseval.core.recorded import mapping
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
@@ -68,6 +68,36 @@ class RecordedOutcomes(NamedTuple):
     notes: Sequence[str] = ()
     tasks: Mapping[TaskKey, str] = MappingProxyType({})
     unlisted: Sequence[TaskKey] = ()
+
+
+class JudgedShareKind(NamedTuple):
+    """A share that answers decide: a conversation counts if its answer is one of ``counts``.
+
+    With ``of_all``, it is one of all conversations with a verdict, else of those that are asked
+    about.
+    """
+
+    name: str
+    counts: Sequence[str]
+    of_all: bool = False
+
+
+JudgeAnswers = Mapping[Simulation, str | None]
+"""The answer of a judge about each conversation that it was asked about; None if undecided."""
+
+
+class LabelQuestion(NamedTuple):
+    """A question that a judge and people answer about conversations, each with one word.
+
+    ``name`` is that of the judge's question, ``text`` what people are asked, ``asked_of`` tells
+    which conversations it is about.
+    """
+
+    name: str
+    text: str
+    answers: Sequence[str]
+    asked_of: Callable[[Outcome], bool]
+    shares: Sequence[JudgedShareKind]
 
 
 class ExportedPath(NamedTuple):
@@ -144,6 +174,20 @@ class BenchmarkSupport:
     def variants(self, folder: Recording) -> Sequence[Variant]:
         """Return the numbers beside the official one that the findings about a run give."""
         return ()
+
+    # Judges: for ``judge``, and wherever numbers are shown.
+
+    def label_questions(self, folder: Recording) -> Sequence[LabelQuestion]:
+        """Return the questions that people can answer beside a judge."""
+        return ()
+
+    def judges(self, folder: Recording, about: str) -> Mapping[str, JudgeAnswers]:
+        """Return what each judge answered to one of the ``label_questions``, by its name."""
+        return {}
+
+    def calibration(self, folder: Recording, about: str, judge: str) -> str | None:
+        """Return how far a judge was right where that was measured, in words."""
+        return None
 
     def user_model(self, config: Mapping[str, object]) -> str | None:
         """Return the model that played the simulated user of a run; None if no model did."""

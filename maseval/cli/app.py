@@ -42,8 +42,8 @@ class AllCommands(RootGroup):
         "export": "maseval.cli.runs:export",
         "bundle": "maseval.cli.runs:bundle",
         "sync": "maseval.cli.runs:sync",
-        "judge": "maseval.cli.judge:app",
         "replay-server": "maseval.cli.servers:replay_server",
+        "judge": "maseval.cli.judge:app",
         "tau2": "maseval.cli.tau2:app",
         "macs": "maseval.cli.macs:app",
     }

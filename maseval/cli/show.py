@@ -45,6 +45,7 @@ from maseval.core.words import count_of, excerpt, money
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.results.examined import RunFindings
     from maseval.app.results.questions import SimulationView
+    from maseval.runs.recording import Recording
     from maseval.runs.verdict_check import VerdictCheck
 
 
@@ -124,6 +125,9 @@ def _run_parts(view: "RunFindings", *, sound: bool) -> Parts:
     yield f"+ passed, - failed, ! ended by an error, ? no verdict{unconfirmed}"
     yield from error_parts(view.lines)
     yield from _cause_parts(view.causes)
+    if view.judged_shares:
+        yield "\n[bold]Judged by a model or by people[/bold], not recomputed:"
+        yield from (indent(inert(str(each)), 2) for each in view.judged_shares)
     if any(not each.is_official for each in view.scores):
         yield "\n[bold]Additional numbers[/bold] (the official one is above):"
         yield from variant_parts(view.scores)
@@ -237,14 +241,30 @@ def print_simulation(view: "SimulationView", console: Console) -> None:
     console.rule(f"{inert(name)}, trial {line.trial}")
     if view.title:
         console.print(styled(view.title, "bold"))
-    if query := view.task.get("query"):
+    _print_talk(view.task, view.messages, console)
+    print_verdict(view, console)
+
+
+def print_conversation(folder: "Recording", one: Simulation, console: Console) -> None:
+    """Print a conversation, and nothing that anybody thinks of it."""
+    from maseval.core.outcome import RecordedReport  # help must not load what reads reports
+    from maseval.report.conversation import conversation
+
+    report = folder.report(one)
+    console.rule(f"{inert(str(one))}")
+    _print_talk(report["task"], conversation(RecordedReport(report)), console)
+
+
+def _print_talk(
+    task: Mapping[str, Any], messages: Sequence[Mapping[str, Any]], console: Console
+) -> None:
+    if query := task.get("query"):
         words = shorten_line(str(query), 400)
         console.print(f"{styled(f'User instructions: {words}', 'dim')}\n")
-    for message in view.messages:
+    for message in messages:
         for aside in message.get("aside") or ():
             print_parts(_message_parts(aside, margin=4), console)
         print_parts(_message_parts(message), console)
-    print_verdict(view, console)
 
 
 def print_verdict(view: "SimulationView", console: Console) -> None:

@@ -4,6 +4,8 @@ from maseval.app.benchmarks import RecordedOutcomes as RecordedOutcomes
 from maseval.app.comparing.compare import compare as compare
 from maseval.app.comparing.gate import gate as gate
 from maseval.app.comparing.plan import plan as plan
+from maseval.app.judging.label import begin_labelling as begin_labelling
+from maseval.app.judging.plan_labels import plan_labels as plan_labels
 from maseval.app.results.explained import Review as Review
 from maseval.app.results.explained import VerdictExplanation as VerdictExplanation
 from maseval.app.results.questions import comply as comply

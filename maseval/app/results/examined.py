@@ -18,6 +18,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 from maseval.app.benchmarks import BenchmarkSupport, OnProgress, support_for
 from maseval.app.results.explained import Review, cause_in, misfit
+from maseval.app.results.labelled import JudgedShare, judged_shares
 from maseval.app.results.recording import notes_on
 from maseval.app.results.results import RunSummary, run_summary
 from maseval.app.results.variants import (
@@ -329,6 +330,11 @@ class RunFindings:
         variants = support_for(self.folder).variants(self.folder) if self.findings else ()
         return variant_scores(self.lines, self.findings, variants, self.folder.planned)
 
+    @cached_property
+    def judged_shares(self) -> list[JudgedShare]:
+        """The numbers that judges counted, corrected where people labelled conversations."""
+        return judged_shares(self.folder, self.lines)
+
     @property
     def user_findings(self) -> dict[Simulation, Sequence[Finding]]:
         """The findings about the user of each conversation, if a model played it."""
@@ -367,6 +373,7 @@ class RunFindings:
                 "verdicts": None if self.check is None else self.check.to_dict(),
                 "causes": self.causes,
                 "scores": [each.to_dict() for each in self.scores],
+                "judged": [each.to_dict() for each in self.judged_shares],
                 "simulations": [
                     {**row_of(line), "findings": [e.to_dict() for e in self.findings_on(line)]}
                     for line in self.chosen

@@ -159,6 +159,7 @@ def page_summary(run: RunFindings, found: Summary | None = None) -> dict[str, An
         *notes_on(run.folder),
         *summary["notes"],
         resume_note(run.folder, numbers.overall.missing),
+        *map(str, run.judged_shares),
     ]
     summary["notes"] = [*filter(None, notes)]
     if run.findings:

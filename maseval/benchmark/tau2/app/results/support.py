@@ -194,6 +194,9 @@ class Tau2Support(BenchmarkSupport):
     judge_request = _function("app.judging.requests", "judge_request")
     judged_findings = _function("app.judging.requests", "judged_findings")
     labelled_cases = _function("app.judging.pairs", "labelled_cases")
+    label_questions = _function("app.results.labelling", "label_questions")
+    judges = _function("app.results.labelling", "judge_answers")
+    calibration = _function("app.results.labelling", "calibration_in_words")
     recording = _function("app.results.sources", "ResultsFileRun")
     holds_results = _function("results", "has_simulations")
     exports = "tau2-bench"
