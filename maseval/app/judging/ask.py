@@ -189,6 +189,10 @@ def _choose(
     """Return the simulations to ask about, in order; of a sample, more contain fewer."""
     if numbers is not None and numbers < 1:
         raise ConfigurationError(f"numbers is {numbers}; give at least 1")
+    domains = list(dict.fromkeys(one.domain for one in folder.planned))
+    if domain is not None and domain not in domains:
+        listed = ", ".join(domains)
+        raise ConfigurationError(f"{folder.path} has no domain {domain!r}; it has {listed}")
     lines = examine_run(folder, ()).lines
     found = [e.simulation for e in lines if e.kind in kinds and domain in (None, e.domain)]
     if numbers is None or numbers >= len(found):

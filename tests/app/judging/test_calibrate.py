@@ -149,7 +149,9 @@ def test_a_file_that_has_no_labelled_conversations_is_named(tmp_path, line, word
 def test_who_failed_needs_the_public_conversations(tmp_path):
     with pytest.raises(ConfigurationError, match="--conversations FILE"):
         commands.judge.calibrate(judge(), about="cause")
-    with pytest.raises(ConfigurationError, match="no question 'weather'; ask about policy or cause"):
+    with pytest.raises(
+        ConfigurationError, match="no question 'weather'; ask about policy or cause"
+    ):
         commands.judge.calibrate(judge(), about="weather")
 
 
