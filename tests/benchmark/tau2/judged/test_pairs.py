@@ -24,19 +24,20 @@ def test_the_package_has_what_the_page_says():
     assert all(each.stat().st_size < 1 << 20 for each in (PAIRS, READINGS))
 
 
+def texts_in(value):
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from texts_in(each)
+
+
 def test_no_words_of_the_original_s_texts_are_packed(shared_data):
     texts = set()
-
-    def walk(value):
-        if isinstance(value, str):
-            lines = (line.strip() for line in value.split("\n"))
-            texts.update(line for line in lines if len(line) >= 60 and line.count(" ") >= 8)
-        for each in value.values() if isinstance(value, dict) else value:
-            if isinstance(value, dict | list):
-                walk(each)
-
     for path in [*shared_data.glob("tau2-texts/v*.json"), *shared_data.rglob("tasks*.json")]:
-        walk(json.loads(path.read_text(encoding="utf-8")))
+        for text in texts_in(json.loads(path.read_text(encoding="utf-8"))):
+            lines = (line.strip() for line in text.split("\n"))
+            texts.update(line for line in lines if len(line) >= 60 and line.count(" ") >= 8)
     assert len(texts) > 500
     packed = lzma.decompress(PAIRS.read_bytes()).decode().replace("\\n", "\n").replace('\\"', '"')
     assert [text for text in texts if text in packed] == []
