@@ -106,7 +106,7 @@ def _score_parts(score: "FileScore") -> Parts:
     if score.not_replayable:
         yield f"  {score.not_replayable} cannot be replayed, and count as failures"
     if (judge := score.found.model) is not None:
-        kept = f"{judge.remembered} known from {judge.memory.path.name}"
+        kept = f"{judge.known} known from {judge.record.path.name if judge.record else 'nowhere'}"
         yield inert(f"  judge {judge.model_id}: {judge.asked} asked, {kept}")
     if score.verdicts or score.open:
         yield from _pass_parts(score)

@@ -15,10 +15,10 @@ from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.rescoring.findings import in_words, record_findings
 from maseval.benchmark.tau2.rescoring.record import SimulationRecord
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
-from maseval.benchmark.tau2.scoring.judge import RememberingJudge
 from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.exceptions import MASEvalError
 from maseval.core.finding import read_findings
+from maseval.core.judge import Judge
 from maseval.core.recorded import mapping
 from maseval.core.words import count_of, percent, text_or_none, words_on_code
 from maseval.data.folder import forget_hashes
@@ -140,7 +140,7 @@ def digest(value: object) -> str:
 
 
 def certify(
-    whole: SimulationRecord, *, partial: bool = False, judge: RememberingJudge | None = None
+    whole: SimulationRecord, *, partial: bool = False, judge: Judge | None = None
 ) -> Certificate:
     """Score every simulation of a record again and certify the numbers.
 
@@ -190,7 +190,7 @@ def certify(
 def verify(
     certificate: Certificate | Mapping[str, Any] | str,
     whole: SimulationRecord,
-    judge: RememberingJudge | None = None,
+    judge: Judge | None = None,
 ) -> list[str]:
     """Certify a record again; the parts in which the outcome differs, so none if all is well.
 

@@ -35,6 +35,7 @@ from maseval.benchmark.tau2.world.setting import gold_state, look_at_end
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType
 from maseval.benchmark.tau2.world.world import ReplayError, StateMatch, World
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.judge import Judge
 from maseval.core.model import ModelAdapter
 from maseval.data.folder import AnyPath
 
@@ -137,7 +138,7 @@ def _check_info(info: str, said: Sequence[tuple[str, str]]) -> CommunicateCheck:
 
 
 def check_nl_assertions(
-    case: Case, criteria: Criteria, model: ModelAdapter | None, *, strict: bool = False
+    case: Case, criteria: Criteria, model: ModelAdapter | Judge | None, *, strict: bool = False
 ) -> CheckOutcome:
     """Does a judge find that the conversation is as the task's author wanted it?"""
     if not criteria.nl_assertions:
@@ -198,7 +199,7 @@ def score_simulation(
     task: AnyTask | None = None,
     evaluation_type: str = "all",
     solo: bool = False,
-    nl_model: ModelAdapter | None = None,
+    nl_model: ModelAdapter | Judge | None = None,
     strict: bool = False,
     data_dir: AnyPath | None = None,
     version: AnyVersion = None,
@@ -250,7 +251,7 @@ def score(
     case: Case,
     kind: EvaluationType = EvaluationType.ALL,
     *,
-    nl_model: ModelAdapter | None = None,
+    nl_model: ModelAdapter | Judge | None = None,
     strict: bool = False,
 ) -> Verdict:
     """Return the verdict on a conversation; no check is run on one that neither side ended."""
@@ -282,7 +283,7 @@ def _verdict(
     case: Case,
     criteria: Criteria,
     kind: EvaluationType,
-    nl_model: ModelAdapter | None,
+    nl_model: ModelAdapter | Judge | None,
     strict: bool,
 ) -> Verdict:
     match kind:
@@ -312,7 +313,7 @@ def _verdict(
 
 
 def _needs_judge(
-    kind: EvaluationType, case: Case, criteria: Criteria, nl_model: ModelAdapter | None
+    kind: EvaluationType, case: Case, criteria: Criteria, nl_model: ModelAdapter | Judge | None
 ) -> bool:
     if kind.startswith(EvaluationType.ALL_WITH_NL_ASSERTIONS):
         return True

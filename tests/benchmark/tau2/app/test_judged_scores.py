@@ -145,8 +145,8 @@ def test_nothing_is_asked_twice(theirs, judge):
 
     assert second.passes == first.passes
     (use,) = second.to_dict()["judges"]
-    assert use == {"model": model, "asked": 0, "remembered": 6}
-    assert theirs.with_name("theirs-judged.jsonl").is_file()
+    assert use == {"model": model, "asked": 0, "known": 6}
+    assert theirs.with_name("theirs-judgements.jsonl").is_file()
 
 
 def test_another_judge_or_another_conversation_is_asked_anew(theirs, judge):
@@ -158,12 +158,12 @@ def test_another_judge_or_another_conversation_is_asked_anew(theirs, judge):
     theirs.write_text(json.dumps(document))
     again = judged_by(theirs, judge(judgement(True, True)))
 
-    assert (other.found.model.asked, other.found.model.remembered) == (6, 0)
-    assert (again.found.model.asked, again.found.model.remembered) == (1, 5)
+    assert (other.found.model.asked, other.found.model.known) == (6, 0)
+    assert (again.found.model.asked, again.found.model.known) == (1, 5)
 
 
-def test_a_reply_that_cannot_be_read_decides_nothing_and_is_not_kept(theirs, passed, judge):
-    found = judged_by(theirs, judge(*["I cannot say."] * 6))
+def test_a_reply_that_cannot_be_read_decides_nothing_and_is_asked_for_anew(theirs, passed, judge):
+    found = judged_by(theirs, judge(*["I cannot say."] * 12))
 
     assert found.open == passed[1]
     assert "not recomputed" in {each.kind for each in found.findings}
@@ -171,7 +171,7 @@ def test_a_reply_that_cannot_be_read_decides_nothing_and_is_not_kept(theirs, pas
 
 
 def test_where_nothing_can_be_kept_no_judge_is_asked(theirs, judge):
-    theirs.with_name("theirs-judged.jsonl").mkdir()  # stands where the file should be
+    theirs.with_name("theirs-judgements.jsonl").mkdir()  # stands where the file should be
 
     with pytest.raises(ConfigurationError, match="copy the files to a folder"):
         judged_by(theirs, judge())  # which would otherwise say that it has no reply left

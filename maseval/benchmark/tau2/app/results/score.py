@@ -91,7 +91,7 @@ class FileScore:
         asked = judge and {
             "model": judge.model_id,
             "asked": judge.asked,
-            "remembered": judge.remembered,
+            "known": judge.known,
         }
         return {
             "path": str(self.path),

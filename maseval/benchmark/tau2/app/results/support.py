@@ -6,12 +6,10 @@ from the ``info`` of a results file, which forks write in any form. A setting th
 another kind counts as not recorded.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maseval.app.benchmarks import BenchmarkSupport
@@ -29,6 +27,7 @@ from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import RecordedReport, Simulation
 from maseval.core.recorded import Shape, mapping, whole_number
 from maseval.core.report import Report
+from maseval.core.storage.files import path_about
 from maseval.core.storage.redaction import REDACTED
 from maseval.core.words import text_or_none
 from maseval.data.kept import package_fingerprint
@@ -39,9 +38,6 @@ if TYPE_CHECKING:  # most runs are not in a results file
 
 TAU2 = "tau2"
 """The name of this benchmark in the configuration of a run."""
-
-MEMORY_NAME = "judged.jsonl"
-"""The name of the replies of judges in a run's folder; the end of it beside a results file."""
 
 _MODES = {"llm_agent_solo": "solo", "llm_agent_gt": "oracle-plan"}
 _LIMITS = ("max_steps", "max_errors", "seed")
@@ -146,12 +142,6 @@ class RecordedSetup:
         return None if self.rules is None else version_titled(self.rules)
 
 
-def memory_path(source: str | os.PathLike[str]) -> Path:
-    """Return the file of the replies: in the folder of a run, or beside a results file."""
-    path = Path(source)
-    return path / MEMORY_NAME if path.is_dir() else path.with_name(f"{path.stem}-{MEMORY_NAME}")
-
-
 def reason_for_call(raw: Mapping[str, Any]) -> str:
     """Return the reason why the customer of a task calls, in one line; empty if it has none."""
     told = (raw.get("user_scenario") or {}).get("instructions") or {}
@@ -206,12 +196,12 @@ class Tau2Support(BenchmarkSupport):
         names |= {*RecordedSetup.of(folder.config.values).data}
         if fingerprint is None or not all(name in DOMAINS for name in names):
             return None
-        replies = memory_path(folder.path)
-        if not replies.is_file():
+        judgements = path_about(folder.path, "judgements.jsonl")
+        if not judgements.is_file():
             return [fingerprint, None]
         from maseval.data.folder import hash_file  # loads what reads archives
 
-        hashed = hash_file(replies)
+        hashed = hash_file(judgements)
         return [fingerprint, hashed and hashed.sha256]
 
     def version(self, config: Mapping[str, object]) -> str | None:
