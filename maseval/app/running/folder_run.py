@@ -44,7 +44,7 @@ from maseval.core.task import Task
 from maseval.core.task.queues import AgentData
 from maseval.core.words import as_file_name, money
 from maseval.runs import RunFolder, default_root, run_into, run_state
-from maseval.runs.config import CELL, UNTIL, RunConfig
+from maseval.runs.config import CELL, JUDGED_BY, UNTIL, RunConfig
 from maseval.runs.config_file import is_run_folder
 from maseval.runs.exceptions import writing
 
@@ -278,6 +278,11 @@ class FolderRun(ABC):
         """Everything that the results depend on, tasks and trials included."""
 
     @property
+    def judged_by(self) -> str | None:
+        """The judge, where it is another than the benchmark's own: part of the number's name."""
+        return None
+
+    @property
     def knows_prices(self) -> bool:
         """True if the prices of all models are known, so that a cost of nothing is believed."""
         return False
@@ -328,6 +333,8 @@ class FolderRun(ABC):
             notes["cache"] = True
         if self.prices.own:
             notes |= self.prices.to_notes()
+        if self.judged_by:
+            notes[JUDGED_BY] = self.judged_by
         if options.cell:
             notes[CELL] = dict(options.cell)
         support_by_name(self.config.get("benchmark"))  # raises before anything is run

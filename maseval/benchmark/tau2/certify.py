@@ -15,6 +15,7 @@ from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.rescoring.findings import in_words, record_findings
 from maseval.benchmark.tau2.rescoring.record import SimulationRecord
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
+from maseval.benchmark.tau2.scoring.rule import RULE
 from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.exceptions import MASEvalError
 from maseval.core.finding import read_findings
@@ -148,6 +149,11 @@ def certify(
     their split is, and those that are not listed have no verdict. Without a ``judge`` of
     natural-language assertions, a record with rewards that depend on them cannot be certified.
     """
+    if judge is not None and judge.model == RULE:
+        raise CertificateError(
+            "the verdicts are those of a rule, which is not the official judge; certify a run that "
+            "was judged by a model"
+        )
     forget_hashes()  # a certificate rests on the data files as they are now
     planned, hashed = bool(whole.tasks or whole.planned), hashlib.sha256()
     modes, texts, code = set[str](), set[str](), list[str | None]()

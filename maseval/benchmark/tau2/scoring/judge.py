@@ -18,9 +18,11 @@ from maseval.benchmark.tau2.wording import OURS
 from maseval.core.exceptions import ConfigurationError, UndecidedError
 from maseval.core.judge import Judge, Question
 from maseval.core.model import ModelAdapter
+from maseval.core.task import Task
 from maseval.core.words import count_of, excerpt
 
 QUESTION = "assertions"
+OFFICIAL_JUDGE = "gpt-4.1-2025-04-14"
 _TEMPLATE = "{{system}}\n---\n{{request}}"
 
 
@@ -46,6 +48,12 @@ class JudgedAssertions(BaseModel):
     """The outcome of each assertion."""
 
     checks: list[NLCheck]
+
+
+def needs_judge(task: Task) -> bool:
+    """Return True if the task's reward depends on natural-language assertions."""
+    data = task.evaluation_data
+    return bool(data.get("nl_assertions")) and "NL_ASSERTION" in (data.get("reward_basis") or ())
 
 
 def judge(

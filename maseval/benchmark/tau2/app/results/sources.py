@@ -29,6 +29,7 @@ from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
 from maseval.benchmark.tau2.results import ResultsFile, read_results, simulation_of
 from maseval.benchmark.tau2.results.writing import JUDGED_BY
 from maseval.benchmark.tau2.scoring.case import words_told
+from maseval.benchmark.tau2.scoring.rule import RULE
 from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding
@@ -92,6 +93,8 @@ def judge_for(source: Recording, model_id: str | None, base_url: str | None = No
     """Return the judge of a run or file by its model; without one, that of ``own_judge``."""
     if model_id is None:
         return own_judge(source)
+    if model_id == RULE:
+        return Judge(RULE)
     from maseval.benchmark.tau2.app.running.prepared import ModelSpec  # all that can play
 
     spec = ModelSpec.of(model_id, None, base_url)
@@ -105,6 +108,8 @@ def own_judge(folder: Recording) -> Judge | None:
         return None
     record = JudgeRecord(record_path(folder.path))
     name = RecordedSetup.of(folder.config.values).judge
+    if name == RULE:
+        return Judge(RULE)
     for who in [line.judge for line in record.lines()]:
         model = str(who.get("model"))
         if f"/{name}".endswith(f"/{model}"):
