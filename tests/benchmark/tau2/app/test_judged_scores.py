@@ -298,14 +298,13 @@ def test_the_rule_decides_without_a_model_and_its_number_is_named_apart(
 
     run = tau2.run(**ids, judge_model="rule", output=tmp_path / "r")
 
-    # The scripted agent does everything, and says nothing of the refund.
     outcomes = {line.task_id: line.kind for line in show(run.folder).lines}
-    assert outcomes == {"0": "pass", "16": "fail", "105": "pass"} and run.complete
+    assert outcomes == {"0": "pass", "16": "pass", "105": "pass"} and run.complete
     named = "judge: rule, not the official number"
     assert run.summary.to_dict()["judged_by"] == named
     assert all(row["name"].endswith(named) for row in run.summary.for_report()["rows"])
     (scored,) = tau2.score([run.folder])
-    assert (scored.passes, scored.agreeing) == (2, 3)
+    assert (scored.passes, scored.agreeing) == (3, 3)
     assert "44 of 44" in scored.judge_words[0]
     with pytest.raises(ConfigurationError, match="those of a rule"):
         tau2.export(run.folder, tmp_path / "theirs.json")
