@@ -44,6 +44,7 @@ RANKS = {
         compat
     """,
     "maseval.app": """
+        judging
         running
         sharing
         comparing
@@ -94,7 +95,7 @@ RANKS = {
         formats agent_brief
     """,
     "maseval.benchmark.tau2.review": """
-        causes audit timeline
+        causes audit timeline judged
         explain
         errata
         policy

@@ -11,15 +11,17 @@ benchmarks are asked, it is left out with a warning in the log.
 
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from maseval.app.results.explained import Review
+from maseval.app.results.judge_requests import JudgeRequest, LabelledCase
 from maseval.app.results.variants import Variant
 from maseval.core.exceptions import ConfigurationError, ResultFileError
+from maseval.core.finding import Finding
 from maseval.core.lazy import find_entry_points
 from maseval.core.outcome import Outcome, Simulation, TaskKey
 from maseval.core.recorded import mapping
@@ -34,6 +36,8 @@ from maseval.stats import outcomes_of
 if TYPE_CHECKING:  # for pages and for entry points, which most commands do not load
     from importlib.metadata import EntryPoint
 
+    from maseval.core.judge import Question
+    from maseval.core.judge_record import Judgement
     from maseval.report.index import TaskFindings
 
 GROUP = "maseval.benchmarks"
@@ -232,6 +236,36 @@ class BenchmarkSupport:
         """Open a results file like a run; return None if it is not one of this benchmark."""
         return None
 
+    # Judges: for ``judge ask``, ``judge calibrate``, and whatever shows their answers.
+
+    def judge_question(self, about: str) -> "Question[Any]":
+        """Return a question to a judge by its name, such as ``policy`` or ``cause``."""
+        raise ConfigurationError(f"this benchmark has no question {about!r} for a judge")
+
+    def judge_request(self, report: Report, about: str) -> JudgeRequest | None:
+        """Return what to ask about a simulation; None if there is nothing to ask about.
+
+        The judge of the policy sees neither verdict nor reference solution.
+        """
+        return None
+
+    def judged_findings(self, judgement: "Judgement") -> Sequence[Finding]:
+        """Return the claims of a judge's answer as findings of the grade ``judged``."""
+        return ()
+
+    def labelled_cases(
+        self,
+        about: str,
+        domains: Collection[str] = (),
+        file: Path | None = None,
+        recordings: Iterable[Recording] = (),
+    ) -> Sequence[LabelledCase]:
+        """Return conversations with known answers: of the package, or of a file of one's own.
+
+        ``recordings`` are public ones that readings are about, which no package may hold.
+        """
+        return ()
+
     # Trust: for ``show``, ``report``, the viewer, ``bundle`` and ``unbundle``.
 
     def verdict_checker(self, folder: Recording) -> VerdictChecker | None:
@@ -264,11 +298,15 @@ def support_for(folder: Recording) -> BenchmarkSupport:
 _LACKING = {
     "review": "has no findings about conversations",
     "score": "cannot judge recorded conversations again",
+    "judge_request": "has no questions for a judge",
 }
 
 
 def support_that_answers(
-    folder: Recording, question: Literal["review", "score"], *, built_on: bool = False
+    folder: Recording,
+    question: Literal["review", "score", "judge_request"],
+    *,
+    built_on: bool = False,
 ) -> BenchmarkSupport:
     """Return the support of a run's benchmark if it answers a question, else raise.
 

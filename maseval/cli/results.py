@@ -61,8 +61,8 @@ def scores(summary: RunSummary) -> Table:
 
 def _title(summary: RunSummary) -> str | None:
     """Return the title of numbers that are not simply those of a run."""
-    if summary.subset is not None:
-        return str(summary.subset).capitalize()
+    if marks := ", ".join(summary.marks):
+        return f"{marks[0].upper()}{marks[1:]}"
     return summary.answer and "Intervals for tasks like these"
 
 

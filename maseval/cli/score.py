@@ -105,9 +105,7 @@ def _score_parts(score: "FileScore") -> Parts:
         yield f"  {number} not compared: {inert(reason)}"
     if score.not_replayable:
         yield f"  {score.not_replayable} cannot be replayed, and count as failures"
-    if (judge := score.found.model) is not None:
-        kept = f"{judge.remembered} known from {judge.memory.path.name}"
-        yield inert(f"  judge {judge.model_id}: {judge.asked} asked, {kept}")
+    yield from (styled(f"  {words}", "yellow") for words in score.judge_words)
     if score.verdicts or score.open:
         yield from _pass_parts(score)
         version, source = score.found.version, score.found.record.version_from

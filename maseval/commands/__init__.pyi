@@ -24,6 +24,7 @@ from maseval.app.running.run import run as run
 from maseval.app.sharing.bundle import bundle as bundle
 from maseval.app.sharing.bundle import unbundle as unbundle
 from maseval.app.sharing.sync import sync as sync
+from maseval.commands import judge as judge
 from maseval.commands import macs as macs
 from maseval.commands import tau2 as tau2
 from maseval.core.finding import Finding as Finding

@@ -1,10 +1,10 @@
 """The time left for the current repetition, and who works in it, for code that knows neither."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Self
+from typing import Any, Self
 
 from maseval.core.exceptions import TaskTimeoutError
 
@@ -35,6 +35,10 @@ class Clock:
         """Returns True if the run is stopping."""
         self.collected_traces: dict[str, object] = {}
         self.acting = Acting()
+        self.judgements: Any = None
+        """The ``JudgeRecord`` of the run, for whoever judges this repetition."""
+        self.judged: Mapping[str, Any] | None = None
+        """The simulation, as a judgement names it."""
         self.abandoned = False
         """True if the repetition was abandoned: its result will not be used."""
         self._start = time.monotonic()

@@ -138,6 +138,15 @@ class InvalidAnswerError(MASEvalError, ValueError):
     reply: str = ""
 
 
+class UndecidedError(MASEvalError, ValueError):
+    """A judge did not decide: there is no verdict, and it is nobody's failure.
+
+    ``unanswered`` says that its model did not answer at all.
+    """
+
+    unanswered = False
+
+
 class NoRepetitionError(MASEvalError, RuntimeError):
     """Components were registered or collected outside a repetition."""
 

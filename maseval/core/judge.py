@@ -18,7 +18,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
-from maseval.core.exceptions import ConfigurationError, InvalidAnswerError
+from maseval.core.clock import Clock
+from maseval.core.exceptions import ConfigurationError, InvalidAnswerError, MASEvalError
 from maseval.core.judge_record import Judgement, JudgeRecord
 from maseval.core.messages import Message
 from maseval.core.model import ModelAdapter, Params
@@ -104,9 +105,10 @@ class Question(Generic[AnswerT]):
 class Judge:
     """Asks a model, unless a record has the answer; like the model, for one thread at a time.
 
-    ``model`` may be the mere id of a model that is not to be asked: what is not in the record is
-    then unanswered. ``params`` are added to those of each question. ``asked`` counts requests,
-    ``known`` the answers out of the record.
+    Within a run, ``record`` and ``key`` default to the run's record and to the simulation that is
+    evaluated. ``model`` may be the mere id of a model that is not to be asked: what is not in the
+    record is then unanswered. ``params`` are added to those of each question. ``asked`` counts
+    requests, ``known`` the answers out of the record.
     """
 
     def __init__(
@@ -120,15 +122,28 @@ class Judge:
         if max_attempts < 1:
             raise ConfigurationError(f"max_attempts must be at least 1, not {max_attempts}")
         self.model = model
-        self.record = record
         self.params = dict(params or {})
         self.max_attempts = max_attempts
+        self.key: Mapping[str, Any] | None = None
+        """The simulation that ``ask`` is about, where it is not told."""
         self.asked = 0
         self.known = 0
+        self._record = record
+
+    @classmethod
+    def of(cls, model: "ModelAdapter | Judge", **options: Any) -> "Judge":
+        """Return a judge as it is, or one that asks a model."""
+        return model if isinstance(model, Judge) else cls(model, **options)
 
     @property
     def model_id(self) -> str:
         return self.model if isinstance(self.model, str) else self.model.model_id
+
+    @property
+    def record(self) -> JudgeRecord | None:
+        """What was asked before: the record that was given, else that of the run."""
+        here = Clock.here()
+        return self._record or (None if here is None else here.judgements)
 
     def who(self, params: Params | None = None) -> JsonObject:
         """Return the model's id and all parameters that its answers depend on."""
@@ -140,7 +155,7 @@ class Judge:
     def ask(
         self,
         question: Question[Any],
-        key: Mapping[str, Any],
+        key: Mapping[str, Any] | None = None,
         subject: object = None,
         **parts: str,
     ) -> Judgement:
@@ -148,62 +163,88 @@ class Judge:
 
         What makes every request fail, such as a wrong key, is raised once it is recorded.
         """
-        messages = question.messages(parts)
-        who = self.who(question.params)
+        messages, who, here = question.messages(parts), self.who(question.params), Clock.here()
         asked = {"model": who["model"], "messages": messages, "params": who["params"]}
         if question.schema is not None:
             asked["schema"] = question.schema
         text = json.dumps(asked, sort_keys=True, default=str)
+        about = key or self.key or (None if here is None else here.judged)
         first = Judgement(
             question=question.name,
-            key=dict(key),
+            key=dict(about or {}),
             judge=who,
             prompt=hashlib.sha256(text.encode()).hexdigest(),
         )
-        if self.record is None:
-            return self._attempt_all(question, first, messages, subject)
-        with self.record.asking(first.prompt):
-            return self._attempt_all(question, first, messages, subject)
+        record = self.record
+        if record is None:
+            return self._attempt(question, first, messages, subject, None)
+        with record.asking(first.prompt):
+            known = record.last(first.prompt)
+            if known is None:
+                return self._attempt(question, first, messages, subject, record)
+            found = _read(question, known, subject)
+            if found.answer is None:
+                if found.attempt >= self.max_attempts:  # of an earlier session
+                    return self._attempt(question, first, messages, subject, record)
+                return self._correct(question, found, messages, subject, record)
+            self.known += 1
+            if found.key != first.key:
+                found = found.model_copy(
+                    update={"key": first.key, "usage": {}, "seconds": 0.0, "reused": True}
+                )
+                record.add(found)
+            return found
 
-    def _attempt_all(
+    def _attempt(
         self,
         question: Question[Any],
         judgement: Judgement,
         messages: list[Message],
         subject: object,
+        record: JudgeRecord | None,
     ) -> Judgement:
-        while True:
-            found = self._find(judgement) or self._request(question, judgement, messages)
-            if found.unanswered:
-                return found
-            found = _read(question, found, subject)
-            if self.record is not None and not self.record.has(found):
-                self.record.add(found)
-            if found.answer is not None or found.attempt >= self.max_attempts:
-                return found
-            fault = found.undecided or ""
-            messages = [*messages, *correction(found.reply or "", fault, question.schema)]
-            judgement = judgement.model_copy(update={"attempt": found.attempt + 1})
+        found = self._request(question, judgement, messages, record)
+        if found.unanswered:
+            return found
+        found = _read(question, found, subject)
+        if record is not None:
+            record.add(found)
+        if found.answer is not None or found.attempt >= self.max_attempts:
+            return found
+        return self._correct(question, found, messages, subject, record)
 
-    def _find(self, judgement: Judgement) -> Judgement | None:
-        known = self.record and self.record.find(judgement.prompt, judgement.attempt)
-        if not known:
-            return None
-        self.known += 1
-        if known.key == judgement.key:
-            return known
-        kept = {"reply": known.reply, "undecided": known.undecided, "reused": True, "at": now()}
-        return judgement.model_copy(update=kept)
+    def _correct(
+        self,
+        question: Question[Any],
+        found: Judgement,
+        messages: list[Message],
+        subject: object,
+        record: JudgeRecord | None,
+    ) -> Judgement:
+        """Ask once more, naming the fault of the answer that was ``found``."""
+        fault = correction(found.reply or "", found.undecided or "", question.schema)
+        blank: dict[str, Any] = {
+            "attempt": found.attempt + 1,
+            "reply": None,
+            "undecided": None,
+            "usage": {},
+        }
+        again = found.model_copy(update=blank)
+        return self._attempt(question, again, [*messages, *fault], subject, record)
 
     def _request(
-        self, question: Question[Any], judgement: Judgement, messages: list[Message]
+        self,
+        question: Question[Any],
+        judgement: Judgement,
+        messages: list[Message],
+        record: JudgeRecord | None,
     ) -> Judgement:
         model = self.model
         if isinstance(model, str):
             reason = f"{model} has not judged this conversation, and is not asked"
             return judgement.model_copy(update={"undecided": reason, "unanswered": True})
-        if self.record is not None:
-            self.record.prepare()
+        if record is not None:
+            record.prepare()
         self.asked += 1
         started, at, spent = time.monotonic(), now(), model.usage_count
         found: dict[str, Any] = {}
@@ -228,8 +269,8 @@ class Judge:
         }
         line = self._without_secrets(judgement.model_copy(update=found))
         if failure is not None:
-            if self.record is not None:
-                self.record.add(line)
+            if record is not None:
+                record.add(line)
             if failure.fatal_for_run:
                 raise failure
         return line
@@ -252,7 +293,8 @@ def _read(question: Question[Any], judgement: Judgement, subject: object) -> Jud
     try:
         answer = question.read_answer(judgement.reply)
     except (ValueError, RecursionError) as error:
-        found: dict[str, Any] = {"answer": None, "undecided": str(error) or type(error).__name__}
+        reason = error.message if isinstance(error, MASEvalError) else str(error)
+        found: dict[str, Any] = {"answer": None, "undecided": reason or type(error).__name__}
         return judgement.model_copy(update=found)
     checked = Checked(answer, []) if question.check is None else question.check(answer, subject)
     found = {

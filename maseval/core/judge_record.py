@@ -21,15 +21,16 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from maseval.core.exceptions import ConfigurationError, ResultFileError
+from maseval.core.storage.files import path_about
 from maseval.core.storage.records import RecordWriter, iter_records, mend
 
 FILE_NAME = "judgements.jsonl"
+FORMER_NAME = "judged.jsonl"
 
 
-def record_path(run: str | os.PathLike[str], name: str = FILE_NAME) -> Path:
-    """Return the path of a file about a run: in its folder, or beside its results file."""
-    path = Path(run)
-    return path / name if path.is_dir() else path.with_name(f"{path.stem}-{name}")
+def record_path(run: str | os.PathLike[str]) -> Path:
+    """Return the path of a run's judgements: in its folder, or beside its results file."""
+    return path_about(run, FILE_NAME)
 
 
 class Judgement(BaseModel):
@@ -87,14 +88,21 @@ class JudgeRecord:
         return found
 
     def _lines(self) -> Iterator[Judgement]:
-        if not self.path.is_file():
-            return
-        for record in iter_records(self.path, on_torn=lambda line: None):
+        former = self.path.with_name(self.path.name.replace(FILE_NAME, FORMER_NAME))
+        for path in dict.fromkeys([former, self.path]):
+            if path.is_file():
+                yield from self._lines_in(path)
+
+    def _lines_in(self, path: Path) -> Iterator[Judgement]:
+        for record in iter_records(path, on_torn=lambda line: None):
+            if "request" in record:  # as versions before 0.8 kept replies
+                who = {"model": record.get("model")}
+                record = {"prompt": record["request"], "reply": record.get("reply"), "judge": who}
             try:
                 yield Judgement.model_validate(record)
             except ValueError as error:
                 raise ResultFileError(
-                    f"{self.path} has a line that is no judgement ({error}); restore the file "
+                    f"{path} has a line that is no judgement ({error}); restore the file "
                     "from a copy or remove that line"
                 ) from error
 
@@ -105,30 +113,16 @@ class JudgeRecord:
 
     def judgements(self) -> Iterator[Judgement]:
         """Yield what stands in the end for each question about each simulation."""
-        with self._lock:
-            last: dict[tuple[str, str], Judgement] = {}
-            for prompt, lines in self._by_prompt.items():
-                for line in lines:
-                    simulation = (prompt, str(line.key))
-                    known = last.get(simulation)
-                    if known is None or known.unanswered or line.attempt >= known.attempt:
-                        last[simulation] = line
+        last: dict[tuple[str, str], Judgement] = {}
+        for line in self.lines():
+            last[line.prompt, str(line.key)] = line
         yield from last.values()
 
-    def find(self, prompt: str, attempt: int = 1) -> Judgement | None:
-        """Return what was answered to an attempt, whichever simulation it was about."""
+    def last(self, prompt: str) -> Judgement | None:
+        """Return the last answer to a request, whichever simulation it was about."""
         with self._lock:
             lines = self._by_prompt.get(prompt, ())
-            return next(
-                (one for one in lines if one.attempt == attempt and not one.unanswered), None
-            )
-
-    def has(self, judgement: Judgement) -> bool:
-        """Return True if the attempt was answered for this simulation itself."""
-        wanted = judgement.key, judgement.attempt
-        with self._lock:
-            lines = self._by_prompt.get(judgement.prompt, ())
-            return any((one.key, one.attempt) == wanted and not one.unanswered for one in lines)
+            return next((line for line in reversed(lines) if not line.unanswered), None)
 
     @contextmanager
     def asking(self, prompt: str) -> Iterator[None]:

@@ -28,6 +28,7 @@ from maseval.core.exceptions import (
     AgentError,
     EnvironmentError,
     TaskTimeoutError,
+    UndecidedError,
     UserError,
     WorkerDiedError,
 )
@@ -60,6 +61,8 @@ class TaskExecutionStatus(Enum):
     """The process in which it took place died, again and again."""
     UNKNOWN_EXECUTION_ERROR = "unknown_execution_error"
     EVALUATION_FAILED = "evaluation_failed"
+    JUDGE_UNDECIDED = "judge_undecided"
+    """The judge's answers could not be used; it did answer."""
     SETUP_FAILED = "setup_failed"
     TASK_EXECUTION_FAILED = "task_execution_failed"
     """Never produced. As a filter it matches every failure during execution."""
@@ -72,10 +75,15 @@ class TaskExecutionStatus(Enum):
         return frozenset({self.value})
 
 
+UNEVALUATED = frozenset(
+    {TaskExecutionStatus.EVALUATION_FAILED.value, TaskExecutionStatus.JUDGE_UNDECIDED.value}
+)
+"""The conversation is whole: resuming a run evaluates it again, and plays none anew."""
+
 _EXECUTION_FAILURES = frozenset(status.value for status in TaskExecutionStatus) - {
     TaskExecutionStatus.SUCCESS.value,
     TaskExecutionStatus.SETUP_FAILED.value,
-    TaskExecutionStatus.EVALUATION_FAILED.value,
+    *UNEVALUATED,
     TaskExecutionStatus.TASK_EXECUTION_FAILED.value,
 }
 
@@ -87,16 +95,13 @@ AGENT_FAILURES = frozenset(
 RERUN_STATUSES = frozenset(status.value for status in TaskExecutionStatus) - {
     *AGENT_FAILURES,
     TaskExecutionStatus.SUCCESS.value,
-    TaskExecutionStatus.EVALUATION_FAILED.value,
+    *UNEVALUATED,
     TaskExecutionStatus.TASK_EXECUTION_FAILED.value,
 }
 """Not the agent's doing: such a repetition has no verdict, and resuming a run makes it again."""
 
-NO_VERDICT_STATUSES = RERUN_STATUSES | {TaskExecutionStatus.EVALUATION_FAILED.value}
-"""Nobody knows whether such a repetition passed, and resuming a run finds out.
-
-A failed evaluation needs no new conversation for that: the recorded one is evaluated again.
-"""
+NO_VERDICT_STATUSES = RERUN_STATUSES | UNEVALUATED
+"""Nobody knows whether such a repetition passed, and resuming a run finds out."""
 
 # Worth another attempt within a run. A worker that died and a time-out have rules of their own.
 RETRYABLE_STATUSES = frozenset(
@@ -162,6 +167,8 @@ def failure_status(exception: BaseException, stage: RepetitionStage) -> TaskExec
     match stage, exception:
         case "setup", _:
             return TaskExecutionStatus.SETUP_FAILED
+        case "evaluation", UndecidedError(unanswered=False):
+            return TaskExecutionStatus.JUDGE_UNDECIDED
         case "evaluation", _:
             return TaskExecutionStatus.EVALUATION_FAILED
         case "execution", AgentError():

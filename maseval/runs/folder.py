@@ -15,7 +15,7 @@ from pathlib import Path
 
 from maseval.core.outcome import Score, Simulation
 from maseval.core.recorded import mapping
-from maseval.core.report import NO_VERDICT_STATUSES, RERUN_STATUSES, Report, TaskExecutionStatus
+from maseval.core.report import NO_VERDICT_STATUSES, RERUN_STATUSES, UNEVALUATED, Report
 from maseval.core.storage import strict_json
 from maseval.core.storage.records import RecordWriter, drop_rescued, mend, rescued_files, seal_json
 from maseval.core.storage.redaction import Secrets, redact
@@ -171,9 +171,8 @@ class RunFolder(LoggedRun):
 
     def unevaluated(self) -> list[Simulation]:
         """Return the planned simulations whose evaluation failed, to be made again by itself."""
-        failed = TaskExecutionStatus.EVALUATION_FAILED.value
         recorded = self.recorded
-        return [one for one in self.planned if recorded.get(one) == failed]
+        return [one for one in self.planned if recorded.get(one) in UNEVALUATED]
 
     def append(self, report: Report) -> None:
         """``append_all`` for one report."""

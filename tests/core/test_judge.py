@@ -103,7 +103,6 @@ def test_the_same_question_is_asked_once(tmp_path):
     assert [(line.attempt, line.reused, bool(line.usage)) for line in lines] == [
         (1, False, True),
         (2, False, True),
-        (1, True, False),
         (2, True, False),
     ]
     ends = list(JudgeRecord(record_path(tmp_path)).judgements())

@@ -12,9 +12,9 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey, words_on_cache
 from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
-from maseval.core.words import count_of, words_on_code
+from maseval.core.words import count_of, text_or_none, words_on_code
 from maseval.runs import RunFolder
-from maseval.runs.config import CELL, cell_of, subset_of
+from maseval.runs.config import CELL, JUDGED_BY, cell_of, subset_of
 from maseval.runs.recording import Recording
 from maseval.stats import Comparison, Outcome, compatibility
 from maseval.stats.comparison import runs_by_tasks
@@ -126,6 +126,7 @@ def notes_on_runs(runs: Mapping[str, RecordedOutcomes]) -> list[str]:
         codes = (each.code for each in run.outcomes if each.status)  # without gaps
         words = (
             subset and subset.note,
+            text_or_none(run.config.get(JUDGED_BY)),
             *sides,
             f"a rehearsal, in which {player} played the agent's model" if player else None,
             words_on_cache(run.outcomes),

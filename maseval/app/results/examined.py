@@ -30,6 +30,7 @@ from maseval.app.results.variants import (
 )
 from maseval.core.exceptions import MASEvalError
 from maseval.core.finding import Finding
+from maseval.core.judge_record import record_path
 from maseval.core.outcome import Outcome, RecordedReport, Simulation
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.storage.redaction import redact
@@ -104,6 +105,18 @@ class ExaminedRun:
         return VerdictCheck(self.folder, self._obstacle())
 
     @cached_property
+    def _judged(self) -> Mapping[Simulation, Sequence[Finding]]:
+        """What judge models say of the simulations, each with how often it was right.
+
+        It is not kept with the rest: another answer, or another measurement, may come any time.
+        """
+        if not record_path(self.folder.path).is_file():
+            return {}
+        from maseval.app.results.judged import judged_findings  # loads what reads answers
+
+        return judged_findings(self.folder, self.support.judged_findings)
+
+    @cached_property
     def _checker(self) -> VerdictChecker | None:
         return self.support.verdict_checker(self.folder)
 
@@ -131,6 +144,9 @@ class ExaminedRun:
             for part in (*parts, "obstacle")
             if part in known
         }
+        if "review" in read and (judged := self._judged.get(one)):
+            review = read["review"]
+            read["review"] = review._replace(findings=(*review.findings, *judged))
         return SimulationFindings(**read)
 
     def examine_all(

@@ -17,7 +17,7 @@ class LabelledCase:
     """A conversation of which it is known what a judge should answer.
 
     ``pair`` names the case together with the one that it is compared with, if there is one.
-    ``broken`` says whether there is something to be found; ``is_right`` whether an answer, in the
+    ``broken`` says whether there is something to be found, and ``finds`` whether an answer, in the
     form of its question, finds it. ``group`` is its domain, ``weight`` what a breach weighs, and
     ``style`` the way of speaking. ``place`` is the first and the last message that may be named.
     """
@@ -29,5 +29,5 @@ class LabelledCase:
     style: str
     broken: bool
     request: Callable[[], JudgeRequest] = field(compare=False)
-    is_right: Callable[[Mapping[str, Any]], bool] = field(compare=False)
+    finds: Callable[[Mapping[str, Any]], bool] = field(compare=False)
     place: tuple[int, int] | None = None

@@ -8,12 +8,14 @@ a judge that invents a breach has not said that there is none.
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
+from maseval.app.results.calibrated import judge_in_words
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.finding import Finding
 from maseval.core.judge import Question
 from maseval.core.judge_record import Judgement, JudgeRecord, record_path
 from maseval.core.outcome import Simulation
@@ -131,3 +133,16 @@ class RunJudgements:
         else:
             problem, way = "several judges answered", f"name one with --judge: {known}"
         raise ConfigurationError(f"{self.folder.path}: {problem}; {way}")
+
+
+def judged_findings(
+    folder: Recording, findings_of: Callable[[Judgement], Sequence[Finding]]
+) -> dict[Simulation, list[Finding]]:
+    """Return what all judges of a run claim, with the name of each and how often it was right."""
+    found: dict[Simulation, list[Finding]] = {}
+    for judge in RunJudgements(folder).judges:
+        by = judge_in_words(judge.question, judge.name, judge.model, judge.params, judge.version)
+        for one, judgement in judge.judgements.items():
+            for each in findings_of(judgement):
+                found.setdefault(one, []).append(replace(each, by=by))
+    return found

@@ -7,6 +7,7 @@ from pathlib import Path
 from maseval.core.agent import HUMAN
 from maseval.core.outcome import Outcome, RecordedReport
 from maseval.core.recorded import mapping
+from maseval.core.storage.files import path_about
 from maseval.runs import (
     Annotations,
     RunState,
@@ -27,8 +28,7 @@ def lines_of(folder: Recording) -> list[Outcome]:
 
 def beside(recording: Recording, name: str) -> Path:
     """Return the path for a file about a recording: in the run's folder, or next to the file."""
-    path = recording.path
-    return path / name if path.is_dir() else path.with_name(f"{name_of(recording)}-{name}")
+    return path_about(recording.path, name)
 
 
 def name_of(recording: Recording) -> str:
@@ -50,6 +50,7 @@ _AT_FAULT = {
     "environment_error": "the environment",
     "setup_failed": "the benchmark's setup",
     "evaluation_failed": "the evaluation",
+    "judge_undecided": "the judge",
     "task_timeout": "the time limit",
     "worker_died": "the worker process",
     "missing": "no record",

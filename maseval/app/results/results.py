@@ -7,8 +7,8 @@ from typing import Any
 
 from maseval.core.outcome import UNJUDGED, Outcome, Simulation, total_cost, words_on_cache
 from maseval.core.task import ChosenSubset
-from maseval.core.words import words_on_code
-from maseval.runs.config import RunConfig, cell_of
+from maseval.core.words import text_or_none, words_on_code
+from maseval.runs.config import JUDGED_BY, RunConfig, cell_of
 from maseval.stats.summary import Summary, summarise
 
 INTERRUPTED = "interrupted"
@@ -34,6 +34,13 @@ class RunSummary(Summary):
     is_usual: bool = True
     subset: ChosenSubset | None = None
     answer: str | None = None
+    judged_by: str | None = None
+    """The judge, where it is another than the benchmark's own."""
+
+    @property
+    def marks(self) -> list[str]:
+        """What the numbers are called, if they are not simply those of a run."""
+        return [str(each) for each in (self.subset, self.judged_by) if each]
 
     @property
     def cost(self) -> float | None:
@@ -68,6 +75,7 @@ class RunSummary(Summary):
             "tokens": self.tokens,
             **({"answers": answers, "cached_answers": cached} if answers else {}),
             **({} if self.subset is None else {"estimate": self.subset.to_dict()}),
+            **({} if self.judged_by is None else {"judged_by": self.judged_by}),
             "overall": self.overall.in_brief(),
             "domains": {score.name: score.in_brief() for score in self.domains},
             "intervals": " ".join(filter(None, (self.answer, self.method))),
@@ -77,7 +85,7 @@ class RunSummary(Summary):
         """Return rows, notes and what the numbers mean, as the HTML report takes them."""
         rows = [
             {
-                "name": f"{score.name}, {self.subset}" if self.subset else score.name,
+                "name": ", ".join([score.name, *self.marks]),
                 "tasks": score.tasks,
                 "simulations": score.planned,
                 "verdicts": score.done,
@@ -181,4 +189,5 @@ def run_summary(
         is_usual=said == [method],
         subset=subset,
         answer=None if stopped is None else stopped.note,
+        judged_by=text_or_none(config.values.get(JUDGED_BY)) if config else None,
     )

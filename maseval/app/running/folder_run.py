@@ -13,7 +13,7 @@ import re
 import signal
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -36,6 +36,7 @@ from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.engine.engines import WorkerEvent
 from maseval.core.engine.process import end_signals
 from maseval.core.exceptions import ConfigurationError, MASEvalError, RunStoppedError
+from maseval.core.judge_record import JudgeRecord, record_path
 from maseval.core.outcome import Outcome, RecordedReport, Simulation, total_cost
 from maseval.core.report import Report
 from maseval.core.storage.redaction import Secrets
@@ -43,7 +44,7 @@ from maseval.core.task import Task
 from maseval.core.task.queues import AgentData
 from maseval.core.words import as_file_name, money
 from maseval.runs import RunFolder, default_root, run_into, run_state
-from maseval.runs.config import CELL, UNTIL, RunConfig
+from maseval.runs.config import CELL, JUDGED_BY, UNTIL, RunConfig
 from maseval.runs.config_file import is_run_folder
 from maseval.runs.exceptions import writing
 
@@ -277,6 +278,11 @@ class FolderRun(ABC):
         """Everything that the results depend on, tasks and trials included."""
 
     @property
+    def judged_by(self) -> str | None:
+        """The judge, where it is another than the benchmark's own: part of the number's name."""
+        return None
+
+    @property
     def knows_prices(self) -> bool:
         """True if the prices of all models are known, so that a cost of nothing is believed."""
         return False
@@ -313,12 +319,10 @@ class FolderRun(ABC):
         agent_data: AgentData | None,
         *,
         keep_reports: bool = False,
-        on_open: Callable[[Path], object] = lambda path: None,
     ) -> RunResult:
         """Run what is missing into the folder, until all is done or a reason to stop.
 
         ``parts`` are run one after the other, as tasks of the same id occur in several domains.
-        ``on_open`` is called with the folder, which is another one if the run forks off.
         """
         options, engine = self.options, self.options.chosen_engine
         notes: dict[str, object] = {"command": options.command} if options.command else {}
@@ -329,6 +333,8 @@ class FolderRun(ABC):
             notes["cache"] = True
         if self.prices.own:
             notes |= self.prices.to_notes()
+        if self.judged_by:
+            notes[JUDGED_BY] = self.judged_by
         if options.cell:
             notes[CELL] = dict(options.cell)
         support_by_name(self.config.get("benchmark"))  # raises before anything is run
@@ -337,7 +343,7 @@ class FolderRun(ABC):
         sizes = [min(options.concurrency, len(tasks) * options.trials) for tasks in every]
         early = getattr(engine, "forked_for", lambda sizes: nullcontext())(sizes)
         with early, self._open({**self.config, **notes}) as folder:
-            on_open(folder.path)
+            benchmark.judge_record = JudgeRecord(record_path(folder.path))
             # All reports are in the folder; in memory only somebody's own callbacks want them.
             benchmark.keep_reports = keep_reports
             benchmark.stop_when_hopeless = True

@@ -31,6 +31,7 @@ from maseval.benchmark.tau2.formats.message import (
 )
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.remote_state import DomainInUse, register_domains
+from maseval.benchmark.tau2.scoring.rule import RULE
 from maseval.benchmark.tau2.texts.original import ModelRole, Wording, scenario_text, template
 from maseval.benchmark.tau2.user import Tau2User
 from maseval.benchmark.tau2.wording import AnyTexts, OurWording, wording_of, words_on_our_texts
@@ -43,6 +44,7 @@ from maseval.core.engine.participants import hook
 from maseval.core.evaluator import Evaluator
 from maseval.core.event_loop import settle
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.judge import Judge
 from maseval.core.messages import MessageHistory
 from maseval.core.model import ModelAdapter
 from maseval.core.report import Report
@@ -346,9 +348,12 @@ class Tau2Benchmark(Benchmark):
         user: User | None,
         seed_generator: SeedGenerator,
     ) -> Sequence[Evaluator]:
-        """Return the original's checks, with a judge model only if the task names one."""
-        judge_id = task.evaluation_data.get("model_id")
-        judge = self._model("judge", judge_id, environment, seed_generator) if judge_id else None
+        """Return the original's checks, with a judge only if the task names one."""
+        judge: ModelAdapter | Judge | None = None
+        if (judge_id := task.evaluation_data.get("model_id")) == RULE:
+            judge = Judge(RULE)
+        elif judge_id:
+            judge = self._model("judge", judge_id, environment, seed_generator)
         wording = self.wording(environment.release)
         return [Tau2Evaluator(task, environment, nl_model=judge, wording=wording)]
 

@@ -24,6 +24,7 @@ from maseval.core.exceptions import (
 )
 from maseval.core.registry import ComponentRegistry, ModelSettings, UsageTotals
 from maseval.core.report import (
+    UNEVALUATED,
     Attempt,
     RepetitionStage,
     Report,
@@ -128,6 +129,13 @@ class Repetition:
         self.context = TaskContext(
             self.timeout, registry=registry, simulation=self.key, stopping=setting.stopping
         )
+        self.context.judgements = setting.benchmark.judge_record
+        domain = str(self.task.metadata.get("domain") or "")
+        self.context.judged = {
+            "domain": domain,
+            "task_id": str(self.task.id),
+            "trial": self.repeat_idx,
+        }
 
     def run(self) -> RepetitionResult:
         registry = self.context.registry
@@ -175,8 +183,9 @@ class Repetition:
         status = TaskExecutionStatus.SUCCESS
         if error is not None:
             # Whatever ends a new evaluation, the conversation stays as it was.
-            again, failed = self.recorded is not None, TaskExecutionStatus.EVALUATION_FAILED
-            status = failed if again else failure_status(error, stage)
+            status = failure_status(error, stage)
+            if self.recorded is not None and status.value not in UNEVALUATED:
+                status = TaskExecutionStatus.EVALUATION_FAILED
         report: Report = {
             "task_id": str(self.task.id),
             "repeat_idx": self.repeat_idx,
@@ -291,7 +300,7 @@ class Repetition:
         return results
 
 
-_EVALUATED = (TaskExecutionStatus.SUCCESS.value, TaskExecutionStatus.EVALUATION_FAILED.value)
+_EVALUATED = UNEVALUATED | {TaskExecutionStatus.SUCCESS.value}
 _NEEDED = ("task_id", "repeat_idx", "traces", "final_answer")
 
 

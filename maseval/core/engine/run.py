@@ -224,6 +224,7 @@ def _ends_run(owner: "Benchmark", status: TaskExecutionStatus) -> bool:
         TaskExecutionStatus.TASK_TIMEOUT: False,
         TaskExecutionStatus.SETUP_FAILED: owner.fail_on_setup_error,
         TaskExecutionStatus.EVALUATION_FAILED: owner.fail_on_evaluation_error,
+        TaskExecutionStatus.JUDGE_UNDECIDED: owner.fail_on_evaluation_error,
     }
     return flags.get(status, owner.fail_on_task_error)
 

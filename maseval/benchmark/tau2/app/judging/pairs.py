@@ -10,6 +10,7 @@ A file of one's own has a JSON object in each line: such a pair, or one conversa
 ``pair``, ``message``, ``weight``, ``style``, ``policy`` and ``release``.
 """
 
+import hashlib
 import json
 import lzma
 import re
@@ -79,6 +80,7 @@ def _of_lines(lines: Sequence[Line], name: str) -> Iterator[LabelledCase]:
 
 
 def _of_line(number: int, line: Line) -> Iterator[LabelledCase]:
+    name = hashlib.sha256(json.dumps(line, sort_keys=True).encode()).hexdigest()[:12]
     place = None
     if line.get("message") is not None:
         first = int(line["message"])
@@ -93,22 +95,22 @@ def _of_line(number: int, line: Line) -> Iterator[LabelledCase]:
         broken = bool(line["broken"])
         pair = str(line.get("pair", number))
         request = partial(_own_request, line, list(line["messages"]))
-        labels = {"broken": broken, "request": request, "is_right": _finds, **known}
-        yield LabelledCase(str(number), pair, **labels)
+        labels = {"broken": broken, "request": request, "finds": _finds_any, **known}
+        yield LabelledCase(name, pair, **labels)
         return
     if not any(each.get("only") for each in line["messages"]):
         raise KeyError("broken")
     for side in ("broken", "kept"):
         yield LabelledCase(
-            *(f"{number} {side}", str(number)),
+            *(f"{name} {side}", name),
             broken=side == "broken",
             request=partial(_packed_request, line, side),
-            is_right=_finds,
+            finds=_finds_any,
             **known,
         )
 
 
-def _finds(answer: Mapping[str, Any]) -> bool:
+def _finds_any(answer: Mapping[str, Any]) -> bool:
     return bool(answer.get("claims"))
 
 
@@ -192,5 +194,5 @@ def _reading(read: Line, report: Report) -> LabelledCase:
         *(read["simulation"], read["simulation"], read["domain"], read["who"], ""),
         broken=True,
         request=request,
-        is_right=lambda answer: answer.get("first") in parties,
+        finds=lambda answer: answer.get("first") in parties,
     )

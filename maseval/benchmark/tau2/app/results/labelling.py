@@ -4,9 +4,10 @@ Whether the policy was kept is asked of passes: a failure is no pass anyway. A b
 alone does not make it a no, as no number counts that. Who failed is asked of failures.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from maseval.app.benchmarks import JudgeAnswers, JudgedShareKind, LabelQuestion
+from maseval.app.results.calibrated import latest_calibration
 from maseval.app.results.judged import JudgedBy, RunJudgements, status_of
 from maseval.core.outcome import Simulation
 from maseval.runs.recording import Recording
@@ -31,6 +32,20 @@ QUESTIONS = (
         tuple(JudgedShareKind(f"failures by {party}", (party,)) for party in _PARTIES[:3]),
     ),
 )
+
+
+def label_questions(folder: Recording) -> Sequence[LabelQuestion]:
+    """Return the questions; they are the same for every run."""
+    return QUESTIONS
+
+
+def calibration_in_words(folder: Recording, about: str, judge: str) -> str | None:
+    """Return how far a judge of the run was right when it was measured."""
+    for each in RunJudgements(folder).about(about):
+        if each.name == judge:
+            found = latest_calibration(about, each.model, each.params, each.version)
+            return None if found is None else found.in_words
+    return None
 
 
 def judge_answers(folder: Recording, about: str) -> Mapping[str, JudgeAnswers]:

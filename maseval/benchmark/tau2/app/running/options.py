@@ -54,7 +54,10 @@ class ConversationOptions(OutputOptions):
         None, "Model that plays the user", PARTICIPANTS, env=True, alias="user_llm"
     )
     judge_model: str | None = option(
-        None, "Model that judges natural-language assertions", PARTICIPANTS
+        None,
+        "Model that judges natural-language assertions; rule: no model, for retail of 1.0.1",
+        PARTICIPANTS,
+        alias="judge",
     )
     user_args: ExtraArguments | None = option(
         None,

@@ -38,6 +38,8 @@ from maseval.benchmark.tau2.formats.message import Tau2Message
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.players.human import Person
 from maseval.benchmark.tau2.players.scripted import DEFAULT_ERROR_RATE, PLAYERS
+from maseval.benchmark.tau2.scoring.judge import OFFICIAL_JUDGE, needs_judge
+from maseval.benchmark.tau2.scoring.rule import RULE
 from maseval.benchmark.tau2.texts.original import Wording
 from maseval.benchmark.tau2.wording import OURS, wording_of
 from maseval.core.agent import HUMAN
@@ -281,7 +283,7 @@ class PreparedRun(FolderRun):
     options: RunOptions  # with each domain by its name
     agent: Agent
     user: User
-    judge: ModelSpec | None
+    judge: ModelSpec | str | None
     mode: Mode
     wording: Wording = OURS
     tasks: TasksByDomain = field(default_factory=dict)
@@ -306,7 +308,7 @@ class PreparedRun(FolderRun):
             path_of(options, "+".join(domains), title=_title(agent)),
             agent,
             user,
-            ModelSpec.of(judge, None, options.base_url) if judge else None,
+            ModelSpec.of(judge, None, options.base_url) if judge and judge != RULE else judge,
             mode,
         )
         if options.texts is not None or run.asks_models:
@@ -331,6 +333,16 @@ class PreparedRun(FolderRun):
         """The models by the role for which the benchmark asks for them."""
         roles = {"agent_model": self.agent, "user_simulator": self.user, "nl_evaluator": self.judge}
         return {role: model for role, model in roles.items() if isinstance(model, ModelSpec)}
+
+    @property
+    def judged_by(self) -> str | None:
+        if self.judge == RULE:
+            return "judge: rule, not the official number"
+        if not isinstance(self.judge, ModelSpec) or self.judge.model_id.endswith(OFFICIAL_JUDGE):
+            return None
+        if not any(needs_judge(task) for tasks in self.tasks.values() for task in tasks):
+            return None
+        return f"judge: {self.judge.model_id}, in the original {OFFICIAL_JUDGE}"
 
     @property
     def own_model(self) -> ModelSpec | None:
@@ -384,7 +396,9 @@ class PreparedRun(FolderRun):
             "rules": f"tau2-bench {title_of(release.name)}",
             "agent": agent.to_config(),
             "user": user if user is None or isinstance(user, str) else user.to_config(),
-            "judge": self.judge.to_config() if self.judge else None,
+            "judge": self.judge.to_config()
+            if isinstance(self.judge, ModelSpec)
+            else self.judge and {"model": self.judge},
             "mode": self.mode.value,
             **({"texts": self.wording.to_config()} if self.asks_models else {}),
             **({"max_errors": options.max_errors} if release.rules.loop.counts_errors else {}),

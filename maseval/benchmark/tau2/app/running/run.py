@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Any, NamedTuple, Self
 from weakref import WeakSet
 
@@ -20,7 +19,6 @@ from maseval.app.running.options import takes
 from maseval.app.running.own_code import title_of
 from maseval.app.running.prices import Prices
 from maseval.benchmark.tau2.agent_brief import AgentBrief, AgentGroup, make_agents, no_answer_error
-from maseval.benchmark.tau2.app.results.support import memory_path
 from maseval.benchmark.tau2.app.running.options import PlayOptions, RunOptions
 from maseval.benchmark.tau2.app.running.own_agents import Rehearsal, attribute_errors
 from maseval.benchmark.tau2.app.running.prepared import ModelSpec, OwnAgent, PreparedRun
@@ -29,18 +27,15 @@ from maseval.benchmark.tau2.conversation.continuation import Continuation
 from maseval.benchmark.tau2.default_benchmark import DefaultAgentTau2Benchmark
 from maseval.benchmark.tau2.domains.releases import Release
 from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.evaluator import Tau2Evaluator
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.players.human import Person, SeatView
 from maseval.benchmark.tau2.players.scripted import make_agent, make_user
-from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge
 from maseval.benchmark.tau2.texts.original import Wording
 from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.context import TaskContext
 from maseval.core.engine.engines import DEFAULT, CallingThreadEngine
-from maseval.core.evaluator import Evaluator
 from maseval.core.exceptions import AgentError, ConfigurationError, HookResultError
 from maseval.core.model import ModelAdapter, resolve_model
 from maseval.core.outcome import RecordedReport, Simulation
@@ -53,13 +48,6 @@ from maseval.core.words import count_of
 from maseval.server import ModelServer
 
 logger = logging.getLogger(__name__)
-
-
-class WorkerNote(NamedTuple):
-    """The model requests of a rehearsal and the judge's replies, from a worker process."""
-
-    requests: int | None
-    judgements: list[tuple[str, str, str]]
 
 
 class _SeenAgents(WeakSet[AgentAdapter]):
@@ -90,7 +78,6 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         if prepared.past:
             self.orchestrator = partial(Continuation, past=prepared.past)
         self.add_callback(_ForgetFinished())
-        self._judge_memory: JudgeMemory | None = None
         self._seen = _SeenAgents()
         self.timeouts = 0
 
@@ -111,11 +98,6 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         if not isinstance(agent, ModelSpec):  # all others are made from the set-up
             return {}
         return {"model_id": agent.model_id, "llm_args": agent.llm_args}
-
-    def keep_judgements_in(self, folder: Path) -> None:
-        """Keep the judge's replies in a run folder, if there is a judge."""
-        if self.prepared.judge is not None:
-            self._judge_memory = JudgeMemory(memory_path(folder))
 
     def stop(self) -> None:
         """Start nothing more; a person is not waited for, and one who plays by MCP is sent away."""
@@ -156,21 +138,16 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         # Each task comes with its order to run it.
         twin.prepared = replace(self.prepared, options=options, tasks={})
         twin.rehearsal = self.rehearsal and Rehearsal(self.rehearsal.player)
-        twin._judge_memory = self._judge_memory and self._judge_memory.for_worker()
         twin._seen = _SeenAgents()
         return twin
 
-    def worker_note(self, report: Report) -> WorkerNote | None:
-        requests, memory = self._release(report), self._judge_memory
-        judgements = memory.take_new_replies() if memory else []
-        return WorkerNote(requests, judgements) if judgements or requests is not None else None
+    def worker_note(self, report: Report) -> int | None:
+        """Return the model requests of a rehearsal."""
+        return self._release(report)
 
-    def take_worker_note(self, report: Report, note: WorkerNote) -> None:
-        if self.rehearsal and note.requests is not None:
-            self.rehearsal.add(report, note.requests)
-        if self._judge_memory is not None:
-            for each in note.judgements:
-                self._judge_memory.keep(*each)
+    def take_worker_note(self, report: Report, note: int) -> None:
+        if self.rehearsal:
+            self.rehearsal.add(report, note)
 
     # One simulation.
 
@@ -180,20 +157,6 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         options = {**(model.options if model else {}), **kwargs}
         adapter = super().get_model_adapter(model_id, **options)
         return _with_price(adapter, self.prices, model_id, options.get("base_url"))
-
-    def setup_evaluators(
-        self,
-        environment: Tau2Environment,
-        task: Task,
-        agents: Sequence[AgentAdapter],
-        user: User | None,
-        seed_generator: SeedGenerator,
-    ) -> Sequence[Evaluator]:
-        evaluators = super().setup_evaluators(environment, task, agents, user, seed_generator)
-        for each in evaluators:
-            if isinstance(each, Tau2Evaluator) and each.nl_model and self._judge_memory:
-                each.nl_model = RememberingJudge(each.nl_model, self._judge_memory)
-        return evaluators
 
     def setup_user(
         self,
@@ -390,7 +353,6 @@ class Tau2Run(PreparedRun):
                 benchmark,
                 self.tasks.values() if only is None else [only],
                 benchmark.agent_data,
-                on_open=benchmark.keep_judgements_in,
             )
         notes = benchmark.rehearsal.notes(result.folder) if benchmark.rehearsal else []
         if benchmark.timeouts:

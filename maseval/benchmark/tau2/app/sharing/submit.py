@@ -27,6 +27,7 @@ from maseval.benchmark.tau2.evaluator import RunMetrics, compute_run_metrics
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.results import ExportSummary, export_results
 from maseval.benchmark.tau2.results.writing import Omitted, infrastructure_error, simulation_of
+from maseval.benchmark.tau2.scoring.rule import RULE
 from maseval.core.exceptions import ConfigurationError, NotRunError, OutputExistsError
 from maseval.core.outcome import Simulation
 from maseval.core.report import Report
@@ -261,6 +262,11 @@ def export(
     ``output`` is the file for a run of one domain, and the folder for one of several.
     """
     folder = open_run(run, TAU2)
+    if RecordedSetup.of(folder.config.values).judge == RULE:
+        raise ConfigurationError(
+            f"the verdicts of {folder.path} are those of a rule, not the official ones, which the "
+            "form cannot say; run it with --judge-model MODEL"
+        )
     domains = list(dict.fromkeys(simulation.domain for simulation in folder.recorded))
     if not domains:
         raise NotRunError(f"{folder.path} has no finished simulation yet; nothing to export")
