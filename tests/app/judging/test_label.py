@@ -32,8 +32,8 @@ def run(made, tmp_path):
 
 
 def is_wrong(one):
-    """A judge that errs on purpose: it misses half of what is broken."""
-    return broken_in_truth(one) and one.trial % 2 == 0
+    """A judge that errs on purpose: it flags half of what is all right."""
+    return not broken_in_truth(one) and one.trial % 2 == 0
 
 
 def label_all(labelling, until=10**6):
