@@ -30,9 +30,9 @@ from maseval.app.results.variants import (
 )
 from maseval.core.exceptions import MASEvalError
 from maseval.core.finding import Finding
-from maseval.core.judge_record import record_path
 from maseval.core.outcome import Outcome, RecordedReport, Simulation
 from maseval.core.report import Report, TaskExecutionStatus
+from maseval.core.storage.files import JUDGEMENTS, path_about
 from maseval.core.storage.redaction import redact
 from maseval.core.words import text_or_none
 from maseval.data.kept import KeptValues, place_for
@@ -110,7 +110,7 @@ class ExaminedRun:
 
         It is not kept with the rest: another answer, or another measurement, may come any time.
         """
-        if not record_path(self.folder.path).is_file():
+        if not path_about(self.folder.path, JUDGEMENTS).is_file():
             return {}
         from maseval.app.results.judged import judged_findings  # loads what reads answers
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from maseval.app.benchmarks import JudgeAnswers, JudgedShareKind, LabelQuestion, support_for
-from maseval.core.judge_record import record_path
 from maseval.core.outcome import Outcome, Simulation
+from maseval.core.storage.files import path_about
 from maseval.core.words import between, count_of, percent
 from maseval.runs.labels import LABELS, Label, LabelFile
 from maseval.runs.recording import Recording
@@ -29,7 +29,7 @@ CORRECTED_AT_LEAST = 2
 
 def label_file(folder: Recording) -> LabelFile:
     """Return the labels of a run or results file."""
-    return LabelFile(record_path(folder.path, LABELS))
+    return LabelFile(path_about(folder.path, LABELS))
 
 
 @dataclass(frozen=True)
