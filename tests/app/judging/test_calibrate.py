@@ -41,7 +41,7 @@ def test_the_rates_are_those_with_which_the_judge_errs(pairs):
     false = [model._draw("flagged", text) < 0.1 for text in texts - {*broken}]
     assert measured.found == (sum(seen), PAIRS) and 0 < sum(seen) < PAIRS
     assert measured.flagged == (sum(false), PAIRS) and sum(false)
-    assert measured.placed == (sum(seen), sum(seen))
+    assert measured.exact == (sum(seen), sum(seen))
     assert [row.name for row in measured.rows] == [
         *("library", "weight: act", "weight: manner", "all")
     ]
