@@ -123,8 +123,9 @@ class Calibration:
     @property
     def rows(self) -> list[RateRow]:
         """The counts by domain and by weight, and of all."""
+        weight = "first party: " if self.question == "cause" else "weight: "
         names: list[tuple[str, Callable[[CaseResult], str]]]
-        names = [("", lambda each: each.group), ("weight: ", lambda each: each.weight)]
+        names = [("", lambda each: each.group), (weight, lambda each: each.weight)]
         found = []
         for prefix, name_of in names:
             for name in sorted({name_of(each) for each in self.cases}):
