@@ -7,6 +7,7 @@ way the answer is validated here. A text with two different answers in it has no
 import json
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from maseval.core.exceptions import ConfigurationError, InvalidAnswerError
@@ -50,7 +51,7 @@ class AnswerForm(Generic[ModelT]):
         """The model's name, in the characters that providers allow."""
         return _NOT_IN_A_NAME.sub("_", self._model.__name__)[:64]
 
-    @property
+    @cached_property
     def schema(self) -> JsonObject:
         return self._model.model_json_schema()
 
@@ -93,6 +94,12 @@ class AnswerForm(Generic[ModelT]):
         )
         error.reply = response.content or ""
         return error
+
+
+@cache
+def answer_form(response_model: type[ModelT]) -> AnswerForm[ModelT]:
+    """Return the form of a model, whose schema is made once."""
+    return AnswerForm(response_model)
 
 
 def correction(text: str, fault: str, schema: JsonObject | None = None) -> list[Message]:
