@@ -322,6 +322,7 @@ QUICK = {
     "maseval.data.sources": "few commands download anything",
     "maseval.app.running.options": "the help of most commands needs no engine",
     "maseval.app.benchmarks": "entry points, and types of pages",
+    "maseval.app.results.examined": "most runs are judged by no model",
     "maseval.view.command": "without the server's libraries it says what to install",
     "maseval.benchmark.tau2.app.results": "a run that was shown before needs no rules",
     "maseval.benchmark.tau2.domains.registration": "domains are known before they are loaded",

@@ -177,6 +177,9 @@ class BenchmarkSupport:
 
     # Judges: for ``judge``, and wherever numbers are shown.
 
+    has_judged_verdicts = False
+    """True if a judge gives the verdicts, so that every run has what it counted."""
+
     def label_questions(self, folder: Recording) -> Sequence[LabelQuestion]:
         """Return the questions that people can answer beside a judge."""
         return ()

@@ -14,11 +14,10 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
-from typing import Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from maseval.app.benchmarks import BenchmarkSupport, OnProgress, support_for
 from maseval.app.results.explained import Review, cause_in, misfit
-from maseval.app.results.labelled import JudgedShare, judged_shares
 from maseval.app.results.recording import notes_on
 from maseval.app.results.results import RunSummary, run_summary
 from maseval.app.results.variants import (
@@ -37,8 +36,12 @@ from maseval.core.storage.redaction import redact
 from maseval.core.words import text_or_none
 from maseval.data.kept import KeptValues, place_for
 from maseval.runs.config_file import LOG
+from maseval.runs.labels import LABELS
 from maseval.runs.recording import ReadOnce, Recording, report_key
 from maseval.runs.verdict_check import Misstatement, VerdictCheck, VerdictChecker, doubt_in
+
+if TYPE_CHECKING:  # most runs are judged by no model
+    from maseval.app.results.labelled import JudgedShare
 
 FindingPart = Literal["line", "verdict", "review", "title", "timeline"]
 LINE: tuple[FindingPart, ...] = ("line",)
@@ -331,8 +334,15 @@ class RunFindings:
         return variant_scores(self.lines, self.findings, variants, self.folder.planned)
 
     @cached_property
-    def judged_shares(self) -> list[JudgedShare]:
+    def judged_shares(self) -> "list[JudgedShare]":
         """The numbers that judges counted, corrected where people labelled conversations."""
+        path = self.folder.path
+        if not support_for(self.folder).has_judged_verdicts and not any(
+            path_about(path, name).is_file() for name in (JUDGEMENTS, LABELS)
+        ):
+            return []
+        from maseval.app.results.labelled import judged_shares  # loads statistics
+
         return judged_shares(self.folder, self.lines)
 
     @property

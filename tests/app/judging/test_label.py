@@ -25,12 +25,15 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def run(made, tmp_path):
-    return shutil.copytree(made, tmp_path / "run")
+    """A run whose conversations are drawn in the same order in each test."""
+    copy = shutil.copytree(made, tmp_path / "run")
+    (copy / "labels.jsonl").write_text('{"labels": 1, "salt": "always the same"}\n')
+    return copy
 
 
 def is_wrong(one):
-    """A judge that errs on purpose: about every fourth conversation."""
-    return (3 * len(one.task_id) + 7 * one.trial) % 4 == 0
+    """A judge that errs on purpose: it flags half of what is all right."""
+    return not broken_in_truth(one) and one.trial % 2 == 0
 
 
 def label_all(labelling, until=10**6):
@@ -260,8 +263,9 @@ def test_the_plan_needs_no_label_and_writes_none(run):
 
 
 def test_the_plan_learns_from_labels_and_says_when_they_alone_are_better(run):
-    judge_passes(run, errs=lambda one: one.trial % 2 == 0)  # as good as a coin
-    label_all(begin_labelling(run, "kim", numbers=20))
+    # As good as a coin: it flags every second trial.
+    judge_passes(run, errs=lambda one: broken_in_truth(one) != bool(one.trial % 2))
+    label_all(begin_labelling(run, "kim", numbers=1000))
     plan = commands.plan_labels(run)
     assert not plan.assumed
     assert any(each.alone_is_better for each in plan.rows)

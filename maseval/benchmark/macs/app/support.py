@@ -82,6 +82,8 @@ class MACSSupport(BenchmarkSupport):
     def review(self, report: Report, *, explain_pass: bool = False) -> Review:
         return Review([*filter(None, [cause_of_failure(report)])])
 
+    has_judged_verdicts = True
+
     def label_questions(self, folder: Recording) -> Sequence[LabelQuestion]:
         return LABEL_QUESTIONS
 

@@ -27,7 +27,7 @@ from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import RecordedReport, Simulation
 from maseval.core.recorded import Shape, mapping, whole_number
 from maseval.core.report import Report
-from maseval.core.storage.files import path_about
+from maseval.core.storage.files import JUDGEMENTS, path_about
 from maseval.core.storage.redaction import REDACTED
 from maseval.core.words import text_or_none
 from maseval.data.kept import package_fingerprint
@@ -203,7 +203,7 @@ class Tau2Support(BenchmarkSupport):
         names |= {*RecordedSetup.of(folder.config.values).data}
         if fingerprint is None or not all(name in DOMAINS for name in names):
             return None
-        judgements = path_about(folder.path, "judgements.jsonl")
+        judgements = path_about(folder.path, JUDGEMENTS)
         if not judgements.is_file():
             return [fingerprint, None]
         from maseval.data.folder import hash_file  # loads what reads archives
