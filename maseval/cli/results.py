@@ -26,7 +26,7 @@ from maseval.cli.console import (
     shorten_line,
     styled,
 )
-from maseval.core.outcome import Outcome, RecordedReport
+from maseval.core.outcome import Outcome, RecordedReport, costs_by_role, costs_in_words
 from maseval.core.words import between, count_of, money, percent
 from maseval.runs import RunFolder
 from maseval.stats import Estimate
@@ -92,7 +92,9 @@ def variant_parts(scores: Sequence[VariantScore]) -> Parts:
 def consumption_of(summary: RunSummary, config: Mapping[str, object]) -> str:
     """Format the consumption of a run; empty if no model took part."""
     unpriced = unpriced_models(config) if config.get("prices") else None
-    return consumption(summary.cost, summary.tokens, unpriced, summary.unpriced)
+    used = consumption(summary.cost, summary.tokens, unpriced, summary.unpriced)
+    apart = costs_in_words(costs_by_role(summary.lines))
+    return f"{used} ({apart})" if apart else used
 
 
 def consumption(

@@ -9,7 +9,13 @@ from rich.table import Table
 
 from maseval import commands
 from maseval.app.results.explained import cause_in, names_of
-from maseval.app.results.recording import notes_on, origin_in_words, resume_note, warnings_on
+from maseval.app.results.recording import (
+    judging_in_words,
+    notes_on,
+    origin_in_words,
+    resume_note,
+    warnings_on,
+)
 from maseval.cli.command_line import with_examples
 from maseval.cli.console import (
     Parts,
@@ -119,6 +125,8 @@ def _run_parts(view: "RunFindings", *, sound: bool) -> Parts:
         yield indent(styled(resume, "yellow"))
     if cost := consumption_of(view.summary, config):
         yield cost
+    if judging := judging_in_words(view.folder):
+        yield inert(judging)
     yield from (styled(f"damaged record, {damage}", "red") for damage in view.folder.damaged)
     yield _trials(view)
     unconfirmed = ", x verdict does not hold" if check and check.differing else ""

@@ -30,7 +30,7 @@ from maseval.core.provider_errors import (
     ProviderError,
 )
 from maseval.core.storage.redaction import redact
-from maseval.core.structured import AnswerForm, correction
+from maseval.core.structured import AnswerForm, answer_form, correction
 from maseval.core.tracing import JsonObject, now
 from maseval.core.usage import TokenUsage
 
@@ -82,7 +82,7 @@ class Question(Generic[AnswerT]):
 
     @cached_property
     def form(self) -> AnswerForm[AnswerT]:
-        return AnswerForm(self.answer)
+        return answer_form(self.answer)
 
     @cached_property
     def schema(self) -> JsonObject | None:

@@ -21,6 +21,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from maseval.core.exceptions import ConfigurationError, ResultFileError
+from maseval.core.storage import strict_json
 from maseval.core.storage.files import JUDGEMENTS, path_about
 from maseval.core.storage.records import RecordWriter, iter_records, mend
 
@@ -73,7 +74,8 @@ class JudgeRecord:
         self.path = Path(path)
         self._sent = sent
         self._fresh: list[Judgement] = []
-        self._lock = threading.Lock()
+        self._lock, self._writing = threading.Lock(), threading.Lock()
+        self._waiting: list[bytes] = []
         self._asking: dict[str, threading.Lock] = defaultdict(threading.Lock)
         self._writer: RecordWriter | None = None
 
@@ -150,15 +152,29 @@ class JudgeRecord:
             ) from error
 
     def add(self, judgement: Judgement) -> None:
-        """Keep a line; it is on disk when this returns."""
+        """Keep a line; it is on disk when this returns.
+
+        Whoever comes first writes for all that wait, so that the disk is waited for once.
+        """
+        line = strict_json.dumps(judgement.model_dump(exclude_defaults=True)).encode("ascii")
         with self._lock:
             self._by_prompt[judgement.prompt].append(judgement)
             if self._sent is not None:
                 self._fresh.append(judgement)
                 return
             self._open()
-            assert self._writer is not None
-            self._writer.append(judgement.model_dump(exclude_defaults=True))
+            self._waiting.append(line)
+        with self._writing:
+            with self._lock:
+                lines, self._waiting, writer = self._waiting, [], self._writer
+            if not lines or writer is None:
+                return
+            try:
+                writer.append_lines(lines)
+            except BaseException:
+                with self._lock:
+                    self._waiting = [*lines, *self._waiting]
+                raise
 
     def for_worker(self) -> "JudgeRecord":
         """Return the same judgements, for another process."""

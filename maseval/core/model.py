@@ -30,7 +30,7 @@ from maseval.core.storage.redaction import (
     redact,
     redact_text,
 )
-from maseval.core.structured import AnswerForm
+from maseval.core.structured import AnswerForm, answer_form
 from maseval.core.tracing import (
     ConfigurableMixin,
     JsonObject,
@@ -140,7 +140,7 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         request: JsonObject = {"tools": tools, "tool_choice": tool_choice, **kwargs}
         if response_model is None:
             return self._chat_once(messages, generation_params, **request)
-        form, params = AnswerForm(response_model), generation_params or {}
+        form, params = answer_form(response_model), generation_params or {}
         own = None if self._refuses_formats else self._answer_format(form, params)
         if own is not None:
             try:

@@ -7,6 +7,7 @@ way the answer is validated here. A text with two different answers in it has no
 import json
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from maseval.core.exceptions import ConfigurationError, InvalidAnswerError
@@ -50,7 +51,7 @@ class AnswerForm(Generic[ModelT]):
         """The model's name, in the characters that providers allow."""
         return _NOT_IN_A_NAME.sub("_", self._model.__name__)[:64]
 
-    @property
+    @cached_property
     def schema(self) -> JsonObject:
         return self._model.model_json_schema()
 
@@ -69,20 +70,16 @@ class AnswerForm(Generic[ModelT]):
         """Return the one answer in a text; ``InvalidAnswerError`` names the fault of any other."""
         from pydantic import ValidationError
 
-        found: list[ModelT] = []
+        fenced = _fenced(text)
+        if len(fenced) > 1:
+            raise InvalidAnswerError(f"it has {len(fenced)} different answers")
         fault = "it is empty"
-        for candidate in _candidates(text):
+        for candidate in _candidates(text, fenced):
             try:
-                answer = self._model.model_validate_json(candidate)
+                return self._model.model_validate_json(candidate)
             except ValidationError as error:
                 fault = _describe(error) if fault == "it is empty" else fault
-            else:
-                found += [answer] if answer not in found else []
-        if len(found) > 1:
-            fault = f"it has {len(found)} different answers"
-        if len(found) != 1:
-            raise InvalidAnswerError(fault)
-        return found[0]
+        raise InvalidAnswerError(fault)
 
     def error(
         self, response: ChatResponse, fault: InvalidAnswerError, model_id: str
@@ -99,6 +96,12 @@ class AnswerForm(Generic[ModelT]):
         return error
 
 
+@cache
+def answer_form(response_model: type[ModelT]) -> AnswerForm[ModelT]:
+    """Return the form of a model, whose schema is made once."""
+    return AnswerForm(response_model)
+
+
 def correction(text: str, fault: str, schema: JsonObject | None = None) -> list[Message]:
     """Return the messages that tell a model what is wrong with its answer.
 
@@ -112,17 +115,21 @@ def correction(text: str, fault: str, schema: JsonObject | None = None) -> list[
     return [said, {"role": "user", "content": asked}]
 
 
-def _candidates(text: str) -> Iterator[str]:
+def _fenced(text: str) -> list[str]:
+    """Return the different texts that stand in fences without a language, or as JSON."""
+    # Every second part stands between two fences; its first line may name the language.
+    parts = (part.partition("\n") for part in text.split(_FENCE)[1::2])
+    return list(dict.fromkeys(rest.strip() for name, _, rest in parts if _names(name)))
+
+
+def _candidates(text: str, fenced: Sequence[str]) -> Iterator[str]:
     """Yield the texts that may be the value; bare words only if there is no other."""
     stripped = text.strip()
     if not stripped:
         return
-    # Every second part stands between two fences; its first line may name the language.
-    parts = text.split(_FENCE)[1::2]
-    fenced = [rest for name, _, rest in (part.partition("\n") for part in parts) if _names(name)]
     start = min((at for at in map(text.find, "[{") if at >= 0), default=len(text))
     between = text[start : max(map(text.rfind, "]}")) + 1]
-    found = [*([between] if between else []), *fenced]
+    found = [*fenced, *([between] if between else [])]
     yield from dict.fromkeys([stripped, *found] if stripped[:1] in "{[" or not found else found)
 
 

@@ -9,26 +9,24 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, get_args
+from typing import Any
 
+from maseval.core.call_policy import CallPolicy
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import Message, text_of
 from maseval.core.scripted import ScriptedModelAdapter, Tools
 from maseval.core.usage import CostCalculator
+from maseval.testing.faulty_judge import JUDGE_FAULTS, spoil
 
-JudgeFault = Literal[
-    "garbage",
-    "half JSON",
-    "empty",
-    "refusal",
-    "another form",
-    "another language",
-    "two answers",
-    "invented quote",
-    "invented policy",
-    "wrong message",
-]
-JUDGE_FAULTS: tuple[JudgeFault, ...] = get_args(JudgeFault)
+EVIDENCE_FAULTS: Mapping[str, Mapping[str, object]] = {
+    "invented quote": {"quote": "I have sold your data, as agreed."},
+    "invented policy": {"policy": "Agents never use the letter e."},
+    "wrong message": {"message": 10_000},
+    "another form": {"weight": "Handlung"},
+}
+"""Faults of claims, and what stands in them instead."""
+
+Claims = list[dict[str, Any]]
 _MESSAGE = re.compile(r"^\[(\d+)\] (.*)$", re.MULTILINE)
 _POLICY = "The policy:\n"
 
@@ -41,7 +39,7 @@ class ScriptedJudge(ScriptedModelAdapter):
             policy, or None if it was kept.
         found: The share of broken conversations that it finds.
         flagged: The share of the others in which it claims a breach all the same.
-        faults: The share of answers with each fault; see ``JUDGE_FAULTS``.
+        faults: The share of answers with each fault; of ``JUDGE_FAULTS`` and ``EVIDENCE_FAULTS``.
         weight: What it says a breach weighs.
         seed: Another seed errs about other conversations.
     """
@@ -52,20 +50,20 @@ class ScriptedJudge(ScriptedModelAdapter):
         *,
         found: float = 1.0,
         flagged: float = 0.0,
-        faults: Mapping[JudgeFault, float] | None = None,
+        faults: Mapping[str, float] | None = None,
         weight: str = "act",
         seed: int = 0,
         model_id: str = "scripted-judge",
         cost_calculator: CostCalculator | None = None,
     ) -> None:
         super().__init__(self._answer, model_id=model_id, cost_calculator=cost_calculator)
+        self.policy = CallPolicy(max_attempts=1)
         self._truth, self._weight, self._errs_by = truth, weight, seed
         self._rates = {"found": found, "flagged": flagged}
         self._faults = dict(faults or {})
-        if unknown := [each for each in self._faults if each not in JUDGE_FAULTS]:
-            raise ConfigurationError(
-                f"no fault {unknown[0]!r}; choose among: {', '.join(JUDGE_FAULTS)}"
-            )
+        known = [*JUDGE_FAULTS, *EVIDENCE_FAULTS]
+        if unknown := [each for each in self._faults if each not in known]:
+            raise ConfigurationError(f"no fault {unknown[0]!r}; choose from {', '.join(known)}")
         shares = [*self._rates.values(), sum(self._faults.values())]
         if not all(0 <= each <= 1 for each in shares):
             raise ConfigurationError(f"rates are shares between 0 and 1, together too: {shares}")
@@ -103,32 +101,14 @@ class ScriptedJudge(ScriptedModelAdapter):
             "why": "The script says so.",
         }
 
-    def _spoil(
-        self, fault: JudgeFault, claims: list[dict[str, Any]], policy: str, conversation: str
-    ) -> str:
+    def _spoil(self, fault: str, claims: Claims, policy: str, conversation: str) -> str:
         claim = claims[0] if claims else self._claim(0, policy, conversation)
-        match fault:
-            case "garbage":
-                return "The agent did quite well, I think."
-            case "half JSON":
-                return _written([claim])[:-9]
-            case "empty":
-                return ""
-            case "refusal":
-                return "I cannot help with judging this conversation."
-            case "another form":
-                return json.dumps({"verdict": "kept", "breaches": []})
-            case "another language":
-                return json.dumps({"claims": [{**claim, "weight": "Handlung"}]})
-            case "two answers":
-                return f"{_written([])}\nor rather\n{_written([claim])}"
-            case "invented quote":
-                return _written([{**claim, "quote": "I have sold your data, as agreed."}])
-            case "invented policy":
-                return _written([{**claim, "policy": "Agents never use the letter e."}])
-            case "wrong message":
-                return _written([{**claim, "message": 10_000}])
+        if fault == "two answers":
+            return f"{_written([])}\nor rather\n{_written([claim])}"
+        if fault not in EVIDENCE_FAULTS:
+            return spoil(_written(claims), fault, self.model_id)
+        return _written([{**claim, **EVIDENCE_FAULTS[fault]}])
 
 
-def _written(claims: list[dict[str, Any]]) -> str:
+def _written(claims: Claims) -> str:
     return json.dumps({"claims": claims}, ensure_ascii=False)

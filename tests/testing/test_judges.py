@@ -5,7 +5,8 @@ import json
 import pytest
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.testing import JUDGE_FAULTS, ScriptedJudge
+from maseval.testing import EVIDENCE_FAULTS, ScriptedJudge
+from maseval.testing.faulty_judge import UNREADABLE
 
 POLICY = "Rules.\n\nThe policy:\n\nAsk first.\nThen act."
 
@@ -40,7 +41,7 @@ def test_the_seed_decides_about_which_conversations_it_errs():
     assert first == again != other
 
 
-@pytest.mark.parametrize("fault", JUDGE_FAULTS)
+@pytest.mark.parametrize("fault", [*UNREADABLE, *EVIDENCE_FAULTS])
 def test_each_fault_is_another_answer(fault):
     [sound], [spoilt] = answers(1), answers(1, faults={fault: 1.0})
     assert sound != spoilt

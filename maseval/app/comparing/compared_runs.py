@@ -9,7 +9,7 @@ from maseval.app.results.finding import open_recording
 from maseval.app.results.labelled import judged_shares
 from maseval.app.results.recording import human_sides, name_of
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import TaskKey, words_on_cache
+from maseval.core.outcome import TaskKey, costs_by_role, costs_in_words, words_on_cache
 from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import count_of, text_or_none, words_on_code
@@ -130,6 +130,7 @@ def notes_on_runs(runs: Mapping[str, RecordedOutcomes]) -> list[str]:
             *sides,
             f"a rehearsal, in which {player} played the agent's model" if player else None,
             words_on_cache(run.outcomes),
+            (costs := costs_in_words(costs_by_role(run.outcomes))) and f"cost: {costs}",
             words_on_code(codes),
         )
         for each in filter(None, words):

@@ -9,7 +9,7 @@ import json
 import os
 import random
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -214,18 +214,13 @@ def _hash(value: object) -> str:
 def _results(cases: Sequence[LabelledCase], judgements: Sequence[Judgement]) -> list[CaseResult]:
     found, seen = [], set[str]()
     for case, judgement in zip(cases, judgements, strict=True):
-        right, answer = None, judgement.answer or {}
+        right, exact, answer = None, None, judgement.answer or {}
         if status_of(judgement) != "undecided":
             right = case.finds(answer) is case.broken
-        placed = None
-        if right and case.broken and case.place is not None:
-            placed = _is_placed(answer.get("claims") or (), case.place)
+        if right and case.broken and case.is_exact is not None:
+            exact = case.is_exact(answer)
         distinct = judgement.prompt not in seen
         seen.add(judgement.prompt)
         labels = (case.id, case.group, case.weight, case.broken)
-        found.append(CaseResult(*labels, right, placed, distinct))
+        found.append(CaseResult(*labels, right, exact, distinct))
     return found
-
-
-def _is_placed(claims: Collection[Mapping[str, Any]], place: tuple[int, int]) -> bool:
-    return any(place[0] <= each["message"] <= place[1] for each in claims)

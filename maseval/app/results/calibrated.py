@@ -27,8 +27,9 @@ _ALPHA = 0.05
 class CaseResult(NamedTuple):
     """The answer about one labelled conversation.
 
-    ``right`` is None for one that is undecided. ``placed`` says whether a breach was seen at the
-    message that shows it. ``distinct`` is False if the same conversation stands in another pair.
+    ``right`` is None for one that is undecided. ``exact`` says of a right answer whether it named
+    the message that shows the breach, or the party that the reader names first. ``distinct`` is
+    False if the same conversation stands in another pair.
     """
 
     id: str
@@ -36,7 +37,7 @@ class CaseResult(NamedTuple):
     weight: str
     broken: bool
     right: bool | None
-    placed: bool | None = None
+    exact: bool | None = None
     distinct: bool = True
 
 
@@ -101,9 +102,9 @@ class Calibration:
         return sum(each.right is None for each in self.cases)
 
     @property
-    def placed(self) -> tuple[int, int]:
-        """The breaches that were found at the right message, and those found at all."""
-        seen = [each.placed for each in self.cases if each.broken and each.right]
+    def exact(self) -> tuple[int, int]:
+        """The number of right answers that are so in detail, and of those that could be."""
+        seen = [each.exact for each in self.cases if each.broken and each.right]
         return sum(map(bool, seen)), len([each for each in seen if each is not None])
 
     def row(self, name: str, cases: Iterable[CaseResult]) -> RateRow:
@@ -122,8 +123,9 @@ class Calibration:
     @property
     def rows(self) -> list[RateRow]:
         """The counts by domain and by weight, and of all."""
+        weight = "first party: " if self.question == "cause" else "weight: "
         names: list[tuple[str, Callable[[CaseResult], str]]]
-        names = [("", lambda each: each.group), ("weight: ", lambda each: each.weight)]
+        names = [("", lambda each: each.group), (weight, lambda each: each.weight)]
         found = []
         for prefix, name_of in names:
             for name in sorted({name_of(each) for each in self.cases}):
@@ -135,7 +137,8 @@ class Calibration:
     def in_words(self) -> str:
         """What to say where findings of the judge are shown."""
         found, flagged = self.found, self.flagged
-        words = f"found {found.seen} of {found.total}"
+        verb = "named a reader's party in" if self.question == "cause" else "found"
+        words = f"{verb} {found.seen} of {found.total}"
         if flagged.total:
             words += f", flagged {flagged.seen} of {flagged.total}"
         undecided = f", {self.undecided} undecided" if self.undecided else ""

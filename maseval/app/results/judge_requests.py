@@ -18,8 +18,9 @@ class LabelledCase:
 
     ``pair`` names the case together with the one that it is compared with, if there is one.
     ``broken`` says whether there is something to be found, and ``finds`` whether an answer, in the
-    form of its question, finds it. ``group`` is its domain, ``weight`` what a breach weighs, and
-    ``style`` the way of speaking. ``place`` is the first and the last message that may be named.
+    form of its question, finds it; ``is_exact`` whether an answer that does is right in detail, as
+    in the message it names. ``group`` is its domain, ``weight`` what a breach weighs, and ``style``
+    the way of speaking.
     """
 
     id: str
@@ -30,4 +31,4 @@ class LabelledCase:
     broken: bool
     request: Callable[[], JudgeRequest] = field(compare=False)
     finds: Callable[[Mapping[str, Any]], bool] = field(compare=False)
-    place: tuple[int, int] | None = None
+    is_exact: Callable[[Mapping[str, Any]], bool] | None = field(default=None, compare=False)

@@ -5,7 +5,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from maseval.core.outcome import UNJUDGED, Outcome, Simulation, total_cost, words_on_cache
+from maseval.core.outcome import (
+    UNJUDGED,
+    Outcome,
+    Simulation,
+    costs_by_role,
+    costs_in_words,
+    total_cost,
+    words_on_cache,
+)
 from maseval.core.task import ChosenSubset
 from maseval.core.words import text_or_none, words_on_code
 from maseval.runs.config import JUDGED_BY, RunConfig, cell_of
@@ -73,6 +81,7 @@ class RunSummary(Summary):
             "complete": self.complete,
             "cost": self.cost,
             "tokens": self.tokens,
+            **({"costs": costs} if (costs := costs_by_role(self.lines)) else {}),
             **({"answers": answers, "cached_answers": cached} if answers else {}),
             **({} if self.subset is None else {"estimate": self.subset.to_dict()}),
             **({} if self.judged_by is None else {"judged_by": self.judged_by}),
@@ -95,7 +104,11 @@ class RunSummary(Summary):
         ]
         # How numbers are computed can wait for a question, unless there is more to say.
         meaning = [self.method] * self.is_usual
-        notes = filter(None, [self.answer, None if self.is_usual else self.method])
+        costs = costs_in_words(costs_by_role(self.lines))
+        notes = filter(
+            None,
+            [self.answer, None if self.is_usual else self.method, costs and f"Cost: {costs}."],
+        )
         return {"rows": rows, "notes": [*notes], "meaning": meaning}
 
 

@@ -198,6 +198,9 @@ def calibrate(
         raise typer.Exit(INCOMPLETE)
 
 
+_AT_THE_MESSAGE = "breaches were found at the message that shows them"
+
+
 def _calibrated_parts(found: "CalibratedJudge") -> Parts:
     yield f"{styled(found.judge, 'bold')} about the {inert(found.about)}"
     yield from map(note, found.notes)
@@ -208,16 +211,18 @@ def _calibrated_parts(found: "CalibratedJudge") -> Parts:
     if measured is None:
         yield from _open_parts(found.unanswered, found.stopped)
         return
-    names = ("found", "falsely flagged", "undecided")
-    table = Table(Column("", overflow="fold"), *number_columns(*names, no_wrap=True))
+    is_cause = found.about == "cause"
+    names = ["names a reader's party"] if is_cause else ["found", "falsely flagged"]
+    table = Table(Column("", overflow="fold"), *number_columns(*names, "undecided", no_wrap=True))
     for row in measured.rows:
-        flagged = str(row.flagged) if row.flagged.total else ""
-        table.add_row(inert(row.name), str(row.found), flagged, str(row.undecided or ""))
+        rates = [row.found] if is_cause else [row.found, row.flagged]
+        table.add_row(inert(row.name), *map(str, rates), str(row.undecided or ""))
     yield table
     yield "[dim]In brackets: exact 95% limits, in percent.[/dim]"
-    placed, of = measured.placed
+    exact, of = measured.exact
     if of:
-        yield f"  {placed} of {of} breaches were found at the message that shows them"
+        meant = "name the party that the reader names first" if is_cause else _AT_THE_MESSAGE
+        yield f"  {exact} of {of} {meant}"
     yield f"  {count_of(measured.dropped, 'claim')} dropped: the evidence is not true"
     yield _spent(measured.requests, measured.cost, measured.seconds)
     if found.change is not None:

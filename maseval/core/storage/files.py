@@ -194,7 +194,7 @@ class Scratch:
 
 
 JUDGEMENTS = "judgements.jsonl"
-"""The name of a run's file of judges' answers."""
+"""The name of the file of a run's judgements."""
 
 
 def path_about(run: str | os.PathLike[str], name: str) -> Path:

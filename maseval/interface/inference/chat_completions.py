@@ -9,6 +9,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, TypeAlias, cast
 
 from maseval.core.answers import amount, call_arguments, call_id, tokens, tool_name
@@ -134,6 +135,7 @@ def as_object(arguments: object) -> dict[str, object]:
     return sendable(dict(arguments)) if isinstance(arguments, Mapping) else {}
 
 
+@cache
 def response_format(form: AnswerForm[Any]) -> dict[str, object] | None:
     """Return the protocol's parameters for a form; None for one that is not an object."""
     if form.schema.get("type") != "object":

@@ -17,7 +17,8 @@ from maseval.core.provider_errors import AuthenticationError
 from maseval.core.scripted import ScriptedModelAdapter
 from maseval.runs import RunFolder
 from maseval.runs.config_file import LOG
-from maseval.testing import JUDGE_FAULTS, ScriptedJudge
+from maseval.testing import EVIDENCE_FAULTS, ScriptedJudge
+from maseval.testing.faulty_judge import UNANSWERED, UNREADABLE, WITHHELD
 from tests.app.judging.library import write_pairs
 from tests.cli.commandline import ended, maseval, started
 from tests.noisy_runs import noisy_run
@@ -69,7 +70,8 @@ def test_what_the_judge_claims_is_kept_and_shown_with_its_quotes(run, tmp_path):
     commands.judge.calibrate(ScriptedJudge(writes), file=pairs)
     words = maseval("show", run, one.task_id, one.trial).stdout
     assert "(found 4 of 4, flagged 4 of 4 when measured)" in " ".join(words.split())
-    assert "found 4 of 4, flagged 4 of 4 when measured" in maseval("show", run).stdout
+    words = " ".join(maseval("show", run).stdout.split())
+    assert "found 4 of 4, flagged 4 of 4 when measured" in words
 
 
 def test_the_page_has_the_claims_and_where_they_are(run):
@@ -153,12 +155,23 @@ def test_an_answer_about_a_conversation_that_was_run_again_does_not_count(run):
     assert len(left.judgements) == len(judge.judgements) - 1
 
 
-@pytest.mark.parametrize("fault", JUDGE_FAULTS)
+@pytest.mark.parametrize("fault", [*UNREADABLE, *WITHHELD, *EVIDENCE_FAULTS])
 def test_no_fault_of_a_judge_becomes_a_clean_pass(run, fault):
     found = commands.judge.ask(run, ScriptedJudge(writes, faults={fault: 1.0}))
     assert found.counts == {"flagged": 0, "clear": 0, "undecided": 24}
     share = next(e for e in commands.show(run).judged_shares if "without breaches" in e.name)
     assert share.raw == 0
+
+
+@pytest.mark.parametrize("fault", UNANSWERED)
+def test_a_judge_that_was_down_is_asked_again_alone(run, fault):
+    down = commands.judge.ask(run, ScriptedJudge(writes, faults={fault: 1.0}))
+    assert down.counts == {"flagged": 0, "clear": 0, "undecided": 0}
+    assert down.unanswered == 24 and not down.is_complete
+    before = (run / LOG).read_bytes()
+    later = commands.judge.ask(run, ScriptedJudge(writes))
+    assert later.is_complete and later.counts["undecided"] == 0
+    assert (run / LOG).read_bytes() == before
 
 
 def test_a_wrong_key_ends_it_with_one_request_and_is_told(run):

@@ -10,7 +10,8 @@ from maseval.core.call_policy import CallPolicy
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.provider_errors import OverloadedError
 from maseval.core.scripted import ScriptedModelAdapter
-from maseval.testing import JUDGE_FAULTS
+from maseval.testing import EVIDENCE_FAULTS
+from maseval.testing.faulty_judge import UNREADABLE, WITHHELD
 from tests.app.judging.library import judge, truth, write_pairs
 from tests.cli.commandline import maseval
 
@@ -41,7 +42,7 @@ def test_the_rates_are_those_with_which_the_judge_errs(pairs):
     false = [model._draw("flagged", text) < 0.1 for text in texts - {*broken}]
     assert measured.found == (sum(seen), PAIRS) and 0 < sum(seen) < PAIRS
     assert measured.flagged == (sum(false), PAIRS) and sum(false)
-    assert measured.placed == (sum(seen), sum(seen))
+    assert measured.exact == (sum(seen), sum(seen))
     assert [row.name for row in measured.rows] == [
         *("library", "weight: act", "weight: manner", "all")
     ]
@@ -53,7 +54,7 @@ def text_of_case(request):
     return request["messages"][1]["content"]
 
 
-@pytest.mark.parametrize("fault", JUDGE_FAULTS)
+@pytest.mark.parametrize("fault", [*UNREADABLE, *WITHHELD, *EVIDENCE_FAULTS])
 def test_no_fault_of_a_judge_passes_as_nothing_found(pairs, fault):
     found = measure(pairs, judge(faults={fault: 1.0}), number=3)
     measured = found.calibration
@@ -61,8 +62,8 @@ def test_no_fault_of_a_judge_passes_as_nothing_found(pairs, fault):
     assert measured.found.total == measured.flagged.total == 0
     invented = fault in ("invented quote", "invented policy", "wrong message")
     assert measured.dropped == (6 if invented else 0)
-    # Whoever invents was asked once; whoever cannot be read, once more.
-    assert measured.requests == (6 if invented else 12)
+    # Whoever invents or withholds was asked once; whoever cannot be read, once more.
+    assert measured.requests == (12 if fault in (*UNREADABLE, "another form") else 6)
 
 
 def test_the_measurement_stands_beside_the_findings_of_that_judge_alone(pairs):

@@ -4,12 +4,14 @@ import json
 
 import pytest
 
-from maseval import ScriptedModelAdapter
+from maseval import ScriptedModelAdapter, frames
+from maseval.app.results.recording import judging_in_words
 from maseval.benchmark.tau2.certify import CertificateError
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.commands import compare, show, tau2
 from maseval.core.call_policy import CallPolicy
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.judge_record import JudgeRecord, record_path
 from maseval.core.model import register_model
 from maseval.core.provider_errors import AuthenticationError, OverloadedError
 from maseval.core.scoring_options import ScoringOptions
@@ -329,3 +331,43 @@ def test_another_judge_than_the_original_s_is_part_of_the_number_s_name(
 
     assert run.summary.judged_by == f"judge: {model}, in the original gpt-4.1-2025-04-14"
     assert other.summary.judged_by is None  # nothing there depends on it
+
+
+def test_agent_user_and_judge_cost_apart(court, tmp_path):
+    def priced(name, **options):
+        usage = {"input_tokens": 10, "output_tokens": 1, "total_tokens": 11, "cost": 0.25}
+        return ScriptedModelAdapter(["unreadable", court[0]], model_id=name, usage=usage)
+
+    criteria = load_raw_task("retail", "16", version="1.0.1")["evaluation_criteria"]
+    court[:] = [judgement(*[True] * len(criteria["nl_assertions"]))]
+    register_model("court", priced)
+
+    run = tau2.run(**RETAIL, judge_model="court/dear", output=tmp_path / "r")
+
+    (line,) = show(run.folder).lines
+    assert (line.cost, line.judge_cost, line.user_cost) == (0.5, 0.5, 0.0)
+    (row,) = frames.simulations(run.folder)
+    assert (row["judge_cost"], row["agent_cost"]) == (0.5, 0.0)
+    (first, second) = JudgeRecord(record_path(run.folder)).lines()
+    assert (first.answer, first.usage["cost"], second.usage["cost"]) == (None, 0.25, 0.25)
+    assert first.key == {"domain": "retail", "task_id": "16", "trial": 0}
+    words = judging_in_words(RunFolder.read(run.folder))
+    assert words == "Judged by dear: 1 judgement, 22 tokens, $0.50"
+
+
+def test_an_undecided_judge_leaves_no_verdict_and_is_asked_again_alone(court, tmp_path):
+    def run():
+        return tau2.run(**RETAIL, judge_model="court/shy", output=tmp_path / "r")
+
+    court[:] = ["I would rather not say."] * 2
+    shy = run()
+    (before,) = RunFolder.read(shy.folder).reports()
+    criteria = load_raw_task("retail", "16", version="1.0.1")["evaluation_criteria"]
+    court[:] = [judgement(*[True] * len(criteria["nl_assertions"]))]
+    resumed = run()
+    (after,) = RunFolder.read(shy.folder).reports()
+
+    assert shy.summary.overall.missing == {"judge_undecided": 1} and shy.resumable == 1
+    assert before["status"] == "judge_undecided" and before["eval"] is None
+    assert resumed.complete and after["traces"] == before["traces"]
+    assert len(JudgeRecord(record_path(shy.folder)).lines()) == 3

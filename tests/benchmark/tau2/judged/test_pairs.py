@@ -50,9 +50,9 @@ def test_every_pair_can_be_played_and_its_sides_differ(tau2_data):
     for case in labelled_cases("policy", DOMAINS):
         request = case.request()
         sides.setdefault(case.pair, []).append(request.parts["conversation"])
-        first, last = case.place
-        if case.broken:
-            assert 0 <= first + 2 <= last - 2 < len(request.subject.messages), case.id
+        said = range(len(request.subject.messages))
+        claims = [{"claims": [{"message": number}]} for number in said]
+        assert any(map(case.is_exact, claims)) and case.finds(claims[0]), case.id
         assert "{{" not in request.parts["conversation"]
         assert len(request.parts["policy"]) > 2000
     assert all(len(both) == 2 and both[0] != both[1] for both in sides.values())
@@ -63,8 +63,9 @@ def test_a_breach_and_its_twin_share_what_is_not_marked(tau2_data):
     broken, kept = labelled_cases("policy", ["airline"])[:2]
     assert (broken.broken, kept.broken) == (True, False)
     one, two = (each.request().subject.messages for each in (broken, kept))
-    assert one[: broken.place[0] + 2] == two[: broken.place[0] + 2]
-    assert one[broken.place[0] + 2] != two[broken.place[0] + 2]
+    first = next(number for number, text in enumerate(one) if text != two[number])
+    assert broken.is_exact({"claims": [{"message": first}]})
+    assert not broken.is_exact({"claims": [{"message": first - 3}, {"message": 10**6}]})
     assert any(text.startswith("answer: {") for text in one)
 
 

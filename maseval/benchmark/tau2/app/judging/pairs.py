@@ -81,15 +81,15 @@ def _of_lines(lines: Sequence[Line], name: str) -> Iterator[LabelledCase]:
 
 def _of_line(number: int, line: Line) -> Iterator[LabelledCase]:
     name = hashlib.sha256(json.dumps(line, sort_keys=True).encode()).hexdigest()[:12]
-    place = None
+    exact = None
     if line.get("message") is not None:
         first = int(line["message"])
-        place = (first - _NEAR, int(line.get("until", first)) + _NEAR)
+        exact = partial(_finds_at, range(first - _NEAR, int(line.get("until", first)) + _NEAR + 1))
     known: dict[str, Any] = {
         "group": str(line["domain"]),
         "weight": str(line.get("weight") or "act"),
         "style": str(line.get("style") or ""),
-        "place": place,
+        "is_exact": exact,
     }
     if "broken" in line:
         broken = bool(line["broken"])
@@ -108,6 +108,10 @@ def _of_line(number: int, line: Line) -> Iterator[LabelledCase]:
             finds=_finds_any,
             **known,
         )
+
+
+def _finds_at(places: range, answer: Mapping[str, Any]) -> bool:
+    return any(each["message"] in places for each in answer.get("claims") or ())
 
 
 def _finds_any(answer: Mapping[str, Any]) -> bool:
@@ -195,4 +199,5 @@ def _reading(read: Line, report: Report) -> LabelledCase:
         broken=True,
         request=request,
         finds=lambda answer: answer.get("first") in parties,
+        is_exact=lambda answer: answer.get("first") == read["who"],
     )

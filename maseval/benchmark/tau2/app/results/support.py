@@ -23,7 +23,6 @@ from maseval.app.results.variants import (
 from maseval.benchmark.tau2.data import title_of, version_titled
 from maseval.benchmark.tau2.domains import DOMAINS, UnknownDomainError, domain_named
 from maseval.benchmark.tau2.domains.releases import release_named
-from maseval.benchmark.tau2.scoring.rule import MEASURED, RULE
 from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import RecordedReport, Simulation
 from maseval.core.recorded import Shape, mapping, whole_number
@@ -220,7 +219,11 @@ class Tau2Support(BenchmarkSupport):
 
     def warnings(self, config: Mapping[str, object]) -> list[str]:
         setup = RecordedSetup.of(config)
-        words = [f"A rule decided retail's assertions; {MEASURED}."] * (setup.judge == RULE)
+        words = []
+        if setup.judge == "rule":
+            from maseval.benchmark.tau2.scoring.rule import MEASURED
+
+            words = [f"A rule decided retail's assertions; {MEASURED}."]
         # An agent of the user's own may ask no model, and is then given texts that none reads.
         models = setup.agent.model or setup.user.model or setup.judge
         if setup.texts != "ours" or not models:
