@@ -20,13 +20,7 @@ from maseval.app.benchmarks import BenchmarkSupport, OnProgress, support_for
 from maseval.app.results.explained import Review, cause_in, misfit
 from maseval.app.results.recording import notes_on
 from maseval.app.results.results import RunSummary, run_summary
-from maseval.app.results.variants import (
-    UserScore,
-    VariantScore,
-    user_findings,
-    user_score,
-    variant_scores,
-)
+from maseval.app.results.variants import VariantScore, variant_scores
 from maseval.core.exceptions import MASEvalError
 from maseval.core.finding import Finding
 from maseval.core.outcome import Outcome, RecordedReport, Simulation
@@ -312,29 +306,6 @@ class RunFindings:
         """The official number, and those beside it that the findings give."""
         variants = support_for(self.folder).variants(self.folder) if self.findings else ()
         return variant_scores(self.lines, self.findings, variants, self.folder.planned)
-
-    @property
-    def user_findings(self) -> dict[Simulation, Sequence[Finding]]:
-        """The findings about the user of each conversation, if a model played it."""
-        return user_findings(self.lines, self.findings) if self._user_model else {}
-
-    @property
-    def user_score(self) -> UserScore | None:
-        """The share of conversations with a fault of the user; None if no model played it."""
-        found, model = self.user_findings, self._user_model
-        return user_score(model, found) if model and found else None
-
-    @property
-    def _user_model(self) -> str | None:
-        return support_for(self.folder).user_model(self.folder.config.values)
-
-    @property
-    def users(self) -> str | None:
-        """A sentence on how the simulated user did; None if it was not checked."""
-        score = self.user_score
-        if score is None or not score.read:
-            return None
-        return f"The simulated user, checked by rules: {score}."
 
     @cached_property
     def summary(self) -> RunSummary:

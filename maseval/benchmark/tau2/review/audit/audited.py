@@ -57,7 +57,7 @@ KINDS: Mapping[str, str] = {
 
 FORMS: Mapping[Severity, tuple[Grade, Weight]] = {
     "error": ("proven", "state"),
-    "warning": ("likely", "state"),
+    "warning": ("undecided", "state"),
     "info": ("proven", "remark"),
 }
 """The grade and weight that a severity is."""

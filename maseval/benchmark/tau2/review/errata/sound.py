@@ -23,7 +23,7 @@ from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.benchmark.tau2.review.errata.erratum import Erratum, errata_for, gold_actions
 from maseval.benchmark.tau2.review.policy import check_case, check_gold
-from maseval.benchmark.tau2.review.policy.checking import BROKE, DEMANDED, NOT_ENGLISH
+from maseval.benchmark.tau2.review.policy.checking import BROKE, DEMANDED
 from maseval.benchmark.tau2.review.policy.rules import inner_call
 from maseval.benchmark.tau2.review.words import record
 from maseval.benchmark.tau2.scoring.case import Case, words_told
@@ -284,7 +284,7 @@ def _chosen_well(case: Case) -> bool:
     if not case.setting.domain.rules:
         return True
     found = check_case(case)
-    if found.unreadable or any(each.text == NOT_ENGLISH for each in found.undecided):
+    if found.unreadable:
         return False
     gold = [(step.name, step.arguments) for step in case.task.actions]
     failed = found.failed_rules
