@@ -251,14 +251,19 @@ class Failure(Conversation):
 
     @property
     def did_its_part(self) -> bool:
-        """True if the agent did the rest and kept the case, or if all that is missing is forbidden.
+        """True if the agent wrote something, or read all that the reference solution reads.
 
-        The second is for an agent that works alone.
+        An agent that works alone did its part if all that is missing is forbidden.
         """
         if self.case.setting.solo:
             forbidden = forbidden_steps(self.case.setting, self.case.scenario)
             return all(call["id"] in forbidden for call in self.missing)
-        return bool(self.done) and self.transferred_at is None
+        actions = [action.call() for action in self.case.task.actions]
+        reads = [call for call in actions if not self.case.setting.may_write(call)]
+        made = [each.call for each in self.talk.calls]
+        return bool(self.done) or (
+            bool(reads) and all(any(same_call(call, each) for each in made) for call in reads)
+        )
 
 
 def _in_common(one: Tau2ToolCall, other: Tau2ToolCall) -> int:

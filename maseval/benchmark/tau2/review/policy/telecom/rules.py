@@ -135,10 +135,12 @@ def check_line(call: TelecomCall) -> Iterator[Answer]:
     offered = any(_names_line(each.lower, line) for each in call.answered_texts)
     if line.line_id in named or len(lines) == 1 or offered:
         return
-    if named:
-        yield Broken(f"the user named line {', '.join(named)}, but {line.line_id} is changed")
-    else:
+    if not named:
         yield CannotTell("the user named no line, and the customer has several")
+    elif "lines" in call.told:
+        yield CannotTell(f"the user named {', '.join(named)}, and may have meant all lines")
+    else:
+        yield Broken(f"the user named line {', '.join(named)}, but {line.line_id} is changed")
 
 
 def _names_line(text: str, line: Line) -> bool:
