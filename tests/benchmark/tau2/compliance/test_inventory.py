@@ -54,22 +54,3 @@ def test_no_statement_is_copied_from_the_policy(folder: str, tau2_data: Path) ->
         said = words(entry["statement"])
         runs = (said[at : at + COPIED] for at in range(len(said) - COPIED + 1))
         assert not [run for run in runs if f" {' '.join(run)} " in text], entry
-
-
-def test_the_page_shows_how_much_is_covered() -> None:
-    page = (Path(__file__).parents[4] / "docs" / "compliance.md").read_text(encoding="utf-8")
-    rows = [
-        line for line in page.splitlines() if line.startswith(tuple(f"| {f} |" for f in FOLDERS))
-    ]
-    assert rows[: len(FOLDERS)] == [coverage_row(folder) for folder in FOLDERS]
-
-
-def coverage_row(folder: str) -> str:
-    """The row of the table of coverage."""
-    entries = inventory(folder)
-    cells = [len(entries)]
-    for kind in ("records", "words"):
-        mine = [entry for entry in entries if entry["decidable"] == kind]
-        cells += [len(mine), sum(bool(entry.get("rules")) for entry in mine)]
-    cells += [sum(entry["decidable"] == "no" for entry in entries), len(DOMAINS[folder].rules)]
-    return f"| {folder} | {' | '.join(map(str, cells))} |"
