@@ -5,19 +5,18 @@ in typographic quotes, spelled letter by letter, or with its digits in words.
 """
 
 import re
+from functools import lru_cache
 from itertools import pairwise
 
 from maseval.benchmark.tau2.formats.message import STOP_TOKENS
 
-_SIGNS = str.maketrans(
-    {
-        **dict.fromkeys("\u00a0\u2007\u2009\u202f", " "),
-        **dict.fromkeys("\u2010\u2011\u2212", "-"),
-        **dict.fromkeys("\u2018\u2019", "'"),
-        **dict.fromkeys("\u201c\u201d", '"'),
-        **dict.fromkeys("\u200b\ufeff\ufe0f", None),
-    }
-)
+_SIGNS = {
+    **dict.fromkeys("\u00a0\u2007\u2009\u202f", " "),
+    **dict.fromkeys("\u2010\u2011\u2212", "-"),
+    **dict.fromkeys("\u2018\u2019", "'"),
+    **dict.fromkeys("\u201c\u201d", '"'),
+    **dict.fromkeys("\u200b\ufeff\ufe0f", ""),
+}
 _UNITS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
     " sixteen seventeen eighteen nineteen"
@@ -28,16 +27,27 @@ NUMBERS |= {word: 10 * number for number, word in enumerate(_TENS.split(), 2)}
 _SIGNS_IN_WORDS = {"dot", "at", "underscore", "dash", "hyphen", "hash", "point", "and", "plus"}
 _REPEATED = {"double": 2, "triple": 3}
 _WORD = re.compile(r"[a-z]+|[0-9]+")
+_OTHER = re.compile(r"[^a-z0-9]+")
 
 
 def normalise(text: str) -> str:
     """Return a text with plain spaces, dashes and quotes, without the tokens that end a talk."""
     for token in STOP_TOKENS if "###" in text else ():
         text = text.replace(token, "")
-    plain = text if text.isascii() else text.translate(_SIGNS)
-    return plain.replace("**", "").replace("`", "").strip()
+    for sign, plain in () if text.isascii() else _SIGNS.items():
+        text = text.replace(sign, plain)
+    return text.replace("**", "").replace("`", "").strip()
 
 
+def is_said(value: str, text: str) -> bool:
+    """Return True if a text has a value, as it is written or as it is spelled out."""
+    value, text = value.lower(), text.lower()
+    if value in text or _OTHER.sub("", value) in _OTHER.sub("", text):
+        return True
+    return bare(value) in bare(text)
+
+
+@lru_cache(maxsize=64)  # several values are looked for in the same text
 def bare(text: str) -> str:
     """Return the letters and digits of a text alone, with numbers in words as digits.
 

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
-from maseval.benchmark.tau2.review.plain_text import bare
 
 OWNERS = ("user_id", "customer_id")
 MONTHS = (
@@ -46,11 +45,6 @@ def has_date(text: str, date: str) -> bool:
     numbers = {int(each) for each in re.findall(r"\d{1,4}", text)}
     has_month = month in numbers or MONTHS[month - 1][:3] in text
     return has_month and day in numbers and not numbers.isdisjoint((year, year % 100))
-
-
-def is_said(value: str, text: str) -> bool:
-    """Return True if a text has a value, as it is written or as it is spelled out."""
-    return value in text or bare(value) in bare(text)
 
 
 def mentions(text: str, value: str) -> bool:

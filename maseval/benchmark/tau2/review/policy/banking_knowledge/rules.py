@@ -18,7 +18,7 @@ from typing import Any
 from maseval.benchmark.tau2.domains.banking_knowledge.debit_card_use import ACTIVATED_BY
 from maseval.benchmark.tau2.domains.banking_knowledge.desk import NOW
 from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB, Row
-from maseval.benchmark.tau2.review.plain_text import bare, has_spoken_numbers
+from maseval.benchmark.tau2.review.plain_text import bare, has_spoken_numbers, is_said
 from maseval.benchmark.tau2.review.policy.rules import (
     Answer,
     Broken,
@@ -252,7 +252,7 @@ def check_known(call: BankCall) -> Iterator[Answer]:
         value = call.arguments.get(field)
         if not isinstance(value, str) or not value or value in known:
             continue
-        if bare(value) in bare(call.user_said):
+        if is_said(value, call.user_said):
             continue
         if has_spoken_numbers(call.user_said):
             yield CannotTell(f"{value} may have been read out")

@@ -32,7 +32,7 @@ from maseval.benchmark.tau2.domains.retail.models import (
     User,
     Variant,
 )
-from maseval.benchmark.tau2.review.plain_text import bare, has_spoken_numbers
+from maseval.benchmark.tau2.review.plain_text import has_spoken_numbers, is_said
 from maseval.benchmark.tau2.review.policy.confirming import (
     explicit_yes,
     no_text_beside_a_call,
@@ -322,9 +322,8 @@ def identity_comes_first(call: RetailCall) -> Iterator[Answer]:
 @retail.flow("identity.said", "Introduction: 2nd paragraph", *FINDING)
 def customer_said_who(call: RetailCall) -> Iterator[Answer]:
     """The customer is looked up by what the customer said, and by nothing guessed."""
-    said = bare(call.user_said)
     for name, value in call.arguments.items():
-        if not isinstance(value, str) or not value or bare(value) in said:
+        if not isinstance(value, str) or not value or is_said(value, call.user_said):
             continue
         if _NUMBER.search(value) and has_spoken_numbers(call.user_said):
             yield CannotTell(f"the {name} may have been read out")
@@ -369,13 +368,11 @@ def ids_are_known(call: RetailCall) -> Iterator[Answer]:
 @retail.flow("address.known", "Introduction: 6th paragraph", *ADDRESSES)
 def address_is_known(call: RetailCall) -> Iterator[Answer]:
     """Each part of a new address was said by the customer, or read."""
-    said = bare(call.user_said)
     for name in _ADDRESS_PARTS:
         value = call.arguments.get(name)
-        if not isinstance(value, str) or not bare(value) or bare(value) in said:
+        if not isinstance(value, str) or not value.strip():
             continue
-        # All that the tools answered is long to take apart: first as it stands there.
-        if f'"{value}"' in call.known or bare(value) in bare(call.known):
+        if is_said(value, call.user_said) or is_said(value, call.known):
             continue
         if has_spoken_numbers(call.user_said) or _is_read_apart(value, call.known):
             yield CannotTell(f"{value!r} may have been said in other words")
@@ -395,7 +392,7 @@ def order_was_named(call: RetailCall) -> Iterator[Answer]:
     if order is None:
         return
     said = "\n".join(each.text for each in (*call.user_texts, *call.agent_texts))
-    if bare(order.order_id) in bare(said):
+    if is_said(order.order_id.lstrip("#"), said):
         return
     if has_spoken_numbers(said):
         yield CannotTell(f"order {order.order_id} may have been read out")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from maseval.benchmark.tau2.domains.telecom.models import Line
-from maseval.benchmark.tau2.review.plain_text import bare, has_spoken_numbers
+from maseval.benchmark.tau2.review.plain_text import has_spoken_numbers, is_said
 from maseval.benchmark.tau2.review.policy.confirming import (
     TRANSFER_TOOL,
     no_text_beside_a_call,
@@ -62,10 +62,9 @@ def check_abroad(call: TelecomCall) -> Iterator[Answer]:
 @telecom.flow("identity.given", "Customer Lookup", *LOOKUPS)
 def check_lookup(call: TelecomCall) -> Iterator[Answer]:
     """A customer is looked up by what the user gave: a number, an id, or name and birth date."""
-    known = call.all_words
     tried = [each.call["arguments"] for each in call.calls_read if each.call["name"] in LOOKUPS]
-    made_up = _find_unknown(call.arguments, known)
-    if not made_up or any(_find_unknown(each, known) for each in tried):
+    made_up = _find_unknown(call.arguments, call)
+    if not made_up or any(_find_unknown(each, call) for each in tried):
         return  # one guess of many: the first tells it
     values = " and ".join(f"{_ARGUMENTS.get(name, name)} {made_up[name]}" for name in made_up)
     if "full_name" not in made_up and has_spoken_numbers(call.told):
@@ -74,31 +73,30 @@ def check_lookup(call: TelecomCall) -> Iterator[Answer]:
         yield Broken(f"nobody gave the {values}", made_up)
 
 
-def _find_unknown(arguments: Mapping[str, Any], known: str) -> dict[str, str]:
-    """Return the arguments of a look-up that stand in nothing that was read or said."""
+def _find_unknown(arguments: Mapping[str, Any], call: TelecomCall) -> dict[str, str]:
+    """Return the arguments of a look-up that stand in nothing that was read or said before."""
     return {
         name: value
         for name, value in arguments.items()
-        if isinstance(value, str) and not _is_known(name, value, known)
+        if isinstance(value, str) and not _is_known(name, value, call)
     }
 
 
-def _is_known(name: str, value: str, known: str) -> bool:
-    lower = known.lower()
-    if value.lower() in lower:
+def _is_known(name: str, value: str, call: TelecomCall) -> bool:
+    if value in call.all_words:
         return True
+    if name == "phone_number":
+        return _has(call.told, value) or value.replace("-", "") in call.all_words.replace("-", "")
+    lower = call.all_words.lower()
     if name == "full_name":
         return all(part in lower for part in value.lower().split())
-    if name == "dob":
-        return has_date(lower, value)
-    if name == "phone_number":
-        return _digits(value) in bare(known)
-    return mentions(known, value)
+    return has_date(lower, value) if name == "dob" else value.lower() in lower
 
 
-def _digits(number: str) -> str:
-    """Return the digits of a phone number, without the code of its country."""
-    return "".join(filter(str.isdigit, number))[-10:]
+def _has(text: str, number: str) -> bool:
+    """Return True if a text has a phone number, with or without the code of its country."""
+    digits = "".join(filter(str.isdigit, number))[-10:]
+    return number in text or is_said(digits, text)
 
 
 @telecom.flow("customer.found", "Customer Lookup; Technical Support", *WRITES)
@@ -131,9 +129,10 @@ def check_line(call: TelecomCall) -> Iterator[Answer]:
     if line is None or customer is None or line.line_id not in customer.line_ids:
         return
     lines = [each for each in call.db.lines if each.line_id in customer.line_ids]
+    if len(lines) == 1 or any(line.phone_number in each.text for each in call.answered_texts):
+        return
     named = [each.line_id for each in lines if _names_line(call.told, each)]
-    offered = any(_names_line(each.lower, line) for each in call.answered_texts)
-    if line.line_id in named or len(lines) == 1 or offered:
+    if line.line_id in named:
         return
     if not named:
         yield CannotTell("the user named no line, and the customer has several")
@@ -146,9 +145,8 @@ def check_line(call: TelecomCall) -> Iterator[Answer]:
 def _names_line(text: str, line: Line) -> bool:
     """Return True if a text has the id of a line, its number, or the last four digits of that."""
     number = line.phone_number
-    return _digits(number) in bare(text) or any(
-        mentions(text, name) for name in (line.line_id, number[-4:])
-    )
+    named = any(mentions(text, name) for name in (line.line_id, number[-4:]))
+    return named or _has(text, number)
 
 
 @telecom.flow(
@@ -200,7 +198,7 @@ def check_identity_for_support(talk: Talk) -> Iterator[Answer]:
 def check_plan_prices(talk: Talk) -> Iterator[Answer]:
     """A price per month that the agent names was read or said before."""
     for said in talk.agent:
-        for price in map(_amount, _MONTHLY.findall(said.lower)):
+        for price in map(_amount, _MONTHLY.findall(said.lower) if "mo" in said.lower else ()):
             known = talk.known_before(said.message_index)
             plans = [float(each) for each in _PLAN_PRICE.findall(known)]
             differences = {one - other for one in plans for other in plans}
@@ -218,25 +216,32 @@ def _amount(text: str) -> float:
 def check_usage(talk: Talk) -> Iterator[Answer]:
     """The use of data that the agent tells is that of the user's line."""
     read: dict[str, dict[str, str]] = {}
-    for each in talk.calls:
+    tells_any = any("gb" in said.lower for said in talk.agent)
+    for each in talk.calls if tells_any else ():
         if '"data_used_gb"' in each.answer or '"phone_number"' in each.answer:
             fields = dict(_FIELD.findall(each.answer))
             read.setdefault(fields.get("line_id", ""), {}).update(fields)
-    given = bare("\n".join(each.text for each in talk.user))
-    numbers = {name: _digits(each.get("phone_number", "")) for name, each in read.items()}
-    own = [each for name, each in read.items() if numbers[name] and numbers[name] in given]
+    used = [each for each in read.values() if "data_used_gb" in each]
+    told = [(said, each) for each in used for said in talk.agent if _tells(said.lower, each)]
+    if not told:
+        return
+    given = "\n".join(each.text for each in talk.user)
+    own = [e for e in read.values() if (number := e.get("phone_number")) and _has(given, number)]
     figures = {value for each in own for value in each.values()}
-    for other in read.values() if own else ():
-        used = other.get("data_used_gb")
-        if used is None or used in figures or other in own:
-            continue
-        names = (other["line_id"], other.get("phone_number", "")[-4:])
-        for said in talk.agent:
-            told = stands_in(said.lower.replace("gb", " gb"), used) and "gb" in said.lower
-            if told and not any(name and name in said.text for name in names):
-                text = f"{used} GB were used on {other['line_id']}, another line"
-                yield Broken(text, {"said": said.text}, said.message_index)
-                return
+    for said, line in told if own else ():
+        if line not in own and line["data_used_gb"] not in figures:
+            text = f"{line['data_used_gb']} GB were used on {line['line_id']}, another line"
+            yield Broken(text, {"said": said.text}, said.message_index)
+            return
+
+
+def _tells(text: str, line: Mapping[str, str]) -> bool:
+    """Return True if a text has the use of data of a line, and does not say whose it is."""
+    if "gb" not in text or line["data_used_gb"] not in text:
+        return False
+    names = (line["line_id"].lower(), line.get("phone_number", "")[-4:])
+    is_named = any(name and name in text for name in names)
+    return not is_named and stands_in(text.replace("gb", " gb"), line["data_used_gb"])
 
 
 @telecom.form(
