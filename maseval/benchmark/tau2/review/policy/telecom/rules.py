@@ -87,10 +87,12 @@ def _is_known(name: str, value: str, call: TelecomCall) -> bool:
         return True
     if name == "phone_number":
         return _has(call.told, value) or value.replace("-", "") in call.all_words.replace("-", "")
-    lower = call.all_words.lower()
-    if name == "full_name":
-        return all(part in lower for part in value.lower().split())
-    return has_date(lower, value) if name == "dob" else value.lower() in lower
+    if name == "dob":  # records have it as it is in the call
+        return has_date(call.told, value)
+    parts = value.lower().split() if name == "full_name" else [value.lower()]
+    return all(part in call.told for part in parts) or all(
+        part in call.all_words.lower() for part in parts
+    )
 
 
 def _has(text: str, number: str) -> bool:
