@@ -195,7 +195,7 @@ def check_roaming_need(call: TelecomCall) -> Iterator[Answer]:
 
 _REFUELING = "Data Refueling"
 MOST_GB = 2.0
-_GB = re.compile(r"(\d+(?:\.\d+)?) ?gb\b")
+_GB = re.compile(r"(?<![\d.])(\d{1,4}(?:\.\d{1,2})?) ?gb\b")
 
 
 @telecom.state("refuel.most", f"{_REFUELING}: the most that may be added", "refuel_data")
