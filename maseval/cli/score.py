@@ -160,7 +160,7 @@ def explain(
 @with_examples(
     ("maseval comply last", "pass^k without breaches found, and which rules were broken"),
     ("maseval comply theirs.json", "a results file of tau2-bench, or several"),
-    ("maseval comply --rules airline", "the rules of a domain, and what they do not cover"),
+    ("maseval comply --rules airline", "the rules of a domain"),
 )
 @with_scoring_options()
 def comply(
@@ -224,7 +224,3 @@ def _rule_parts(book: "RuleBook") -> Parts:
     for each in book.rules:
         yield f"{styled(each.id, 'bold')} [dim]{each.kind.value}[/dim]"
         yield indent(f"{inert(each.text)} ({inert(each.place)})", 2)
-    for one in book.statements:
-        if not one.get("rules"):
-            words = f"{inert(one['statement'])}: {inert(one.get('reason') or '')}"
-            yield indent(f"  {styled(one['id'], 'dim')} {words}")

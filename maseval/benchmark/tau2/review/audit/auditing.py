@@ -221,6 +221,7 @@ _TASK_CHECKS: tuple[TaskCheck, ...] = (
     knowledge.texts_in_no_answer,
     knowledge.persona_contradictions,
     knowledge.tickets_without_amounts,
+    knowledge.shown_nowhere,
     knowledge.amounts_as_texts,
     experiments.free_texts,
     experiments.order_of_writes,

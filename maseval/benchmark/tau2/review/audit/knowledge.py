@@ -171,6 +171,7 @@ _EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]*\w")
 _PHONE = re.compile(r"\b\d{3}-\d{3}-\d{4}\b")
 _TOOL_NAME = re.compile(r"\b[a-z]+(?:_[a-z0-9]+)+\b")
 _NUMBERED = re.compile(r"_\d{4}$")
+_SHOWS = re.compile(r"\bshow(?:s|ing) '([^'\n]+)'")
 _ITEM = re.compile(r"""["'](\w+)["']: ["'](\$ ?[\d,.]+|[\d,.]+ ?(?:points|dollars|USD|%))["']""")
 
 
@@ -205,6 +206,18 @@ def tickets_without_amounts(task: AuditedTask) -> Iterator[TaskFinding]:
                 )
                 severity: Severity = "warning" if action.action_id in forbidden else "info"
                 yield task.finding("ticket leaves something out", severity, text)
+
+
+def shown_nowhere(task: AuditedTask) -> Iterator[TaskFinding]:
+    """Find a text that the user or ticket says is shown, and that no tool shows at the start."""
+    claims = dict.fromkeys(_SHOWS.findall(task.scenario))
+    tools = [each for each in reading_tools(task.new_world()) if not each.parameters]
+    seen = "\n".join(str(tool.ask()) for tool in tools) if claims else ""
+    for claim in claims:
+        if claim.lower() not in seen.lower().replace("_", " "):
+            source = "the ticket" if claim in str(task.raw.get("ticket")) else "the user"
+            text = f"{source} says that {claim!r} is shown, but no tool shows it at the start"
+            yield task.finding("persona contradicts the database", "info", text)
 
 
 def amounts_as_texts(task: AuditedTask) -> Iterator[TaskFinding]:

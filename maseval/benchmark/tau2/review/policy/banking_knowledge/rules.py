@@ -1,4 +1,4 @@
-"""The bank's policy as rules; ``statements.json`` says what of policy and documents they cover.
+"""The bank's policy as rules.
 
 They are about dealing with a customer: whose records, what was read, what was said, transfers. Who
 may have which account or card, and what a write says, has no rule: the verdict compares all that is
