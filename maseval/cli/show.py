@@ -140,8 +140,6 @@ def _run_parts(view: "RunFindings", *, sound: bool) -> Parts:
         yield "\n[bold]Additional numbers[/bold] (the official one is above):"
         yield from variant_parts(view.scores)
         yield from _errata_parts(view.findings) if sound else [_WHY]
-    if users := view.users:
-        yield indent(f"\n{inert(users)} `maseval users RUN` shows each.")
 
 
 def check_parts(check: "VerdictCheck | None") -> Parts:
@@ -176,8 +174,7 @@ def _facts(findings: Sequence[Finding]) -> list[str]:
     names = names_of(findings)
     if cause is None:
         return names
-    how = ", by default" if cause.kind.endswith("by default") else ""
-    fact = f"{cause.parties}{how}: {excerpt(cause.text, _LONGEST_FACT)}"
+    fact = f"{cause.parties}: {excerpt(cause.text, _LONGEST_FACT)}"
     return [fact if name == cause.name else name for name in names]
 
 

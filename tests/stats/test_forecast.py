@@ -18,7 +18,7 @@ from tests.stats.made_up import rng
 
 
 def as_hard_as(domain):
-    """Return the tasks of the simulations in docs/how-we-know.md."""
+    """Return the tasks of the simulations in docs/cheaper.md."""
     chances = Cell(domain, "equal").chances[0]
     rate, square = (sum(p**k for p in chances) / len(chances) for k in (1, 2))
     return TaskSet(len(chances), rate, rate - square, square - rate * rate)

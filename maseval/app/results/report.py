@@ -166,7 +166,7 @@ def page_summary(run: RunFindings, found: Summary | None = None) -> dict[str, An
     summary["notes"] = [*filter(None, notes)]
     if run.findings:
         summary["beside"] = variant_rows(run.scores)
-        summary["meaning"] += [*variant_notes(run.scores), *filter(None, [run.users])]
+        summary["meaning"] += variant_notes(run.scores)
     return summary
 
 

@@ -1,6 +1,5 @@
 from maseval.app.results.questions import comply as comply
 from maseval.app.results.questions import explain as explain
-from maseval.app.results.questions import users as users
 from maseval.benchmark.tau2.agent_brief import AgentBrief as AgentBrief
 from maseval.benchmark.tau2.agent_brief import AgentModel as AgentModel
 from maseval.benchmark.tau2.agent_brief import MakeAgent as MakeAgent

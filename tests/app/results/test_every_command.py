@@ -126,7 +126,7 @@ SAME_CODE = {
 }
 NO_NUMBER = {
     *("new", "tag", "replay-server"),
-    *("tau2 mcp", "explain", "users", "tau2 audit", "tau2 errata", "tau2 verify"),
+    *("tau2 mcp", "explain", "tau2 audit", "tau2 errata", "tau2 verify"),
     *("tau2 tasks", "tau2 data", "macs data"),
 }
 
