@@ -39,7 +39,7 @@ RARE_OPTIONS = frozenset(
         *("allow_losses", "retry_failed", "prices", "fork", "resume_changed"),
         *("reasoning", "split", "mode", "texts", "max_errors"),
         *("user_args", "tool_model", "embedded_tasks"),
-        *("as_recorded", "strict", "contact_name", "github", "date", "notes", "user"),
+        *("as_recorded", "strict", "user"),
         *("key_env", "host", "timeout", "overwrite", "engine", "cache", "max_steps", "seed"),
     )
 )

@@ -119,7 +119,6 @@ SAME_CODE = {
     "demo": "tau2 run and report",
     "tau2 branch": "tau2 run, from a message on",
     "tau2 play": "tau2 run, with a person",
-    "tau2 submit": "score, and refuses verdicts that do not hold",
     "macs run": "tau2 run, with other data",
     "macs rates": "rates of goals beside show",
     "macs score": "judges conversations, and records no run",

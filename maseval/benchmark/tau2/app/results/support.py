@@ -184,7 +184,7 @@ class Tau2Support(BenchmarkSupport):
     recording = _function("app.results.sources", "ResultsFileRun")
     holds_results = _function("results", "has_simulations")
     exports = "tau2-bench"
-    export = _function("app.sharing.submit", "export_with_notes")
+    export = _function("app.sharing.export", "export_with_notes")
 
     def made(self, folder: Recording) -> bool:
         return any(TAU2 in RecordedReport(report).benchmark for report in folder.reports())

@@ -1,4 +1,4 @@
-"""The options of ``maseval tau2 run``, ``mcp``, ``play``, ``branch`` and ``submit``."""
+"""The options of ``maseval tau2 run``, ``mcp``, ``play`` and ``branch``."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -9,7 +9,6 @@ from typing import Any
 from maseval.app.results.results import RunResult
 from maseval.app.running.options import (
     EXECUTION,
-    OUTPUT,
     PARTICIPANTS,
     REQUIRED,
     TASKS,
@@ -21,7 +20,7 @@ from maseval.benchmark.tau2.agent_brief import MakeAgent
 from maseval.benchmark.tau2.data import VERSIONS_IN_WORDS
 from maseval.core.exceptions import ConfigurationError
 
-SUBMISSION, BRANCH = "Submission", "Branch"
+BRANCH = "Branch"
 SAME = "same"
 """Stands for the value in the simulation that is continued."""
 
@@ -192,30 +191,6 @@ class PlayOptions(ConversationOptions):
     timeout: float | None = option(
         None, "Seconds for the whole conversation (0: no limit)", EXECUTION, recorded=True
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class SubmitOptions:
-    """The options of ``submit``: the runs, their details, and the folder to write.
-
-    Details that are required and not given are reported with every other broken rule.
-    """
-
-    runs: Sequence[str | os.PathLike[str]]
-    output: str | os.PathLike[str] = option(
-        REQUIRED, "Folder to write; it must not exist yet", OUTPUT, short="-o", typed=Path
-    )
-    model_name: str | None = option(None, "Name on the leaderboard (required)", SUBMISSION)
-    model_organization: str | None = option(None, "Who made the model (required)", SUBMISSION)
-    submitting_organization: str | None = option(None, "Who ran it (required)", SUBMISSION)
-    email: str | None = option(None, "Address for questions (required)", SUBMISSION)
-    contact_name: str | None = option(None, "Name of the contact", SUBMISSION)
-    github: str | None = option(None, "GitHub account of the contact", SUBMISSION)
-    submission_type: str | None = option(
-        None, "standard or custom (default: standard for the reference agent)", SUBMISSION
-    )
-    date: str | None = option(None, "Day of the submission (default: today)", SUBMISSION)
-    notes: str | None = option(None, "What readers should know", SUBMISSION)
 
 
 @dataclass(frozen=True, kw_only=True)
