@@ -105,6 +105,7 @@ def test_a_filter_by_execution_failure_covers_all_that_can_happen_while_executin
         "success",
         "setup_failed",
         "evaluation_failed",
+        "judge_undecided",
         "task_execution_failed",
     }
     assert TaskExecutionStatus.SETUP_FAILED.covers == {"setup_failed"}
