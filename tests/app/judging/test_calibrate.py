@@ -62,8 +62,8 @@ def test_no_fault_of_a_judge_passes_as_nothing_found(pairs, fault):
     assert measured.found.total == measured.flagged.total == 0
     invented = fault in ("invented quote", "invented policy", "wrong message")
     assert measured.dropped == (6 if invented else 0)
-    # Whoever invents or withholds was asked once; whoever cannot be read, once more.
-    assert measured.requests == (12 if fault in (*UNREADABLE, "another form") else 6)
+    # Whoever invents was asked once; whoever gives no answer that can be read, once more.
+    assert measured.requests == (6 if invented else 12)
 
 
 def test_the_measurement_stands_beside_the_findings_of_that_judge_alone(pairs):
