@@ -20,7 +20,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from maseval.core.exceptions import ConfigurationError, ResultFileError
+from maseval.core.exceptions import ConfigurationError, ResultFileError, UndecidedError
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import JUDGEMENTS, path_about
 from maseval.core.storage.records import RecordWriter, iter_records, mend
@@ -63,6 +63,15 @@ class Judgement(BaseModel):
     at: str = ""
     reused: bool = False
     """True if another simulation with the same request had been judged before."""
+
+    def require(self) -> dict[str, Any]:
+        """Return the answer; an ``UndecidedError``, which is nobody's failure, if there is none."""
+        if self.answer is not None:
+            return self.answer
+        what = "did not answer" if self.unanswered else "gave no answer that can be used"
+        error = UndecidedError(f"the judge {self.judge.get('model')} {what}: {self.undecided}")
+        error.unanswered = self.unanswered
+        raise error
 
 
 class JudgeRecord:

@@ -56,7 +56,7 @@ def test_every_status_is_a_result_or_without_a_verdict_and_then_made_again():
 
     assert {"success", *AGENT_FAILURES} | NO_VERDICT_STATUSES == every
     assert not AGENT_FAILURES & NO_VERDICT_STATUSES
-    assert {"evaluation_failed"} == NO_VERDICT_STATUSES - RERUN_STATUSES
+    assert NO_VERDICT_STATUSES - RERUN_STATUSES == {"evaluation_failed", "judge_undecided"}
     assert {status.value for status in RETRYABLE_STATUSES} < RERUN_STATUSES
 
 
@@ -105,6 +105,7 @@ def test_a_filter_by_execution_failure_covers_all_that_can_happen_while_executin
         "success",
         "setup_failed",
         "evaluation_failed",
+        "judge_undecided",
         "task_execution_failed",
     }
     assert TaskExecutionStatus.SETUP_FAILED.covers == {"setup_failed"}

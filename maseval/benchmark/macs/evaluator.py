@@ -31,7 +31,7 @@ from maseval.benchmark.macs.trajectories import (
     invocations_of,
 )
 from maseval.core.evaluator import Evaluator
-from maseval.core.exceptions import ConfigurationError, MASEvalError, UndecidedError
+from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.judge import MAX_ATTEMPTS, Judge, Question
 from maseval.core.model import ModelAdapter, Params
 from maseval.core.recorded import RecordedTrace
@@ -180,13 +180,9 @@ def judge_side(judge: Judge, prompt: str, side: GoalSide, asserted: int) -> Json
         read=lambda raw: JudgedSide.model_validate(read_answer(raw, side, asserted)),
     )
     found = judge.ask(question, prompt=prompt)
-    if found.unanswered:
-        error = UndecidedError(f"the judge {judge.model_id} did not answer: {found.undecided}")
-        error.unanswered = True
-        raise error
-    if found.answer is None:
+    if found.answer is None and not found.unanswered:
         raise JudgeError(str(found.undecided), found.reply or "")
-    return found.answer
+    return found.require()
 
 
 def read_answer(raw: str, side: GoalSide, asserted: int) -> JsonObject:
