@@ -144,7 +144,7 @@ def ask(
     question = support.judge_question(about)
     kinds = _kinds(only or ("failed" if about == "cause" else "all"))
     simulations = _choose(folder, kinds, numbers, domain)
-    model = settled.open()
+    model = settled.open_for_price() if dry_run else settled.open()
     who, version = model.who(question.params), question_version(question)
     asked = [
         Asked(

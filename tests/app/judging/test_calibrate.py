@@ -168,3 +168,9 @@ def test_the_command_prints_limits_and_scripts_get_every_case(pairs, tmp_path):
     assert found["calibration"]["rows"][-1]["found"]["count"] == 4
     assert len(found["calibration"]["cases"]) == 8
     assert found["change"]["differing"] == 0
+
+
+def test_the_price_is_known_without_a_key(pairs, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    plan = measure(pairs, "openai/gpt-4.1", number=2, dry_run=True)
+    assert (plan.judge, plan.price.requests) == ("openai/gpt-4.1", 4)
