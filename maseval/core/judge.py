@@ -177,69 +177,50 @@ class Judge:
         )
         record = self.record
         if record is None:
-            return self._attempt(question, first, messages, subject, None)
+            return self._ask_until_read(question, first, messages, subject, None)
         with record.asking(first.prompt):
             known = record.last(first.prompt)
-            if known is None:
-                return self._attempt(question, first, messages, subject, record)
-            found = _read(question, known, subject)
-            if found.answer is None:
-                if found.attempt >= self.max_attempts:  # of an earlier session
-                    return self._attempt(question, first, messages, subject, record)
-                return self._correct(question, found, messages, subject, record)
+            found = known and _read(question, known, subject)
+            if found is None or found.answer is None:
+                if found is not None and found.attempt >= self.max_attempts:
+                    found = None  # by an earlier session, so that it is asked anew
+                return self._ask_until_read(question, first, messages, subject, found)
             self.known += 1
             if found.key != first.key:
-                found = found.model_copy(
-                    update={"key": first.key, "usage": {}, "seconds": 0.0, "reused": True}
-                )
+                mine = {"key": first.key, "usage": {}, "seconds": 0.0, "reused": True}
+                found = found.model_copy(update=mine)
                 record.add(found)
             return found
 
-    def _attempt(
+    def _ask_until_read(
         self,
         question: Question[Any],
-        judgement: Judgement,
+        first: Judgement,
         messages: list[Message],
         subject: object,
-        record: JudgeRecord | None,
+        unread: Judgement | None,
     ) -> Judgement:
-        found = self._request(question, judgement, messages, record)
-        if found.unanswered:
-            return found
-        found = _read(question, found, subject)
-        if record is not None:
-            record.add(found)
-        if found.answer is not None or found.attempt >= self.max_attempts:
-            return found
-        return self._correct(question, found, messages, subject, record)
-
-    def _correct(
-        self,
-        question: Question[Any],
-        found: Judgement,
-        messages: list[Message],
-        subject: object,
-        record: JudgeRecord | None,
-    ) -> Judgement:
-        """Ask once more, naming the fault of the answer that was ``found``."""
-        fault = correction(found.reply or "", found.undecided or "", question.schema)
-        blank: dict[str, Any] = {
-            "attempt": found.attempt + 1,
-            "reply": None,
-            "undecided": None,
-            "usage": {},
-        }
-        again = found.model_copy(update=blank)
-        return self._attempt(question, again, [*messages, *fault], subject, record)
+        """Ask, and once more with the fault of the ``unread`` answer named."""
+        while True:
+            asked, sent = first, messages
+            if unread is not None:
+                fault = unread.undecided or ""
+                asked = first.model_copy(update={"attempt": unread.attempt + 1})
+                sent = [*messages, *correction(unread.reply or "", fault, question.schema)]
+            found = self._request(question, asked, sent)
+            if found.unanswered:
+                return found
+            found = _read(question, found, subject)
+            if (record := self.record) is not None:
+                record.add(found)
+            if found.answer is not None or found.attempt >= self.max_attempts:
+                return found
+            unread = found
 
     def _request(
-        self,
-        question: Question[Any],
-        judgement: Judgement,
-        messages: list[Message],
-        record: JudgeRecord | None,
+        self, question: Question[Any], judgement: Judgement, messages: list[Message]
     ) -> Judgement:
-        model = self.model
+        model, record = self.model, self.record
         if isinstance(model, str):
             reason = f"{model} has not judged this conversation, and is not asked"
             return judgement.model_copy(update={"undecided": reason, "unanswered": True})

@@ -48,8 +48,9 @@ _KINDS: Mapping[str, Sequence[str]] = {
 class AskedRun:
     """What a judge says of a run; with ``price``, what asking would cost, and nothing was asked.
 
-    ``chosen`` simulations were to be asked about. ``judge`` names the model, and how often it was
-    right when measured. ``unanswered`` requests failed, and are sent again by the same command.
+    ``chosen`` simulations were to be asked about; of ``skipped`` ones there is nothing to ask.
+    ``judge`` names the model, and how often it was right when measured. ``unanswered`` requests
+    failed, and are sent again by the same command.
     """
 
     path: Path
@@ -57,6 +58,7 @@ class AskedRun:
     judge: str
     chosen: int
     judged: JudgedBy | None = None
+    skipped: int = 0
     unanswered: int = 0
     sent: int = 0
     cost: float = 0.0
@@ -142,7 +144,7 @@ def ask(
     question = support.judge_question(about)
     kinds = _kinds(only or ("failed" if about == "cause" else "all"))
     simulations = _choose(folder, kinds, numbers, domain)
-    model = settled.open()
+    model = settled.open_for_price() if dry_run else settled.open()
     who, version = model.who(question.params), question_version(question)
     asked = [
         Asked(
@@ -161,6 +163,7 @@ def ask(
     return replace(
         found,
         chosen=len(asked) - answers.skipped,
+        skipped=answers.skipped,
         judged=judged,
         unanswered=sum(each.unanswered for each in judged.judgements.values()),
         sent=answers.sent,

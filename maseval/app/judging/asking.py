@@ -22,6 +22,7 @@ from maseval.core.judge import Judge, Question
 from maseval.core.judge_record import Judgement, JudgeRecord
 from maseval.core.messages import text_of
 from maseval.core.model import ModelAdapter, resolve_model
+from maseval.core.provider_errors import ProviderError
 from maseval.core.usage import TokenUsage
 
 OnProgress = Callable[[int, int], object]
@@ -99,6 +100,13 @@ class JudgeSettings:
         elif not isinstance(model, ModelAdapter):
             model = model()
         return Judge(model, record=record, params=self.args)
+
+    def open_for_price(self) -> Judge:
+        """Return a judge that is not asked; its model may be without a key."""
+        try:
+            return self.open()
+        except ProviderError:
+            return Judge(str(self._own), params=self.args)
 
     @cached_property
     def _own(self) -> JudgeModel:

@@ -111,7 +111,7 @@ def calibrate(
     settled, support = JudgeSettings(judge, **settings), support_by_name(benchmark)
     question = support.judge_question(about)
     cases, notes = _usable(_draw(_cases(support, about, domain, file, conversations), pairs))
-    model = settled.open()
+    model = settled.open_for_price() if dry_run else settled.open()
     who, version = model.who(question.params), question_version(question)
     model_id, params = str(who["model"]), dict(mapping(who, "params"))
     name = JudgedBy(about, model_id, params).name

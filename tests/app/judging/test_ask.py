@@ -10,6 +10,7 @@ import pytest
 
 from maseval import commands
 from maseval.app.results.judged import RunJudgements
+from maseval.benchmark.tau2.app.judging.requests import judge_request
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.judge_record import JudgeRecord, record_path
@@ -231,3 +232,16 @@ def test_a_judge_of_ones_own_is_named_by_its_file(run, tmp_path):
     (tmp_path / "own.py").write_text("judge = 3\n", encoding="utf-8")
     with pytest.raises(ConfigurationError, match="name a model or a function"):
         commands.judge.ask(run, f"{tmp_path}/own.py:judge")
+
+
+def test_a_conversation_without_a_task_here_is_nothing_to_ask_about(run):
+    folder = RunFolder.read(run)
+    report = folder.report(next(iter(folder.recorded)))
+    assert judge_request(report, "policy") is not None
+    assert judge_request({**report, "task_id": "fifth_hold"}, "policy") is None
+
+
+def test_nobody_is_asked_who_failed_where_nobody_did(run):
+    found = commands.judge.ask(run, ScriptedJudge(writes), about="cause", only="all")
+    failed = sum(line.kind == "fail" for line in commands.show(run).lines)
+    assert (found.chosen, found.skipped) == (failed, 24 - failed)

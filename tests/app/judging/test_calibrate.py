@@ -62,8 +62,8 @@ def test_no_fault_of_a_judge_passes_as_nothing_found(pairs, fault):
     assert measured.found.total == measured.flagged.total == 0
     invented = fault in ("invented quote", "invented policy", "wrong message")
     assert measured.dropped == (6 if invented else 0)
-    # Whoever invents or withholds was asked once; whoever cannot be read, once more.
-    assert measured.requests == (12 if fault in (*UNREADABLE, "another form") else 6)
+    # Whoever invents was asked once; whoever gives no answer that can be read, once more.
+    assert measured.requests == (6 if invented else 12)
 
 
 def test_the_measurement_stands_beside_the_findings_of_that_judge_alone(pairs):
@@ -168,3 +168,9 @@ def test_the_command_prints_limits_and_scripts_get_every_case(pairs, tmp_path):
     assert found["calibration"]["rows"][-1]["found"]["count"] == 4
     assert len(found["calibration"]["cases"]) == 8
     assert found["change"]["differing"] == 0
+
+
+def test_the_price_is_known_without_a_key(pairs, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    plan = measure(pairs, "openai/gpt-4.1", number=2, dry_run=True)
+    assert (plan.judge, plan.price.requests) == ("openai/gpt-4.1", 4)

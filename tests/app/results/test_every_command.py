@@ -127,6 +127,7 @@ NO_NUMBER = {
     *("new", "tag", "replay-server"),
     *("tau2 mcp", "explain", "tau2 audit", "tau2 errata", "tau2 verify"),
     *("tau2 tasks", "tau2 data", "macs data"),
+    *("judge ask", "judge calibrate", "judge label"),
 }
 
 

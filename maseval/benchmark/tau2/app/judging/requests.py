@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from maseval.app.results.judge_requests import JudgeRequest
+from maseval.benchmark.tau2.data_loader import UnknownTaskError
+from maseval.benchmark.tau2.domains import UnknownDomainError
 from maseval.benchmark.tau2.formats.message import Tau2Message
 from maseval.benchmark.tau2.results import Omitted, simulation_of
 from maseval.benchmark.tau2.results.writing import Tau2Report
@@ -45,17 +47,19 @@ def judge_question(about: str) -> Question[Any]:
 
 
 def judge_request(report: Report, about: str) -> JudgeRequest | None:
-    """Return what to ask about a report; None if there is nothing to ask about."""
-    simulation = simulation_of(report)
+    """Return what to ask about a report; None without a conversation of a task known here."""
+    simulation, parsed = simulation_of(report), Tau2Report(report)
     if isinstance(simulation, Omitted) or not simulation.get("messages"):
         return None
-    parsed = Tau2Report(report)
-    case = open_case(
-        *(simulation, parsed.world, parsed.judged_by),
-        solo=parsed.solo,
-        version=parsed.release.name,
-        graded=True,
-    )
+    try:
+        case = open_case(
+            *(simulation, parsed.world, parsed.judged_by),
+            solo=parsed.solo,
+            version=parsed.release.name,
+            graded=True,
+        )
+    except (UnknownDomainError, UnknownTaskError):
+        return None
     return request_about(case, about)
 
 

@@ -214,7 +214,7 @@ class Tau2Support(BenchmarkSupport):
     def warnings(self, config: Mapping[str, object]) -> list[str]:
         setup = RecordedSetup.of(config)
         words = []
-        if setup.judge == "rule":
+        if setup.judge == "rule" and "retail" in mapping(config, "tasks"):
             from maseval.benchmark.tau2.scoring.rule import MEASURED
 
             words = [f"A rule decided retail's assertions; {MEASURED}."]

@@ -336,13 +336,13 @@ class PreparedRun(FolderRun):
 
     @property
     def judged_by(self) -> str | None:
-        if self.judge == RULE:
-            return "judge: rule, not the official number"
-        if not isinstance(self.judge, ModelSpec) or self.judge.model_id.endswith(OFFICIAL_JUDGE):
-            return None
         if not any(needs_judge(task) for tasks in self.tasks.values() for task in tasks):
             return None
-        return f"judge: {self.judge.model_id}, in the original {OFFICIAL_JUDGE}"
+        if not isinstance(self.judge, ModelSpec):
+            return "judge: rule, not the official number" if self.judge else None
+        model = self.judge.model_id
+        own = model.endswith(OFFICIAL_JUDGE)
+        return None if own else f"judge: {model}, in the original {OFFICIAL_JUDGE}"
 
     @property
     def own_model(self) -> ModelSpec | None:
