@@ -56,7 +56,7 @@ def test_every_status_is_a_result_or_without_a_verdict_and_then_made_again():
 
     assert {"success", *AGENT_FAILURES} | NO_VERDICT_STATUSES == every
     assert not AGENT_FAILURES & NO_VERDICT_STATUSES
-    assert NO_VERDICT_STATUSES - RERUN_STATUSES == {"evaluation_failed", "judge_undecided"}
+    assert {"evaluation_failed", "judge_undecided"} == NO_VERDICT_STATUSES - RERUN_STATUSES
     assert {status.value for status in RETRYABLE_STATUSES} < RERUN_STATUSES
 
 
