@@ -110,8 +110,9 @@ class _Findings:
         )
 
     def _doubt(self, rule: Rule, reason: str, moment: CallMoment | None) -> None:
-        """Note that a rule did not decide."""
-        self._add(rule, UNDECIDED, "undecided", rule.weight, Broken(reason), moment)
+        """Note that a rule did not decide; what a refused call would have broken weighs nothing."""
+        weight = "remark" if moment is not None and moment.failed else rule.weight
+        self._add(rule, UNDECIDED, "undecided", weight, Broken(reason), moment)
 
     def _breach(self, rule: Rule, broken: Broken, moment: CallMoment | None) -> None:
         kind, weight = BROKE, rule.weight
