@@ -142,6 +142,17 @@ def excerpt(text: object, length: int = _EXCERPT) -> str:
     return line if len(line) <= length else f"{line[:length]} …"
 
 
+def value_or_type(thing: object) -> str:
+    """Return a plain value as it is, and the type of anything else.
+
+    What a name leads to may hold anything, such as all environment variables.
+    """
+    kind = type(thing)
+    if thing is None or kind in (bool, int, float, str):
+        return excerpt(repr(thing))
+    return f"an object of the type {kind.__qualname__}"
+
+
 def as_file_name(text: str) -> str:
     """Return a name without what a file system or a shell could take for something else."""
     kept = "".join(char if char.isascii() and char.isalnum() else "-" for char in text)
