@@ -187,6 +187,5 @@ def get_environment_variables(include_patterns: Iterable[str] | None = None) -> 
     return {
         name: redact_text(value)
         for name, value in sorted(os.environ.items())
-        if any(pattern in name.upper() for pattern in patterns)
-        and not is_secret(name, value)
+        if any(pattern in name.upper() for pattern in patterns) and not is_secret(name, value)
     }

@@ -9,7 +9,8 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from maseval.core.storage import strict_json
 
@@ -37,6 +38,18 @@ def percent(share: float, digits: int = 1) -> str:
 def between(low: float, high: float, digits: int = 1) -> str:
     """Format the ends of an interval of shares: ``[57.9, 64.8]``."""
     return f"[{in_percent(low, digits)}, {in_percent(high, digits)}]"
+
+
+def score_parts(score: Mapping[str, Any]) -> tuple[str, str]:
+    """Return a score as every command shows it: the number, and what is said beside it.
+
+    Where verdicts are missing, what there is may have been chosen: the number is then the range of
+    what it can still become.
+    """
+    value = percent(score["value"])
+    if score.get("worst") is None or score.get("best") is None:
+        return value, between(score["low"], score["high"])
+    return f"{in_percent(score['worst'])} to {percent(score['best'])}", f"so far {value}"
 
 
 def in_points(difference: float, digits: int = 1) -> str:

@@ -6,14 +6,16 @@ from dataclasses import replace
 from statistics import fmean, variance
 
 from maseval.app.comparing.cells import expand_grids
-from maseval.app.results.examined import examine_run
+from maseval.app.comparing.compared_runs import load_run, notes_on_runs
 from maseval.app.results.finding import open_recording
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
+from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import count_of
 from maseval.runs.config import cell_of
 from maseval.stats.forecast import Forecast, TaskSet, forecast, observed_tasks, stated_tasks
 from maseval.stats.planning import Pairs
+from maseval.stats.summary import summarise, with_gaps
 from maseval.stats.trials import Trials, by_task, mean_cost
 
 
@@ -57,18 +59,21 @@ def plan(
 
 
 def _observe(run: str | os.PathLike[str]) -> TaskSet:
-    """Describe the tasks of a pilot."""
-    examined = examine_run(open_recording(run), ())
-    lines, path = examined.lines, examined.folder.path
-    seconds = [line.seconds for line in lines if line.passed is not None]
-    about = observed_tasks([*by_task(lines).values()])
-    stopped, check = examined.folder.config.stopped, examined.check
-    notes = (stopped and stopped.note, check and check.note_on_recomputed)
+    """Describe the tasks of a pilot, by the outcomes that count in a comparison."""
+    found = load_run(open_recording(run), ScoringOptions())
+    name = str(found.recording.path)
+    outcomes = with_gaps(found.outcomes, [(*key, 0) for key in found.unlisted])
+    overall = summarise(outcomes).overall
+    about = observed_tasks([*by_task(outcomes).values()])
+    missing = [f"{overall.shortfall} The plan takes their rate for all."] * bool(overall.shortfall)
+    seconds = [each.seconds for each in outcomes if each.passed is not None]
+    notes = [*(f"{name}: {note}" for note in (*missing, *found.notes))]
     return replace(
         about,
-        cost=mean_cost(lines),
+        score=overall.pass_1,
+        cost=mean_cost(outcomes),
         seconds=fmean(seconds) if any(seconds) else None,
-        notes=(*about.notes, *(f"{path}: {note}" for note in notes if note)),
+        notes=(*about.notes, *notes, *notes_on_runs({name: found})),
     )
 
 
@@ -96,7 +101,7 @@ def _observe_levels(runs: Sequence[str | os.PathLike[str]], between: str) -> Tas
     recordings = [open_recording(run) for run in expand_grids(runs)[0]]
     cells = [cell_of(each.config.values) for each in recordings]
     factor, *levels = read_levels(between, cells)
-    lines = [examine_run(each, ()).lines for each in recordings]
+    lines = [load_run(each, ScoringOptions()).outcomes for each in recordings]
     sides: list[dict[tuple[object, TaskKey], Trials]] = [{}, {}]
     for cell, each in zip(cells, lines, strict=True):
         if (level := cell.pop(factor, None)) in levels:
