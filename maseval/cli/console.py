@@ -247,8 +247,8 @@ def inert(text: str) -> str:
 
 def format_score(found: Mapping[str, Any], gap: str = " ") -> str:
     """Format a share with its range, ``61.3% [57.9, 64.8]``, which is dimmed."""
-    number, beside = score_parts(found)
-    return f"{number}{gap}[dim]{beside}[/dim]"
+    number, *beside = score_parts(found)
+    return f"{number}{gap}[dim]{gap.join(beside)}[/dim]"
 
 
 def shorten_line(text: str, length: int) -> str:

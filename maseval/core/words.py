@@ -40,16 +40,16 @@ def between(low: float, high: float, digits: int = 1) -> str:
     return f"[{in_percent(low, digits)}, {in_percent(high, digits)}]"
 
 
-def score_parts(score: Mapping[str, Any]) -> tuple[str, str]:
-    """Return a score as every command shows it: the number, and what is said beside it.
+def score_parts(score: Mapping[str, Any]) -> list[str]:
+    """Return a score as every command shows it: the number, and what stands beside it.
 
     Where verdicts are missing, what there is may have been chosen: the number is then the range of
     what it can still become.
     """
-    value = percent(score["value"])
+    value, span = percent(score["value"]), between(score["low"], score["high"])
     if score.get("worst") is None or score.get("best") is None:
-        return value, between(score["low"], score["high"])
-    return f"{in_percent(score['worst'])} to {percent(score['best'])}", f"so far {value}"
+        return [value, span]
+    return [f"{in_percent(score['worst'])} to {percent(score['best'])}", f"so far {value}", span]
 
 
 def in_points(difference: float, digits: int = 1) -> str:

@@ -218,7 +218,8 @@ def observed_tasks(pilot: Sequence[Trials]) -> TaskSet:
     if not counted:
         raise ConfigurationError("no task of the pilot has a verdict; give a run that has some")
     rate, noise = mean_over_tasks(counted, 1), trial_noise(counted, 1)
-    trials = fewest_trials(counted)
+    # As long as a task has no verdict, this is no finished baseline.
+    trials = fewest_trials(pilot) or None
     whole = rate * (1 - rate)
     if noise is None or len(counted) < 2:
         between = _usual_spread(whole)

@@ -76,9 +76,9 @@ def pass_plot(runs: Mapping[str, Summary]) -> Drawing:
 
 
 def _format_estimate(estimate: Estimate) -> str:
-    number, beside = score_parts(estimate.in_brief())
-    span = beside if estimate.bounds else f"{percent(estimate.low)} to {percent(estimate.high)}"
-    return f"{number} ({span})"
+    number, *so_far, _ = score_parts(estimate.in_brief())
+    span = f"{percent(estimate.low)} to {percent(estimate.high)}"
+    return f"{number} ({', '.join([*so_far, span])})"
 
 
 def difference_plot(comparison: Comparison) -> Drawing:

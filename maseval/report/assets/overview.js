@@ -13,7 +13,7 @@ function measure(found) {
   if (found.value == null) return "–";
   return [
     h("span", { class: "value" }, scoreInPercent(found)),
-    !shortfall(found) && between(found) && h("span", { class: "range" }, between(found)),
+    between(found) && h("span", { class: "range" }, between(found)),
     intervalBar(found),
     shortfall(found) && h("span", { class: "range" }, shortfall(found)),
   ];

@@ -65,7 +65,7 @@ function stacked(list) {
 
 function passRate(found) {
   if (found?.value == null) return "–";
-  return [h("b", {}, scoreInPercent(found)), !shortfall(found) && between(found) && h("small", {}, ` ${between(found)}`), intervalBar(found), missing(found)];
+  return [h("b", {}, scoreInPercent(found)), between(found) && h("small", {}, ` ${between(found)}`), intervalBar(found), missing(found)];
 }
 
 function missing(found) {

@@ -432,8 +432,8 @@ def test_every_text_shows_the_same_number_and_interval(source):
     value, so_far = percent(shown["pass_1"]), f"so far {percent(shown['pass_1'])}"
     if missing:
         value = f"{in_percent(shown['worst'])} to {percent(shown['best'])}"
-    in_terminal = so_far if missing else between(*ends)
-    in_plot = f"({so_far})" if missing else "({} to {})".format(*map(percent, ends))
+    in_terminal = f"{so_far} {between(*ends)}" if missing else between(*ends)
+    in_plot = "({}{} to {})".format(f"{so_far}, " if missing else "", *map(percent, ends))
     recording = open_recording(source)
     found = summarise(show(source, explain=False).lines, planned=recording.planned)
     drawn = str(drawings(recording, found)[-1])
@@ -442,7 +442,7 @@ def test_every_text_shows_the_same_number_and_interval(source):
     table = maseval("show", source, "--no-explain").stdout
     if source.is_dir() and not missing:
         assert f"pass^1 {value} {in_terminal}" in maseval("plan", source).stdout
-    assert 0 < table.index(value) < table.index(in_terminal)
+    assert 0 < table.index(value) < table.index(between(*ends))
     if source.is_dir():
         assert f"{value} {in_terminal}" in maseval("runs", source.parent).stdout
     if in_score in places_of(source):
