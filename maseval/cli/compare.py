@@ -213,8 +213,8 @@ def plan(
         print_json(found.to_dict())
         return
     console, about = stdout(), found.about
-    rate = percent(about.rate) if about.score is None else format_score(about.score)
-    console.print(f"{count_of(about.tasks, 'task')}, pass^1 {rate}")
+    known = percent(about.rate) if about.score is None else format_score(about.score)
+    console.print(f"{count_of(about.tasks, 'task')}, pass^1 {known}")
     table = _table(found)
     if natural_width(table) > console.width:  # no number is cut as long as there is any room
         table.box, table.padding = None, (0, 1, 0, 0)
