@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from statistics import variance
+from typing import cast
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Score
@@ -26,8 +27,9 @@ from maseval.stats.planning import (
     too_few_tasks,
 )
 from maseval.stats.result import Result
+from maseval.stats.summary import estimate
 from maseval.stats.trial_noise import trial_noise
-from maseval.stats.trials import Trials, fewest_trials, mean_over_tasks
+from maseval.stats.trials import Trials, fewest_trials
 
 # How far the rates of a benchmark's tasks scatter, where no run says so; public results of tau2
 # have 19 points in telecom, 22 in retail and 34 in airline.
@@ -217,7 +219,8 @@ def observed_tasks(pilot: Sequence[Trials]) -> TaskSet:
     counted = [each for each in pilot if each.total]
     if not counted:
         raise ConfigurationError("no task of the pilot has a verdict; give a run that has some")
-    rate, noise = mean_over_tasks(counted, 1), trial_noise(counted, 1)
+    score, noise = cast("Score", estimate(counted).in_brief()), trial_noise(counted, 1)
+    rate = score["value"]
     # As long as a task has no verdict, this is no finished baseline.
     trials = fewest_trials(pilot) or None
     whole = rate * (1 - rate)
@@ -230,7 +233,7 @@ def observed_tasks(pilot: Sequence[Trials]) -> TaskSet:
         between = max(0.0, variance([each.passed / each.total for each in counted]) - noise)
     # Where all trials agree there may still be luck: as much as one more failure would show.
     luck = luck or 1 / (sum(each.total for each in counted) + 2)
-    return TaskSet(len(pilot), rate, luck, between, trials=trials, notes=notes)
+    return TaskSet(len(pilot), rate, luck, between, trials=trials, notes=notes, score=score)
 
 
 @dataclass(frozen=True)

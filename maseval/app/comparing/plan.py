@@ -3,8 +3,10 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from statistics import fmean, variance
 
+from maseval.app.benchmarks import RecordedOutcomes
 from maseval.app.comparing.cells import expand_grids
 from maseval.app.comparing.compared_runs import load_run, notes_on_runs
 from maseval.app.results.finding import open_recording
@@ -60,21 +62,30 @@ def plan(
 
 def _observe(run: str | os.PathLike[str]) -> TaskSet:
     """Describe the tasks of a pilot, by the outcomes that count in a comparison."""
-    found = load_run(open_recording(run), ScoringOptions())
-    name = str(found.recording.path)
-    outcomes = with_gaps(found.outcomes, [(*key, 0) for key in found.unlisted])
-    overall = summarise(outcomes).overall
-    about = observed_tasks([*by_task(outcomes).values()])
-    missing = [f"{overall.shortfall} The plan takes their rate for all."] * bool(overall.shortfall)
-    seconds = [each.seconds for each in outcomes if each.passed is not None]
-    notes = [*(f"{name}: {note}" for note in (*missing, *found.notes))]
+    found = _load_whole(run)
+    about = observed_tasks([*by_task(found.outcomes).values()])
+    seconds = [each.seconds for each in found.outcomes if each.passed is not None]
     return replace(
         about,
-        score=overall.pass_1,
-        cost=mean_cost(outcomes),
+        score=summarise(found.outcomes).overall.pass_1,
+        cost=mean_cost(found.outcomes),
         seconds=fmean(seconds) if any(seconds) else None,
-        notes=(*about.notes, *notes, *notes_on_runs({name: found})),
+        notes=(*about.notes, *_notes_on(found)),
     )
+
+
+def _load_whole(run: str | os.PathLike[str]) -> RecordedOutcomes:
+    """Read what counts of a run in a comparison, with all that it lacks."""
+    found = load_run(open_recording(run), ScoringOptions())
+    missing = [(*key, 0) for key in found.unlisted]
+    return found._replace(outcomes=with_gaps(found.outcomes, missing))
+
+
+def _notes_on(found: RecordedOutcomes) -> list[str]:
+    name, shortfall = str(found.recording.path), summarise(found.outcomes).overall.shortfall
+    missing = [f"{shortfall} The plan takes their rate for all."] if shortfall else []
+    notes = [f"{name}: {note}" for note in (*missing, *found.notes)]
+    return [*notes, *notes_on_runs({name: found})]
 
 
 def read_levels(between: str, known: Iterable[Mapping[str, str]]) -> tuple[str, str, str]:
@@ -98,10 +109,10 @@ def _observe_levels(runs: Sequence[str | os.PathLike[str]], between: str) -> Tas
     They are paired within each combination of the other factors; what they differ by on a task is
     the mean over the combinations that have it.
     """
-    recordings = [open_recording(run) for run in expand_grids(runs)[0]]
-    cells = [cell_of(each.config.values) for each in recordings]
+    found = [_load_whole(run) for run in expand_grids(runs)[0]]
+    cells = [cell_of(each.recording.config.values) for each in found]
     factor, *levels = read_levels(between, cells)
-    lines = [load_run(each, ScoringOptions()).outcomes for each in recordings]
+    lines = [each.outcomes for each in found]
     sides: list[dict[tuple[object, TaskKey], Trials]] = [{}, {}]
     for cell, each in zip(cells, lines, strict=True):
         if (level := cell.pop(factor, None)) in levels:
@@ -127,7 +138,7 @@ def _observe_levels(runs: Sequence[str | os.PathLike[str]], between: str) -> Tas
         trials=None,
         cost=mean_cost(used),
         seconds=fmean(line.seconds for line in used) or None,
-        notes=(*about.notes, f"{note}are those of each cell"),
+        notes=(*about.notes, f"{note}are those of each cell", *chain(*map(_notes_on, found))),
     )
     if noise is not None and len(by_key) > 1:
         differing = variance([fmean(each) for each in by_key.values()]) - noise / number

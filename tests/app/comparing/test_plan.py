@@ -52,6 +52,7 @@ def test_more_cells_of_a_level_take_fewer_trials_in_each(runs: dict[str, Path]) 
     )
 
     assert [each.rows[0].simulations for each in (one, three)] == [24, 72]
+    assert three.about.score is not None and three.about.score["value"] == three.about.rate
     assert three.about.tasks == 12 and three.rows[0].detectable < one.rows[0].detectable
     assert "noisy and noop are compared in 3 combinations of the other factors" in three.notes[0]
     stated = plan(tasks=12, rate=0.6, cells=3.0).rows[0]
