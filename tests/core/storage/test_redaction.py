@@ -323,3 +323,10 @@ def test_the_folder_a_shell_is_in_is_no_password(monkeypatch):
     record = {"content": "cd /home/me/runs7a8b9c/of-the-evaluation"}
 
     assert Secrets.of({}).removed_from(record) is record
+
+
+def test_the_arguments_of_a_tool_are_content_whatever_their_names():
+    call = {"name": "activate_debit_card", "arguments": {"pin": "4711", "of": {"session": "a1"}}}
+
+    assert redact({"pin": "4711", "actions": [call]}) == {"pin": REDACTED, "actions": [call]}
+    assert redact({"arguments": {"pin": "4711"}}) == {"arguments": {"pin": REDACTED}}
