@@ -104,8 +104,6 @@ class LiteLLMModelAdapter(ProviderModelAdapter):
     def _translate(self, error: Exception) -> ProviderError | None:
         known = _library().exceptions
         match error:
-            case known.APIResponseValidationError():
-                return self._error(errors.MalformedResponseError, error)
             case known.ContentPolicyViolationError():
                 return self._error(errors.ContentFilterError, error)
             case known.ContextWindowExceededError() if _status_of(error) < 500:
@@ -116,10 +114,10 @@ class LiteLLMModelAdapter(ProviderModelAdapter):
                 return self._error(errors.MalformedRequestError, error)
             case known.BadRequestError() if "LLM Provider NOT provided" in str(error):
                 return self._error(errors.ModelNotFoundError, error)
-            case known.APIConnectionError() | known.InternalServerError() if _is_unread(error):
-                return self._error(errors.MalformedResponseError, error)
             case known.APIConnectionError() | known.InternalServerError() if _is_broken(error):
                 return self._error(connection_error(error), error)
+        if get(_asking.response, "status_code") == 200:  # LiteLLM cannot read it
+            return self._error(errors.MalformedResponseError, error)
         if status := _status_of(error):
             return self._status_error(status, error, get(error, "litellm_response_headers"))
         return self._transport_error(error)
@@ -147,12 +145,6 @@ class LiteLLMModelAdapter(ProviderModelAdapter):
         return cls(name, api_key=key, api_base=endpoint.base_url, **settings)
 
 
-def _is_unread(error: Exception) -> bool:
-    """Return True for an answer that LiteLLM cannot read, which it reports as a server error."""
-    signs = ("json response", "jsondecodeerror", "expecting value", "invalid response")
-    return any(sign in str(error).lower() for sign in (*signs, "provider returned 'choices'"))
-
-
 def _is_broken(error: Exception) -> bool:
     """Return True if the connection broke, which LiteLLM may report as a server error."""
     is_connection = type(error).__name__ == "APIConnectionError"
@@ -165,7 +157,14 @@ def _status_of(error: BaseException) -> int:
     return next((status for status in reversed(found) if isinstance(status, int)), 0)
 
 
-_asking = threading.local()
+class _Request(threading.local):
+    """The request that an adapter makes in this thread."""
+
+    is_limited = False
+    response: Any = None
+
+
+_asking = _Request()
 
 
 def _completion(**request: object) -> object:
@@ -203,7 +202,7 @@ def _limit_clients() -> None:
 
 def _limited(make: Callable[..., object]) -> Callable[..., object]:
     def check(response: object) -> None:
-        if getattr(_asking, "is_limited", False):
+        if _asking.is_limited:
             check_response(response)
             _asking.response = response
 
