@@ -14,6 +14,7 @@ from maseval.cli.console import (
     chosen_stream,
     counting,
     duration,
+    format_score,
     inert,
     natural_width,
     note,
@@ -223,7 +224,8 @@ def plan(
         print_json(found.to_dict())
         return
     console, planned = stdout(), found.about
-    console.print(f"{count_of(planned.tasks, 'task')}, pass^1 {percent(planned.rate)}")
+    known = percent(planned.rate) if planned.score is None else format_score(planned.score)
+    console.print(f"{count_of(planned.tasks, 'task')}, pass^1 {known}")
     table = _table(found)
     if natural_width(table) > console.width:  # no number is cut as long as there is any room
         table.box, table.padding = None, (0, 1, 0, 0)

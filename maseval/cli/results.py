@@ -16,6 +16,7 @@ from maseval.cli.console import (
     Parts,
     count,
     duration,
+    format_score,
     here,
     indent,
     inert,
@@ -27,7 +28,7 @@ from maseval.cli.console import (
     styled,
 )
 from maseval.core.outcome import Outcome, RecordedReport, costs_by_role, costs_in_words
-from maseval.core.words import between, count_of, money, percent
+from maseval.core.words import count_of, money
 from maseval.runs import RunFolder
 from maseval.stats import Estimate
 
@@ -70,7 +71,7 @@ def estimate(value: Estimate | None, gap: str = " ") -> str:
     """Format as ``61.3% [57.9, 64.8]``, with the interval dimmed."""
     if value is None or value.value is None:
         return ""
-    return f"{percent(value.value)}{gap}[dim]{between(value.low, value.high)}[/dim]"
+    return format_score(value.in_brief(), gap)
 
 
 def variant_parts(scores: Sequence[VariantScore]) -> Parts:

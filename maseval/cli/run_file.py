@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
+from math import prod
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
@@ -25,6 +26,8 @@ from maseval.core.words import as_file_name
 
 BENCHMARK, NAME = "benchmark", "name"
 GRID, SKIP, SYSTEM = "grid", "skip", "system"
+# Each is a run with a folder; nobody waits for more.
+_MOST_CELLS = 1_000
 _COMMANDS = {"tau2": ("tau2", "run"), "macs": ("macs", "run")}
 
 
@@ -177,6 +180,14 @@ def _cells(
     if not isinstance(grid, dict):
         raise ConfigurationError(f"{GRID} is {grid!r}; write [{GRID}] before its factors")
     grid = _with_underscores(grid)
+    number = prod(
+        len(each) for name, each in grid.items() if name != SKIP and isinstance(each, list)
+    )
+    if number > _MOST_CELLS:
+        raise ConfigurationError(
+            f"[{GRID}] has {number:,} combinations of levels, {_MOST_CELLS:,} at most; give fewer "
+            "levels, or split it into several files"
+        )
     factors = {name: _levels(name, given) for name, given in grid.items() if name != SKIP}
     if not factors:
         raise ConfigurationError(f'[{GRID}] has no factor; write {SYSTEM} = ["a.py:agent", "llm"]')

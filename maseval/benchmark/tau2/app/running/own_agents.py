@@ -25,7 +25,7 @@ from maseval.core.report import Report
 from maseval.core.scripted import ScriptedModelAdapter
 from maseval.core.task import Task
 from maseval.core.task.task import RepetitionKey
-from maseval.core.words import count_of
+from maseval.core.words import count_of, value_or_type
 from maseval.server import ModelServer
 
 _PACKAGE = str(Path(__file__).parents[4])  # maseval
@@ -48,7 +48,9 @@ def load_agent(reference: str) -> MakeAgent:
     make = load_named(reference, OwnCode("agent", "function", form))
     if not callable(make):
         place, _, name = reference.rpartition(":")
-        raise ConfigurationError(f"{name} in {place} is {make!r}; it must be a function of a brief")
+        raise ConfigurationError(
+            f"{name} in {place} is {value_or_type(make)}; it must be a function of a brief"
+        )
     found: MakeAgent = make
     return found
 
