@@ -51,6 +51,7 @@ _AT_FAULT = {
     "setup_failed": "the benchmark's setup",
     "evaluation_failed": "the evaluation",
     "task_timeout": "the time limit",
+    "machine_error": "this machine's memory, disk or limits",
     "worker_died": "the worker process",
     "missing": "no record",
 }
