@@ -177,8 +177,10 @@ def _serve(make: Callable[[], object], pipe: Connection, others: Connection | No
             with turn, suppress(BrokenPipeError, ConnectionResetError):
                 pipe.send((number, found))
         except BaseException:  # methods do not raise: whoever waits must not wait for ever
-            sys.excepthook(*sys.exc_info())
-            os._exit(1)
+            try:
+                sys.excepthook(*sys.exc_info())
+            finally:  # which needs memory
+                os._exit(1)
 
     threads = ThreadPoolExecutor(_CALLS_AT_ONCE)
     with suppress(EOFError, OSError):
