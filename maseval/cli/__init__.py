@@ -14,6 +14,7 @@ import sys
 __all__ = ["main"]
 
 INTERRUPTED = 130
+_UNFINISHED = (INTERRUPTED, 3)  # see docs/running.md
 
 
 def main() -> None:
@@ -33,7 +34,19 @@ def main() -> None:
         run_command(sys.argv[1:])
     except KeyboardInterrupt:
         sys.stderr.write("Interrupted.\n")
+        _leave_soon(INTERRUPTED)
         sys.exit(INTERRUPTED)
+    except SystemExit as end:
+        _leave_soon(end.code)
+        raise
+
+
+def _leave_soon(code: object) -> None:
+    """Limit how long threads that an agent left behind may keep the process from ending."""
+    number = code if isinstance(code, int) else int(code is not None)
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, lambda *about: os._exit(number))
+        signal.setitimer(signal.ITIMER_REAL, 1.0 if number in _UNFINISHED else 30.0)
 
 
 def _leave(number: int, frame: object) -> None:

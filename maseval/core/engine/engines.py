@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
-from maseval.core.engine.process import switch_interval
+from maseval.core.engine.process import ended_by_standstill, switch_interval
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
 from maseval.core.exceptions import ConfigurationError, MASEvalError, WorkerDiedError
 from maseval.core.lazy import find_entry_points
@@ -191,7 +191,7 @@ class Threads:
         self.begin()
         # A signal that arrives just before the thread blocks is handled only when it wakes up.
         limit = _WAKE_SECONDS if timeout is None else min(timeout, _WAKE_SECONDS)
-        with suppress(queue.Empty):
+        with suppress(queue.Empty), ended_by_standstill():
             self._bell.get(timeout=limit)
             while True:  # handle all finished repetitions in the same round
                 self._bell.get_nowait()
