@@ -34,7 +34,7 @@ from maseval.app.running.run_options import FolderRunOptions
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.engine.engines import WorkerEvent
-from maseval.core.engine.process import end_signals, signal_handlers
+from maseval.core.engine.process import end_after, end_signals, signal_handlers
 from maseval.core.exceptions import ConfigurationError, MASEvalError, RunStoppedError
 from maseval.core.outcome import Outcome, RecordedReport, Simulation, total_cost
 from maseval.core.report import Report
@@ -237,8 +237,7 @@ class RunWatch(BenchmarkCallback):
 
     def _end_now(self, number: int, frame: FrameType | None) -> None:
         """Stop what is running; where that does not help, the next alarm ends the process."""
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_REAL, _LAST_SECONDS)
+        end_after(_LAST_SECONDS)
         raise KeyboardInterrupt
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:

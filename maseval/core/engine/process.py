@@ -96,6 +96,12 @@ def _has_memory_limit() -> bool:
     return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
+def end_after(seconds: float) -> None:
+    """Let the system end this process after so many seconds, whatever it does."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
 def end_signals(handle: SignalHandler) -> AbstractContextManager[None]:
     """Handle all signals that ask a process to end: Ctrl-C, SIGTERM, and SIGHUP.
 
