@@ -172,6 +172,7 @@ class RunWatch(BenchmarkCallback):
 
     def result(self) -> RunResult:
         """Note the score in the folder, and return all numbers."""
+        self.folder.check_written()
         lines, check = self._recorded_lines(), self._check
         summary = run_summary(lines, self.folder.planned, self.folder.config)
         used = self.progress.cost, self.progress.tokens
