@@ -287,6 +287,10 @@ class RunFolder(LoggedRun):
         totals = {"cost": cost, "tokens": tokens, "verdicts": verdicts, "pass_1": pass_1}
         self._totals = {key: value for key, value in totals.items() if value is not None}
 
+    def note_executed(self, files: Mapping[str, str]) -> None:
+        """Name files of code, with their hashes, that the configuration does not have."""
+        self._totals["executed"] = dict(files)
+
     def close(self) -> None:
         """End the session and release the lock; may be called twice."""
         writer, self._writer = self._writer, None

@@ -28,6 +28,8 @@ from maseval.app.results.examined import recompute_verdicts
 from maseval.app.results.recording import lines_of
 from maseval.app.results.results import INTERRUPTED, RunResult, run_summary
 from maseval.app.results.until import Until, run_rounds
+from maseval.app.running.code_version import executed_beside
+from maseval.app.running.opened_files import opened_files
 from maseval.app.running.prices import Prices, without_list
 from maseval.app.running.progress import RunProgress, publish_progress
 from maseval.app.running.run_options import FolderRunOptions
@@ -143,6 +145,7 @@ class RunWatch(BenchmarkCallback):
         self.failures = EqualFailures(self.progress.lines.values())
         self._ended_by: int | None = None
         self._ended_at = 0.0
+        self._opened: dict[str, None] = {}
         self._check_budget()
 
     @property
@@ -155,7 +158,8 @@ class RunWatch(BenchmarkCallback):
         show = self.run.options.display or (lambda progress: nullcontext())
         held = self.engine if isinstance(self.engine, AbstractContextManager) else nullcontext()
         live = publish_progress(self.folder.path, self.progress, self.benchmark, self.secrets)
-        with self._interruptible(), show(self.progress), live, held:
+        opening = opened_files()
+        with self._interruptible(), show(self.progress), live, held, opening as self._opened:
             try:
                 yield
             except KeyboardInterrupt:
@@ -177,6 +181,14 @@ class RunWatch(BenchmarkCallback):
         summary = run_summary(lines, self.folder.planned, self.folder.config)
         used = self.progress.cost, self.progress.tokens
         self.folder.note_result(summary.overall.pass_1, summary.overall.verdicts, *used)
+        notes = [check.note_on_recomputed or ""] if check and check.differing else []
+        code = self.folder.config.values.get("code")
+        if code and (beside := executed_beside(code, self._opened)):
+            self.folder.note_executed(beside)
+            notes.append(
+                f"The code of this run also executed or read {', '.join(beside)}, which no import "
+                "leads to: a change of it is not noticed when the run is resumed or compared"
+            )
         return RunResult(
             folder=self.folder.path,
             summary=summary,
@@ -185,7 +197,7 @@ class RunWatch(BenchmarkCallback):
             stopped=self.progress.stopping,
             config=self.folder.config.values,
             errors=[line for line in lines if line.kind == "error"],
-            notes=[check.note_on_recomputed or ""] if check and check.differing else [],
+            notes=notes,
         )
 
     def _recorded_lines(self) -> list[Outcome]:
