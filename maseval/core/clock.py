@@ -1,5 +1,6 @@
 """The time left for the current repetition, and who works in it, for code that knows neither."""
 
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -42,6 +43,7 @@ class Clock:
         self.abandoned = False
         """True if the repetition was abandoned: its result will not be used."""
         self._start = time.monotonic()
+        self._process = os.getpid()
 
     @staticmethod
     def here() -> "Clock | None":
@@ -75,6 +77,11 @@ class Clock:
             timeout=self.deadline or 0.0,
             partial_traces=self.collected_traces,
         )
+
+    def end_if_copy(self) -> None:
+        """End this process if an agent forked it: a copy must not go on as the run."""
+        if os.getpid() != self._process:
+            os._exit(0)
 
     def set_collected_traces(self, traces: dict[str, object]) -> None:
         """Set traces to include in the report if the deadline passes."""
@@ -117,5 +124,7 @@ def acting_as(name: str | None) -> Iterator[None]:
     try:
         yield
     finally:
+        if clock is not None:
+            clock.end_if_copy()
         _acting.reset(token)
         latest.name = before

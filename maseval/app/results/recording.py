@@ -79,6 +79,7 @@ _AT_FAULT = {
     "evaluation_failed": "the evaluation",
     "judge_undecided": "the judge",
     "task_timeout": "the time limit",
+    "machine_error": "this machine's memory, disk or limits",
     "worker_died": "the worker process",
     "missing": "no record",
 }

@@ -20,7 +20,7 @@ from maseval.benchmark.tau2.conversation.participants import (
 from maseval.benchmark.tau2.data import title_of
 from maseval.benchmark.tau2.data_loader import data_fingerprint, load_guidelines
 from maseval.benchmark.tau2.domains.releases import AnyVersion, Release, release_named, release_of
-from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.environment import AFTER_END, Tau2Environment
 from maseval.benchmark.tau2.evaluator import Tau2Evaluator
 from maseval.benchmark.tau2.formats.message import (
     INITIAL_GREETING,
@@ -382,6 +382,7 @@ class Tau2Benchmark(Benchmark):
         try:
             self._converse(self._agent_side(agents, task, environment), user, environment)
         finally:
+            environment.refuse_agent(AFTER_END)
             self._register_tools(environment)
             _share_trajectory(agents, environment)
         said = (m["content"] for m in environment.trajectory.messages if m["role"] == "assistant")
@@ -425,6 +426,7 @@ class Tau2Benchmark(Benchmark):
         try:
             answer = settle(self.run_agents(agents, task, environment, task.query))
         finally:
+            environment.refuse_agent(AFTER_END)
             self._register_tools(environment)
         names = ", ".join(agent.name for agent in agents)
         trajectory.add(assistant_message(str(answer), cost=0.0), names)

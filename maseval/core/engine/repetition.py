@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from maseval.core.agent import AgentAdapter
 from maseval.core.context import Conversations, TaskContext
-from maseval.core.engine.participants import Participants, SetupHooks
+from maseval.core.engine.participants import Participants, Reference, SetupHooks
 from maseval.core.evaluator import Evaluator
 from maseval.core.event_loop import settle
 from maseval.core.exceptions import (
@@ -222,9 +222,10 @@ class Repetition:
             traces |= self._exception.partial_traces
         if participants is not None and self._exception is None:
             agents = participants.agents_by_name
+            reference = participants.reference
             evaluation = self._guard(
                 "evaluation",
-                lambda: self._evaluate(participants.evaluators, agents, answer, traces),
+                lambda: self._evaluate(participants.evaluators, agents, answer, traces, reference),
             )
         return self.outcome(
             self._exception,
@@ -253,6 +254,8 @@ class Repetition:
             let_interrupts_pass(error)
             self._exception = error
             return None
+        finally:
+            self.context.end_if_copy()
 
     def _setup_hooks(self) -> SetupHooks:
         seeds = self.setting.seeds.for_task(str(self.task.id)).for_repetition(self.repeat_idx)
@@ -277,9 +280,12 @@ class Repetition:
         agents: dict[str, AgentAdapter],
         answer: object,
         traces: JsonObject,
+        reference: Reference | None = None,
     ) -> list[JsonObject]:
         """Return the evaluators' results; if traces are missing after a failure, that is it."""
         self.context.check_timeout()
+        if reference is not None:
+            reference.check()
         try:
             results = settle(self.setting.benchmark.evaluate(evaluators, agents, answer, traces))
         except TaskTimeoutError:

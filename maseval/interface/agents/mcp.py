@@ -135,7 +135,8 @@ def serve_tools(
 
     Every tool has its full schema. Arguments reach the function as sent, unchecked, and its text
     reaches the agent unchanged. The agent reads what a tool raises; a maseval error that is not the
-    agent's fault is also raised here, when the block ends.
+    agent's fault is also raised here, when the block ends. Calls out of turn are for the tools to
+    refuse, as those of a tau2 simulation do.
 
     Args:
         tools: Tools by name, or functions that go by their own names.

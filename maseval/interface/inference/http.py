@@ -20,6 +20,7 @@ from typing import Any
 
 from maseval.core import provider_errors as errors
 from maseval.core.exceptions import MASEvalError
+from maseval.core.exceptions import causes as causes
 from maseval.core.model import MAX_ANSWER_MB
 from maseval.core.provider_errors import ProviderError
 from maseval.core.storage.redaction import REDACTED
@@ -293,19 +294,6 @@ def connection_error(error: BaseException) -> type[ProviderError]:
     """Return the class of error for a broken connection: whether there ever was one."""
     is_unreachable = any(type(link).__name__ in _NO_CONNECTION for link in causes(error))
     return errors.UnreachableError if is_unreachable else errors.ProviderConnectionError
-
-
-def causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and its causes, newest first."""
-    seen: set[int] = set()
-    link: BaseException | None = error
-    while link is not None and id(link) not in seen:
-        seen.add(id(link))
-        yield link
-        if isinstance(link, BaseExceptionGroup):
-            for member in link.exceptions:
-                yield from causes(member)
-        link = link.__cause__ or link.__context__
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 
 from maseval.benchmark.tau2.agent import NobodyListensError
 from maseval.benchmark.tau2.conversation.participants import Participant
-from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.environment import OUT_OF_TURN, Tau2Environment
 from maseval.benchmark.tau2.formats.message import (
     INITIAL_GREETING,
     SpokenMessage,
@@ -129,6 +129,7 @@ class Orchestrator:
         if self.done:
             self._close()
             return None
+        self.environment.refuse_agent(OUT_OF_TURN if self.to_role == "user" else None)
         if self._opens_alone:
             return Turn(self.agent, [])
         side = self.agent if self.to_role == "agent" else self.user
@@ -143,6 +144,7 @@ class Orchestrator:
         """Append the message of the side whose turn it is."""
         if self.done:
             raise ValueError("Simulation is done")
+        self.environment.refuse_agent(OUT_OF_TURN)
         if self._opens_alone:
             self._take_opening(message)
             return
@@ -371,8 +373,8 @@ def ask_user(environment: Tau2Environment, text: str, reply: Reply) -> str:
     """
     trajectory = environment.trajectory
     with environment.lock:
-        if environment.is_over:
-            return environment.is_over
+        if why := environment.objection_to("assistant"):
+            return why
         trajectory.add(assistant_message(text, cost=0.0), acting_agent())
         incoming: Sequence[Tau2Message] = trajectory.messages[-1:]
         while True:
