@@ -36,7 +36,7 @@ ALL_HELP = "--help-all"
 RARE_OPTIONS = frozenset(
     (
         *("ray_address", "processes", "force", "max_wait"),
-        *("allow_losses", "retry_failed", "prices", "fork", "resume_changed"),
+        *("allow", "retry_failed", "prices", "fork", "resume_changed"),
         *("reasoning", "split", "mode", "texts", "max_errors"),
         *("user_args", "tool_model", "embedded_tasks"),
         *("as_recorded", "strict", "contact_name", "github", "date", "notes", "user"),
@@ -222,6 +222,7 @@ def _is_any_path(info: Any, value: Any) -> bool:
 FAILED = 1
 WRONG_USE = 2
 INCOMPLETE = 3
+NOT_REHEARSED = 4
 
 _WORDS = "maseval.words"
 _DEBUG = "--debug"  # it may stand anywhere

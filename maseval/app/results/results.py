@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from maseval.app.results.checklist import Checklist
 from maseval.core.outcome import UNJUDGED, Outcome, Simulation, total_cost, words_on_cache
 from maseval.core.task import ChosenSubset
 from maseval.core.words import words_on_code
@@ -108,6 +109,8 @@ class RunResult:
     config: Mapping[str, object] = field(default_factory=dict)
     errors: Sequence[Outcome] = ()
     notes: Sequence[str] = ()
+    checklist: Checklist | None = None
+    """What a rehearsal saw."""
 
     @property
     def complete(self) -> bool:
@@ -140,6 +143,7 @@ class RunResult:
             "seconds": round(self.seconds, 3),
             "prices": self.config.get("prices"),
             "notes": list(self.notes),
+            **({"rehearsal": self.checklist.to_dict()} if self.checklist else {}),
             **self.summary.to_dict(),
         }
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 from weakref import WeakSet
 
+from maseval.app.results.checklist import checklist_of_run
 from maseval.app.results.results import RunResult
 from maseval.app.running.options import takes
 from maseval.app.running.own_code import title_of
@@ -22,8 +23,9 @@ from maseval.app.running.prices import Prices
 from maseval.benchmark.tau2.agent_brief import AgentBrief, AgentGroup, make_agents, no_answer_error
 from maseval.benchmark.tau2.app.results.support import memory_path
 from maseval.benchmark.tau2.app.running.options import PlayOptions, RunOptions
-from maseval.benchmark.tau2.app.running.own_agents import Rehearsal, attribute_errors
+from maseval.benchmark.tau2.app.running.own_agents import attribute_errors
 from maseval.benchmark.tau2.app.running.prepared import ModelSpec, OwnAgent, PreparedRun
+from maseval.benchmark.tau2.app.running.rehearsing import Rehearsal
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.conversation.continuation import Continuation
 from maseval.benchmark.tau2.default_benchmark import DefaultAgentTau2Benchmark
@@ -50,16 +52,10 @@ from maseval.core.task import Task
 from maseval.core.task.task import RepetitionKey
 from maseval.core.user import User
 from maseval.core.words import count_of
+from maseval.runs import RunFolder
 from maseval.server import ModelServer
 
 logger = logging.getLogger(__name__)
-
-
-class WorkerNote(NamedTuple):
-    """The model requests of a rehearsal and the judge's replies, from a worker process."""
-
-    requests: int | None
-    judgements: list[tuple[str, str, str]]
 
 
 class _SeenAgents(WeakSet[AgentAdapter]):
@@ -130,15 +126,10 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         return self.prepared.wording
 
     def forget(self, report: Report) -> None:
-        """Count a finished simulation in the rehearsal, if it is one, and what the limit ended."""
+        """Let go of what only a running simulation needs, and count what the limit ended."""
         self.timeouts += RecordedReport(report).termination == TerminationReason.TIMEOUT
-        requests = self._release(report)
-        if self.rehearsal and requests is not None:
-            self.rehearsal.add(report, requests)
-
-    def _release(self, report: Report) -> int | None:
-        trial = (report["task_id"], report["repeat_idx"])
-        return self.rehearsal.end(trial) if self.rehearsal else None
+        if self.rehearsal:
+            self.rehearsal.end((report["task_id"], report["repeat_idx"]))
 
     # Other processes.
 
@@ -160,16 +151,15 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         twin._seen = _SeenAgents()
         return twin
 
-    def worker_note(self, report: Report) -> WorkerNote | None:
-        requests, memory = self._release(report), self._judge_memory
-        judgements = memory.take_new_replies() if memory else []
-        return WorkerNote(requests, judgements) if judgements or requests is not None else None
+    def worker_note(self, report: Report) -> list[tuple[str, str, str]] | None:
+        """Return the judge's new replies, from a worker process."""
+        if self.rehearsal:
+            self.rehearsal.end((report["task_id"], report["repeat_idx"]))
+        return (self._judge_memory.take_new_replies() or None) if self._judge_memory else None
 
-    def take_worker_note(self, report: Report, note: WorkerNote) -> None:
-        if self.rehearsal and note.requests is not None:
-            self.rehearsal.add(report, note.requests)
+    def take_worker_note(self, report: Report, note: list[tuple[str, str, str]]) -> None:
         if self._judge_memory is not None:
-            for each in note.judgements:
+            for each in note:
                 self._judge_memory.keep(*each)
 
     # One simulation.
@@ -269,8 +259,9 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         own = self.prepared.agent
         if not isinstance(own, OwnAgent):
             return super().execution_loop(agents, task, environment, user)
+        watched = self.rehearsal.refusing(environment) if self.rehearsal else nullcontext()
         # An agent that takes part step by step runs inside the loop, outside of run_agents.
-        with attribute_errors(own.make, only_its_file=True):
+        with watched, attribute_errors(own.make, only_its_file=True):
             return super().execution_loop(agents, task, environment, user)
 
     # Agents of the user's own.
@@ -392,7 +383,11 @@ class Tau2Run(PreparedRun):
                 benchmark.agent_data,
                 on_open=benchmark.keep_judgements_in,
             )
-        notes = benchmark.rehearsal.notes(result.folder) if benchmark.rehearsal else []
+        notes: list[str] = []
+        if benchmark.rehearsal:
+            checklist = checklist_of_run(RunFolder.read(result.folder))
+            result = replace(result, checklist=checklist)
+            notes = [*checklist.lines()] if checklist else []
         if benchmark.timeouts:
             number = count_of(benchmark.timeouts, "simulation")
             notes.append(
