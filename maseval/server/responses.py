@@ -37,7 +37,7 @@ class KeptResponses:
         if not isinstance(items, list):
             raise Refusal("the request has no input: a text, or a list of items")
         messages = [*self._conversations.get(str(earlier), ()), *_messages(self._known(items))]
-        instructions = [{"role": "system", "content": body["instructions"]}]
+        instructions = [{"role": "system", "content": body.get("instructions")}]
         chat = {key: value for key, value in body.items() if key not in _TRANSLATED}
         chat["messages"] = [*(instructions if body.get("instructions") else ()), *messages]
         if tools := [_tool(each) for each in body.get("tools") or () if "name" in each]:

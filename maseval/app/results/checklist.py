@@ -71,7 +71,9 @@ class Checklist:
         return [each for each in self.items if each.is_missed and each.name not in {*allowed}]
 
     def lines(self) -> Iterator[str]:
-        """Yield the checklist as it is printed."""
+        """Yield the checklist as it is printed; nothing of an agent that was refused."""
+        if self.refused:
+            return
         right = [str(each) for each in self.items if not each.is_missed]
         if right:
             yield f"Seen: {'; '.join(right)}."
@@ -131,7 +133,7 @@ class _Seen:
     """Adds up the traces of simulations."""
 
     def __init__(self) -> None:
-        self.simulations = self.asked = self.passed = self.verdicts = 0
+        self.simulations = self.could_ask = self.asked = self.passed = self.verdicts = 0
         self.counts: dict[str, list[int]] = {}
         self.findings: Counter[tuple[str, str]] = Counter()
         self.numbers: Counter[str] = Counter()
@@ -142,9 +144,12 @@ class _Seen:
 
     def add(self, trace: Mapping[str, Any], report: RecordedReport) -> None:
         self.simulations += 1
-        self.asked += bool(trace["requests"])
-        self.verdicts += report.kind in ("pass", "fail", "error")
-        self.passed += report.kind == "pass"
+        passed, asked = report.outcome.passed, bool(trace["requests"])
+        # An agent that failed before it asked its model has another problem.
+        self.could_ask += asked or report.kind != "error"
+        self.asked += asked
+        self.verdicts += passed is not None
+        self.passed += bool(passed)
         self.refused = self.refused or trace["refused"]
         for name in ("requests", "repeated", "beside", "helping", "turns"):
             self.numbers[name] += trace[name]
@@ -162,7 +167,8 @@ class _Seen:
                 self.tools[report.domain, name] = before or changes
 
     def items(self, *, must_pass: bool) -> Iterator[ChecklistItem]:
-        yield ChecklistItem("asked", self.asked, self.simulations, self._way_to_ask())
+        if self.could_ask:
+            yield ChecklistItem("asked", self.asked, self.could_ask, self._way_to_ask())
         for name in ITEMS:
             if name == "schemas" and self.tools:
                 yield self._schemas()
@@ -176,7 +182,7 @@ class _Seen:
         return [
             "the agent asked another model, or none; give your client brief.model.name, "
             "brief.model.base_url and brief.model.api_key, or ask brief.chat_model()"
-        ] * (self.asked < self.simulations)
+        ] * (self.asked < self.could_ask)
 
     def _findings(self, item: str) -> list[str]:
         alike = [(words, n) for (name, words), n in self.findings.most_common() if name == item]
@@ -197,7 +203,7 @@ class _Seen:
             each = numbers["requests"] / max(numbers["turns"], 1)
             yield (
                 f"{count_of(numbers['requests'], 'request')} in "
-                f"{count_of(self.simulations, 'simulation')}, {each:.1f} for each message of the "
+                f"{count_of(self.simulations, 'simulation')}, {each:.1f} for each reply to the "
                 "customer; nothing was paid."
             )
         if numbers["helping"]:

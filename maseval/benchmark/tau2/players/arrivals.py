@@ -150,6 +150,11 @@ class Arrivals:
         """The number of turns that have begun."""
         return sum(role == "user" for role, _ in self._heard)
 
+    @property
+    def told(self) -> int:
+        """The number of replies to the customer."""
+        return len(self._heard) - self.turns
+
     # What the model does.
 
     def note_reply(self, text: str) -> None:

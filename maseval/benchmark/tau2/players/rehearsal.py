@@ -133,16 +133,17 @@ class RehearsalModel(ScriptedModelAdapter):
     def _reply(self) -> FixedReply:
         request = self._request
         self.arrivals.follow()
-        self._counts["requests"] += 1
         if len(self._trajectory.messages) != self._length:
             self._length, self._given_replies = len(self._trajectory.messages), {}
         key = json.dumps([*request.messages, request.tools], default=str)
         if key in self._given_replies:
+            self._counts["requests"] += 1
             self._counts["repeated"] += 1
             return self._given_replies[key]
         names = match_names(self._given, request.tools)
         if refused := self.refused or self._objection(request, names):
             raise self.refuse(refused)
+        self._counts["requests"] += 1
         if names:
             self.acted.set()
         beside = not request.tools or _is_structured(request, names)
@@ -224,15 +225,14 @@ class RehearsalModel(ScriptedModelAdapter):
         is_helping = any(squash(each) in told for each in self._handed_over)
         self._check(request, names, is_helping)
         others = request.tools.keys() - {*names.values(), *self._tried} - _answering(request, names)
-        if wanted is None or wanted in names:
-            self._next, self._tried = None, set()
-            return self._play(turn, request, names)
-        if is_helping:
+        if is_helping and wanted not in names:
             return self._say("I have done what I can.", request, names)
-        if others:
-            return self._hand_over(wanted, min(others, key=lambda each: self._rank(wanted, each)))
-        # Nobody is left to ask: the agent hears that there is no such tool.
-        self._schemas[wanted] = "not offered when it was needed"
+        if wanted is not None and wanted not in names:
+            if others:
+                chosen = min(others, key=lambda each: self._rank(wanted, each))
+                return self._hand_over(wanted, chosen)
+            # Nobody is left to ask: the agent hears that there is no such tool.
+            self._schemas[wanted] = "not offered when it was needed"
         self._next, self._tried = None, set()
         return self._play(turn, request, names)
 
@@ -294,7 +294,7 @@ class RehearsalModel(ScriptedModelAdapter):
         tally = self.arrivals.tally
         return {
             **self._counts,
-            "turns": self.arrivals.turns,
+            "turns": self.arrivals.told,
             "counts": tally.counts,
             "findings": [[*key, times] for key, times in tally.findings.items()],
             "notes": sorted(self.arrivals.notes),

@@ -19,7 +19,7 @@ from maseval.app.results.checklist import checklist_of_run
 from maseval.app.results.results import RunResult
 from maseval.app.running.options import takes
 from maseval.app.running.own_code import title_of
-from maseval.app.running.prices import Prices
+from maseval.app.running.prices import FreePrices, Prices
 from maseval.benchmark.tau2.agent_brief import AgentBrief, AgentGroup, make_agents, no_answer_error
 from maseval.benchmark.tau2.app.results.support import memory_path
 from maseval.benchmark.tau2.app.running.options import PlayOptions, RunOptions
@@ -275,9 +275,10 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         seed: int | None,
     ) -> AgentGroup:
         """Make the agents; one that cannot be made is at fault as soon as it is asked."""
-        model, rehearsal = own.client, self.rehearsal if own.rehearse else None
-        if rehearsal:
-            model = rehearsal.begin(trial, task, environment, seed)
+        model, prices = own.client, replace(self.prices, base_url=own.client.base_url)
+        if self.rehearsal:
+            prices = FreePrices()
+            model = self.rehearsal.begin(trial, task, environment, seed)
         brief = AgentBrief(
             environment.tools,
             environment.policy,
@@ -285,7 +286,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
             model,
             seed,
             own.args,
-            partial(_resolve_agent_model, self.prices),
+            partial(_resolve_agent_model, prices),
         )
         try:
             with attribute_errors(own.make):
@@ -294,10 +295,8 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
             failed = _FailedAgentAdapter(error, "agent")
             asked, traced = [failed], {failed.name: failed}
         self._check_unused(asked)
-        if not own.rehearse:
-            client = own.client
-            for agent in [*asked, *traced.values()]:
-                agent.use_prices(replace(self.prices, base_url=client.base_url), client.id)
+        for agent in [*asked, *traced.values()]:
+            agent.use_prices(prices, own.client.id)
         return asked, traced
 
     def _check_unused(self, agents: Sequence[AgentAdapter]) -> None:
