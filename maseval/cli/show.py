@@ -111,6 +111,7 @@ def _run_parts(view: "RunFindings", *, sound: bool) -> Parts:
     yield from check_parts(check)
     yield from map(note, filter(None, (*notes_on(view.folder), unreadable)))
     yield from (styled(words, "yellow") for words in warnings_on(config))
+    yield from map(inert, view.checklist.lines() if view.checklist else ())
     yield from map(inert, filter(None, [view.summary.answer]))
     yield scores(view.summary)
     yield indent(styled(view.summary.method, "dim"))

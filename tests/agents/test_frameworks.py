@@ -1,4 +1,4 @@
-"""Agents of frameworks in a rehearsal: whatever they make of schemas and messages, none is blamed."""
+"""Agents of frameworks in a rehearsal: whatever they make of schemas, none is blamed."""
 
 import pytest
 

@@ -157,6 +157,7 @@ def page_summary(run: RunFindings, found: Summary | None = None) -> dict[str, An
     notes = [
         *warnings_on(config.values),
         *notes_on(run.folder),
+        *(run.checklist.lines() if run.checklist else ()),
         *summary["notes"],
         resume_note(run.folder, numbers.overall.missing),
     ]

@@ -1,6 +1,7 @@
 """``maseval tau2 run``, and with ``--dry-run`` the plan of a run."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import typer
@@ -27,6 +28,7 @@ from maseval.cli.console import (
 from maseval.cli.options import AsJson, flag, option
 from maseval.cli.results import finish
 from maseval.cli.running import command_with, prepare_run
+from maseval.core.storage.files import write_bytes
 from maseval.core.words import count_of
 
 if TYPE_CHECKING:  # help must not load what makes these
@@ -73,6 +75,11 @@ def run(
         "--dry-run",
         rich_help_panel=EXECUTION,
     ),
+    junit: Path | None = option(
+        None,
+        "Write the checklist of a rehearsal to this file as JUnit XML.",
+        rich_help_panel=EXECUTION,
+    ),
     allow: list[str] | None = option(
         None,
         "Exit with 0 although a rehearsal missed this item of its checklist, such as tasks.",
@@ -95,6 +102,8 @@ def run(
         return
     result = prepared.execute()
     code = rehearsal_code(result, allow or ())
+    if junit is not None and result.checklist:
+        write_bytes(junit, result.checklist.to_junit(allow or ()))
     try:
         finish(result, chosen_stream(as_json), as_json=as_json, debug=is_debugging(context))
     except typer.Exit:
