@@ -1,4 +1,4 @@
-"""The workflows of examples/ci, run as GitHub runs them, with agents that work and some that do not.
+"""The workflows of examples/ci, run as GitHub runs them, with agents that work and that do not.
 
 The runner is a new virtual environment in which pip installs what the workflow says, so that a
 missing extra is missed. Nothing is fetched: the index is a folder of wheels, made of this checkout
