@@ -5,7 +5,8 @@ import json
 import pytest
 
 from maseval.benchmark.tau2 import Tau2Environment, load_tasks
-from maseval.benchmark.tau2.players.scripted import GOODBYE, make_model
+from maseval.benchmark.tau2.players.rehearsal import make_model
+from maseval.benchmark.tau2.players.scripted import GOODBYE
 
 ASKED = [{"role": "user", "content": "Hello"}]
 
@@ -21,7 +22,12 @@ def environment(task):
 
 
 def answers(model, tools, count):
-    return [model.chat(ASKED, tools=tools) for _ in range(count)]
+    """The answers to requests that differ, as each has the answers before it."""
+    messages, given = list(ASKED), []
+    for number in range(count):
+        given.append(model.chat(messages, tools=tools))
+        messages.append({"role": "user", "content": f"And {number}?"})
+    return given
 
 
 def test_it_makes_the_reference_calls_and_then_says_goodbye(task, environment):
