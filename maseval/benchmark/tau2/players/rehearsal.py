@@ -158,6 +158,8 @@ class RehearsalModel(ScriptedModelAdapter):
         if self.acted.is_set() or names:
             return None
         if request.tools and not _is_structured(request, names):
+            if self._is_helping(request):
+                return None
             self._heads.append(request.head)
             too_many = len(self._heads) >= _MOST or self._tried >= request.tools.keys() - _ANSWERS
             return self._foreign(request) if too_many and self._handed_over else None
@@ -167,6 +169,10 @@ class RehearsalModel(ScriptedModelAdapter):
         self._silent_turns.add(self.arrivals.turns)
         is_loop = self._heads.count(request.head) >= _MOST
         return _IN_TEXT if is_loop or len(self._silent_turns) > 1 else None
+
+    def _is_helping(self, request: ModelRequest) -> bool:
+        told = "\n".join(request.spoken_by("user"))
+        return any(squash(each) in told for each in self._handed_over)
 
     def _names_tools(self, request: ModelRequest) -> bool:
         return sum(name in request.text for name in self._given) * 2 >= len(self._given)
@@ -195,9 +201,9 @@ class RehearsalModel(ScriptedModelAdapter):
         self._counts["beside"] += 1
         if request.tools:
             (name, function), *_ = _forced_first(request)
-            values = instance_of(function.get("parameters") or {}, _last_words(request))
+            values = _arguments(function, _last_words(request))
             self.arrivals.note_beside(request, json.dumps(values))
-            return {"name": name, "arguments": values if isinstance(values, dict) else {}}
+            return {"name": name, "arguments": values}
         schema = _response_format(request).get("json_schema")
         if isinstance(schema, Mapping):
             text = json.dumps(instance_of(schema.get("schema") or {}, _last_words(request)))
@@ -221,8 +227,7 @@ class RehearsalModel(ScriptedModelAdapter):
             self._next = next(self._turns)
         turn = self._next
         wanted = next((call["name"] for call in tool_calls_of(turn) or ()), None)
-        told = "\n".join(request.spoken_by("user"))
-        is_helping = any(squash(each) in told for each in self._handed_over)
+        is_helping = self._is_helping(request)
         self._check(request, names, is_helping)
         others = request.tools.keys() - {*names.values(), *self._tried} - _answering(request, names)
         if is_helping and wanted not in names:
@@ -256,8 +261,7 @@ class RehearsalModel(ScriptedModelAdapter):
         self._tried.add(colleague)
         request = f"Please see to this: {wanted} (request {len(self._handed_over) + 1})"
         self._handed_over.append(request)
-        values = instance_of(self._request.tools[colleague].get("parameters") or {}, request)
-        return {"name": colleague, "arguments": values if isinstance(values, dict) else {}}
+        return {"name": colleague, "arguments": _arguments(self._request.tools[colleague], request)}
 
     def _play(
         self, turn: SpokenMessage, request: ModelRequest, names: Mapping[str, str]
@@ -278,8 +282,7 @@ class RehearsalModel(ScriptedModelAdapter):
         self._said = text
         self.arrivals.note_reply(text)
         if tools := sorted(_answering(request, names)):
-            values = instance_of(request.tools[tools[0]].get("parameters") or {}, text)
-            return {"name": tools[0], "arguments": values}
+            return {"name": tools[0], "arguments": _arguments(request.tools[tools[0]], text)}
         schema = _response_format(request).get("json_schema")
         if isinstance(schema, Mapping):
             said = json.dumps(instance_of(schema.get("schema") or {}, text))
@@ -364,6 +367,20 @@ def _forced_first(request: ModelRequest) -> list[tuple[str, Mapping[str, Any]]]:
     function = choice.get("function") if isinstance(choice, Mapping) else None
     name = function.get("name") if isinstance(function, Mapping) else None
     return sorted(request.tools.items(), key=lambda each: each[0] != name)
+
+
+def _arguments(function: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """Return arguments for a tool that is not the environment's, with a text where one fits."""
+    parameters = function.get("parameters") or {}
+    # A tool whose schema says nothing takes an answer under this name, as in smolagents.
+    plain = {"answer": {"type": "string"}}
+    properties = parameters.get("properties") or (
+        plain if str(function.get("name")).startswith("final_") else {}
+    )
+    found: dict[str, Any] = instance_of(
+        {**parameters, "type": "object", "properties": properties}, text
+    )
+    return found
 
 
 def _is_structured(request: ModelRequest, names: Mapping[str, str]) -> bool:

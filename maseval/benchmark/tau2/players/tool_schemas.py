@@ -146,7 +146,7 @@ def _lacking(given: object, offered: str) -> str:
     wanted, there = _words(str(given or "")), f" {' '.join(_words(offered))} "
     if f" {' '.join(wanted)} " in there or not wanted:
         return ""
-    kept = next(n for n in range(len(wanted) - 1, -1, -1) if _holds(there, wanted[:n]))
+    kept = next((n for n in range(len(wanted) - 1, 0, -1) if _holds(there, wanted[:n])), 0)
     return f"cut after {kept} of {len(wanted)} words" if kept else "is missing"
 
 
