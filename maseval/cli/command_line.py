@@ -25,7 +25,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from maseval import __version__
-from maseval.cli.console import inert, note, release_stream, stderr
+from maseval.cli.console import inert, note, own_commands, release_stream, stderr
 from maseval.core.exceptions import MASEvalError, ResultFileError
 from maseval.core.storage.redaction import Secrets, redact_command, redact_text
 
@@ -277,7 +277,7 @@ class RootGroup(CommandGroup):
 
 def print_error(error: Exception | str) -> None:
     text = error if isinstance(error, str) else error_text(error)
-    stderr().print(f"[bold red]Error:[/] {inert(text)}", soft_wrap=True)
+    stderr().print(f"[bold red]Error:[/] {inert(own_commands(text))}", soft_wrap=True)
 
 
 def context_of(context: typer.Context, words: Sequence[str]) -> Any:

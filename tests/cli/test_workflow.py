@@ -85,6 +85,8 @@ class Runner:
         self.file = CI / workflow
         self.workflow = yaml.safe_load(self.file.read_text("utf-8"))
         self.kept: list[str] = []
+        new = [sys.executable, "-m", "maseval", "new", "domain", "desk"]
+        subprocess.run(new, cwd=folder, check=True, capture_output=True)
         venv = folder / "python"
         subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
         asked = Requirement(self.workflow["env"]["MASEVAL"])
@@ -109,6 +111,7 @@ class Runner:
         self.checkout = checkout = self.folder / f"checkout-{self.jobs}"
         workflows = checkout / ".github" / "workflows"
         workflows.mkdir(parents=True)
+        shutil.copytree(self.folder / "desk", checkout / "desk")
         shutil.copy(self.file, workflows)
         (checkout / "my_agent.py").write_text(agent, "utf-8")
         if files:
@@ -172,7 +175,7 @@ def test_the_rehearsal_is_green_for_an_agent_that_works_and_red_for_one_that_doe
 
     first, second = runner.run(healthy), runner.run(broken)
     suite = (runner.checkout / "rehearsal.xml").read_text("utf-8")
-    runner.environment["DOMAIN"] = "retail"
+    runner.environment["DOMAIN"] = "desk/desk.py:DOMAIN"
     third = runner.run(healthy)
 
     assert first.is_green, first.output

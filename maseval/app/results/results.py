@@ -7,9 +7,10 @@ from typing import Any
 
 from maseval.app.results.checklist import Checklist
 from maseval.core.outcome import UNJUDGED, Outcome, Simulation, total_cost, words_on_cache
+from maseval.core.recorded import mapping
 from maseval.core.task import ChosenSubset
 from maseval.core.words import words_on_code
-from maseval.runs.config import RunConfig, cell_of
+from maseval.runs.config import STOPPED, RunConfig, cell_of
 from maseval.stats.summary import Summary, summarise
 
 INTERRUPTED = "interrupted"
@@ -116,6 +117,11 @@ class RunResult:
     def complete(self) -> bool:
         """True if every planned simulation has a verdict."""
         return self.summary.complete
+
+    @property
+    def is_undecided(self) -> bool:
+        """True if the run was to answer a question, and all that was planned did not decide it."""
+        return mapping(self.config, STOPPED).get("outcome") == "undecided"
 
     @property
     def judged(self) -> bool:

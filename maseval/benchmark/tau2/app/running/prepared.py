@@ -361,7 +361,8 @@ class PreparedRun(FolderRun):
 
     @property
     def knows_prices(self) -> bool:
-        return any(self.model_prices.values())
+        is_free = self.options.rehearse is not None and not self.model_prices
+        return is_free or any(self.model_prices.values())
 
     @property
     def timeout(self) -> float | None:
