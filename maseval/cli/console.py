@@ -110,8 +110,10 @@ def print_parts(parts: Parts, console: Console) -> None:
     for part in parts:
         if isinstance(part, Table) and not _fits(part, console.width):
             print_parts(_lines_of(part, console.width), console)
+        elif isinstance(part, str):
+            console.print(own_commands(part), soft_wrap=True)
         else:
-            console.print(part, soft_wrap=isinstance(part, str))
+            console.print(part)
 
 
 def chosen_stream(as_json: bool) -> Console:
@@ -234,10 +236,16 @@ def here(path: Path) -> str:
 
 def program() -> str:
     """Return how to call this command: by its name, or by its path if a shell would not find it."""
-    started = Path(sys.argv[0])
-    if started.name != "maseval" or shutil.which("maseval") is not None:
+    started, found = Path(sys.argv[0]), shutil.which("maseval")
+    if started.name != "maseval" or (found is not None and Path(found).samefile(started)):
         return "maseval"
     return shlex.quote(here(started.absolute()))
+
+
+def own_commands(text: str) -> str:
+    """Let the commands that a text quotes call this program, where a shell would find another."""
+    called = program()
+    return text if called == "maseval" else text.replace("`maseval ", f"`{called} ")
 
 
 def inert(text: str) -> str:

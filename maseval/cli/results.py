@@ -11,7 +11,7 @@ from maseval.app.results.recording import warnings_on
 from maseval.app.results.results import RunResult, RunSummary
 from maseval.app.results.variants import VariantScore, variants_of_all
 from maseval.app.running.prices import unpriced_models
-from maseval.cli.command_line import FAILED, INCOMPLETE
+from maseval.cli.command_line import FAILED, INCOMPLETE, WRONG_USE
 from maseval.cli.console import (
     Parts,
     count,
@@ -149,6 +149,8 @@ def finish(
         raise typer.Exit(FAILED)
     if not result.complete:
         raise typer.Exit(INCOMPLETE)
+    if result.is_undecided:  # as in gate: what is not decided is not green
+        raise typer.Exit(WRONG_USE)
 
 
 def print_outcome(result: RunResult, console: Console) -> None:

@@ -127,6 +127,12 @@ def _pass_parts(score: "FileScore") -> Parts:
             f"{split['tasks']} tasks of the split; on the {split['tasks'] - split['missing']} that "
             "are there:"
         )
+    if score.trials_differ:
+        low, high = score.trials_differ
+        yield (
+            f"  tasks have between {low} and {high} trials with a verdict: pass^1 is the mean over "
+            "tasks, not the share of simulations that passed"
+        )
     of = f"{score.verdicts} with a verdict" if score.shortfall else str(score.planned)
     yield f"  passed: {score.passes} of {of}; {score.recorded_passes} as recorded"
     yield from (f"  pass^{k} {estimate(value)}" for k, value in score.pass_hat.items())

@@ -17,6 +17,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from maseval.app.benchmarks import BenchmarkSupport, OnProgress, support_for
+from maseval.app.results.checklist import Checklist, checklist_of_run
 from maseval.app.results.explained import Review, cause_in, misfit
 from maseval.app.results.recording import notes_on
 from maseval.app.results.results import RunSummary, run_summary
@@ -344,6 +345,11 @@ class RunFindings:
         """The numbers of the run."""
         return run_summary(self.lines, self.folder.planned, self.folder.config)
 
+    @cached_property
+    def checklist(self) -> Checklist | None:
+        """What a rehearsal saw; None for any other run."""
+        return checklist_of_run(self.folder)
+
     def to_dict(self) -> dict[str, object]:
         """Return the numbers, and a row for each chosen simulation, as JSON without secrets."""
         return redact(
@@ -353,6 +359,7 @@ class RunFindings:
                 "notes": notes_on(self.folder),
                 "verdicts": None if self.check is None else self.check.to_dict(),
                 "causes": self.causes,
+                **({"rehearsal": self.checklist.to_dict()} if self.checklist else {}),
                 "scores": [each.to_dict() for each in self.scores],
                 "judged": [each.to_dict() for each in self.judged_shares],
                 "simulations": [

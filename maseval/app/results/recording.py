@@ -131,6 +131,7 @@ def facts_of(config: Mapping[str, object]) -> list[tuple[str, str]]:
     facts = {
         "Command": config.get("command"),
         "Origin": origin_in_words(config),
+        "Only what failed in": config.get("failed_of"),
         "Seed": config.get("seed"),
     }
     return [(name, str(value)) for name, value in facts.items() if value not in (None, "")]

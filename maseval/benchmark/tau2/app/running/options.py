@@ -105,7 +105,7 @@ class RunOptions(ConversationOptions, FolderRunOptions):
     """
 
     domain: str | Sequence[str] = option(
-        REQUIRED,
+        (),
         "airline, retail, telecom, ... or your own: FILE.py:NAME (repeatable)",
         TASKS,
         short="-d",
@@ -136,6 +136,12 @@ class RunOptions(ConversationOptions, FolderRunOptions):
     )
     rehearse: str | None = option(
         None, "Replace the model of your own agent by gold, noop or noisy", PARTICIPANTS
+    )
+    failed_only: str | None = option(
+        None,
+        "Only what failed in this run or has no verdict; what is not given is as there",
+        TASKS,
+        alias="lf",
     )
     mode: str = option("normal", "normal, solo or oracle-plan", PARTICIPANTS)
     patience: float | None = None

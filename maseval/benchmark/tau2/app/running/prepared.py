@@ -19,6 +19,7 @@ from maseval.app.running.prices import ModelPrice, noted_prices
 from maseval.app.running.run_options import check_timeout
 from maseval.benchmark.tau2.agent_brief import AgentModel, MakeAgent
 from maseval.benchmark.tau2.app.results.support import SUPPORT
+from maseval.benchmark.tau2.app.running.failed_only import FailedTasks, find_failed
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.benchmark.tau2.app.running.own_agents import check_signature, load_agent
 from maseval.benchmark.tau2.app.running.tasks import (
@@ -45,6 +46,7 @@ from maseval.benchmark.tau2.wording import OURS, wording_of
 from maseval.core.agent import HUMAN
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.model import resolve_model
+from maseval.core.outcome import TaskKey
 from maseval.core.providers import check_base_url
 from maseval.core.reasoning import ReasoningPolicy
 from maseval.runs import task_ids
@@ -290,6 +292,7 @@ class PreparedRun(FolderRun):
     past: Sequence[Tau2Message] = ()
     first_trial: int = 0
     origin: Mapping[str, object] | None = None
+    failed: FailedTasks | None = None
 
     @classmethod
     def of(cls, options: RunOptions) -> Self:
@@ -297,6 +300,9 @@ class PreparedRun(FolderRun):
         for name in ("max_steps", "max_errors"):
             if (limit := getattr(options, name)) < 1:
                 raise ConfigurationError(f"{name} is {limit}; give at least 1")
+        failed = None
+        if options.failed_only is not None:
+            options, failed = find_failed(options)
         named = [options.domain] if isinstance(options.domain, str) else options.domain
         domains = [domain_name(each) for each in dict.fromkeys(named)]
         options = replace(options, domain=domains, timeout=options.timeout or None)
@@ -314,6 +320,13 @@ class PreparedRun(FolderRun):
         if options.texts is not None or run.asks_models:
             run = replace(run, wording=wording_of(options.texts, options.data_version))
         tasks = load_chosen(options, run.time_limit)
+        if failed is not None:
+            tasks = {
+                domain: [each for each in some if TaskKey(domain, str(each.id)) in failed.tasks]
+                for domain, some in tasks.items()
+            }
+            tasks = {domain: some for domain, some in tasks.items() if some}
+            run = replace(run, failed=failed)
         model = user if isinstance(user, ModelSpec) else None
         for each in tasks.values():
             user_id = model.model_id if model else None
@@ -360,7 +373,8 @@ class PreparedRun(FolderRun):
 
     @property
     def knows_prices(self) -> bool:
-        return any(self.model_prices.values())
+        is_free = self.options.rehearse is not None and not self.model_prices
+        return is_free or any(self.model_prices.values())
 
     @property
     def timeout(self) -> float | None:
@@ -405,6 +419,7 @@ class PreparedRun(FolderRun):
             **options.recorded,
             **(noted_prices(self.model_prices) if self.model_prices else {}),
             **({ORIGIN: dict(self.origin)} if self.origin else {}),
+            **(self.failed.to_config() if self.failed else {}),
         }
 
     def problems(self) -> Iterator[MASEvalError]:
