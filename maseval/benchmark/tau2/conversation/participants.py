@@ -25,7 +25,8 @@ class Participant(Protocol):
     """A side that answers, one message at a time.
 
     If it has ``stop(last)``, it is told when the simulation is over; ``last`` is what it was to
-    answer, if it was its turn, and else None.
+    answer, if it was its turn, and else None. If a user has ``has_ended(message)``, that decides
+    after each of its messages, in the place of the stop words.
     """
 
     def begin(self, history: Sequence[Tau2Message]) -> None:

@@ -95,6 +95,7 @@ class _ToldByRole:
 
 
 Tau2Message = Annotated[SystemMessage | SpokenMessage | ToolMessage, _ToldByRole()]
+Reply = Callable[[Sequence[Tau2Message]], SpokenMessage]
 
 AnsweredCall = tuple[int, Tau2ToolCall, Tau2Message]
 ToolAnswer = tuple[str, bool]
