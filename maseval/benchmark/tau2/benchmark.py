@@ -15,7 +15,6 @@ from maseval.benchmark.tau2.conversation.participants import Participant, TextAg
 from maseval.benchmark.tau2.conversation.turns import (
     AgentTurns,
     has_text_hooks,
-    overrides,
     user_side,
 )
 from maseval.benchmark.tau2.data import title_of
@@ -31,6 +30,7 @@ from maseval.benchmark.tau2.formats.message import (
     user_message,
 )
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
+from maseval.benchmark.tau2.overrides import overrides
 from maseval.benchmark.tau2.remote_state import DomainInUse, register_domains
 from maseval.benchmark.tau2.texts.original import ModelRole, Wording, scenario_text, template
 from maseval.benchmark.tau2.user import Tau2User

@@ -9,7 +9,7 @@ after the turn. An agent may also ask the user in the midst of its own turn.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import partial
 
 from maseval.benchmark.tau2.agent import MessageAgentAdapter
 from maseval.benchmark.tau2.conversation.orchestrator import (
@@ -28,17 +28,11 @@ from maseval.benchmark.tau2.formats.message import (
     tool_calls_of,
     user_message,
 )
+from maseval.benchmark.tau2.overrides import overrides
 from maseval.benchmark.tau2.user import MessageUser
 from maseval.core.clock import acting_agent
 from maseval.core.event_loop import settle
 from maseval.core.user import User
-
-
-@cache
-def overrides(kind: type, name: str) -> bool:
-    """Return True if a method of a class is not maseval's own."""
-    owner = next(each for each in kind.__mro__ if name in vars(each))
-    return not owner.__module__.startswith("maseval.")
 
 
 def answer_through(
