@@ -285,8 +285,8 @@ class SoloAgent(DefaultTau2Agent):
         return message
 
     def is_stop(self, message: SpokenMessage) -> bool:
-        """Return True if the agent has called ``done``."""
-        return not is_tool_call(message) and STOP in (message["content"] or "")
+        """Return True if the agent has called ``done``, or writes its word beside other calls."""
+        return STOP in (message["content"] or "")
 
 
 DONE: dict[str, Any] = {
