@@ -394,6 +394,7 @@ def build_tasks(
     world: dict[str, object] = {
         "domain": chosen.name,
         "version": release.name,
+        "tools": tuple(chosen.toolkit.all_tools()),
         "policy": chosen.policy(folder),
         "db_path": str(folder / chosen.db_file),
         "user_db_path": str(folder / chosen.user_db_file) if chosen.user_db_file else None,
