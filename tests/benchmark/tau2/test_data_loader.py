@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from maseval.benchmark.tau2 import TelecomTools
+from maseval.benchmark.tau2 import RetailTools, TelecomTools
 from maseval.benchmark.tau2.data_loader import (
     BASE_SPLIT_COUNTS,
     TASK_SPLITS,
@@ -130,7 +130,7 @@ def test_a_domain_of_one_s_own_is_read_from_its_folder(shop, tmp_path):
         "domain": "shop",
         "version": "0.2.0",
         "initial_state": None,
-        "tools": (),
+        "tools": tuple(RetailTools.all_tools()),
         "policy": "Be kind.",
         "db_path": str(tmp_path / "db.json"),
         "user_db_path": None,
