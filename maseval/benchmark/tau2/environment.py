@@ -129,9 +129,9 @@ class Tau2Environment(Environment):
 
     @property
     def db(self) -> DB:
-        """The company's database."""
+        """The company's database; a record that is taken from it sees all that tools change."""
         db: DB = self.world.tools.db
-        return db
+        return db.own_rows()
 
     @property
     def toolkit(self) -> ToolKitBase[Any]:
