@@ -1,6 +1,8 @@
 """Tau2Benchmark: tau2 for any agent.
 
-The loop is tau2-bench v0.2.0's (MIT, Sierra Research), except that maseval drives the agent.
+The loop is the original's, except that maseval drives the agent.
+
+After tau2-bench v0.2.0, src/tau2/run.py (MIT, Sierra Research).
 """
 
 import logging

@@ -5,9 +5,10 @@ until a side must act (``next_turn``) and is then given that side's message (``t
 sides is free: ``run`` calls each when it is its turn, a Gymnasium environment waits for its
 caller, and async code awaits a model. The orchestrator needs no thread for any of them.
 
-The rules, the order of checks and the texts are those of tau2-bench,
-src/tau2/orchestrator/orchestrator.py (MIT, Sierra Research); where releases differ, the
+The rules, the order of checks and the texts are the original's; where releases differ, the
 environment's release decides.
+
+After tau2-bench v0.2.0, src/tau2/orchestrator/orchestrator.py (MIT, Sierra Research).
 """
 
 import time

@@ -2,6 +2,8 @@
 
 The reference agent and user speak one message at a time. All others exchange texts; an agent of
 a framework calls the environment's tools while it works, and they record what it did.
+
+After tau2-bench v0.2.0, src/tau2/orchestrator/orchestrator.py (MIT, Sierra Research).
 """
 
 from collections.abc import Callable, Sequence

@@ -1,6 +1,6 @@
 """The base of every domain: a database that can be hashed, and a kit of tools over it.
 
-The counterpart of tau2-bench v0.2.0's ``environment/db.py`` and ``environment/toolkit.py`` (MIT).
+After tau2-bench v0.2.0, src/tau2/environment/toolkit.py (MIT, Sierra Research).
 """
 
 import copy
