@@ -89,6 +89,8 @@ class FrameworkAgentAdapter(AgentAdapter):
         """Tokens that the framework counts here, but that belong to an agent with an adapter."""
         self.members: dict[str, FrameworkAgentAdapter] = {}
         """The agents that work for this one and have no adapter of their own, by name."""
+        self.call_seconds: list[float] = []
+        """How long the model worked on each of the agent's own requests."""
         self.turn_details: JsonObject = {}
         """What a framework adds to the log entry of a turn."""
         self._clock = Clock.here()
@@ -133,7 +135,19 @@ class FrameworkAgentAdapter(AgentAdapter):
 
     def gather_traces(self) -> JsonObject:
         spoken = {name: one.openai_messages().to_list() for name, one in self.members.items()}
-        return {**super().gather_traces(), **({"members": spoken} if spoken else {})}
+        return {**super().gather_traces(), **self._team_traces(spoken)}
+
+    def _team_traces(self, spoken: Mapping[str, object]) -> JsonObject:
+        """Return the messages of the members, and how much each of the team worked."""
+        return {"members": dict(spoken), "team": self.team()} if spoken else {}
+
+    def team(self) -> dict[str, JsonObject]:
+        """Return the calls, tokens and seconds of this agent and of its members, each its own."""
+        mine = work_of(super().gather_usage(), self.call_seconds)
+        return {
+            self.name: mine,
+            **{name: one.team()[one.name] for name, one in self.members.items()},
+        }
 
     def gather_usage(self) -> Usage:
         used = super().gather_usage()
@@ -384,6 +398,13 @@ def provider_failure(
             text = str(link) or type(link).__name__
             return kind(text, provider=provider, model_id=model_id)
     return None
+
+
+def work_of(usage: Usage, seconds: Sequence[float]) -> JsonObject:
+    """Return an agent's part of the work of a team."""
+    names = ("input_tokens", "output_tokens", "total_tokens")
+    tokens = {name: getattr(usage, name, 0) for name in names}
+    return {"calls": len(seconds), **tokens, "seconds": round(sum(seconds), 3)}
 
 
 def through(library: str) -> str:
