@@ -219,7 +219,7 @@ def seconds_of(messages: Iterable[ModelMessage]) -> list[float]:
         if message.kind == "response":
             found.append((message.timestamp - (asked or message.timestamp)).total_seconds())
         else:
-            asked = getattr(message.parts[-1], "timestamp", None)
+            asked = next((part.timestamp for part in message.parts if _time(part)), None)
     return found
 
 
