@@ -246,10 +246,12 @@ def validate_no_extra_arguments(
     kwargs: Mapping[str, object], allowed: Collection[str], component: str | None = None
 ) -> None:
     """Check that every argument is one that is allowed."""
+    extra = [name for name in kwargs if name not in allowed]
+    known = f"use only: {', '.join(allowed)}" if allowed else "send no arguments"
     _refuse(
         "Unexpected argument(s)",
-        {"unexpected": [name for name in kwargs if name not in allowed], "allowed": list(allowed)},
-        suggestion=f"Use only: {', '.join(allowed)}" if allowed else "Send no arguments",
+        {"unexpected": extra, "allowed": list(allowed)},
+        suggestion=f"Leave out {', '.join(extra)}; {known}",
         component=component,
     )
 

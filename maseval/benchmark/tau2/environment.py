@@ -27,12 +27,12 @@ from maseval.benchmark.tau2.formats.message import (
     from_chat,
     user_message,
 )
-from maseval.benchmark.tau2.overrides import Overrides, overridden_hooks
+from maseval.benchmark.tau2.overrides import Overrides, overridden_hooks, overrides
 from maseval.benchmark.tau2.world.setting import TaskStage, beginning
 from maseval.benchmark.tau2.world.state.hashing import state_hash
 from maseval.benchmark.tau2.world.tasks import initial_state
 from maseval.benchmark.tau2.world.trajectory import Trajectory
-from maseval.benchmark.tau2.world.world import ReplayError, to_json_str
+from maseval.benchmark.tau2.world.world import ReplayError, collides, to_json_str
 from maseval.core.clock import Clock, acting_agent
 from maseval.core.environment import Environment, only_one
 from maseval.core.tool import describe_as
@@ -57,9 +57,8 @@ class Tau2Environment(Environment):
     the text that a model reads and never raises. Every call is recorded in ``trajectory``, so an
     agent of any framework is scored by what it did.
 
-    A subclass may override ``create_tools``, ``create_user_tools``, ``make_tool_call`` and
-    ``sync_tools``; live runs follow them, and verdicts stay those of the original's tools
-    (``overrides``).
+    A subclass may override how tools are made and called; live runs follow it, and verdicts stay
+    those of the original's tools (``overrides``).
     """
 
     state: dict[str, Any]
@@ -141,9 +140,9 @@ class Tau2Environment(Environment):
 
     @property
     def db(self) -> DB:
-        """The company's database."""
+        """The company's database; a record that is taken from it sees all that tools change."""
         db: DB = self.world.tools.db
-        return db
+        return db.own_rows()
 
     @property
     def toolkit(self) -> ToolKitBase[Any]:
@@ -170,7 +169,7 @@ class Tau2Environment(Environment):
 
     def _equip(self) -> None:
         vars(self).pop("tools", None)  # a twin's would call into the other environment
-        hooks = overridden_hooks(type(self), Tau2Environment)
+        hooks = overridden_hooks(type(self))
         if not hooks:
             return
         original = self._stage.world_after(self.trajectory.messages)
@@ -335,7 +334,9 @@ class Tau2Environment(Environment):
 
     def make_user_tool_call(self, tool_name: str, **kwargs: Any) -> Any:
         """Make a tool call for the customer; see ``make_tool_call``."""
-        return self.world.call(tool_name, "user", kwargs)
+        if collides(kwargs):
+            return self.world.call(tool_name, "user", kwargs)
+        return self.make_tool_call(tool_name, requestor="user", **kwargs)
 
     def run_env_function_call(self, env_function_call: Mapping[str, object]) -> Any:
         """Call what a task file asks for, and synchronise."""
@@ -391,6 +392,8 @@ class Tau2Environment(Environment):
         return beginning(self._stage).hashes[0]
 
     def _final_hashes(self) -> tuple[str, str | None]:
+        if any(overrides(type(self), name) for name in ("get_db_hash", "get_user_db_hash")):
+            return self.get_db_hash(), self.get_user_db_hash()
         # A hash reads the whole database, so what was never touched is not hashed again.
         start, state = beginning(self._stage), self.world.state()
         company, customer = start.hashes
@@ -402,14 +405,14 @@ class Tau2Environment(Environment):
         )
 
     def gather_traces(self) -> dict[str, Any]:
-        initial, final = beginning(self._stage).hashes, self._final_hashes()
+        initial, final = self.get_initial_db_hash(), self._final_hashes()
         return {
             **super().gather_traces(),
             "domain": self.domain,
-            "initial_db_hash": initial[0],
+            "initial_db_hash": initial,
             "final_db_hash": final[0],
             "final_user_db_hash": final[1],
-            "db_changed": initial[0] != final[0],
+            "db_changed": initial != final[0],
             "simulation": self.trajectory.to_simulation(),
         }
 

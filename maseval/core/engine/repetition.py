@@ -210,14 +210,14 @@ class Repetition:
         return RepetitionResult(report, status, error)
 
     def _run_stages(self) -> RepetitionResult:
-        registry, answer, evaluation = self.context.registry, None, None
+        benchmark, answer, evaluation = self.setting.benchmark, None, None
         traces: JsonObject = {}
         config: JsonObject = {}
         participants = self._guard("setup", self._set_up)
         if participants is not None:
             answer = self._guard("execution", lambda: self._execute(participants))
-            config = collect_safely("configs", registry.collect_configs)
-            traces = collect_safely("traces", registry.collect_traces)
+            config = collect_safely("configs", benchmark.collect_all_configs)
+            traces = collect_safely("traces", benchmark.collect_all_traces)
         if isinstance(self._exception, TaskTimeoutError):
             traces |= self._exception.partial_traces
         if participants is not None and self._exception is None:
@@ -232,7 +232,7 @@ class Repetition:
             self._stage,
             traces=traces,
             config=config,
-            usage=collect_safely("usage", registry.collect_usage),
+            usage=collect_safely("usage", benchmark.collect_all_usage),
             evaluation=evaluation,
             final_answer=answer,
         )

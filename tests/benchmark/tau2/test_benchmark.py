@@ -8,7 +8,9 @@ import pytest
 from maseval import AgentAdapter, ChatResponse, tool_call
 from maseval.benchmark.tau2 import Tau2Benchmark, load_tasks, score_simulation
 from maseval.benchmark.tau2.environment import AFTER_END, OUT_OF_TURN
+from maseval.benchmark.tau2.results import export_results
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.storage.strict_json import dumps
 from tests.benchmark.tau2.rooms import Live, action, conversation, room_task, said, simulation
 from tests.core.worlds import Customer
 
@@ -112,6 +114,27 @@ def test_alone_an_agent_that_writes_the_word_for_the_end_is_not_scored(room):
     assert report["status"] == "agent_error"
     assert report["eval"] is None
     assert report["error"]["error_message"] == "LLMSoloAgent only supports tool calls."
+
+
+def test_alone_the_word_for_the_end_beside_a_call_ends_it_and_cannot_be_scored(room):
+    last = ChatResponse("###STOP###", [tool_call("look", {})])
+    (report,) = Live([tool_call("look", {}), last], mode="solo").run([room_task(room)])
+
+    assert conversation(report)[-1]["content"] == "###STOP###"
+    verdict = report["eval"][0]
+    assert verdict["termination_reason"] == "agent_stop" and verdict["reward"] == 0.0
+    assert "Tool message expected. Got None." in json.dumps(verdict)
+
+
+def test_an_argument_that_is_no_number_is_null_in_the_file_as_in_the_originals(room, tmp_path):
+    call = tool_call("paint", {"colour": "red", "coats": float("nan")})
+    (report,) = Live([call, "Done."], ["Red.", "###STOP###"]).run([room_task(room)])
+    export_results([report], tmp_path / "results.json", domain=room)
+
+    (exported,) = json.loads((tmp_path / "results.json").read_text())["simulations"]
+    (made,) = [m["tool_calls"][0] for m in exported["messages"] if m.get("tool_calls")]
+    assert made["arguments"] == {"colour": "red", "coats": None}
+    assert json.loads(dumps(report))["status"] == "success"
 
 
 def test_solo_mode_needs_a_ticket(room):

@@ -2,6 +2,8 @@
 
 The reference agent and user speak one message at a time. All others exchange texts; an agent of
 a framework calls the environment's tools while it works, and they record what it did.
+
+After tau2-bench v0.2.0, src/tau2/orchestrator/orchestrator.py (MIT, Sierra Research).
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +29,8 @@ class Participant(Protocol):
     """A side that answers, one message at a time.
 
     If it has ``stop(last)``, it is told when the simulation is over; ``last`` is what it was to
-    answer, if it was its turn, and else None.
+    answer, if it was its turn, and else None. If a user has ``has_ended(message)``, that decides
+    after each of its messages, in the place of the stop words.
     """
 
     def begin(self, history: Sequence[Tau2Message]) -> None:
