@@ -141,6 +141,7 @@ class Repetition:
             return self.outcome(error, "engine")
         finally:
             registry.close()
+            self.context.end()
 
     def given_up(self) -> RepetitionResult:
         """Return the result of an attempt that is still running past its deadline.
@@ -158,6 +159,7 @@ class Repetition:
         self.context.abandoned = True
         usage = collect_copy("usage", self.context.registry.collect_usage)
         self.context.registry.close()
+        self.context.end(wait=False)
         return usage
 
     def outcome(
