@@ -7,6 +7,7 @@ what would make every simulation fail, before anything is written or paid for.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Self
@@ -20,6 +21,7 @@ from maseval.app.running.run_options import check_timeout
 from maseval.benchmark.tau2.agent_brief import AgentModel, MakeAgent
 from maseval.benchmark.tau2.app.results.support import SUPPORT
 from maseval.benchmark.tau2.app.running.options import RunOptions
+from maseval.benchmark.tau2.app.running.outside import OutsideAgent, is_outside
 from maseval.benchmark.tau2.app.running.own_agents import check_signature, load_agent
 from maseval.benchmark.tau2.app.running.tasks import (
     TasksByDomain,
@@ -108,7 +110,13 @@ class OwnAgent:
 
     @property
     def name(self) -> str:
-        return qualified_name(self.make)
+        """The function, or what an agent in another program is called by."""
+        return str(getattr(self.make, "title", None) or qualified_name(self.make))
+
+    def opened(self) -> AbstractContextManager[object]:
+        """Return the context in which a run makes its agents: the function itself, if it is one."""
+        make: object = self.make
+        return make if isinstance(make, AbstractContextManager) else nullcontext()
 
     @property
     def client(self) -> AgentModel:
@@ -130,6 +138,7 @@ class OwnAgent:
 
     def to_config(self) -> dict[str, object]:
         config: dict[str, object] = {"function": self.name, "args": dict(self.args)}
+        config |= getattr(self.make, "provenance", {})
         if self.model:
             config |= {"model": self.model.model_id, "options": dict(self.model.options)}
         if self.rehearse:
@@ -219,10 +228,23 @@ def _agent(kind: str, options: RunOptions) -> Agent:
         return replace(model, prompt=options.agent_prompt)
     if kind in PLAYERS:
         return Player(kind, _error_rate(kind, args or {}))
-    make = load_agent(options.agent) if isinstance(options.agent, str) else options.agent
-    check_signature(make)
     model = ModelSpec.of(options.agent_model or "", args, options.base_url)
+    make = _own_function(options, model.args)
+    check_signature(make)
     return OwnAgent(make, model if options.agent_model else None, model.args, options.rehearse)
+
+
+def _own_function(options: RunOptions, args: ExtraArguments) -> MakeAgent:
+    agent, env = options.agent, options.agent_env
+    env = [env] if isinstance(env, str) else env
+    if is_outside(agent):
+        return OutsideAgent(str(agent), args, env, rehearsed=options.rehearse is not None)
+    if env:
+        raise ConfigurationError(
+            "agent_env is for programs, such as --agent acp:COMMAND; an agent of your own reads "
+            "the environment of this process"
+        )
+    return load_agent(agent) if isinstance(agent, str) else agent
 
 
 def _user(agent: str, mode: str, options: RunOptions) -> User:

@@ -1,0 +1,405 @@
+"""ACP: agents that are programs and speak the Agent Client Protocol over standard streams.
+
+maseval is the client, as an editor would be. ``AcpProgram`` is the program with its connection;
+``ACPAgentAdapter`` is one session in it, which is one simulation. Of what the program sends, only
+answers go through the SDK's connection: requests and notifications are read, checked and answered
+here, since nothing in them is to be trusted. Files and terminals are not offered.
+"""
+
+import asyncio
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from maseval.core.agent import AgentObserver
+from maseval.core.event_loop import run_async
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.tracing import JsonObject
+from maseval.core.usage import CostCalculator, TokenUsage
+from maseval.core.words import excerpt
+from maseval.interface import extras
+from maseval.interface.agents import mcp_bridge
+from maseval.interface.agents.framework import AgentGaveUpError, Tools
+from maseval.interface.agents.outside import (
+    LONGEST_REPLY,
+    SERVER,
+    TURN_SECONDS,
+    OutsideAgentAdapter,
+    run_without_clock,
+)
+from maseval.interface.agents.program import Program, split_command
+
+__all__ = ["ACPAgentAdapter", "AcpProgram"]
+
+EXTRA = "acp"
+START_SECONDS = 60.0
+_MOST_OF_A_TURN = 64 * 1024 * 1024
+_CANCEL_SECONDS = 2.0
+_LOGIN_REQUIRED, _NO_SUCH_METHOD = -32000, -32601
+
+Listener = Callable[[Any], None]
+"""Is told each update of a session."""
+
+
+def load_sdk(module: str = "acp") -> Any:
+    return extras.load(module, extra=EXTRA, package="agent-client-protocol")
+
+
+class _Messages:
+    """The messages of a program, one JSON object a line; text that is none is passed over."""
+
+    def __init__(self, owner: "AcpProgram", program: Program) -> None:
+        self.fault: str | None = None
+        """What made the program's output unreadable."""
+        self.bytes = 0
+        self._owner, self._program = owner, program
+
+    async def send(self, message: Mapping[str, Any]) -> None:
+        stdin = self._program.process.stdin
+        assert stdin is not None
+        stdin.write(json.dumps(message, separators=(",", ":")).encode() + b"\n")
+        await stdin.drain()
+
+    async def receive(self) -> JsonObject | None:
+        """Return the next answer to a request of ours; None when there are no more."""
+        stdout = self._program.process.stdout
+        assert stdout is not None
+        while True:
+            try:
+                line = await stdout.readuntil(b"\n")
+            except asyncio.IncompleteReadError:
+                return None
+            except asyncio.LimitOverrunError:
+                self.fault = "wrote a line that is too long to be a message"
+                return None
+            self.bytes += len(line)
+            if self.bytes > _MOST_OF_A_TURN:
+                self.fault = f"wrote more than {_MOST_OF_A_TURN // 2**20} MB in one turn"
+                return None
+            try:
+                message = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(message, dict) and await self._is_answer(message):
+                return message
+
+    async def _is_answer(self, message: JsonObject) -> bool:
+        method, known = message.get("method"), message.get("id")
+        if method is None:
+            error = message.get("error")
+            return type(known) is int and (error is None or isinstance(error, dict))
+        if known is None:
+            if method == "session/update":
+                self._owner.take_update(message.get("params"))
+            return False
+        answer = self._owner.answer(method, message.get("params"))
+        with suppress(ConnectionError):
+            await self.send({"jsonrpc": "2.0", "id": known, **answer})
+        return False
+
+    async def close(self) -> None:
+        """Leave the streams to the program, which is ended by others."""
+
+
+class AcpProgram:
+    """A program that speaks ACP; started when it is first needed, and again if it has died.
+
+    It may be shared by several simulations, each with a session of its own. Its methods are for
+    the event loop of ``run_async``, apart from ``close``.
+
+    Args:
+        command: The command line, or its words.
+        env: Environment variables for it, beside those that any program needs.
+    """
+
+    def __init__(self, command: str | Sequence[str], env: Mapping[str, str] | None = None) -> None:
+        self.command = split_command(command)
+        self.env = dict(env or {})
+        self.about: JsonObject = {}
+        """What the program says of itself, once it has been started."""
+        self.connection: Any = None
+        self._program: Program | None = None
+        self._messages: _Messages
+        self._starting: asyncio.Lock | None = None
+        self._sessions: dict[str, tuple[Listener, Callable[[str], bool]]] = {}
+
+    async def connect(self) -> None:
+        """Start the program and agree on the protocol, unless it is running."""
+        self._starting = self._starting or asyncio.Lock()
+        async with self._starting:
+            if self._program is not None and self._program.is_running:
+                return
+            await self.stop()  # it has died, and may have left something behind
+            sdk = load_sdk()
+            self._program = await Program.start(self.command, self.env)
+            self._messages = _Messages(self, self._program)
+            self.connection = load_sdk("acp.client.connection").ClientSideConnection(
+                object(), self._messages
+            )
+            own = sdk.schema.Implementation(name=SERVER, version=version("maseval"))
+            try:
+                told = await self.call(
+                    self.connection.initialize(sdk.PROTOCOL_VERSION, client_info=own),
+                    "start",
+                    START_SECONDS,
+                )
+                if told.protocol_version != sdk.PROTOCOL_VERSION:
+                    raise await self.failure(
+                        f"speaks version {told.protocol_version} of ACP, not {sdk.PROTOCOL_VERSION}"
+                    )
+            except BaseException:
+                await self.stop()
+                raise
+            self._capabilities = told.agent_capabilities
+            info = told.agent_info.model_dump(exclude_none=True) if told.agent_info else {}
+            self.about = {"protocol": f"ACP {told.protocol_version}", "agent_info": info}
+
+    async def open_session(
+        self, folder: str, url: str | None, listener: Listener, is_own: Callable[[str], bool]
+    ) -> str:
+        """Return the id of a new session, whose tools are at ``url``."""
+        servers = [] if url is None else [self._mcp_server(url)]
+        call = self.connection.new_session(cwd=folder, mcp_servers=servers)
+        opened = await self.call(call, "open a session", START_SECONDS)
+        session_id: str = opened.session_id
+        if session_id in self._sessions:
+            raise await self.failure(f"gave two sessions the same id, {session_id!r}")
+        self._sessions[session_id] = listener, is_own
+        return session_id
+
+    def _mcp_server(self, url: str) -> object:
+        schema = load_sdk("acp.schema")
+        if self._capabilities.mcp_capabilities.http:
+            return schema.HttpMcpServer(type="http", name=SERVER, url=url, headers=[])
+        bridge = str(Path(mcp_bridge.__file__))
+        args = ["-I", bridge, url]
+        return schema.McpServerStdio(name=SERVER, command=sys.executable, args=args, env=[])
+
+    async def prompt(self, session_id: str, texts: Iterable[str]) -> Any:
+        self._messages.bytes = 0
+        blocks = [load_sdk().text_block(text) for text in texts]
+        return await self.call(self.connection.prompt(session_id, blocks), "answer")
+
+    async def call(self, request: Any, what: str, seconds: float | None = None) -> Any:
+        """Wait for an answer; whatever comes instead is the program's failure."""
+        sdk = load_sdk()
+        try:
+            return await asyncio.wait_for(request, seconds)
+        except TimeoutError:
+            raise await self.failure(f"did not {what} within {seconds:g} s") from None
+        except ConnectionError:
+            fault = self._messages.fault or "ended, or closed its output,"
+            raise await self.failure(f"{fault} before it could {what}") from None
+        except sdk.RequestError as error:
+            if error.code == _LOGIN_REQUIRED:
+                raise ConfigurationError(
+                    f"the agent {self.command[0]!r} wants its user to log in first; do that in a "
+                    "terminal, or give it a key: --agent-env NAME"
+                ) from None
+            said = excerpt(f"{error}: {json.dumps(error.data)}" if error.data else error, 300)
+            raise await self.failure(f"refused to {what}: {said}") from None
+        except ValidationError as error:
+            wrong = excerpt(error, 300)
+            raise await self.failure(f"sent an answer that is not ACP's: {wrong}") from None
+
+    async def failure(self, what: str) -> Exception:
+        assert self._program is not None
+        return await self._program.failure(f"the agent {self.command[0]!r} {what}")
+
+    async def close_session(self, session_id: str) -> None:
+        self._sessions.pop(session_id, None)
+        if self._capabilities.session_capabilities.close and self.connection is not None:
+            with suppress(Exception):  # it may have died, or not know the session any more
+                await asyncio.wait_for(self.connection.close_session(session_id), _CANCEL_SECONDS)
+
+    async def stop(self) -> None:
+        """End the program."""
+        connection, program = self.connection, self._program
+        self.connection = self._program = None
+        if connection is not None:
+            await connection.close()
+        if program is not None:
+            await program.stop()
+
+    def close(self) -> None:
+        """End the program, from any thread."""
+        run_without_clock(self.stop())
+
+    # What the program tells and asks.
+
+    def take_update(self, params: object) -> None:
+        try:
+            told = load_sdk("acp.schema").SessionNotification.model_validate(params)
+        except (ValidationError, RecursionError):  # of a later version, or nonsense
+            return
+        if told.session_id in self._sessions:
+            self._sessions[told.session_id][0](told.update)
+
+    def answer(self, method: object, params: object) -> JsonObject:
+        """Answer a request: permissions are given for the tools of the session alone."""
+        refusal = {"code": _NO_SUCH_METHOD, "message": f"{excerpt(method)} is not offered"}
+        if method != "session/request_permission":
+            return {"error": refusal}
+        schema = load_sdk("acp.schema")
+        try:
+            asked = schema.RequestPermissionRequest.model_validate(params)
+        except (ValidationError, RecursionError):
+            return {"error": {**refusal, "message": "this is no request for a permission"}}
+        listener, is_own = self._sessions.get(asked.session_id, (None, lambda title: False))
+        title = asked.tool_call.title or ""
+        allowed = is_own(title) and asked.tool_call.kind not in _OF_THE_MACHINE
+        word = "allow" if allowed else "reject"
+        fitting = sorted(each.kind + "\n" + each.option_id for each in asked.options)
+        # Once comes after always in the alphabet, and is preferred.
+        chosen = next((one for one in reversed(fitting) if one.startswith(word)), None)
+        if listener is not None:
+            listener({"permission": "granted" if allowed else "refused", "for": title})
+        if chosen is None:
+            return {"result": {"outcome": {"outcome": "cancelled"}}}
+        option = chosen.partition("\n")[2]
+        return {"result": {"outcome": {"outcome": "selected", "optionId": option}}}
+
+
+# Kinds of calls that concern files and commands; tools of an MCP server are of another kind.
+_OF_THE_MACHINE = frozenset({"edit", "delete", "move", "execute"})
+_GAVE_UP = frozenset({"max_tokens", "max_turn_requests", "refusal", "cancelled"})
+
+
+class ACPAgentAdapter(OutsideAgentAdapter):
+    """A session of a program that speaks ACP.
+
+    Args:
+        agent_instance: The command that starts the program, or an ``AcpProgram`` that is shared.
+        name: The name in reports.
+        callbacks: Notified when a turn starts and ends.
+        tools: The tools of this simulation, such as ``environment.tools``.
+        policy: Text that the agent must obey; it stands in the first prompt.
+        env: Environment variables for the program, beside those that any program needs.
+        turn_timeout: The seconds that a turn may take; None for no limit.
+        cost_calculator: Prices the tokens that the agent reports.
+        model_id: The model to report, if it is known.
+    """
+
+    def __init__(
+        self,
+        agent_instance: str | Sequence[str] | AcpProgram,
+        name: str = "agent",
+        callbacks: Iterable[AgentObserver] | None = None,
+        *,
+        tools: Tools = (),
+        policy: str | None = None,
+        env: Mapping[str, str] | None = None,
+        turn_timeout: float | None = TURN_SECONDS,
+        cost_calculator: CostCalculator | None = None,
+        model_id: str | None = None,
+    ) -> None:
+        is_shared = isinstance(agent_instance, AcpProgram)
+        program = agent_instance if is_shared else AcpProgram(agent_instance, env)
+        super().__init__(
+            program,
+            name,
+            callbacks,
+            tools=tools,
+            policy=policy,
+            turn_timeout=turn_timeout,
+            cost_calculator=cost_calculator,
+            model_id=model_id,
+        )
+        self.program: AcpProgram = program
+        self._is_shared = is_shared
+        self._session: str | None = None
+        self._prompt: asyncio.Task[Any] | None = None
+        self._said: list[str] = [""]
+        self._tool_name = _any_of([tool.name for tool in self.tools])
+
+    def _reach(self) -> None:
+        folder, served = self._scratch_folder(), self._serve()
+        if not self._is_shared:
+            self._resources.callback(self.program.close)
+        run_async(self._open(folder, None if served is None else served.url))
+
+    async def _open(self, folder: str, url: str | None) -> None:
+        await self.program.connect()
+        self.about = self.program.about
+        self._session = await self.program.open_session(
+            folder, url, self._hear, lambda title: bool(self._tool_name.search(title))
+        )
+
+    def _ask(self, texts: list[str]) -> str:
+        return run_async(self._answer(texts))
+
+    async def _answer(self, texts: list[str]) -> str:
+        assert self._session is not None
+        self._said = [""]
+        self._prompt = asyncio.ensure_future(self.program.prompt(self._session, texts))
+        # Unlike wait_for this leaves the turn open, so that the agent is told of its end.
+        done, _ = await asyncio.wait({self._prompt}, timeout=self.turn_timeout)
+        if not done:
+            raise await self.program.failure(f"did not end its turn in {self.turn_timeout:g} s")
+        answer = self._prompt.result()
+        if answer.usage is not None:
+            self._count(answer.usage)
+        reply = next((text for text in reversed(self._said) if text.strip()), "")
+        if answer.stop_reason in _GAVE_UP and not (answer.stop_reason == "refusal" and reply):
+            text = f"the agent stopped before it had an answer: {answer.stop_reason}"
+            raise AgentGaveUpError(text, component=self.name)
+        return reply
+
+    def _hear(self, update: Any) -> None:
+        """Take in what the agent tells while it works."""
+        if isinstance(update, dict):
+            self.note("permission", **update)
+            return
+        kind = update.session_update
+        if kind == "agent_message_chunk" and update.content.type == "text":
+            if sum(map(len, self._said)) <= LONGEST_REPLY:
+                self._said[-1] += update.content.text
+            return
+        if kind == "tool_call":  # what was said before it is not the answer
+            self._said.append("")
+        if kind == "usage_update" and update.cost is not None and update.cost.currency == "USD":
+            self.used.cost = update.cost.amount
+        self.note(kind, **update.model_dump(mode="json", exclude_none=True))
+
+    def _count(self, usage: Any) -> None:
+        """Take over the tokens, which the protocol defines as those of all turns so far."""
+        self.used = TokenUsage(
+            cost=self.used.cost,
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            total_tokens=usage.total_tokens,
+            cached_input_tokens=usage.cached_read_tokens or 0,
+            cache_creation_input_tokens=usage.cached_write_tokens or 0,
+            reasoning_tokens=usage.thought_tokens or 0,
+        )
+
+    def _leave(self) -> None:
+        if self._session is not None:
+            run_without_clock(self._cancel(self._session))
+
+    async def _cancel(self, session_id: str) -> None:
+        prompt, connection = self._prompt, self.program.connection
+        if prompt is not None and not prompt.done():
+            with suppress(Exception):  # it may have died
+                await asyncio.wait_for(connection.cancel(session_id), _CANCEL_SECONDS)
+                await asyncio.wait({prompt}, timeout=_CANCEL_SECONDS)
+            prompt.cancel()
+        if prompt is not None:
+            with suppress(asyncio.CancelledError, Exception):
+                await prompt
+        if self._is_shared:
+            await self.program.close_session(session_id)
+
+
+def _any_of(names: Sequence[str]) -> re.Pattern[str]:
+    """Match a title that names one of the tools, as ``mcp__maseval__name`` or ``maseval/name``."""
+    if not names:
+        return re.compile(r"(?!)")
+    return re.compile(rf"(?:(?<!\w)|(?<=__))({'|'.join(map(re.escape, names))})(?!\w)")
