@@ -158,12 +158,11 @@ def split_command(command: str | Sequence[str]) -> list[str]:
 
 def provenance(command: Sequence[str]) -> dict[str, object]:
     """Return what is known of a program before it runs: its command, and the files named in it."""
-    files = [Path(word) for word in command if os.sep in word or "." in word]
-    hashes = {
-        file.name: sha256(file.read_bytes()).hexdigest()
-        for file in files
-        if file.is_file() and os.access(file, os.R_OK)
-    }
+    program, *files = (Path(word) for word in command)
+    named = [file for file in files if file.is_file() and os.access(file, os.R_OK)]
+    if not named and program.is_file():  # otherwise it is the interpreter of what is named
+        named = [program]
+    hashes = {file.name: sha256(file.read_bytes()).hexdigest() for file in named}
     return {"command": redact_command(command), "files": hashes}
 
 
