@@ -21,6 +21,7 @@ from pydantic import ValidationError
 from maseval.core.agent import AgentObserver
 from maseval.core.event_loop import run_async
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.storage.redaction import redact_command
 from maseval.core.tracing import JsonObject
 from maseval.core.usage import CostCalculator, TokenUsage
 from maseval.core.words import excerpt
@@ -130,6 +131,11 @@ class AcpProgram:
         self._starting: asyncio.Lock | None = None
         self._sessions: dict[str, tuple[Listener, Callable[[str], bool]]] = {}
 
+    @property
+    def name(self) -> str:
+        """The command as errors show it."""
+        return excerpt(redact_command(self.command), 100)
+
     async def connect(self) -> None:
         """Start the program and agree on the protocol, unless it is running."""
         self._starting = self._starting or asyncio.Lock()
@@ -200,7 +206,7 @@ class AcpProgram:
         except sdk.RequestError as error:
             if error.code == _LOGIN_REQUIRED:
                 raise ConfigurationError(
-                    f"the agent {self.command[0]!r} wants its user to log in first; do that in a "
+                    f"the agent {self.name!r} wants its user to log in first; do that in a "
                     "terminal, or give it a key: --agent-env NAME"
                 ) from None
             said = excerpt(f"{error}: {json.dumps(error.data)}" if error.data else error, 300)
@@ -211,7 +217,7 @@ class AcpProgram:
 
     async def failure(self, what: str) -> Exception:
         assert self._program is not None
-        return await self._program.failure(f"the agent {self.command[0]!r} {what}")
+        return await self._program.failure(f"the agent {self.name!r} {what}")
 
     async def close_session(self, session_id: str) -> None:
         self._sessions.pop(session_id, None)
@@ -223,6 +229,7 @@ class AcpProgram:
         """End the program."""
         connection, program = self.connection, self._program
         self.connection = self._program = None
+        self._sessions.clear()
         if connection is not None:
             await connection.close()
         if program is not None:

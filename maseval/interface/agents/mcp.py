@@ -45,6 +45,7 @@ _GRACE_SECONDS = 2
 
 # Each takes a thread; an agent may send thousands.
 _CALLS_AT_ONCE = 32
+_MOST_CONNECTIONS = 500
 # A turn is over when its calls are; a tool that hangs does not hold it for ever.
 _LONGEST_CALL = 60.0
 
@@ -303,6 +304,7 @@ def over_http(
             log_config=None,
             access_log=False,
             timeout_graceful_shutdown=_GRACE_SECONDS,
+            limit_concurrency=_MOST_CONNECTIONS,
         )
         http = uvicorn.Server(config)
         thread = threading.Thread(

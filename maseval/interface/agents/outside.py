@@ -40,7 +40,6 @@ is what the customer says; the text at the end of your turn is what the customer
 <policy>
 {policy}
 </policy>"""
-_BY_MCP = f"Your tools are those of the MCP server {SERVER!r}."
 
 
 class OutsideAgentAdapter(AgentAdapter):
@@ -108,7 +107,8 @@ class OutsideAgentAdapter(AgentAdapter):
                 if self._is_closed:  # by a time-out, meanwhile
                     self._resources.close()
         self.messages.add_message("user", query)
-        instructions = [self._instructions()] if is_first and self.policy is not None else []
+        is_told = is_first and (self.policy is not None or self.tools)
+        instructions = [self._instructions()] if is_told else []
         with self._turn():
             reply = self._ask([*instructions, query])
         if len(reply) > LONGEST_REPLY:
@@ -117,7 +117,11 @@ class OutsideAgentAdapter(AgentAdapter):
         return reply
 
     def _instructions(self) -> str:
-        return _INSTRUCTIONS.format(policy=self.policy, tools=_BY_MCP if self.tools else "")
+        return _INSTRUCTIONS.format(policy=self.policy or "", tools=self.describe_tools())
+
+    def describe_tools(self) -> str:
+        """Return the words that lead the agent to its tools."""
+        return f"Your tools are those of the MCP server {SERVER!r}." if self.tools else ""
 
     # Its tools.
 
@@ -141,8 +145,9 @@ class OutsideAgentAdapter(AgentAdapter):
             return
         with self._served.gate.turn():
             yield
-        if self._served.gate.failure:  # what broke is not the agent
-            raise self._served.gate.failure
+        failure, self._served.gate.failure = self._served.gate.failure, None
+        if failure is not None:  # what broke is not the agent
+            raise failure
 
     def _recorded(self, tool: Tool) -> Callable[..., str]:
         @wraps(tool.function)

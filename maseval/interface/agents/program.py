@@ -177,7 +177,7 @@ class _Keeper:
         *) groups="${groups%% "$group" *} ${groups#* "$group" }" ;;
       esac
     done
-    for group in $groups; do kill -9 -- "-$group"; done
+    for group in $groups; do kill -9 "-$group"; done
     """
 
     def __init__(self) -> None:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import acp
 from acp.schema import (
@@ -108,6 +109,10 @@ class Agent(acp.Agent):
 
     # What a good agent does.
 
+    async def weigh_all(self, name, session, number):
+        calls = [session.call("weigh", item=str(each)) for each in range(int(number))]
+        await self.say(name, str((await asyncio.gather(*calls)).count("1 kg")))
+
     async def think(self, name, session):
         await self.conn.session_update(name, acp.update_agent_thought_text("Hm."))
         plan = acp.update_plan([acp.plan_entry("look")])
@@ -155,9 +160,27 @@ class Agent(acp.Agent):
         await self.say(name, self.heard)
 
     async def flood(self, name, session, number):
-        calls = [session.call("weigh", item=str(each)) for each in range(int(number))]
-        done = await asyncio.gather(*calls, return_exceptions=True)
-        await self.say(name, str(sum(each == "1 kg" for each in done)))
+        """Send so many calls at once, each over a connection of its own."""
+        place = urlsplit(session.server.url)
+        given = {"name": "weigh", "arguments": {"item": "tea"}}
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": given}
+        body = json.dumps(call).encode()
+        head = (
+            f"POST {place.path} HTTP/1.1\r\nHost: {place.netloc}\r\nConnection: close\r\n"
+            "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n"
+        )
+
+        async def send():
+            reader, writer = await asyncio.open_connection(place.hostname, place.port)
+            writer.write(head.encode() + body)
+            answer = await reader.read()
+            writer.close()
+            return b" 503 " if b" 503 " in answer[:15] else b"1 kg" in answer
+
+        done = await asyncio.gather(*(send() for _ in range(int(number))), return_exceptions=True)
+        made, refused = done.count(True), done.count(b" 503 ")
+        await self.say(name, f"{made} made, {refused} refused, {len(done)} sent")
 
     async def pry(self, name, session):
         refused = []
@@ -175,7 +198,10 @@ class Agent(acp.Agent):
         await self.say(name, f"{refused} {' '.join(sorted(os.environ))}")
 
     async def shout(self, name, session, megabytes):
-        os.write(1, b'"text" \xff\n[1]\n{"jsonrpc": "2.0", "id": {}, "result": 1}\n{"id": 9}\n')
+        os.set_blocking(1, True)
+        os.write(
+            1, b'"text" \xff\n[1]\n{"jsonrpc": "2.0", "id": {}, "result": 1}\n{"id": 999999}\n'
+        )
         os.write(1, b'{"method": 5, "id": 1}\n{"method": "session/update", "params": [1]}\n')
         os.write(1, b'{"method": "session/update"}\n' + b"[" * 100_000 + b"\n")
         for _ in range(int(megabytes)):
@@ -183,19 +209,21 @@ class Agent(acp.Agent):
         await self.say(name, "Excuse me.")
 
     async def ramble(self, name, session):
+        os.set_blocking(1, True)
         line = b'{"method": "x", "params": "' + b"x" * 2**20 + b'"}\n'
         while True:
             os.write(1, line)
             await asyncio.sleep(0)
 
     async def unending(self, name, session):
+        os.set_blocking(1, True)
         for _ in range(40):
             os.write(1, b"x" * 2**20)
             await asyncio.sleep(0)
         await asyncio.sleep(3600)
 
     async def nonsense(self, name, session):
-        return "because"
+        os.write(1, b'{"jsonrpc": "2.0", "id": 2, "result": {"stopReason": "because"}}\n')
 
     async def fail(self, name, session):
         raise acp.RequestError(-32603, "my model is out of tea", {"status": 500})

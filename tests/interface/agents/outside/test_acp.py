@@ -113,8 +113,8 @@ def test_an_agent_without_http_gets_its_tools_over_standard_streams(open_agent, 
 
     assert agent.run("think") == "It weighs 1 kg"
     assert agent.run("read_policy") == "Be kind. / Be kind."
-    assert agent.run("flood 50") == "50"
-    assert len(weighed) == 51
+    assert agent.run("weigh_all 20") == "20"
+    assert len(weighed) == 21
 
 
 @pytest.mark.parametrize(
@@ -143,9 +143,16 @@ def test_calls_between_the_turns_have_no_effect(agent, weighed):
     assert weighed == []
 
 
-def test_ten_thousand_calls_at_once_are_answered(agent, weighed):
-    assert agent.run("flood 10000") == "10000"
-    assert len(weighed) == 10_000
+def test_hundreds_of_calls_at_once_are_made_and_more_refused_and_disturb_nobody(
+    open_agent, shared, agent, weighed
+):
+    other = open_agent(shared)
+
+    assert agent.run("flood 300") == "300 made, 0 refused, 300 sent"
+    assert len(weighed) == 300
+    made, refused, _ = (int(each.split()[0]) for each in agent.run("flood 1000").split(", "))
+    assert (made + refused, len(weighed)) == (1000, 300 + made)
+    assert other.run("think") == "It weighs 1 kg"
 
 
 def test_files_terminals_our_secrets_and_other_sessions_are_out_of_reach(open_agent, monkeypatch):
@@ -176,8 +183,8 @@ def test_what_is_written_besides_the_protocol_does_no_harm(agent, caplog):
         ("give_up", AgentGaveUpError, "max_turn_requests"),
     ],
 )
-def test_what_breaks_in_a_conversation_is_the_agents_failure(open_agent, act, error, words):
-    agent = open_agent(command())
+def test_what_breaks_in_a_conversation_is_the_agents_failure(open_agent, shared, act, error, words):
+    agent = open_agent(shared if act in ("fail", "give_up") else command())
 
     with pytest.raises(error, match=words) as raised:
         agent.run(act)
