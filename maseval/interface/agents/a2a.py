@@ -246,6 +246,13 @@ class A2AAgentAdapter(OutsideAgentAdapter):
             await asyncio.wait_for(self._client.cancel_task(request), _CANCEL_SECONDS)
 
 
+def meet(url: str, env: Mapping[str, str]) -> Mapping[str, object]:
+    """Read the card of an agent, and return what it says."""
+    with A2AAgentAdapter(url) as agent:
+        run_async(agent.connect())
+    return {"address": redact_address(url), **agent.about}
+
+
 @contextmanager
 def _attributed(url: str) -> Iterator[None]:
     """Turn an error of the SDK into one that says whose failure it is."""

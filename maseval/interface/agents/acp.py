@@ -10,6 +10,7 @@ import asyncio
 import json
 import re
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import version
@@ -23,19 +24,18 @@ from maseval.core.event_loop import run_async
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.storage.redaction import redact_command
 from maseval.core.tracing import JsonObject
-from maseval.core.usage import CostCalculator, TokenUsage
+from maseval.core.usage import TokenUsage
 from maseval.core.words import excerpt
 from maseval.interface import extras
 from maseval.interface.agents import mcp_bridge
-from maseval.interface.agents.framework import AgentGaveUpError, Tools
+from maseval.interface.agents.framework import AgentGaveUpError
 from maseval.interface.agents.outside import (
     LONGEST_REPLY,
     SERVER,
-    TURN_SECONDS,
     OutsideAgentAdapter,
     run_without_clock,
 )
-from maseval.interface.agents.program import Program, split_command
+from maseval.interface.agents.program import Program, provenance, split_command
 
 __all__ = ["ACPAgentAdapter", "AcpProgram"]
 
@@ -274,6 +274,22 @@ class AcpProgram:
         return {"result": {"outcome": {"outcome": "selected", "optionId": option}}}
 
 
+def meet(command: str, env: Mapping[str, str]) -> JsonObject:
+    """Start a program, open a session and end it again; return what is known of it then."""
+    program = AcpProgram(command, env)
+
+    async def say_hello(folder: str) -> None:
+        await program.connect()
+        await program.open_session(folder, None, lambda update: None, lambda title: False)
+
+    try:
+        with tempfile.TemporaryDirectory(prefix="maseval-agent-") as folder:
+            run_async(say_hello(folder))
+    finally:
+        program.close()
+    return {**provenance(program.command), **program.about}
+
+
 # Kinds of calls that concern files and commands; tools of an MCP server are of another kind.
 _OF_THE_MACHINE = frozenset({"edit", "delete", "move", "execute"})
 _GAVE_UP = frozenset({"max_tokens", "max_turn_requests", "refusal", "cancelled"})
@@ -282,16 +298,9 @@ _GAVE_UP = frozenset({"max_tokens", "max_turn_requests", "refusal", "cancelled"}
 class ACPAgentAdapter(OutsideAgentAdapter):
     """A session of a program that speaks ACP.
 
-    Args:
-        agent_instance: The command that starts the program, or an ``AcpProgram`` that is shared.
-        name: The name in reports.
-        callbacks: Notified when a turn starts and ends.
-        tools: The tools of this simulation, such as ``environment.tools``.
-        policy: Text that the agent must obey; it stands in the first prompt.
-        env: Environment variables for the program, beside those that any program needs.
-        turn_timeout: The seconds that a turn may take; None for no limit.
-        cost_calculator: Prices the tokens that the agent reports.
-        model_id: The model to report, if it is known.
+    ``agent_instance`` is the command that starts the program, with environment variables ``env``
+    beside those that any program needs; or an ``AcpProgram`` that is shared. For the other
+    arguments see ``OutsideAgentAdapter``.
     """
 
     def __init__(
@@ -300,25 +309,12 @@ class ACPAgentAdapter(OutsideAgentAdapter):
         name: str = "agent",
         callbacks: Iterable[AgentObserver] | None = None,
         *,
-        tools: Tools = (),
-        policy: str | None = None,
         env: Mapping[str, str] | None = None,
-        turn_timeout: float | None = TURN_SECONDS,
-        cost_calculator: CostCalculator | None = None,
-        model_id: str | None = None,
+        **options: Any,
     ) -> None:
         is_shared = isinstance(agent_instance, AcpProgram)
         program = agent_instance if is_shared else AcpProgram(agent_instance, env)
-        super().__init__(
-            program,
-            name,
-            callbacks,
-            tools=tools,
-            policy=policy,
-            turn_timeout=turn_timeout,
-            cost_calculator=cost_calculator,
-            model_id=model_id,
-        )
+        super().__init__(program, name, callbacks, **options)
         self.program: AcpProgram = program
         self._is_shared = is_shared
         self._session: str | None = None

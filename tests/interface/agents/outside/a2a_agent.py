@@ -29,6 +29,7 @@ FOLDER = Path(os.environ.get("AGENT_FOLDER", "."))
 class Conversation:
     def __init__(self, address, told):
         self.address, self.told, self.client, self.script = address, told, None, None
+        self.act, self.heard = None, []
 
     async def call(self, name, **arguments):
         if self.client is None:
@@ -47,10 +48,12 @@ class Agent(AgentExecutor):
             context.context_id, Conversation(metadata.get("maseval/mcp"), text)
         )
         words = text.split("\n\n")[-1].split()
-        act = getattr(self, words[0], None) if words else None
-        self.updater = TaskUpdater(queue, context.task_id, context.context_id)
-        answer = await (act or self.play)(talk, context, queue, text)
-        if answer is not None:
+        act = talk.act or getattr(self, words[0], None) or self.play
+        answer = await act(talk, context, queue, text)
+        if answer is not None and context.current_task:
+            updater = TaskUpdater(queue, context.task_id, context.context_id)
+            await updater.complete(updater.new_agent_message([pb.Part(text=answer)]))
+        elif answer is not None:
             await queue.enqueue_event(new_text_message(answer, context_id=context.context_id))
 
     async def cancel(self, context, queue):
@@ -104,9 +107,11 @@ class Agent(AgentExecutor):
         return talk.told
 
     async def typed(self, talk, context, queue, text):
-        """Answers as an agent that is told of its tools by text; the customer says what."""
-        talk.answers = talk.answers if hasattr(talk, "answers") else iter(TYPED)
-        return next(talk.answers)
+        """Say one thing after the other, whatever comes, and write down what comes."""
+        talk.act = self.typed
+        talk.heard.append(text)
+        (FOLDER / "heard.json").write_text(json.dumps(talk.heard))
+        return TYPED[len(talk.heard) - 1]
 
     # What nobody asked for.
 

@@ -244,4 +244,4 @@ class Agent(acp.Agent):
         time.sleep(600)
 
 
-asyncio.run(acp.run_agent(Agent()))
+asyncio.run(acp.run_agent(Agent(), use_unstable_protocol=True))

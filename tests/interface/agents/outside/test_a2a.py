@@ -121,7 +121,9 @@ def test_each_simulation_is_a_context_of_its_own(servers, open_agent):
     assert first != second == agents[1].run("which_task").split()[1]
 
 
-def test_tools_may_be_told_of_as_text_and_malformed_replies_are_answered(open_agent, weighed):
+def test_tools_may_be_told_of_as_text_and_malformed_replies_are_answered(
+    open_agent, weighed, tmp_path
+):
     replies = [
         "I think I will weigh it.",
         '{"name": "weigh"}',
@@ -130,35 +132,18 @@ def test_tools_may_be_told_of_as_text_and_malformed_replies_are_answered(open_ag
         '{"name": "weigh", "arguments": {"size": 100000000000000001}}',
         '<json>{"name": "respond", "arguments": {"content": "Done."}}</json>',
     ]
-    with serving(AGENT_TYPED=json.dumps(replies)) as url:
-        agent = open_agent(url, tools_as="text")
-        agent._result = noting = Noting(agent._result)
-        # The agent answers what it is told first, and is then sent the results.
-        for word in ("typed",):
-            agent._say = with_word(agent._say, word)
-        assert agent.run("typed") == "Done."
+    with serving(AGENT_TYPED=json.dumps(replies), AGENT_FOLDER=str(tmp_path)) as url:
+        assert open_agent(url, tools_as="text").run("typed") == "Done."
 
-    assert noting.results == [
-        "Error: this is not one JSON object with a name and arguments",
-        "Error: this is not one JSON object with a name and arguments",
+    first, *heard = json.loads((tmp_path / "heard.json").read_text())
+    assert '"name": "weigh"' in first and "respond" in first
+    assert heard[:4] == [
+        *["Error: this is not one JSON object with a name and arguments"] * 2,
         "Error: Tool 'fly' not found.",
         "1 kg",
-        "Error: test_a2a.weigh() got an unexpected keyword argument 'size'",
-    ] or noting.results[4].startswith("Error:")
+    ]
+    assert "unexpected keyword argument 'size'" in heard[4]
     assert weighed == ["tea"]
-
-
-class Noting:
-    def __init__(self, function):
-        self.function, self.results = function, []
-
-    def __call__(self, *args):
-        self.results.append(self.function(*args))
-        return self.results[-1]
-
-
-def with_word(say, word):
-    return lambda text: say(f"{text}\n\n{word}")
 
 
 @pytest.mark.parametrize(
@@ -218,6 +203,10 @@ def test_a_task_is_cancelled_at_the_end_of_the_time(open_agent, tmp_path):
         assert (tmp_path / "cancelled").exists()
 
 
-def test_an_agent_that_never_answers_by_a_call_gives_up(open_agent, servers):
-    with pytest.raises(AgentGaveUpError, match="malformed"):
-        open_agent(servers("1.0"), tools_as="text").run("told_first")
+def test_an_agent_that_never_answers_by_a_call_gives_up(open_agent, tmp_path):
+    nonsense = json.dumps(["Hello."] * 10)
+    with (
+        serving(AGENT_TYPED=nonsense, AGENT_FOLDER=str(tmp_path)) as url,
+        pytest.raises(AgentGaveUpError, match="malformed"),
+    ):
+        open_agent(url, tools_as="text").run("typed")

@@ -1,12 +1,11 @@
 """Finished agents in a run, unchanged: ``--agent acp:COMMAND`` and ``a2a:URL``.
 
 Each is reached once when the run is prepared: a program that is missing or speaks another protocol
-is an error before anything is written, and what the agent says of itself is in the configuration of
-the run, together with its command and the hashes of the files in it.
+is an error before anything is written. What the agent says of itself is part of the run's
+configuration, with its command and the hashes of the files in it.
 """
 
 import os
-import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -15,21 +14,23 @@ from typing import Any
 
 from maseval.benchmark.tau2.agent_brief import AgentBrief, AgentModel
 from maseval.core.agent import AgentAdapter
-from maseval.core.event_loop import run_async
-from maseval.core.exceptions import AgentError, ConfigurationError
+from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.core.storage.redaction import redact_address, redact_command
 
-SCHEMES = {"acp": {"shared", "turn_timeout"}, "a2a": {"tools", "turn_timeout"}}
+ARGUMENTS = {"acp": {"shared", "turn_timeout"}, "a2a": {"tools", "turn_timeout"}}
 """The arguments of each kind of agent."""
-_KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
-_ADDRESSES = (
-    *("OPENAI_BASE_URL", "OPENAI_API_BASE", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL"),
-)
-_MODELS = ("OPENAI_MODEL", "ANTHROPIC_MODEL", "GEMINI_MODEL")
-_MODULE = "maseval.interface.agents"
+# By these many programs find their model.
+_VARIABLES = {
+    "name": ("OPENAI_MODEL", "ANTHROPIC_MODEL", "GEMINI_MODEL"),
+    "api_key": ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"),
+    "base_url": (
+        *("OPENAI_BASE_URL", "OPENAI_API_BASE", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL"),
+    ),
+}
 
 
 def is_outside(agent: object) -> bool:
-    return isinstance(agent, str) and agent.partition(":")[0] in SCHEMES
+    return isinstance(agent, str) and agent.partition(":")[0] in ARGUMENTS
 
 
 class OutsideAgent:
@@ -39,51 +40,54 @@ class OutsideAgent:
     """
 
     def __init__(
-        self,
-        reference: str,
-        args: Mapping[str, Any],
-        env: Sequence[str] = (),
-        *,
-        rehearsed: bool = False,
+        self, reference: str, args: Mapping[str, Any], env: Sequence[str], *, rehearsed: bool
     ) -> None:
         self.scheme, _, self.place = reference.partition(":")
-        self.args = _checked_args(self.scheme, args)
-        self.env = _variables(env)
-        self._recorded_env = _recorded(env)
-        self._shared: Any = None
-        self._sharing = threading.Lock()
+        self.args, self.env = _checked_args(self.scheme, args), _variables(self.scheme, env)
         if rehearsed and (self.args.get("shared") or self.scheme == "a2a"):
             raise ConfigurationError(
-                "a rehearsal names its model in the environment of a program, which takes one "
-                "program for each simulation; rehearse acp:COMMAND, without shared=true"
+                "a rehearsal tells a program of its model by environment variables, one program "
+                "for each simulation; rehearse acp:COMMAND, without shared=true"
             )
-        self.title = f"{self.scheme}:{self.place}"
-        self.provenance: dict[str, object] = {"env": self._recorded_env, **self._told()}
+        self._open = threading.Lock()
+        self._shared: Any = None
+        about = _about(self.scheme, self.place, tuple(self.env.items()))
+        names = {name: value if equals else "passed on" for name, equals, value in _split(env)}
+        self.provenance: Mapping[str, object] = {**about, "env": names}
 
-    def _told(self) -> dict[str, object]:
-        return dict(_about_program(self.place, tuple(sorted(self.env.items()))))
+    @property
+    def title(self) -> str:
+        """The agent's name in reports."""
+        shown = (
+            redact_address if self.scheme == "a2a" else lambda text: redact_command([text])[1:-1]
+        )
+        return f"{self.scheme}:{shown(self.place)}"
 
     def __call__(self, brief: AgentBrief) -> AgentAdapter:
         given = {"tools": brief.tools, "policy": brief.policy, "model_id": brief.model.id}
         if "turn_timeout" in self.args:
             given["turn_timeout"] = self.args["turn_timeout"] or None
-        module = import_module(f"{_MODULE}.acp")
-        if self.args.get("shared"):
-            with self._sharing:
+        module: Any = import_module(f"maseval.interface.agents.{self.scheme}")
+        if self.scheme == "a2a":
+            given["tools_as"] = self.args.get("tools", "mcp")
+            adapter: AgentAdapter = module.A2AAgentAdapter(self.place, **given)
+        elif self.args.get("shared"):
+            with self._open:
                 self._shared = self._shared or module.AcpProgram(self.place, self._env(brief.model))
             adapter = module.ACPAgentAdapter(self._shared, **given)
         else:
             adapter = module.ACPAgentAdapter(self.place, env=self._env(brief.model), **given)
-        return adapter  # type: ignore[no-any-return]
+        return adapter
 
     def _env(self, model: AgentModel) -> dict[str, str]:
-        """Return the variables of a program; a model that is named comes by those that many read.
+        """Return the variables of a program, with a model that was named for it.
 
-        In a rehearsal no provider may be asked by mistake, so that all of them are replaced.
+        In a rehearsal no provider may be asked by mistake, so all of them are replaced.
         """
-        told = [(_MODELS, model.id and model.name), (_KEYS, model.api_key)]
-        told.append((_ADDRESSES, model.base_url))
-        return {**self.env, **{name: value for names, value in told if value for name in names}}
+        known = {"api_key": model.api_key, "base_url": model.base_url}
+        known["name"] = model.name if model.id else None
+        told = {each: value for name, value in known.items() if value for each in _VARIABLES[name]}
+        return {**self.env, **told}
 
     def __enter__(self) -> "OutsideAgent":
         return self
@@ -94,67 +98,53 @@ class OutsideAgent:
             shared.close()
 
     def __getstate__(self) -> dict[str, object]:
-        return {name: part for name, part in vars(self).items() if name not in _OF_THIS_PROCESS}
+        return {**vars(self), "_open": None, "_shared": None}
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        vars(self).update(state)
-        self._shared, self._sharing = None, threading.Lock()
-
-
-_OF_THIS_PROCESS = ("_shared", "_sharing")
+        vars(self).update(state, _open=threading.Lock())
 
 
 def _checked_args(scheme: str, args: Mapping[str, Any]) -> dict[str, Any]:
-    if unknown := sorted(args.keys() - SCHEMES[scheme]):
-        raise ConfigurationError(
-            f"agent_args has {unknown[0]!r}, but an agent by {scheme} takes "
-            f"{', '.join(sorted(SCHEMES[scheme]))}"
-        )
-    limit = args.get("turn_timeout", 0)
+    known = sorted(ARGUMENTS[scheme])
+    if unknown := sorted(args.keys() - ARGUMENTS[scheme]):
+        text = f"agent_args has {unknown[0]!r}, but an agent by {scheme} takes {', '.join(known)}"
+        raise ConfigurationError(text)
+    limit, shared = args.get("turn_timeout", 0), args.get("shared", False)
     if isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 <= limit < 1e9:
         raise ConfigurationError(f"turn_timeout is {limit!r}; give seconds, or 0 for no limit")
-    if not isinstance(args.get("shared", False), bool):
-        raise ConfigurationError(f"shared is {args['shared']!r}; give true or false")
+    if not isinstance(shared, bool) or args.get("tools", "mcp") not in ("mcp", "text"):
+        raise ConfigurationError(
+            f"agent_args is {dict(args)}; shared is true or false, tools mcp or text"
+        )
     return dict(args)
 
 
-def _variables(env: Sequence[str]) -> dict[str, str]:
-    """Read ``NAME`` or ``NAME=VALUE``; a name alone stands for the variable here."""
-    found = {}
-    for each in env:
-        name, equals, value = each.partition("=")
+def _split(env: Sequence[str]) -> list[tuple[str, str, str]]:
+    return [each.partition("=") for each in env]
+
+
+def _variables(scheme: str, env: Sequence[str]) -> dict[str, str]:
+    """Read ``NAME`` or ``NAME=VALUE``; a name alone stands for the variable of this process."""
+    if env and scheme == "a2a":
+        text = "agent_env is for programs that are started here, such as --agent acp:COMMAND"
+        raise ConfigurationError(text)
+    for name, equals, _ in _split(env):
         if not name.isidentifier() or (not equals and name not in os.environ):
-            raise ConfigurationError(
-                f"agent_env is {name!r}, which is not set here; give NAME or NAME=VALUE"
-            )
-        found[name] = value if equals else os.environ[name]
-    return found
-
-
-def _recorded(env: Sequence[str]) -> dict[str, str]:
-    """Return the variables for the record; those of this machine by their names alone."""
-    return {
-        name: value if equals else "passed on"
-        for name, equals, value in (each.partition("=") for each in env)
-    }
+            text = f"agent_env is {name!r}, which is not set here; give NAME or NAME=VALUE"
+            raise ConfigurationError(text)
+    return {name: value if equals else os.environ[name] for name, equals, value in _split(env)}
 
 
 @cache
-def _about_program(command: str, env: tuple[tuple[str, str], ...]) -> Mapping[str, object]:
-    """Start the program, open a session and end it again; return what is known of it then."""
-    acp, program = import_module(f"{_MODULE}.acp"), import_module(f"{_MODULE}.program")
-    acp.load_sdk()
-    tried = acp.AcpProgram(command, dict(env))
-
-    async def meet() -> None:
-        await tried.connect()
-        with tempfile.TemporaryDirectory(prefix="maseval-agent-") as folder:
-            await tried.open_session(folder, None, lambda update: None, lambda title: False)
-
+def _about(scheme: str, place: str, env: tuple[tuple[str, str], ...]) -> Mapping[str, object]:
+    """Reach the agent, and return what is known of it then."""
+    module: Any = import_module(f"maseval.interface.agents.{scheme}")
     try:
-        run_async(meet())
-    except AgentError as error:
-        raise ConfigurationError(f"{error}; agent must be a program that speaks ACP") from None
-    finally:
-        tried.close()
-    return {**program.provenance(tried.command), **tried.about}
+        about: Mapping[str, object] = module.meet(place, dict(env))
+        return about
+    except ConfigurationError:
+        raise
+    except MASEvalError as error:
+        if error.fatal_for_run:  # a library is not installed
+            raise
+        raise ConfigurationError(f"{error}; --agent must name one that speaks it") from None

@@ -240,10 +240,7 @@ def _own_function(options: RunOptions, args: ExtraArguments) -> MakeAgent:
     if is_outside(agent):
         return OutsideAgent(str(agent), args, env, rehearsed=options.rehearse is not None)
     if env:
-        raise ConfigurationError(
-            "agent_env is for programs, such as --agent acp:COMMAND; an agent of your own reads "
-            "the environment of this process"
-        )
+        raise ConfigurationError("agent_env is for programs, such as --agent acp:COMMAND")
     return load_agent(agent) if isinstance(agent, str) else agent
 
 
