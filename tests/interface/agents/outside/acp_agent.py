@@ -87,6 +87,7 @@ class Agent(acp.Agent):
         session, words = self.sessions[session_id], prompt[-1].text.split()
         self.told = prompt[0].text
         act = getattr(self, words[0], None) or self.play
+        act = self.stay if "stubborn" in OPTIONS else act
         stop = await act(session_id, session, *words[1:])
         return acp.PromptResponse(stop_reason=stop or "end_turn", usage=self.usage())
 

@@ -25,20 +25,20 @@ pytestmark = needing("a2a")
 
 
 @contextmanager
-def serving(options="1.0", **env):
+def serving(options="1.0", program=PROGRAM, **env):
     """Start the agent; yield its address."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    program = subprocess.Popen(
-        [sys.executable, str(PROGRAM), str(port), options],
+    running = subprocess.Popen(
+        [sys.executable, str(program), str(port), options],
         env={**os.environ, "PYTHONPATH": "", **env},
     )
     try:
         wait_for(port)
         yield f"http://127.0.0.1:{port}"
     finally:
-        program.kill()
-        program.wait()
+        running.kill()
+        running.wait()
 
 
 def wait_for(port, seconds=60):

@@ -175,6 +175,8 @@ def choose_participants(options: RunOptions) -> tuple[Agent, User, Mode]:
                 f"rehearse is {rehearse!r}, which gives an agent of your own a scripted model, but "
                 f"agent is {kind!r}; name your agent like my_agent.py:function"
             )
+    if options.agent_env and not is_outside(options.agent):
+        raise ConfigurationError("agent_env is for programs, such as --agent acp:COMMAND")
     if options.agent_prompt is not None and (kind, mode) != ("llm", Mode.NORMAL):
         raise ConfigurationError(
             f"a prompt is for the reference agent in mode 'normal', but agent is {kind!r} and mode "
@@ -235,12 +237,10 @@ def _agent(kind: str, options: RunOptions) -> Agent:
 
 
 def _own_function(options: RunOptions, args: ExtraArguments) -> MakeAgent:
-    agent, env = options.agent, options.agent_env
-    env = [env] if isinstance(env, str) else env
+    agent = options.agent
     if is_outside(agent):
-        return OutsideAgent(str(agent), args, env, rehearsed=options.rehearse is not None)
-    if env:
-        raise ConfigurationError("agent_env is for programs, such as --agent acp:COMMAND")
+        rehearsed = options.rehearse is not None
+        return OutsideAgent(str(agent), args, options.agent_env, rehearsed=rehearsed)
     return load_agent(agent) if isinstance(agent, str) else agent
 
 
