@@ -16,11 +16,11 @@ from uuid import uuid4
 
 from maseval.core.agent import AgentObserver
 from maseval.core.event_loop import run_async
-from maseval.core.exceptions import AgentError, ConfigurationError, EnvironmentError, MASEvalError
+from maseval.core.exceptions import ConfigurationError, EnvironmentError, MASEvalError
 from maseval.core.storage.redaction import redact_address, redact_text
 from maseval.core.words import excerpt
 from maseval.interface import extras
-from maseval.interface.agents.framework import AgentGaveUpError
+from maseval.interface.agents.framework import AgentGaveUpError, answer_call
 from maseval.interface.agents.outside import LONGEST_REPLY, OutsideAgentAdapter, run_without_clock
 from maseval.interface.agents.program import AgentProgramError
 from maseval.interface.inference.http import causes
@@ -34,6 +34,7 @@ _CONNECT_SECONDS, _CANCEL_SECONDS, _POLL_SECONDS = 10.0, 2.0, 0.3
 _LARGEST = 64 * 1024 * 1024
 _MOST_CALLS, _MOST_MALFORMED = 100, 10
 _RESPOND = "respond"
+_MALFORMED = "Error: this is not one JSON object with a name and arguments"
 
 _BY_TEXT = """\
 You have the tools below. Answer each message with one JSON object and nothing else:
@@ -84,7 +85,7 @@ class A2AAgentAdapter(OutsideAgentAdapter):
 
     def describe_tools(self) -> str:
         if self._as_text:
-            offered = [tool.definition["function"] for tool in self.tools]
+            offered = [tool.definition["function"] for tool in self.tools.values()]
             return _BY_TEXT.format(tools=json.dumps(offered, indent=1, ensure_ascii=False))
         if self._served is None:
             return ""
@@ -102,6 +103,7 @@ class A2AAgentAdapter(OutsideAgentAdapter):
             timeout=httpx.Timeout(None, connect=_CONNECT_SECONDS),
             follow_redirects=False,
             trust_env=False,
+            headers={"Accept-Encoding": "identity"},
             event_hooks={"response": [_bound]},
         )
         self._resources.callback(lambda: run_without_clock(http.aclose()))
@@ -131,27 +133,14 @@ class A2AAgentAdapter(OutsideAgentAdapter):
             name, arguments = _read_call(reply)
             if name == _RESPOND and isinstance(arguments.get("content"), str):
                 return str(arguments["content"])
-            malformed += name is None
+            if name:
+                text = answer_call(self.tools, name, arguments)
+                continue
+            text, malformed = _MALFORMED, malformed + 1
             if malformed >= _MOST_MALFORMED:
                 break
-            text = self._result(name, arguments)
         text = f"{_MOST_CALLS} calls, or {_MOST_MALFORMED} malformed replies, and no answer"
         raise AgentGaveUpError(text, component=self.name)
-
-    def _result(self, name: str | None, arguments: Mapping[str, Any]) -> str:
-        tool = next((each for each in self.tools if each.name == name), None)
-        if name is None:
-            return "Error: this is not one JSON object with a name and arguments"
-        if tool is None:
-            return f"Error: Tool '{name}' not found."
-        try:
-            return self._call(tool, arguments)
-        except MASEvalError as error:
-            if not isinstance(error, AgentError):  # nothing the agent could correct
-                raise
-            return f"Error: {error}"
-        except Exception as error:  # a tool called by a model: its error is an answer
-            return f"Error: {error}"
 
     def _say(self, text: str) -> str:
         return run_async(self._answer(text))
@@ -306,17 +295,17 @@ def _texts(parts: Any) -> str:
     return "\n".join(part.text for part in parts if part.HasField("text"))[: LONGEST_REPLY + 1]
 
 
-def _read_call(text: str) -> tuple[str | None, Mapping[str, Any]]:
+def _read_call(text: str) -> tuple[str, Mapping[str, Any]]:
     """Read the first JSON object in a reply, which may stand in a fence or a tag."""
     start = text.find("{")
     try:
         call, _ = json.JSONDecoder().raw_decode(text[start:]) if start >= 0 else (None, 0)
     except (ValueError, RecursionError):
-        return None, {}
+        return "", {}
     match call:
         case {"name": str(name), "arguments": dict(arguments)}:
             return name, arguments
-    return None, {}
+    return "", {}
 
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})
@@ -328,8 +317,7 @@ def _at_same_place(named: str, given: str) -> str:
     A card could send us anywhere, to addresses inside our network too.
     """
     there, here = urlsplit(named), urlsplit(given)
-    hosts = {there.hostname, here.hostname}
-    if (len(hosts) > 1 and not hosts <= _LOOPBACK) or _port(there) != _port(here):
+    if _place(there) != _place(here):
         raise ConfigurationError(
             f"the card at {redact_address(given)} names another address, {redact_address(named)}, "
             "which is not followed; if it is right, give that address: a2a:URL"
@@ -337,5 +325,6 @@ def _at_same_place(named: str, given: str) -> str:
     return there._replace(scheme=here.scheme, netloc=here.netloc).geturl()
 
 
-def _port(address: SplitResult) -> int:
-    return address.port or (443 if address.scheme == "https" else 80)
+def _place(address: SplitResult) -> tuple[str | None, int]:
+    host = None if address.hostname in _LOOPBACK else address.hostname
+    return host, address.port or (443 if address.scheme == "https" else 80)

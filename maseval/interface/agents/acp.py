@@ -11,10 +11,9 @@ import json
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
@@ -43,10 +42,7 @@ EXTRA = "acp"
 START_SECONDS = 60.0
 _MOST_OF_A_TURN = 64 * 1024 * 1024
 _CANCEL_SECONDS = 2.0
-_LOGIN_REQUIRED, _NO_SUCH_METHOD = -32000, -32601
-
-Listener = Callable[[Any], None]
-"""Is told each update of a session."""
+_LOGIN_REQUIRED, _NO_SUCH_METHOD, _WRONG = -32000, -32601, -32602
 
 
 def load_sdk(module: str = "acp") -> Any:
@@ -63,18 +59,14 @@ class _Messages:
         self._owner, self._program = owner, program
 
     async def send(self, message: Mapping[str, Any]) -> None:
-        stdin = self._program.process.stdin
-        assert stdin is not None
-        stdin.write(json.dumps(message, separators=(",", ":")).encode() + b"\n")
-        await stdin.drain()
+        self._program.stdin.write(json.dumps(message).encode() + b"\n")
+        await self._program.stdin.drain()
 
     async def receive(self) -> JsonObject | None:
         """Return the next answer to a request of ours; None when there are no more."""
-        stdout = self._program.process.stdout
-        assert stdout is not None
         while True:
             try:
-                line = await stdout.readuntil(b"\n")
+                line = await self._program.stdout.readuntil(b"\n")
             except asyncio.IncompleteReadError:
                 return None
             except asyncio.LimitOverrunError:
@@ -128,8 +120,8 @@ class AcpProgram:
         self.connection: Any = None
         self._program: Program | None = None
         self._messages: _Messages
-        self._starting: asyncio.Lock | None = None
-        self._sessions: dict[str, tuple[Listener, Callable[[str], bool]]] = {}
+        self._starting = asyncio.Lock()
+        self._sessions: dict[str, Any] = {}
 
     @property
     def name(self) -> str:
@@ -138,7 +130,6 @@ class AcpProgram:
 
     async def connect(self) -> None:
         """Start the program and agree on the protocol, unless it is running."""
-        self._starting = self._starting or asyncio.Lock()
         async with self._starting:
             if self._program is not None and self._program.is_running:
                 return
@@ -146,47 +137,40 @@ class AcpProgram:
             sdk = load_sdk()
             self._program = await Program.start(self.command, self.env)
             self._messages = _Messages(self, self._program)
-            self.connection = load_sdk("acp.client.connection").ClientSideConnection(
-                object(), self._messages
-            )
+            self.connection = sdk.connect_to_agent(object(), self._messages)
             own = sdk.schema.Implementation(name=SERVER, version=version("maseval"))
+            meeting = self.connection.initialize(sdk.PROTOCOL_VERSION, client_info=own)
             try:
-                told = await self.call(
-                    self.connection.initialize(sdk.PROTOCOL_VERSION, client_info=own),
-                    "start",
-                    START_SECONDS,
-                )
-                if told.protocol_version != sdk.PROTOCOL_VERSION:
-                    raise await self.failure(
-                        f"speaks version {told.protocol_version} of ACP, not {sdk.PROTOCOL_VERSION}"
-                    )
+                told = await self.call(meeting, "start", START_SECONDS)
+                if (spoken := told.protocol_version) != sdk.PROTOCOL_VERSION:
+                    raise await self.failure(f"speaks version {spoken} of ACP, which is unknown")
             except BaseException:
                 await self.stop()
                 raise
             self._capabilities = told.agent_capabilities
             info = told.agent_info.model_dump(exclude_none=True) if told.agent_info else {}
-            self.about = {"protocol": f"ACP {told.protocol_version}", "agent_info": info}
+            self.about = {"protocol": f"ACP {spoken}", "agent_info": info}
 
-    async def open_session(
-        self, folder: str, url: str | None, listener: Listener, is_own: Callable[[str], bool]
-    ) -> str:
-        """Return the id of a new session, whose tools are at ``url``."""
+    async def open_session(self, folder: str, url: str | None, owner: Any) -> str:
+        """Return the id of a new session of an adapter, whose tools are at ``url``."""
         servers = [] if url is None else [self._mcp_server(url)]
         call = self.connection.new_session(cwd=folder, mcp_servers=servers)
         opened = await self.call(call, "open a session", START_SECONDS)
         session_id: str = opened.session_id
         if session_id in self._sessions:
             raise await self.failure(f"gave two sessions the same id, {session_id!r}")
-        self._sessions[session_id] = listener, is_own
+        self._sessions[session_id] = owner
         return session_id
 
     def _mcp_server(self, url: str) -> object:
         schema = load_sdk("acp.schema")
-        if self._capabilities.mcp_capabilities.http:
+        if self._offers("mcp_capabilities", "http"):
             return schema.HttpMcpServer(type="http", name=SERVER, url=url, headers=[])
-        bridge = str(Path(mcp_bridge.__file__))
-        args = ["-I", bridge, url]
+        args = ["-I", str(mcp_bridge.__file__), url]
         return schema.McpServerStdio(name=SERVER, command=sys.executable, args=args, env=[])
+
+    def _offers(self, kind: str, name: str) -> bool:
+        return bool(getattr(getattr(self._capabilities, kind, None), name, None))
 
     async def prompt(self, session_id: str, texts: Iterable[str]) -> Any:
         self._messages.bytes = 0
@@ -221,7 +205,7 @@ class AcpProgram:
 
     async def close_session(self, session_id: str) -> None:
         self._sessions.pop(session_id, None)
-        if self._capabilities.session_capabilities.close and self.connection is not None:
+        if self._offers("session_capabilities", "close"):
             with suppress(Exception):  # it may have died, or not know the session any more
                 await asyncio.wait_for(self.connection.close_session(session_id), _CANCEL_SECONDS)
 
@@ -246,32 +230,24 @@ class AcpProgram:
             told = load_sdk("acp.schema").SessionNotification.model_validate(params)
         except (ValidationError, RecursionError):  # of a later version, or nonsense
             return
-        if told.session_id in self._sessions:
-            self._sessions[told.session_id][0](told.update)
+        if session := self._sessions.get(told.session_id):
+            session.hear(told.update)
 
     def answer(self, method: object, params: object) -> JsonObject:
         """Answer a request: permissions are given for the tools of the session alone."""
-        refusal = {"code": _NO_SUCH_METHOD, "message": f"{excerpt(method)} is not offered"}
         if method != "session/request_permission":
-            return {"error": refusal}
-        schema = load_sdk("acp.schema")
+            return {"error": {"code": _NO_SUCH_METHOD, "message": f"{excerpt(method)} is unknown"}}
         try:
-            asked = schema.RequestPermissionRequest.model_validate(params)
+            asked = load_sdk("acp.schema").RequestPermissionRequest.model_validate(params)
         except (ValidationError, RecursionError):
-            return {"error": {**refusal, "message": "this is no request for a permission"}}
-        listener, is_own = self._sessions.get(asked.session_id, (None, lambda title: False))
-        title = asked.tool_call.title or ""
-        allowed = is_own(title) and asked.tool_call.kind not in _OF_THE_MACHINE
-        word = "allow" if allowed else "reject"
-        fitting = sorted(each.kind + "\n" + each.option_id for each in asked.options)
-        # Once comes after always in the alphabet, and is preferred.
-        chosen = next((one for one in reversed(fitting) if one.startswith(word)), None)
-        if listener is not None:
-            listener({"permission": "granted" if allowed else "refused", "for": title})
-        if chosen is None:
-            return {"result": {"outcome": {"outcome": "cancelled"}}}
-        option = chosen.partition("\n")[2]
-        return {"result": {"outcome": {"outcome": "selected", "optionId": option}}}
+            return {"error": {"code": _WRONG, "message": "this is no request for a permission"}}
+        session, call = self._sessions.get(asked.session_id), asked.tool_call
+        word = "allow" if session and session.may_call(call.title or "", call.kind) else "reject"
+        # Once is preferred, and comes after always in the alphabet.
+        fitting = [(each.kind, each.option_id) for each in asked.options]
+        kind, chosen = max((each for each in fitting if each[0].startswith(word)), default=("", ""))
+        selected = {"outcome": "selected", "optionId": chosen}
+        return {"result": {"outcome": selected if kind else {"outcome": "cancelled"}}}
 
 
 def meet(command: str, env: Mapping[str, str]) -> JsonObject:
@@ -280,7 +256,7 @@ def meet(command: str, env: Mapping[str, str]) -> JsonObject:
 
     async def say_hello(folder: str) -> None:
         await program.connect()
-        await program.open_session(folder, None, lambda update: None, lambda title: False)
+        await program.open_session(folder, None, None)
 
     try:
         with tempfile.TemporaryDirectory(prefix="maseval-agent-") as folder:
@@ -320,7 +296,9 @@ class ACPAgentAdapter(OutsideAgentAdapter):
         self._session: str | None = None
         self._prompt: asyncio.Task[Any] | None = None
         self._said: list[str] = [""]
-        self._tool_name = _any_of([tool.name for tool in self.tools])
+        # As mcp__maseval__name, maseval/name or the like; without tools it matches nothing.
+        names = "|".join(map(re.escape, self.tools)) or r"(?!)"
+        self._tool_name = re.compile(rf"(?:(?<!\w)|(?<=__))({names})(?!\w)")
 
     def _reach(self) -> None:
         folder, served = self._scratch_folder(), self._serve()
@@ -331,9 +309,7 @@ class ACPAgentAdapter(OutsideAgentAdapter):
     async def _open(self, folder: str, url: str | None) -> None:
         await self.program.connect()
         self.about = self.program.about
-        self._session = await self.program.open_session(
-            folder, url, self._hear, lambda title: bool(self._tool_name.search(title))
-        )
+        self._session = await self.program.open_session(folder, url, self)
 
     def _ask(self, texts: list[str]) -> str:
         return run_async(self._answer(texts))
@@ -355,11 +331,14 @@ class ACPAgentAdapter(OutsideAgentAdapter):
             raise AgentGaveUpError(text, component=self.name)
         return reply
 
-    def _hear(self, update: Any) -> None:
+    def may_call(self, title: str, kind: str | None) -> bool:
+        """Return True if a title names one of the tools, and its kind is not the machine's."""
+        allowed = kind not in _OF_THE_MACHINE and bool(self._tool_name.search(title))
+        self.note("permission", allowed=allowed, title=title)
+        return allowed
+
+    def hear(self, update: Any) -> None:
         """Take in what the agent tells while it works."""
-        if isinstance(update, dict):
-            self.note("permission", **update)
-            return
         kind = update.session_update
         if kind == "agent_message_chunk" and update.content.type == "text":
             if sum(map(len, self._said)) <= LONGEST_REPLY:
@@ -399,10 +378,3 @@ class ACPAgentAdapter(OutsideAgentAdapter):
                 await prompt
         if self._is_shared:
             await self.program.close_session(session_id)
-
-
-def _any_of(names: Sequence[str]) -> re.Pattern[str]:
-    """Match a title that names one of the tools, as ``mcp__maseval__name`` or ``maseval/name``."""
-    if not names:
-        return re.compile(r"(?!)")
-    return re.compile(rf"(?:(?<!\w)|(?<=__))({'|'.join(map(re.escape, names))})(?!\w)")

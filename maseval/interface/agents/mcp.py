@@ -203,15 +203,12 @@ def serve_tools(
                         gate.failure = gate.failure or error
                     raise
 
-    def note_listing() -> None:
-        gate.was_listed = True
-
     server = mcp_server(
         list(offered.values()),
         call,
         name=name,
         instructions=instructions,
-        on_listed=note_listing,
+        on_listed=partial(setattr, gate, "was_listed", True),
     )
     with over_http(server, host=host, port=port, path=path) as served:
         yield replace(served, gate=gate)

@@ -6,49 +6,28 @@ there at once. Each message goes to the server at the address, and its answer co
 
 import json
 import sys
-import threading
-from concurrent.futures import ThreadPoolExecutor
-from urllib.error import URLError
-from urllib.request import Request, urlopen
+from contextlib import suppress
+from urllib.request import ProxyHandler, Request, build_opener
 
-_ACCEPTED = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-_AT_ONCE = 8
-_writing = threading.Lock()
+_FORMS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+_open = build_opener(ProxyHandler({})).open  # the server is on this machine
 
 
 def answers(url: str, line: bytes) -> list[bytes]:
     """Return the messages that answer one; none if it was a notification."""
     try:
-        with urlopen(Request(url, line, _ACCEPTED)) as response:
-            body = response.read()
-            if response.headers.get_content_type() != "text/event-stream":
-                return [body] if body.strip() else []
-            return [each[5:].strip() for each in body.splitlines() if each.startswith(b"data:")]
-    except (URLError, OSError) as error:
-        message = json.loads(line)
-        if not isinstance(message, dict) or "id" not in message:
-            return []
-        failure = {"code": -32603, "message": f"the tools cannot be reached: {error}"}
-        return [json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": failure}).encode()]
-
-
-def pass_on(url: str, line: bytes) -> None:
-    try:
-        received = answers(url, line)
-    except ValueError:  # what was sent is not JSON
-        return
-    with _writing:
-        for message in received:
-            sys.stdout.buffer.write(message + b"\n")
-        sys.stdout.buffer.flush()
-
-
-def main(url: str) -> None:
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        for line in sys.stdin.buffer:
-            if line.strip():
-                pool.submit(pass_on, url, line)
+        with _open(Request(url, line, _FORMS)) as response:
+            return [each[5:] for each in response.read().splitlines() if each[:5] == b"data:"]
+    except OSError as error:
+        with suppress(ValueError, TypeError, KeyError):
+            failure = {"code": -32603, "message": f"the tools cannot be reached: {error}"}
+            known = json.loads(line)["id"]
+            return [json.dumps({"jsonrpc": "2.0", "id": known, "error": failure}).encode()]
+        return []
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    for given in filter(bytes.strip, sys.stdin.buffer):
+        for message in answers(sys.argv[1], given):
+            sys.stdout.buffer.write(message.strip() + b"\n")
+        sys.stdout.buffer.flush()

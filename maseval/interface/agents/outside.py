@@ -7,9 +7,10 @@ whether or not the benchmark records it as well. When the simulation is over, ``
 
 import tempfile
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import Context
+from dataclasses import replace
 from functools import partial, wraps
 from pathlib import Path
 from secrets import token_urlsafe
@@ -70,7 +71,8 @@ class OutsideAgentAdapter(AgentAdapter):
     ) -> None:
         super().__init__(agent_instance, name, callbacks, cost_calculator, model_id)
         self.messages: MessageHistory = MessageHistory()
-        self.tools: list[Tool] = describe_tools(tools)
+        self._recording = Lock()
+        self.tools = {tool.name: self._recorded(tool) for tool in describe_tools(tools)}
         self.policy = policy
         self.turn_timeout = turn_timeout
         self.about: JsonObject = {}
@@ -79,7 +81,6 @@ class OutsideAgentAdapter(AgentAdapter):
         self._updates: list[JsonObject] = []
         self._left_out = 0
         self._served: ServedTools | None = None
-        self._recording = Lock()
         self._resources = ExitStack()
         self._is_closed = False
         if (clock := Clock.here()) is not None:
@@ -129,7 +130,7 @@ class OutsideAgentAdapter(AgentAdapter):
         """Serve the tools until the end; None if there are none."""
         if self.tools:
             opened = serve_tools(
-                {tool.name: self._recorded(tool) for tool in self.tools},
+                {name: tool.function for name, tool in self.tools.items()},
                 instructions=self.policy,
                 name=SERVER,
                 path=f"/mcp/{token_urlsafe(18)}",
@@ -149,27 +150,23 @@ class OutsideAgentAdapter(AgentAdapter):
         if failure is not None:  # what broke is not the agent
             raise failure
 
-    def _recorded(self, tool: Tool) -> Callable[..., str]:
+    def _recorded(self, tool: Tool) -> Tool:
         @wraps(tool.function)
         def call(**arguments: object) -> str:
-            return self._call(tool, arguments)
+            result = "Error"
+            try:
+                result = as_text(tool.function(**arguments))
+            except Exception as error:  # a tool called by a model: the agent reads it, and so do we
+                result = f"Error: {error}"
+                raise
+            finally:
+                with self._recording:
+                    made = tool_call(tool.name, arguments, id=f"call_{len(self.messages)}")
+                    self.messages.add_tool_call([made])
+                    self.messages.add_tool_response(made["id"], result, name=tool.name)
+            return result
 
-        return call
-
-    def _call(self, tool: Tool, arguments: Mapping[str, object]) -> str:
-        try:
-            result = as_text(tool.function(**arguments))
-        except Exception as error:  # a tool called by a model: the agent reads it, and so do we
-            self._record(tool.name, arguments, f"Error: {error}")
-            raise
-        self._record(tool.name, arguments, result)
-        return result
-
-    def _record(self, name: str, arguments: Mapping[str, object], result: str) -> None:
-        with self._recording:
-            call = tool_call(name, arguments, id=f"call_{len(self.messages)}")
-            self.messages.add_tool_call([call])
-            self.messages.add_tool_response(call["id"], result, name=name)
+        return replace(tool, function=call)
 
     # The end.
 
@@ -217,7 +214,7 @@ class OutsideAgentAdapter(AgentAdapter):
         return {
             **super().gather_config(),
             "about": self.about,
-            "tool_names": [tool.name for tool in self.tools],
+            "tool_names": list(self.tools),
             "policy_in": ways if self.policy is not None else [],
             "turn_timeout": self.turn_timeout,
         }

@@ -7,7 +7,6 @@ shell that waits for that does it: it reads which groups there are from a pipe u
 """
 
 import asyncio
-import atexit
 import os
 import shlex
 import signal
@@ -17,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from maseval.core.exceptions import AgentError, ConfigurationError, EnvironmentError
 from maseval.core.storage.redaction import redact_command, redact_text
@@ -50,6 +49,9 @@ class Program:
     def __init__(self, command: Sequence[str], process: asyncio.subprocess.Process) -> None:
         self.command = command
         self.process = process
+        self.stdin: Any = process.stdin
+        self.stdout: Any = process.stdout
+        self.stderr: Any = process.stderr
         self._tail = b""
         self._draining = asyncio.ensure_future(self._drain())
 
@@ -77,8 +79,7 @@ class Program:
         return cls(command, process)
 
     async def _drain(self) -> None:
-        assert self.process.stderr is not None
-        while chunk := await self.process.stderr.read(65536):
+        while chunk := await self.stderr.read(65536):
             self._tail = (self._tail + chunk)[-_KEPT_OF_STDERR:]
 
     @property
@@ -113,9 +114,7 @@ class Program:
 
     async def stop(self) -> None:
         """End the program and all that it started in its process group."""
-        stdin = self.process.stdin
-        if stdin is not None:
-            stdin.close()
+        self.stdin.close()
         if not await self.exits_within(_GRACE_SECONDS):
             self._signal(signal.SIGTERM)
             await self.exits_within(_GRACE_SECONDS)
@@ -187,11 +186,9 @@ class _Keeper:
 
     def note(self, sign: str, group: int) -> None:
         with self._lock, suppress(OSError):
-            pipe = self._pipe()
-            pipe.write(f"{sign} {group}\n".encode())
-            pipe.flush()
+            self._pipe().write(f"{sign} {group}\n".encode())
 
-    def _pipe(self) -> IO[bytes]:
+    def _pipe(self) -> Any:
         if self._shell is None or self._owner != os.getpid():  # a fork needs its own
             self._owner = os.getpid()
             self._shell = subprocess.Popen(
@@ -199,19 +196,10 @@ class _Keeper:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
+                bufsize=0,
                 start_new_session=True,
             )
-            atexit.register(self.close)
-        assert self._shell.stdin is not None
         return self._shell.stdin
-
-    def close(self) -> None:
-        """End whatever program still runs."""
-        with self._lock:
-            shell, self._shell = self._shell, None
-        if shell is not None and self._owner == os.getpid():
-            with suppress(OSError, subprocess.TimeoutExpired):
-                shell.communicate(timeout=_GRACE_SECONDS)
 
 
 _keeper = _Keeper()

@@ -31,7 +31,7 @@ class Conversation:
         self.address, self.told, self.client, self.script = address, told, None, None
         self.act, self.heard = None, []
 
-    async def call(self, name, **arguments):
+    async def call(self, name, /, **arguments):
         if self.client is None:
             self.client = await Client(self.address).__aenter__()
         return (await self.client.call_tool(name, arguments)).content[0].text

@@ -132,7 +132,7 @@ def test_an_agent_without_http_gets_its_tools_over_standard_streams(open_agent, 
 def test_permission_is_given_for_the_tools_alone(agent, asked, chosen):
     assert agent.run(f"ask {asked}") == chosen
     (noted,) = agent.gather_traces()["updates"]
-    assert noted["permission"] == ("granted" if "allow" in chosen else "refused")
+    assert noted["allowed"] == ("allow" in chosen)
 
 
 def test_calls_between_the_turns_have_no_effect(agent, weighed):

@@ -79,7 +79,8 @@ def test_a_finished_agent_is_a_level_beside_our_own(tmp_path):
     assert code == 0, out + errors
     cells = [json.loads(line) for line in out.splitlines()]
     assert [each["overall"]["passed"] for each in cells] == [1, 1]
-    assert cells[0]["cell"]["system"].startswith("acp")
+    assert cells[0]["cell"]["system"] == f"acp {Path(sys.executable).name} clerk.py"
+    assert "Using the programs that g.toml names: acp:" in errors
 
 
 @marked(with_acp)

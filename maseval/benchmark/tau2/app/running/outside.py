@@ -29,6 +29,9 @@ _VARIABLES = {
 }
 
 
+_sharing = threading.Lock()
+
+
 def is_outside(agent: object) -> bool:
     return isinstance(agent, str) and agent.partition(":")[0] in ARGUMENTS
 
@@ -49,7 +52,6 @@ class OutsideAgent:
                 "a rehearsal tells a program of its model by environment variables, one program "
                 "for each simulation; rehearse acp:COMMAND, without shared=true"
             )
-        self._open = threading.Lock()
         self._shared: Any = None
         about = _about(self.scheme, self.place, tuple(self.env.items()))
         names = {name: value if equals else "passed on" for name, equals, value in _split(env)}
@@ -72,7 +74,7 @@ class OutsideAgent:
             given["tools_as"] = self.args.get("tools", "mcp")
             adapter: AgentAdapter = module.A2AAgentAdapter(self.place, **given)
         elif self.args.get("shared"):
-            with self._open:
+            with _sharing:
                 self._shared = self._shared or module.AcpProgram(self.place, self._env(brief.model))
             adapter = module.ACPAgentAdapter(self._shared, **given)
         else:
@@ -96,12 +98,6 @@ class OutsideAgent:
         shared, self._shared = self._shared, None
         if shared is not None:
             shared.close()
-
-    def __getstate__(self) -> dict[str, object]:
-        return {**vars(self), "_open": None, "_shared": None}
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        vars(self).update(state, _open=threading.Lock())
 
 
 def _checked_args(scheme: str, args: Mapping[str, Any]) -> dict[str, Any]:
