@@ -75,13 +75,10 @@ class A2AAgentAdapter(OutsideAgentAdapter):
             raise ConfigurationError(f"tools is {tools_as!r}; give mcp or text")
         super().__init__(agent_instance, name, callbacks, **options)
         self._as_text = tools_as == "text"
+        self._title = f"the agent at {redact_address(agent_instance)}"
         self._context, self._task = uuid4().hex, ""
         self._client: Any = None
         self._is_waiting = False
-
-    @property
-    def _agent_type(self) -> str:
-        return "A2A"
 
     def describe_tools(self) -> str:
         if self._as_text:
@@ -101,13 +98,11 @@ class A2AAgentAdapter(OutsideAgentAdapter):
         httpx, client = load_sdk("httpx"), load_sdk("a2a.client")
         http = httpx.AsyncClient(
             timeout=httpx.Timeout(None, connect=_CONNECT_SECONDS),
-            follow_redirects=False,
-            trust_env=False,
             headers={"Accept-Encoding": "identity"},
             event_hooks={"response": [_bound]},
         )
         self._resources.callback(lambda: run_without_clock(http.aclose()))
-        with _attributed(self.agent):
+        with _attributed(self._title):
             found = client.A2ACardResolver(http, self.agent)
             card = await found.get_agent_card(http_kwargs={"timeout": 3 * _CONNECT_SECONDS})
         for each in card.supported_interfaces:
@@ -117,7 +112,7 @@ class A2AAgentAdapter(OutsideAgentAdapter):
             self._client = client.ClientFactory(settings).create(card)
         except ValueError as error:
             raise ConfigurationError(
-                f"{self.agent} does not offer A2A by JSON-RPC: {error}"
+                f"{self._title} does not offer A2A by JSON-RPC: {error}"
             ) from None
         versions = sorted({each.protocol_version for each in card.supported_interfaces})
         info = {"name": card.name, "version": card.version}
@@ -147,11 +142,11 @@ class A2AAgentAdapter(OutsideAgentAdapter):
 
     async def _answer(self, text: str) -> str:
         try:
-            with _attributed(self.agent):
+            with _attributed(self._title):
                 return await asyncio.wait_for(self._exchange(text), self.turn_timeout)
         except TimeoutError:
             raise AgentProgramError(
-                f"the agent at {self.agent} did not answer within {self.turn_timeout:g} s"
+                f"{self._title} did not answer within {self.turn_timeout:g} s"
             ) from None
 
     async def _exchange(self, text: str) -> str:
@@ -207,9 +202,9 @@ class A2AAgentAdapter(OutsideAgentAdapter):
             case pb.TASK_STATE_INPUT_REQUIRED:
                 return self._text(said or made)
             case pb.TASK_STATE_AUTH_REQUIRED:
-                raise ConfigurationError(f"the agent at {self.agent} wants its user to log in")
+                raise ConfigurationError(f"{self._title} wants its user to log in")
         ended = pb.TaskState.Name(state).removeprefix("TASK_STATE_").lower()
-        text = f"the agent at {self.agent} left its task {ended}: {excerpt(_texts(said), 300)}"
+        text = f"{self._title} left its task {ended}: {excerpt(_texts(said), 300)}"
         raise AgentProgramError(text)
 
     def _text(self, parts: Any) -> str:
@@ -220,7 +215,7 @@ class A2AAgentAdapter(OutsideAgentAdapter):
             self.note("left_out", parts=others)
         if others and not text.strip():
             raise AgentProgramError(
-                f"the agent at {self.agent} answered with {others[0]} alone, which the customer "
+                f"{self._title} answered with {others[0]} alone, which the customer "
                 "cannot read; the reply must have a part of text"
             )
         return text
@@ -243,26 +238,26 @@ def meet(url: str, env: Mapping[str, str]) -> Mapping[str, object]:
 
 
 @contextmanager
-def _attributed(url: str) -> Iterator[None]:
+def _attributed(title: str) -> Iterator[None]:
     """Turn an error of the SDK into one that says whose failure it is."""
     try:
         yield
     except (MASEvalError, TimeoutError):
         raise
     except Exception as error:  # whatever a foreign library makes of a foreign answer
-        raise _failure(url, error) from None
+        raise _failure(title, error) from None
 
 
-def _failure(url: str, error: Exception) -> MASEvalError:
+def _failure(title: str, error: Exception) -> MASEvalError:
     httpx, words = load_sdk("httpx"), excerpt(redact_text(str(error) or type(error).__name__), 300)
     for link in causes(error):
         status = getattr(getattr(link, "response", None), "status_code", None)
         if status in (401, 403):
-            return ConfigurationError(f"the agent at {url} refuses access: {words}")
+            return ConfigurationError(f"{title} refuses access: {words}")
         unmet = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
         if isinstance(link, unmet) or status in (429, 502, 503, 504):
-            return AgentUnreachableError(f"the agent at {url} cannot be reached: {words}")
-    return AgentProgramError(f"the agent at {url} failed, or does not speak A2A: {words}")
+            return AgentUnreachableError(f"{title} cannot be reached: {words}")
+    return AgentProgramError(f"{title} failed, or does not speak A2A: {words}")
 
 
 @cache

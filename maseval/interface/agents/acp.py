@@ -301,10 +301,10 @@ class ACPAgentAdapter(OutsideAgentAdapter):
         self._tool_name = re.compile(rf"(?:(?<!\w)|(?<=__))({names})(?!\w)")
 
     def _reach(self) -> None:
-        folder, served = self._scratch_folder(), self._serve()
+        folder, url = self._scratch_folder(), self._serve()
         if not self._is_shared:
             self._resources.callback(self.program.close)
-        run_async(self._open(folder, None if served is None else served.url))
+        run_async(self._open(folder, url))
 
     async def _open(self, folder: str, url: str | None) -> None:
         await self.program.connect()

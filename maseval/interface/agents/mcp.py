@@ -20,7 +20,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -110,20 +110,22 @@ def conversation_server(
 
 
 class TurnGate:
-    """Lets an agent call its tools during its turns alone."""
+    """Lets an agent call its tools, or with ``by_turns`` during its turns alone."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, by_turns: bool = False) -> None:
         self.was_listed = False
         """True once the agent has asked which tools there are."""
-        self.failure: MASEvalError | None = None
-        """The first error of a tool that is not the agent's fault."""
-        self._is_open = False
+        self._failure: MASEvalError | None = None
+        self._is_open = not by_turns
         self._calls = 0
         self._changed = threading.Condition()
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Accept calls while the block runs; those that have begun are finished with it."""
+        """Accept calls while the block runs; those that have begun are finished with it.
+
+        At its end, the first error of a tool that is not the agent's fault is raised.
+        """
         with self._changed:
             self._is_open = True
         try:
@@ -132,11 +134,18 @@ class TurnGate:
             with self._changed:
                 self._is_open = False
                 self._changed.wait_for(lambda: not self._calls, _LONGEST_CALL)
+        self.raise_failure()
+
+    def raise_failure(self) -> None:
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
 
     @contextmanager
     def call(self) -> Iterator[None]:
+        """Count a call; what a tool raises, and is not the agent's fault, is kept."""
         with self._changed:
-            if not self._is_open:
+            if not self._is_open:  # no failure of a tool, so it is not kept
                 raise AgentOutOfTurnError(
                     "it is not your turn, so nothing was done and nothing was recorded; tools "
                     "answer while you work on a message, and not after your reply to it"
@@ -144,6 +153,10 @@ class TurnGate:
             self._calls += 1
         try:
             yield
+        except MASEvalError as error:
+            if not isinstance(error, AgentError):
+                self._failure = self._failure or error
+            raise
         finally:
             with self._changed:
                 self._calls -= 1
@@ -190,18 +203,13 @@ def serve_tools(
     offered = {tool.name: tool for tool in describe_tools(tools)}
     # The server runs in its own thread; its tools run in the context of whoever opened it.
     context = copy_context()
-    gate, few = TurnGate(), asyncio.Semaphore(_CALLS_AT_ONCE)
+    gate, few = TurnGate(by_turns=by_turns), asyncio.Semaphore(_CALLS_AT_ONCE)
 
     async def call(name: str, arguments: dict[str, object], client: str | None) -> str:
         work = partial(offered[name].function, **arguments)
         async with few:
-            with gate.call() if by_turns else nullcontext():
-                try:
-                    return as_text(await in_thread(partial(context.copy().run, work)))
-                except MASEvalError as error:
-                    if not isinstance(error, AgentError):
-                        gate.failure = gate.failure or error
-                    raise
+            with gate.call():
+                return as_text(await in_thread(partial(context.copy().run, work)))
 
     server = mcp_server(
         list(offered.values()),
@@ -212,8 +220,7 @@ def serve_tools(
     )
     with over_http(server, host=host, port=port, path=path) as served:
         yield replace(served, gate=gate)
-    if gate.failure:
-        raise gate.failure
+    gate.raise_failure()
 
 
 def load_mcp() -> ModuleType:

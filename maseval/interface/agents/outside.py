@@ -7,8 +7,8 @@ whether or not the benchmark records it as well. When the simulation is over, ``
 
 import tempfile
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable
+from contextlib import ExitStack, nullcontext
 from contextvars import Context
 from dataclasses import replace
 from functools import partial, wraps
@@ -24,7 +24,7 @@ from maseval.core.exceptions import AgentError
 from maseval.core.messages import MessageHistory, tool_call
 from maseval.core.storage import strict_json
 from maseval.core.tracing import JsonObject, now
-from maseval.core.usage import CostCalculator, TokenUsage, Usage
+from maseval.core.usage import TokenUsage, Usage
 from maseval.core.words import excerpt
 from maseval.interface.agents.framework import Tool, Tools, as_text, describe_tools
 from maseval.interface.agents.mcp import ServedTools, serve_tools
@@ -53,8 +53,7 @@ class OutsideAgentAdapter(AgentAdapter):
         tools: The tools of this simulation, such as ``environment.tools``.
         policy: Text that the agent must obey; it stands in the first message.
         turn_timeout: The seconds that a turn may take; None for no limit.
-        cost_calculator: Prices the tokens that the agent reports.
-        model_id: The model to report, if it is known.
+        priced: ``cost_calculator`` and ``model_id``, if they are known.
     """
 
     def __init__(
@@ -66,10 +65,9 @@ class OutsideAgentAdapter(AgentAdapter):
         tools: Tools = (),
         policy: str | None = None,
         turn_timeout: float | None = TURN_SECONDS,
-        cost_calculator: CostCalculator | None = None,
-        model_id: str | None = None,
+        **priced: Any,
     ) -> None:
-        super().__init__(agent_instance, name, callbacks, cost_calculator, model_id)
+        super().__init__(agent_instance, name, callbacks, **priced)
         self.messages: MessageHistory = MessageHistory()
         self._recording = Lock()
         self.tools = {tool.name: self._recorded(tool) for tool in describe_tools(tools)}
@@ -108,17 +106,16 @@ class OutsideAgentAdapter(AgentAdapter):
                 if self._is_closed:  # by a time-out, meanwhile
                     self._resources.close()
         self.messages.add_message("user", query)
-        is_told = is_first and (self.policy is not None or self.tools)
-        instructions = [self._instructions()] if is_told else []
-        with self._turn():
-            reply = self._ask([*instructions, query])
+        texts = [query]
+        if is_first and (self.policy is not None or self.tools):
+            told = {"policy": self.policy or "", "tools": self.describe_tools()}
+            texts = [_INSTRUCTIONS.format(**told), query]
+        with self._served.gate.turn() if self._served else nullcontext():
+            reply = self._ask(texts)
         if len(reply) > LONGEST_REPLY:
             raise AgentError(f"the agent's reply has {len(reply):,} characters, which is too long")
         self.messages.add_message("assistant", reply)
         return reply
-
-    def _instructions(self) -> str:
-        return _INSTRUCTIONS.format(policy=self.policy or "", tools=self.describe_tools())
 
     def describe_tools(self) -> str:
         """Return the words that lead the agent to its tools."""
@@ -126,8 +123,8 @@ class OutsideAgentAdapter(AgentAdapter):
 
     # Its tools.
 
-    def _serve(self) -> ServedTools | None:
-        """Serve the tools until the end; None if there are none."""
+    def _serve(self) -> str | None:
+        """Serve the tools until the end; return their address, None if there are none."""
         if self.tools:
             opened = serve_tools(
                 {name: tool.function for name, tool in self.tools.items()},
@@ -137,18 +134,7 @@ class OutsideAgentAdapter(AgentAdapter):
                 by_turns=True,
             )
             self._served = self._resources.enter_context(opened)
-        return self._served
-
-    @contextmanager
-    def _turn(self) -> Iterator[None]:
-        if self._served is None:
-            yield
-            return
-        with self._served.gate.turn():
-            yield
-        failure, self._served.gate.failure = self._served.gate.failure, None
-        if failure is not None:  # what broke is not the agent
-            raise failure
+        return self._served.url if self._served else None
 
     def _recorded(self, tool: Tool) -> Tool:
         @wraps(tool.function)
@@ -205,9 +191,10 @@ class OutsideAgentAdapter(AgentAdapter):
         return self.used
 
     def gather_traces(self) -> JsonObject:
-        asked = {} if self._served is None else {"asked_for_tools": self._served.gate.was_listed}
-        left_out = {"updates_left_out": self._left_out} if self._left_out else {}
-        return {**super().gather_traces(), "updates": list(self._updates), **asked, **left_out}
+        told = {"updates": list(self._updates), "updates_left_out": self._left_out}
+        if self._served is not None:
+            told["asked_for_tools"] = self._served.gate.was_listed
+        return {**super().gather_traces(), **told}
 
     def gather_config(self) -> JsonObject:
         ways = ["first message", *(["MCP prompt"] if self.tools else [])]
