@@ -236,8 +236,8 @@ def _name_of(value: object, where: str) -> str:
         case int() | float():
             return str(value)
         case str() if value.startswith(_PROGRAMS):  # the names of its files, or its host
-            kind, _, place = value.partition(":")
-            return " ".join([kind, *(PurePath(word).name for word in place.split())])
+            kind, _, words = value.partition(":")
+            return " ".join([kind, *(PurePath(word).name for word in words.split())])
         case str() if found := _PLACE.fullmatch(value):
             place, name = PurePath(found["place"].replace(".", "/")), found["name"]
             stem = place.name if place.name != "agent" else place.parent.name or place.name

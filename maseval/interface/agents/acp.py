@@ -288,11 +288,10 @@ class ACPAgentAdapter(OutsideAgentAdapter):
         env: Mapping[str, str] | None = None,
         **options: Any,
     ) -> None:
-        is_shared = isinstance(agent_instance, AcpProgram)
-        program = agent_instance if is_shared else AcpProgram(agent_instance, env)
-        super().__init__(program, name, callbacks, **options)
-        self.program: AcpProgram = program
-        self._is_shared = is_shared
+        shared = agent_instance if isinstance(agent_instance, AcpProgram) else None
+        self.program = shared or AcpProgram(agent_instance, env)  # type: ignore[arg-type]
+        super().__init__(self.program, name, callbacks, **options)
+        self._is_shared = shared is not None
         self._session: str | None = None
         self._prompt: asyncio.Task[Any] | None = None
         self._said: list[str] = [""]

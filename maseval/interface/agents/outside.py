@@ -15,7 +15,7 @@ from functools import partial, wraps
 from pathlib import Path
 from secrets import token_urlsafe
 from threading import Lock
-from typing import Any
+from typing import Any, Self
 
 from maseval.core.agent import AgentAdapter, AgentObserver
 from maseval.core.clock import Clock
@@ -164,7 +164,7 @@ class OutsideAgentAdapter(AgentAdapter):
         with self._resources:
             self._leave()
 
-    def __enter__(self) -> "OutsideAgentAdapter":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
