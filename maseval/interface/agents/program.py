@@ -57,21 +57,20 @@ class Program:
 
     @classmethod
     async def start(cls, command: Sequence[str], variables: Mapping[str, str]) -> "Program":
+        inherited = {name: value for name, value in os.environ.items() if name in _INHERITED}
         try:
             process = await asyncio.create_subprocess_exec(
                 *command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env=environment_with(variables),
+                env={**inherited, **variables},
                 limit=LONGEST_LINE,
                 start_new_session=True,  # Ctrl-C is for this process, which then ends the program
             )
         except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
-            raise ConfigurationError(
-                f"the program {command[0]!r} cannot be started: {error.strerror}; install it, or "
-                "give its path"
-            ) from error
+            text = f"the program {command[0]!r} cannot be started: {error.strerror}; give its path"
+            raise ConfigurationError(text) from error
         except OSError as error:
             text = f"the program {command[0]!r} could not be started: {error}; run fewer at once"
             raise ProgramStartError(text) from error
@@ -98,19 +97,13 @@ class Program:
 
     async def failure(self, what: str) -> AgentProgramError:
         """Return the error for what it did, with how it ended and its last words."""
-        await self.exits_within(_GRACE_SECONDS)  # a pipe ends before its process does
-        code = self.process.returncode
-        ended = "" if code is None else f" ({_in_words(code)})"
-        said = self.last_words
+        if await self.exits_within(_GRACE_SECONDS):  # a pipe ends before its process does
+            await asyncio.wait({self._draining}, timeout=_GRACE_SECONDS)
+        code, said = self.process.returncode, self.last_words
+        ended = "" if code is None else f" (exit code {code})"
         last = f"; it wrote last: {said.splitlines()[-1][:300]}" if said else ""
-        return AgentProgramError(
-            f"{what}{ended}{last}",
-            details={
-                "command": redact_command(self.command),
-                "exit_code": code,
-                "stderr": said,
-            },
-        )
+        details = {"command": redact_command(self.command), "exit_code": code, "stderr": said}
+        return AgentProgramError(f"{what}{ended}{last}", details=details)
 
     async def stop(self) -> None:
         """End the program and all that it started in its process group."""
@@ -123,26 +116,11 @@ class Program:
         _keeper.note("-", self.process.pid)
         self._draining.cancel()
         # A process that left the group may still hold the pipes.
-        transport: Any = getattr(self.process, "_transport", None)
-        if transport is not None:
-            transport.close()
+        vars(self.process)["_transport"].close()
 
     def _signal(self, number: int) -> None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, number)
-
-
-def _in_words(code: int) -> str:
-    if code < 0:
-        with suppress(ValueError):
-            return f"ended by {signal.Signals(-code).name}"
-    return f"exit code {code}"
-
-
-def environment_with(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a program: what any needs, and ``variables``."""
-    inherited = {name: value for name, value in os.environ.items() if name in _INHERITED}
-    return {**inherited, **variables}
 
 
 def split_command(command: str | Sequence[str]) -> list[str]:

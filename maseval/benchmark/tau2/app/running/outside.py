@@ -6,6 +6,7 @@ configuration, with its command and the hashes of the files in it.
 """
 
 import os
+import shlex
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -27,8 +28,6 @@ _VARIABLES = {
         *("OPENAI_BASE_URL", "OPENAI_API_BASE", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL"),
     ),
 }
-
-
 _sharing = threading.Lock()
 
 
@@ -54,16 +53,19 @@ class OutsideAgent:
             )
         self._shared: Any = None
         about = _about(self.scheme, self.place, tuple(self.env.items()))
-        names = {name: value if equals else "passed on" for name, equals, value in _split(env)}
+        # A value of this machine is nobody else's business.
+        names = {
+            name: value if f"{name}={value}" in env else "passed on"
+            for name, value in self.env.items()
+        }
         self.provenance: Mapping[str, object] = {**about, "env": names}
 
     @property
     def title(self) -> str:
         """The agent's name in reports."""
-        shown = (
-            redact_address if self.scheme == "a2a" else lambda text: redact_command([text])[1:-1]
-        )
-        return f"{self.scheme}:{shown(self.place)}"
+        if self.scheme == "a2a":
+            return f"a2a:{redact_address(self.place)}"
+        return f"acp:{redact_command(shlex.split(self.place))}"
 
     def __call__(self, brief: AgentBrief) -> AgentAdapter:
         given = {"tools": brief.tools, "policy": brief.policy, "model_id": brief.model.id}
@@ -106,7 +108,7 @@ def _checked_args(scheme: str, args: Mapping[str, Any]) -> dict[str, Any]:
         text = f"agent_args has {unknown[0]!r}, but an agent by {scheme} takes {', '.join(known)}"
         raise ConfigurationError(text)
     limit, shared = args.get("turn_timeout", 0), args.get("shared", False)
-    if isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 <= limit < 1e9:
+    if type(limit) not in (int, float) or not 0 <= limit < 1e9:
         raise ConfigurationError(f"turn_timeout is {limit!r}; give seconds, or 0 for no limit")
     if not isinstance(shared, bool) or args.get("tools", "mcp") not in ("mcp", "text"):
         raise ConfigurationError(
@@ -115,20 +117,17 @@ def _checked_args(scheme: str, args: Mapping[str, Any]) -> dict[str, Any]:
     return dict(args)
 
 
-def _split(env: Sequence[str]) -> list[tuple[str, str, str]]:
-    return [each.partition("=") for each in env]
-
-
 def _variables(scheme: str, env: Sequence[str]) -> dict[str, str]:
     """Read ``NAME`` or ``NAME=VALUE``; a name alone stands for the variable of this process."""
     if env and scheme == "a2a":
-        text = "agent_env is for programs that are started here, such as --agent acp:COMMAND"
-        raise ConfigurationError(text)
-    for name, equals, _ in _split(env):
+        raise ConfigurationError("agent_env is for programs, such as --agent acp:COMMAND")
+    found = {}
+    for name, equals, value in (each.partition("=") for each in env):
         if not name.isidentifier() or (not equals and name not in os.environ):
             text = f"agent_env is {name!r}, which is not set here; give NAME or NAME=VALUE"
             raise ConfigurationError(text)
-    return {name: value if equals else os.environ[name] for name, equals, value in _split(env)}
+        found[name] = value if equals else os.environ[name]
+    return found
 
 
 @cache
