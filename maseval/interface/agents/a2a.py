@@ -98,6 +98,8 @@ class A2AAgentAdapter(OutsideAgentAdapter):
         httpx, client = load_sdk("httpx"), load_sdk("a2a.client")
         http = httpx.AsyncClient(
             timeout=httpx.Timeout(None, connect=_CONNECT_SECONDS),
+            # A server may close an idle connection just when it is used again: nobody's failure.
+            limits=httpx.Limits(max_keepalive_connections=0),
             headers={"Accept-Encoding": "identity"},
             event_hooks={"response": [_bound]},
         )
@@ -249,8 +251,9 @@ def _attributed(title: str) -> Iterator[None]:
 
 
 def _failure(title: str, error: Exception) -> MASEvalError:
-    httpx, words = load_sdk("httpx"), excerpt(redact_text(str(error) or type(error).__name__), 300)
-    for link in causes(error):
+    httpx, links = load_sdk("httpx"), [*causes(error)]
+    words = excerpt(redact_text(f"{error} ({type(links[-1]).__name__})"), 300)
+    for link in links:
         status = getattr(getattr(link, "response", None), "status_code", None)
         if status in (401, 403):
             return ConfigurationError(f"{title} refuses access: {words}")
