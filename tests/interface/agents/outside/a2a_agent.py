@@ -17,7 +17,6 @@ from a2a.server.request_handlers import DefaultRequestHandler
 from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes
 from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
 from a2a.types import a2a_pb2 as pb
-from mcp import Client
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -33,6 +32,8 @@ class Conversation:
 
     async def call(self, name, /, **arguments):
         if self.client is None:
+            from mcp import Client  # it takes long to load, and most tests need none of it
+
             self.client = await Client(self.address).__aenter__()
         return (await self.client.call_tool(name, arguments)).content[0].text
 

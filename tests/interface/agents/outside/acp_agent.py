@@ -24,8 +24,6 @@ from acp.schema import (
     SessionCloseCapabilities,
     Usage,
 )
-from mcp import Client, StdioServerParameters
-from mcp.client.stdio import stdio_client
 
 FOLDER = Path(os.environ.get("AGENT_FOLDER", "."))
 OPTIONS = set(sys.argv[1].split(",")) if len(sys.argv) > 1 else set()
@@ -38,8 +36,13 @@ class Session:
 
     async def tools(self):
         if self.client is None:
+            from mcp import Client  # it takes long to load, and most tests need none of it
+
             place = getattr(self.server, "url", None)
             if place is None:
+                from mcp import StdioServerParameters
+                from mcp.client.stdio import stdio_client
+
                 given = StdioServerParameters(command=self.server.command, args=self.server.args)
                 place = stdio_client(given)
             self.client = await Client(place).__aenter__()

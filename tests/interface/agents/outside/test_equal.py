@@ -15,7 +15,7 @@ from tests.interface.libraries import needing
 ACP = Path(__file__).with_name("acp_agent.py")
 BASE = {"airline": 50, "retail": 114, "telecom": 114}
 # All of them take minutes; some of each are what every run of the tests can afford.
-LIMIT = None if os.environ.get("MASEVAL_EVERY_TASK") else 12
+LIMIT = None if os.environ.get("MASEVAL_EVERY_TASK") else 6
 
 pytestmark = [pytest.mark.data, pytest.mark.slow, pytest.mark.usefixtures("tau2_data")]
 with_acp = [pytest.param(domain, marks=needing("acp")) for domain in BASE]

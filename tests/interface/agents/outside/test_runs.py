@@ -47,7 +47,7 @@ def test_the_program_of_the_page_passes_its_rehearsal(tmp_path):
     env = ("--agent-env", "TEA", "--agent-env", "MY_TOKEN=canary-of-the-token-77")
     agent = ("--agent", f"acp:{sys.executable} clerk.py", *env, "--rehearse", "gold")
 
-    code, out, errors = finished(*LIBRARY, "-n", 2, *agent, folder=tmp_path, **canary)
+    code, out, errors = finished(*LIBRARY, "-n", 1, *agent, folder=tmp_path, **canary)
 
     assert code == 0, out + errors
     folder = RunFolder.read(tmp_path / "run")
