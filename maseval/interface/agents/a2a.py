@@ -162,36 +162,23 @@ class A2AAgentAdapter(OutsideAgentAdapter):
         )
         if self._served is not None and len(self.messages) == 1:
             message.metadata[MCP_ADDRESS] = self._served.url
-        self._is_waiting = True
-        task = pb.Task()
+        self._is_waiting, task = True, None
         async for event in self._client.send_message(pb.SendMessageRequest(message=message)):
             kind = event.WhichOneof("payload")
+            told = getattr(event, kind)
             if kind == "message":
                 self._is_waiting, self._task = False, ""
-                return self._text(event.message.parts)
-            if kind == "task":
-                task = event.task
-            self._update(task, kind, getattr(event, kind))
-            self._task = task.id
-        while task.status.state in (pb.TASK_STATE_SUBMITTED, pb.TASK_STATE_WORKING):
-            await asyncio.sleep(_POLL_SECONDS)
-            task = await self._client.get_task(pb.GetTaskRequest(id=task.id))
+                return self._text(told.parts)
+            if kind == "status_update":
+                self.note(kind, text=_texts(told.status.message.parts)[:2000])
+            # After other events the task is asked for as a whole.
+            task = told if kind == "task" else None
+            self._task = told.id if kind == "task" else told.task_id
+        while task is None or task.status.state in (pb.TASK_STATE_SUBMITTED, pb.TASK_STATE_WORKING):
+            await asyncio.sleep(0 if task is None else _POLL_SECONDS)
+            task = await self._client.get_task(pb.GetTaskRequest(id=self._task))
         self._is_waiting = False
         return self._outcome(task)
-
-    def _update(self, task: Any, kind: str, event: Any) -> None:
-        """Bring a task up to date by an event of its stream."""
-        if kind == "status_update":
-            task.id, told = event.task_id, event.status
-            task.status.CopyFrom(told)
-            self.note("status", state=told.state, text=_texts(told.message.parts)[:2000])
-        elif kind == "artifact_update":
-            task.id, new = event.task_id, event.artifact
-            known = [each for each in task.artifacts if each.artifact_id == new.artifact_id]
-            if event.append and known:
-                known[0].parts.extend(new.parts)
-            else:
-                task.artifacts.append(new)
 
     def _outcome(self, task: Any) -> str:
         pb = load_sdk("a2a.types.a2a_pb2")
@@ -247,20 +234,15 @@ def _attributed(title: str) -> Iterator[None]:
     except (MASEvalError, TimeoutError):
         raise
     except Exception as error:  # whatever a foreign library makes of a foreign answer
-        raise _failure(title, error) from None
-
-
-def _failure(title: str, error: Exception) -> MASEvalError:
-    httpx, links = load_sdk("httpx"), [*causes(error)]
-    words = excerpt(redact_text(f"{error} ({type(links[-1]).__name__})"), 300)
-    for link in links:
-        status = getattr(getattr(link, "response", None), "status_code", None)
-        if status in (401, 403):
-            return ConfigurationError(f"{title} refuses access: {words}")
+        httpx, links = load_sdk("httpx"), [*causes(error)]
+        words = excerpt(redact_text(f"{error} ({type(links[-1]).__name__})"), 300)
+        known = {getattr(getattr(link, "response", None), "status_code", None) for link in links}
         unmet = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
-        if isinstance(link, unmet) or status in (429, 502, 503, 504):
-            return AgentUnreachableError(f"{title} cannot be reached: {words}")
-    return AgentProgramError(f"{title} failed, or does not speak A2A: {words}")
+        if known & {401, 403}:
+            raise ConfigurationError(f"{title} refuses access: {words}") from None
+        if known & {429, 502, 503, 504} or any(isinstance(link, unmet) for link in links):
+            raise AgentUnreachableError(f"{title} cannot be reached: {words}") from None
+        raise AgentProgramError(f"{title} failed, or does not speak A2A: {words}") from None
 
 
 @cache

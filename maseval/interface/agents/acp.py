@@ -164,13 +164,15 @@ class AcpProgram:
 
     def _mcp_server(self, url: str) -> object:
         schema = load_sdk("acp.schema")
-        if self._offers("mcp_capabilities", "http"):
+        offered = getattr(self._capabilities, "mcp_capabilities", None)
+        if getattr(offered, "http", False):
             return schema.HttpMcpServer(type="http", name=SERVER, url=url, headers=[])
         args = ["-I", str(mcp_bridge.__file__), url]
         return schema.McpServerStdio(name=SERVER, command=sys.executable, args=args, env=[])
 
-    def _offers(self, kind: str, name: str) -> bool:
-        return bool(getattr(getattr(self._capabilities, kind, None), name, None))
+    def forget(self, session_id: str) -> None:
+        """Hear no more of a session, which ends with the program: few agents can close one."""
+        self._sessions.pop(session_id, None)
 
     async def prompt(self, session_id: str, texts: Iterable[str]) -> Any:
         self._messages.bytes = 0
@@ -202,12 +204,6 @@ class AcpProgram:
     async def failure(self, what: str) -> Exception:
         assert self._program is not None
         return await self._program.failure(f"the agent {self.name!r} {what}")
-
-    async def close_session(self, session_id: str) -> None:
-        self._sessions.pop(session_id, None)
-        if self._offers("session_capabilities", "close"):
-            with suppress(Exception):  # it may have died, or not know the session any more
-                await asyncio.wait_for(self.connection.close_session(session_id), _CANCEL_SECONDS)
 
     async def stop(self) -> None:
         """End the program."""
@@ -294,7 +290,7 @@ class ACPAgentAdapter(OutsideAgentAdapter):
         self._is_shared = shared is not None
         self._session: str | None = None
         self._prompt: asyncio.Task[Any] | None = None
-        self._said: list[str] = [""]
+        self._said = self._said_before = ""
         # As mcp__maseval__name, maseval/name or the like; without tools it matches nothing.
         names = "|".join(map(re.escape, self.tools)) or r"(?!)"
         self._tool_name = re.compile(rf"(?:(?<!\w)|(?<=__))({names})(?!\w)")
@@ -315,7 +311,7 @@ class ACPAgentAdapter(OutsideAgentAdapter):
 
     async def _answer(self, texts: list[str]) -> str:
         assert self._session is not None
-        self._said = [""]
+        self._said = self._said_before = ""
         self._prompt = asyncio.ensure_future(self.program.prompt(self._session, texts))
         # Unlike wait_for this leaves the turn open, so that the agent is told of its end.
         done, _ = await asyncio.wait({self._prompt}, timeout=self.turn_timeout)
@@ -324,11 +320,15 @@ class ACPAgentAdapter(OutsideAgentAdapter):
         answer = self._prompt.result()
         if answer.usage is not None:
             self._count(answer.usage)
-        reply = next((text for text in reversed(self._said) if text.strip()), "")
+        reply = self._reply
         if answer.stop_reason in _GAVE_UP and not (answer.stop_reason == "refusal" and reply):
             text = f"the agent stopped before it had an answer: {answer.stop_reason}"
             raise AgentGaveUpError(text, component=self.name)
         return reply
+
+    @property
+    def _reply(self) -> str:
+        return self._said if self._said.strip() else self._said_before
 
     def may_call(self, title: str, kind: str | None) -> bool:
         """Return True if a title names one of the tools, and its kind is not the machine's."""
@@ -340,11 +340,11 @@ class ACPAgentAdapter(OutsideAgentAdapter):
         """Take in what the agent tells while it works."""
         kind = update.session_update
         if kind == "agent_message_chunk" and update.content.type == "text":
-            if sum(map(len, self._said)) <= LONGEST_REPLY:
-                self._said[-1] += update.content.text
+            if len(self._said) <= LONGEST_REPLY:
+                self._said += update.content.text
             return
-        if kind == "tool_call":  # what was said before it is not the answer
-            self._said.append("")
+        if kind == "tool_call":  # what was said before it is the answer only if nothing follows
+            self._said_before, self._said = self._reply, ""
         if kind == "usage_update" and update.cost is not None and update.cost.currency == "USD":
             self.used.cost = update.cost.amount
         self.note(kind, **update.model_dump(mode="json", exclude_none=True))
@@ -375,5 +375,4 @@ class ACPAgentAdapter(OutsideAgentAdapter):
         if prompt is not None:
             with suppress(asyncio.CancelledError, Exception):
                 await prompt
-        if self._is_shared:
-            await self.program.close_session(session_id)
+        self.program.forget(session_id)

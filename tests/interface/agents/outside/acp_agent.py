@@ -20,8 +20,6 @@ from acp.schema import (
     Implementation,
     McpCapabilities,
     PermissionOption,
-    SessionCapabilities,
-    SessionCloseCapabilities,
     Usage,
 )
 
@@ -68,7 +66,6 @@ class Agent(acp.Agent):
             agent_info=Implementation(name="clerk", version="1.2"),
             agent_capabilities=AgentCapabilities(
                 mcp_capabilities=McpCapabilities(http="stdio" not in OPTIONS),
-                session_capabilities=SessionCapabilities(close=SessionCloseCapabilities()),
             ),
         )
 
@@ -78,9 +75,6 @@ class Agent(acp.Agent):
         name = f"session {len(self.sessions)}"
         self.sessions[name] = Session(mcp_servers[0] if mcp_servers else None)
         return acp.NewSessionResponse(session_id=name)
-
-    async def close_session(self, session_id, **more):
-        (FOLDER / "closed").touch()
 
     async def cancel(self, session_id, **more):
         (FOLDER / "cancelled").touch()
@@ -126,6 +120,10 @@ class Agent(acp.Agent):
         weight = await session.call("weigh", item="tea")
         await self.say(name, "It weighs ")
         await self.say(name, weight)
+
+    async def trail_off(self, name, session):
+        await self.say(name, "Let me see.")
+        await self.conn.session_update(name, acp.start_tool_call("1", "note"))
 
     async def told_first(self, name, session):
         await self.say(name, self.told)
@@ -248,4 +246,4 @@ class Agent(acp.Agent):
         time.sleep(600)
 
 
-asyncio.run(acp.run_agent(Agent(), use_unstable_protocol=True))
+asyncio.run(acp.run_agent(Agent()))

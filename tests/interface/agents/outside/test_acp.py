@@ -99,6 +99,10 @@ def test_the_reply_is_what_was_said_after_the_last_call_and_the_rest_is_in_the_t
     assert about == {"protocol": "ACP 1", "agent_info": {"name": "clerk", "version": "1.2"}}
 
 
+def test_words_before_a_call_are_the_reply_if_nothing_follows(agent):
+    assert agent.run("trail_off") == "Let me see."
+
+
 def test_the_policy_stands_in_the_first_prompt_and_is_a_prompt_of_the_tools(agent):
     first = agent.run("told_first")
     assert first.endswith("<policy>\nBe kind.\n</policy>")
@@ -235,13 +239,12 @@ def test_at_the_end_of_the_time_it_is_told_and_then_ended_with_its_children(open
         polite.run("think")
 
 
-def test_a_session_in_a_shared_program_is_closed_and_the_program_stays(open_agent, tmp_path):
-    program = AcpProgram(command(), {"AGENT_FOLDER": str(tmp_path)})
+def test_the_end_of_a_session_in_a_shared_program_leaves_the_others(open_agent):
+    program = AcpProgram(command())
     first, second = open_agent(program), open_agent(program)
-    first.run("think"), second.run("think")
+    first.run("told_first"), second.run("told_first")
     first.close()
 
-    assert (tmp_path / "closed").exists()
     assert second.run("think") == "It weighs 1 kg"
     program.close()
 
