@@ -119,23 +119,27 @@ def _check_names(path: Path, run: FileRun, context: typer.Context) -> None:
     raise ConfigurationError(f"{path}{place}: unknown option {unknown!r}; {hint}")
 
 
+_PROGRAMS = ("acp:", "a2a:")
 _OF_CODE = frozenset({BENCHMARK, "agent", "domain", "tasks", "team", "user"})
 # A reference to code, such as shop.py:Shop, package.module:SHOP or shop.py.
 _CODE = re.compile(r"[\w./\\ -]+\.py(:\w+)?|[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
 def _name_code(path: Path, runs: Sequence[FileRun]) -> None:
-    """Say what a file will have imported, as that can do whatever its user can."""
+    """Say what a file will have imported or started, as that can do whatever its user can."""
     texts = (
         text
         for options in (each.options for each in runs)
         for option in _OF_CODE & options.keys()
         for text in (options[option] if isinstance(options[option], list) else [options[option]])
     )
-    named = [text for text in texts if isinstance(text, str) and _CODE.fullmatch(text)]
-    if named:
-        listed = ", ".join(sorted(set(named)))
-        stderr().print(f"Importing the code that {inert(str(path))} names: {inert(listed)}")
+    given = {text for text in texts if isinstance(text, str)}
+    programs = {text for text in given if text.startswith(_PROGRAMS)}
+    code = {text for text in given - programs if _CODE.fullmatch(text)}
+    for what, named in (("Importing the code", code), ("Using the programs", programs)):
+        if named:
+            listed = inert(", ".join(sorted(named)))
+            stderr().print(f"{what} that {inert(str(path))} names: {listed}")
 
 
 def _with_underscores(table: Mapping[str, Any]) -> dict[str, Any]:
@@ -269,6 +273,9 @@ def _name_of(value: object, where: str) -> str:
             return str(value).lower()
         case int() | float():
             return str(value)
+        case str() if value.startswith(_PROGRAMS):  # the names of its files, or its host
+            kind, _, words = value.partition(":")
+            return " ".join([kind, *(PurePath(word).name for word in words.split())])
         case str() if found := _PLACE.fullmatch(value):
             place, name = PurePath(found["place"].replace(".", "/")), found["name"]
             stem = place.name if place.name != "agent" else place.parent.name or place.name

@@ -149,6 +149,7 @@ class Repetition:
             return self.outcome(error, "engine")
         finally:
             registry.close()
+            self.context.end()
 
     def given_up(self) -> RepetitionResult:
         """Return the result of an attempt that is still running past its deadline.
@@ -166,6 +167,7 @@ class Repetition:
         self.context.abandoned = True
         usage = collect_copy("usage", self.context.registry.collect_usage)
         self.context.registry.close()
+        self.context.end(wait=False)
         return usage
 
     def outcome(

@@ -113,7 +113,8 @@ class RunOptions(ConversationOptions, FolderRunOptions):
     )
     agent: str | MakeAgent = option(
         "llm",
-        "llm; a scripted agent: gold, noop, noisy; or your own: FILE.py:FUNCTION",
+        "llm; a scripted agent: gold, noop, noisy; your own: FILE.py:FUNCTION; or a finished one: "
+        "acp:COMMAND, a2a:URL",
         PARTICIPANTS,
         typed=str,
     )
@@ -126,6 +127,12 @@ class RunOptions(ConversationOptions, FolderRunOptions):
         PARTICIPANTS,
         env=True,
         alias="agent_llm_args",
+        typed=list[str],
+    )
+    agent_env: Sequence[str] = option(
+        (),
+        "Environment variable for the agent's program: NAME or NAME=VALUE (repeatable)",
+        PARTICIPANTS,
         typed=list[str],
     )
     reasoning: str | None = option(

@@ -337,7 +337,9 @@ class Tau2Run(PreparedRun):
         for words in self.warnings():
             logger.warning(words)
         options = self.options
-        with ModelServer() if options.rehearse else nullcontext() as server:
+        agent = self.agent
+        held = agent.opened() if isinstance(agent, OwnAgent) else nullcontext()
+        with held, ModelServer() if options.rehearse else nullcontext() as server:
             benchmark = RunBenchmark(self, server)
             if options.runs_elsewhere:
                 # Before processes are forked, as each of them would look for it by itself.
