@@ -9,6 +9,30 @@ from typing import Self
 
 from maseval.core.exceptions import TaskTimeoutError
 
+_forks = 0
+
+
+def _count_fork() -> None:
+    global _forks
+    _forks += 1
+
+
+os.register_at_fork(after_in_child=_count_fork)
+
+
+def forks() -> int:
+    """Return the number of forks between the first process and this one."""
+    return _forks
+
+
+def end_if_forked(since: int) -> None:
+    """End this process if it was forked since: a copy must not go on as the run.
+
+    A process that is forked to work for an agent returns from where it began, and never here.
+    """
+    if _forks != since:
+        os._exit(0)
+
 
 class Acting:
     """The agent of a repetition that was the last to begin its work.
@@ -39,7 +63,6 @@ class Clock:
         self.abandoned = False
         """True if the repetition was abandoned: its result will not be used."""
         self._start = time.monotonic()
-        self._process = os.getpid()
 
     @staticmethod
     def here() -> "Clock | None":
@@ -73,11 +96,6 @@ class Clock:
             timeout=self.deadline or 0.0,
             partial_traces=self.collected_traces,
         )
-
-    def end_if_copy(self) -> None:
-        """End this process if an agent forked it: a copy must not go on as the run."""
-        if os.getpid() != self._process:
-            os._exit(0)
 
     def set_collected_traces(self, traces: dict[str, object]) -> None:
         """Set traces to include in the report if the deadline passes."""
@@ -115,12 +133,11 @@ def acting_as(name: str | None) -> Iterator[None]:
     """Name the agent, or the user, on whose account models are asked and tools are called."""
     clock = Clock.here()
     latest = Acting() if clock is None else clock.acting
-    before, token = latest.name, _acting.set(name)
+    before, token, began = latest.name, _acting.set(name), _forks
     latest.name = name
     try:
         yield
     finally:
-        if clock is not None:
-            clock.end_if_copy()
+        end_if_forked(began)
         _acting.reset(token)
         latest.name = before
