@@ -44,6 +44,7 @@ RANKS = {
         compat
     """,
     "maseval.app": """
+        judging
         running
         sharing
         comparing
@@ -94,13 +95,12 @@ RANKS = {
         formats agent_brief
     """,
     "maseval.benchmark.tau2.review": """
-        causes audit timeline
+        causes audit timeline judged
         explain
         errata
         policy
-        talk
-        replies plain_text
-        words
+        talk words
+        plain_text
         review
     """,
     "maseval.benchmark.tau2.domains": """
@@ -321,6 +321,7 @@ QUICK = {
     "maseval.data.sources": "few commands download anything",
     "maseval.app.running.options": "the help of most commands needs no engine",
     "maseval.app.benchmarks": "entry points, and types of pages",
+    "maseval.app.results.examined": "most runs are judged by no model",
     "maseval.view.command": "without the server's libraries it says what to install",
     "maseval.benchmark.tau2.app.results": "a run that was shown before needs no rules",
     "maseval.benchmark.tau2.domains.registration": "domains are known before they are loaded",

@@ -22,16 +22,15 @@ from pydantic import BaseModel, ConfigDict
 
 from maseval.core.exceptions import ConfigurationError, ResultFileError, UndecidedError
 from maseval.core.storage import strict_json
-from maseval.core.storage.files import path_about
+from maseval.core.storage.files import JUDGEMENTS, path_about
 from maseval.core.storage.records import RecordWriter, iter_records, mend
 
-FILE_NAME = "judgements.jsonl"
 FORMER_NAME = "judged.jsonl"
 
 
 def record_path(run: str | os.PathLike[str]) -> Path:
     """Return the path of a run's judgements: in its folder, or beside its results file."""
-    return path_about(run, FILE_NAME)
+    return path_about(run, JUDGEMENTS)
 
 
 class Judgement(BaseModel):
@@ -99,7 +98,7 @@ class JudgeRecord:
         return found
 
     def _lines(self) -> Iterator[Judgement]:
-        former = self.path.with_name(self.path.name.replace(FILE_NAME, FORMER_NAME))
+        former = self.path.with_name(self.path.name.replace(JUDGEMENTS, FORMER_NAME))
         for path in dict.fromkeys([former, self.path]):
             if path.is_file():
                 yield from self._lines_in(path)

@@ -5,9 +5,11 @@ Nothing else in maseval imports this.
 
 from maseval.testing.faults import FAULTS, ChaosServer, Fault
 from maseval.testing.faulty_judge import JUDGE_FAULTS, FaultyJudge
+from maseval.testing.judges import EVIDENCE_FAULTS, ScriptedJudge
 from maseval.testing.provider_server import OpenAIProtocol, ProviderServer, Reply, Request, serving
 
 __all__ = [
+    "EVIDENCE_FAULTS",
     "FAULTS",
     "JUDGE_FAULTS",
     "ChaosServer",
@@ -17,5 +19,6 @@ __all__ = [
     "ProviderServer",
     "Reply",
     "Request",
+    "ScriptedJudge",
     "serving",
 ]

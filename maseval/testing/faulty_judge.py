@@ -13,7 +13,7 @@ from maseval.core.provider_errors import (
     OverloadedError,
     ProviderTimeoutError,
 )
-from maseval.core.scripted import FixedReply, ScriptedModelAdapter, Tools
+from maseval.core.scripted import ScriptedModelAdapter, Tools
 
 UNREADABLE = ("garbage", "half JSON", "another language", "refuses", "empty", "two answers")
 WITHHELD = ("filtered",)
@@ -41,28 +41,33 @@ class FaultyJudge(ScriptedModelAdapter):
         self.good = good
         self.faults = list(faults)
 
-    def _answer(self, messages: list[Message], tools: Tools) -> FixedReply:
+    def _answer(self, messages: list[Message], tools: Tools) -> str:
         fault = self.faults[(len(self.requests) - 1) % len(self.faults)]
-        match fault:
-            case "garbage":
-                return "\x00\ufffd}{ ]] lorem \u202e 0xDEADBEEF {{"
-            case "half JSON":
-                return self.good[: len(self.good) // 2]
-            case "another language":
-                return "Das Gespräch wurde geprüft, es liegt kein Verstoß vor."
-            case "refuses":
-                return "I'm sorry, but I can't help with that."
-            case "empty":
-                return ""
-            case "two answers":
-                other = self.good.replace("true", "false").replace("[]", "[0]")
-                return f"```json\n{self.good}\n```\nOn second thought:\n```json\n{other}\n```"
-            case "filtered":
-                raise ContentFilterError("withheld", provider="scripted", model_id=self.model_id)
-            case "times out":
-                raise ProviderTimeoutError("slow", provider="scripted", model_id=self.model_id)
-            case "down":
-                raise OverloadedError("busy", provider="scripted", model_id=self.model_id)
-            case "killed":
-                os.kill(os.getpid(), signal.SIGKILL)
-        return self.good
+        return spoil(self.good, fault, self.model_id)
+
+
+def spoil(good: str, fault: str, model_id: str) -> str:
+    """Return an answer with a fault, or raise what a provider answers instead."""
+    match fault:
+        case "garbage":
+            return "\x00\ufffd}{ ]] lorem \u202e 0xDEADBEEF {{"
+        case "half JSON":
+            return good[: len(good) // 2]
+        case "another language":
+            return "Das Gespräch wurde geprüft, es liegt kein Verstoß vor."
+        case "refuses":
+            return "I'm sorry, but I can't help with that."
+        case "empty":
+            return ""
+        case "two answers":
+            other = good.replace("true", "false").replace("[]", "[0]")
+            return f"```json\n{good}\n```\nOn second thought:\n```json\n{other}\n```"
+        case "filtered":
+            raise ContentFilterError("withheld", provider="scripted", model_id=model_id)
+        case "times out":
+            raise ProviderTimeoutError("slow", provider="scripted", model_id=model_id)
+        case "down":
+            raise OverloadedError("busy", provider="scripted", model_id=model_id)
+        case "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+    return good

@@ -6,6 +6,7 @@ from itertools import combinations
 
 from maseval.app.benchmarks import OnProgress, RecordedOutcomes, support_for
 from maseval.app.results.finding import open_recording
+from maseval.app.results.labelled import judged_shares
 from maseval.app.results.recording import human_sides, name_of
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey, costs_by_role, costs_in_words, words_on_cache
@@ -60,7 +61,8 @@ def load_run(
         raise ConfigurationError(text)
     if stopped := config.stopped:
         found = found._replace(notes=[f"{stopped.note} {FIXED_SIZE}", *found.notes])
-    return found._replace(outcomes=outcomes)
+    judged = [str(each) for each in judged_shares(found.recording, outcomes)]
+    return found._replace(outcomes=outcomes, notes=[*found.notes, *judged])
 
 
 def differing_settings(runs: Mapping[str, RecordedOutcomes]) -> list[str]:

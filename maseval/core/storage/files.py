@@ -193,6 +193,10 @@ class Scratch:
         return json.loads(line)
 
 
+JUDGEMENTS = "judgements.jsonl"
+"""The name of the file of a run's judgements."""
+
+
 def path_about(run: str | os.PathLike[str], name: str) -> Path:
     """Return the path of a file about a run: in its folder, or beside its results file."""
     path = Path(run)

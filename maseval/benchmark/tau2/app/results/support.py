@@ -13,13 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from maseval.app.benchmarks import BenchmarkSupport
-from maseval.app.results.variants import (
-    IF_UNDECIDED,
-    SOUND,
-    WITHOUT_BREACHES,
-    WITHOUT_MANNER,
-    Variant,
-)
+from maseval.app.results.variants import IF_UNDECIDED, SOUND, WITHOUT_BREACHES, Variant
 from maseval.benchmark.tau2.data import title_of, version_titled
 from maseval.benchmark.tau2.domains import DOMAINS, UnknownDomainError, domain_named
 from maseval.benchmark.tau2.domains.releases import release_named
@@ -27,7 +21,7 @@ from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import RecordedReport, Simulation
 from maseval.core.recorded import Shape, mapping, whole_number
 from maseval.core.report import Report
-from maseval.core.storage.files import path_about
+from maseval.core.storage.files import JUDGEMENTS, path_about
 from maseval.core.storage.redaction import REDACTED
 from maseval.core.words import text_or_none
 from maseval.data.kept import package_fingerprint
@@ -180,10 +174,17 @@ class Tau2Support(BenchmarkSupport):
     other_data = _function("app.results.outcomes", "differing_data")
     settings = _function("app.results.outcomes", "settings_of_run")
     score = _function("app.results.score", "score")
+    judge_question = _function("app.judging.requests", "judge_question")
+    judge_request = _function("app.judging.requests", "judge_request")
+    judged_findings = _function("app.judging.requests", "judged_findings")
+    labelled_cases = _function("app.judging.pairs", "labelled_cases")
+    label_questions = _function("app.results.labelling", "label_questions")
+    judges = _function("app.results.labelling", "judge_answers")
+    calibration = _function("app.results.labelling", "calibration_in_words")
     recording = _function("app.results.sources", "ResultsFileRun")
     holds_results = _function("results", "has_simulations")
     exports = "tau2-bench"
-    export = _function("app.sharing.submit", "export_with_notes")
+    export = _function("app.sharing.export", "export_with_notes")
 
     def made(self, folder: Recording) -> bool:
         return any(TAU2 in RecordedReport(report).benchmark for report in folder.reports())
@@ -196,7 +197,7 @@ class Tau2Support(BenchmarkSupport):
         names |= {*RecordedSetup.of(folder.config.values).data}
         if fingerprint is None or not all(name in DOMAINS for name in names):
             return None
-        judgements = path_about(folder.path, "judgements.jsonl")
+        judgements = path_about(folder.path, JUDGEMENTS)
         if not judgements.is_file():
             return [fingerprint, None]
         from maseval.data.folder import hash_file  # loads what reads archives
@@ -235,14 +236,9 @@ class Tau2Support(BenchmarkSupport):
         for name in {one.domain for one in folder.planned}:
             with suppress(UnknownDomainError):
                 if has_rules(name):
-                    return [WITHOUT_BREACHES, WITHOUT_MANNER, IF_UNDECIDED, SOUND]
+                    return [WITHOUT_BREACHES, IF_UNDECIDED, SOUND]
                 found = [SOUND]
         return found
-
-    def user_model(self, config: Mapping[str, object]) -> str | None:
-        user = RecordedSetup.of(config).user
-        # A results file names the model alone, or the implementation if it records no model.
-        return user.model or (None if "rules" in config else user.player)
 
     def task_title(self, report: Report) -> str | None:
         from maseval.benchmark.tau2.data_loader import load_raw_task
