@@ -217,7 +217,7 @@ def weight(domain: str, name: str) -> str:
 
 def of_readings(checkout: Path, conversations: Sequence[str]) -> Iterator[dict[str, Any]]:
     folder = checkout / "tests" / "benchmark" / "tau2" / "readings"
-    ids = {}
+    ids: dict[str, str] = {}
     for path in conversations:
         with gzip.open(path, "rt", encoding="utf-8") as file:
             every = map(json.loads, file)
