@@ -33,11 +33,11 @@ from maseval.core.storage.redaction import redact
 from maseval.core.structured import AnswerForm, answer_form, correction
 from maseval.core.tracing import JsonObject, now
 from maseval.core.usage import TokenUsage
+from maseval.core.words import fill_template
 
 AnswerT = TypeVar("AnswerT", bound=BaseModel)
 
 MAX_ATTEMPTS = 2
-_HOLE = re.compile(r"\{\{(\w+)\}\}")
 _SEPARATOR = re.compile(r"^---[ \t]*\n", re.MULTILINE)
 # The provider did answer, and would answer the same question like this again.
 _WITHHELD = (ContentFilterError, AnswerTooLargeError, ContextOverflowError)
@@ -94,7 +94,7 @@ class Question(Generic[AnswerT]):
         texts = _SEPARATOR.split(self.template, maxsplit=1)
         if len(texts) == 2:
             texts[0] = texts[0].removesuffix("\n")
-        filled = [_HOLE.sub(lambda hole: parts.get(hole[1], hole[0]), text) for text in texts]
+        filled = [fill_template(text, parts) for text in texts]
         roles = ("system", "user") if len(filled) == 2 else ("user",)
         return [{"role": role, "content": text} for role, text in zip(roles, filled, strict=True)]
 

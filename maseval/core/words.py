@@ -9,11 +9,12 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from maseval.core.storage import strict_json
 
 SMALLEST_P = 0.001
+_HOLE = re.compile(r"\{\{(\w+)\}\}")
 
 
 def round_half_up(number: float, digits: int) -> float:
@@ -146,3 +147,8 @@ def as_file_name(text: str) -> str:
     """Return a name without what a file system or a shell could take for something else."""
     kept = "".join(char if char.isascii() and char.isalnum() else "-" for char in text)
     return kept.strip("-")[:60] or "model"
+
+
+def fill_template(template: str, values: Mapping[str, str]) -> str:
+    """Return the template with its ``{{names}}`` replaced in one pass: values are not expanded."""
+    return _HOLE.sub(lambda hole: values.get(hole[1], hole[0]), template)

@@ -15,7 +15,6 @@ After ``src/`` of multiagent-collab-scenario-benchmark (Amazon.com, Inc. or its 
 import ast
 import hashlib
 import json
-import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
@@ -37,6 +36,7 @@ from maseval.core.model import ModelAdapter, Params
 from maseval.core.recorded import RecordedTrace
 from maseval.core.task import Task
 from maseval.core.tracing import ConfigurableMixin, JsonObject
+from maseval.core.words import fill_template
 from maseval.data.files import SourceShapeError, parse_source, refuse_unreadable
 from maseval.data.folder import AnyPath
 
@@ -60,11 +60,6 @@ def _public_forms(content: bytes) -> Templates:
         raise SourceShapeError(f"{TEMPLATES_FILE} does not define {', '.join(missing)}")
     doubled = {ord("{"): "{{", ord("}"): "}}"}
     return {kind: found[name].translate(doubled) for kind, name in CONSTANTS.items()}
-
-
-def fill_template(template: str, values: Mapping[str, str]) -> str:
-    """Return the template with its ``{{names}}`` replaced in one pass: values are not expanded."""
-    return re.sub(r"\{\{(\w+)\}\}", lambda hole: values.get(hole[1], hole[0]), template)
 
 
 def constants_in(content: bytes) -> dict[str, str]:

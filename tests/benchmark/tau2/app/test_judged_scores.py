@@ -371,3 +371,18 @@ def test_an_undecided_judge_leaves_no_verdict_and_is_asked_again_alone(court, tm
     assert before["status"] == "judge_undecided" and before["eval"] is None
     assert resumed.complete and after["traces"] == before["traces"]
     assert len(JudgeRecord(record_path(shy.folder)).lines()) == 3
+
+
+def test_what_is_judged_in_other_processes_is_kept_in_the_run_s_folder(
+    tau2_data_of_1_0_1, tmp_path, judge
+):
+    criteria = load_raw_task("retail", "16", version="1.0.1")["evaluation_criteria"]
+    model = judge(judgement(*[True] * len(criteria["nl_assertions"])))
+    options = {**RETAIL, "trials": 3, "engine": "processes", "processes": 2, "concurrency": 2}
+
+    run = tau2.run(**options, judge_model=model, output=tmp_path / "r")
+
+    assert run.summary.overall.passed == 3
+    ends = list(JudgeRecord(record_path(run.folder)).judgements())
+    assert sorted(end.key["trial"] for end in ends) == [0, 1, 2]
+    assert all(end.answer["checks"] for end in ends)
