@@ -99,9 +99,8 @@ RANKS = {
         explain
         errata
         policy
-        talk
-        replies plain_text
-        words
+        talk words
+        plain_text
         review
     """,
     "maseval.benchmark.tau2.domains": """

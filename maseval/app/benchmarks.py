@@ -27,7 +27,6 @@ from maseval.core.outcome import Outcome, Simulation, TaskKey
 from maseval.core.recorded import mapping
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
-from maseval.core.words import text_or_none
 from maseval.runs.config import UNTIL
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import VerdictChecker
@@ -144,10 +143,9 @@ class BenchmarkSupport:
         """Return a sentence about the task of a simulation, if there is one."""
         return None
 
-    def limits(self, folder: Recording, source: Literal["policy", "user"]) -> Sequence[str]:
-        """Return what is not looked for in a run: breaches of the policy, or faults of the user."""
-        domains = dict.fromkeys(one.domain for one in folder.planned) if source == "policy" else ()
-        return [no_rules(domain) for domain in domains]
+    def limits(self, folder: Recording) -> Sequence[str]:
+        """Return what the rules of the policy do not look for in a run."""
+        return [no_rules(name) for name in dict.fromkeys(one.domain for one in folder.planned)]
 
     def policies(self, folder: Recording) -> Mapping[str, Sequence[str]]:
         """Return the rules that agents are told to obey, by domain, as Markdown.
@@ -191,10 +189,6 @@ class BenchmarkSupport:
     def calibration(self, folder: Recording, about: str, judge: str) -> str | None:
         """Return how far a judge was right where that was measured, in words."""
         return None
-
-    def user_model(self, config: Mapping[str, object]) -> str | None:
-        """Return the model that played the simulated user of a run; None if no model did."""
-        return text_or_none(mapping(config, "user").get("model"))
 
     def settings(self, folder: Recording) -> dict[str, object]:
         """Return a run's configuration, as it is compared with that of others."""

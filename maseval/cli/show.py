@@ -45,7 +45,7 @@ from maseval.cli.options import (
 from maseval.cli.results import MARKS, consumption_of, error_parts, scores, variant_parts
 from maseval.core.finding import LEFT_OUT, SOUND_PASS, Finding, Section
 from maseval.core.outcome import Outcome, Simulation, TaskKey
-from maseval.core.scoring_options import ScoringKeywords
+from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.words import count_of, excerpt, money
 
 if TYPE_CHECKING:  # help must not load what makes these
@@ -64,6 +64,7 @@ _LONGEST_FACT = 160
     ("maseval show theirs.json", "a results file of tau2-bench, its rewards recomputed"),
     ("maseval show runs/mine 12 3", "its trial 3"),
     ("maseval show last --failed", "what failed, and for which reason"),
+    ("maseval show last --errors", "the errors of tools, by tool and text"),
     ("maseval show last --sound", "which tasks are unsound, and which verdicts that changes"),
 )
 @with_scoring_options(
@@ -75,12 +76,17 @@ def show(
     trial: int | None = argument(None, "Which trial.", show_default="first"),
     failed: bool = flag("Only simulations that did not pass.", "--failed"),
     sound: bool = flag("List the unsound tasks, and the verdicts that change.", "--sound"),
+    errors: bool = flag("List the errors that tools answered with, by tool and text.", "--errors"),
     explain: Explain = True,
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
 ) -> None:
     """Show a run, or one of its simulations: what was said and done, and the verdict."""
     from maseval.app.results.questions import SimulationView
+
+    if errors:
+        _show_tool_errors(run, as_json=as_json, **scoring)
+        return
 
     with counting("explained") as count:
         view = commands.show(
@@ -100,6 +106,21 @@ def show(
         print_parts(_run_parts(view, sound=sound), stdout())
 
 
+def _show_tool_errors(run: str, *, as_json: bool, **scoring: Unpack[ScoringKeywords]) -> None:
+    from maseval.app.results.finding import open_recording  # help must not load it
+    from maseval.app.results.tool_errors import tool_errors
+
+    found = tool_errors(open_recording(run, ScoringOptions(**scoring)))
+    if as_json:
+        print_json({"errors": [each.to_dict() for each in found]})
+        return
+    table = Table("tool", "text", "times", "simulations", "first in")
+    for each in found:
+        counts = (str(each.times), str(each.simulations))
+        table.add_row(inert(each.tool), inert(each.text), *counts, inert(str(each.first)))
+    print_parts([table] if found else ["No tool answered with an error."], stdout())
+
+
 def _run_parts(view: "RunFindings", *, sound: bool) -> Parts:
     """Yield all about a run."""
     from maseval.runs.annotations import annotations_or_problem  # help must not load it
@@ -111,6 +132,8 @@ def _run_parts(view: "RunFindings", *, sound: bool) -> Parts:
         yield styled(command, "dim")
     if origin := origin_in_words(config):
         yield f"Continues {inert(origin)}"
+    if earlier := config.get("failed_of"):
+        yield f"Only what failed in {inert(str(earlier))}, or had no verdict there"
     if noted.tags:
         yield f"Tags: {inert(', '.join(noted.tags))}"
     if noted.note:
@@ -118,6 +141,7 @@ def _run_parts(view: "RunFindings", *, sound: bool) -> Parts:
     yield from check_parts(check)
     yield from map(note, filter(None, (*notes_on(view.folder), unreadable)))
     yield from (styled(words, "yellow") for words in warnings_on(config))
+    yield from map(inert, view.checklist.lines() if view.checklist else ())
     yield from map(inert, filter(None, [view.summary.answer]))
     yield scores(view.summary)
     yield indent(styled(view.summary.method, "dim"))
@@ -140,8 +164,6 @@ def _run_parts(view: "RunFindings", *, sound: bool) -> Parts:
         yield "\n[bold]Additional numbers[/bold] (the official one is above):"
         yield from variant_parts(view.scores)
         yield from _errata_parts(view.findings) if sound else [_WHY]
-    if users := view.users:
-        yield indent(f"\n{inert(users)} `maseval users RUN` shows each.")
 
 
 def check_parts(check: "VerdictCheck | None") -> Parts:
@@ -176,8 +198,7 @@ def _facts(findings: Sequence[Finding]) -> list[str]:
     names = names_of(findings)
     if cause is None:
         return names
-    how = ", by default" if cause.kind.endswith("by default") else ""
-    fact = f"{cause.parties}{how}: {excerpt(cause.text, _LONGEST_FACT)}"
+    fact = f"{cause.parties}: {excerpt(cause.text, _LONGEST_FACT)}"
     return [fact if name == cause.name else name for name in names]
 
 

@@ -14,7 +14,6 @@ from maseval.app.results.questions import export as export
 from maseval.app.results.questions import export_formats as export_formats
 from maseval.app.results.questions import score as score
 from maseval.app.results.questions import show as show
-from maseval.app.results.questions import users as users
 from maseval.app.results.recording import runs as runs
 from maseval.app.results.recording import tag as tag
 from maseval.app.results.report import report as report

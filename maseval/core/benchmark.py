@@ -87,6 +87,11 @@ class Benchmark(ABC):
         _at_least_one("n_task_repeats", n_task_repeats)
         _at_least_one("max_invocations", max_invocations)
         _at_least_one("num_workers", num_workers)
+        if type(self).clear_registry is not Benchmark.clear_registry:
+            raise ConfigurationError(
+                f"{type(self).__name__} overrides clear_registry, which no run calls: each "
+                "repetition has components of its own. Use on_task_repeat_end of a callback"
+            )
         if seed is not None and seed_generator is not None:
             text = "Cannot provide both seed and seed_generator; a generator brings its own seed"
             raise ConfigurationError(text)
@@ -294,7 +299,7 @@ class Benchmark(ABC):
         return RunSetting(
             benchmark=self,
             run_id=uuid4().hex,
-            seeds=self._seed_generator,
+            seeds=self.seed_generator,
             # Results of chosen tasks say so.
             config=config if subset is None else {**config, SUBSET: subset.to_dict()},
             totals=self._totals,

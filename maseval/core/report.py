@@ -31,6 +31,7 @@ from maseval.core.exceptions import (
     UndecidedError,
     UserError,
     WorkerDiedError,
+    is_machine_failure,
 )
 from maseval.core.provider_errors import (
     OTHERS_THAN_THE_AGENT,
@@ -57,6 +58,8 @@ class TaskExecutionStatus(Enum):
     QUOTA_EXHAUSTED = "quota_exhausted"
     PROVIDER_ERROR = "provider_error"
     """Any other failure of a model's provider."""
+    MACHINE_ERROR = "machine_error"
+    """Memory, disk, files or threads of the machine ran out."""
     WORKER_DIED = "worker_died"
     """The process in which it took place died, again and again."""
     UNKNOWN_EXECUTION_ERROR = "unknown_execution_error"
@@ -171,6 +174,8 @@ def failure_status(exception: BaseException, stage: RepetitionStage) -> TaskExec
             return TaskExecutionStatus.JUDGE_UNDECIDED
         case "evaluation", _:
             return TaskExecutionStatus.EVALUATION_FAILED
+        case "execution", _ if is_machine_failure(exception):
+            return TaskExecutionStatus.MACHINE_ERROR
         case "execution", AgentError():
             return TaskExecutionStatus.AGENT_ERROR
         case "execution", EnvironmentError():

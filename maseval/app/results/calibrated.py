@@ -16,7 +16,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.storage.records import RecordWriter, iter_records, mend
 from maseval.core.words import between, p_is
 from maseval.data.files import cache_dir
-from maseval.stats.exact import binomial_limits
+from maseval.stats.intervals import weighted_interval
 from maseval.stats.sign_flip import sign_flip_test
 
 FILE = "calibrations.jsonl"
@@ -49,7 +49,9 @@ class Rate(NamedTuple):
 
     @property
     def limits(self) -> tuple[float, float]:
-        return binomial_limits(self.seen, self.total)
+        """The exact limits of Clopper and Pearson (1934)."""
+        span = weighted_interval({1.0: self.seen, 0.0: self.total - self.seen})
+        return span.low, span.high
 
     def __str__(self) -> str:
         return f"{self.seen} of {self.total} {between(*self.limits, digits=0)}"

@@ -17,16 +17,11 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from maseval.app.benchmarks import BenchmarkSupport, OnProgress, support_for
+from maseval.app.results.checklist import Checklist, checklist_of_run
 from maseval.app.results.explained import Review, cause_in, misfit
 from maseval.app.results.recording import notes_on
 from maseval.app.results.results import RunSummary, run_summary
-from maseval.app.results.variants import (
-    UserScore,
-    VariantScore,
-    user_findings,
-    user_score,
-    variant_scores,
-)
+from maseval.app.results.variants import VariantScore, variant_scores
 from maseval.core.exceptions import MASEvalError
 from maseval.core.finding import Finding
 from maseval.core.outcome import Outcome, RecordedReport, Simulation
@@ -345,33 +340,15 @@ class RunFindings:
 
         return judged_shares(self.folder, self.lines)
 
-    @property
-    def user_findings(self) -> dict[Simulation, Sequence[Finding]]:
-        """The findings about the user of each conversation, if a model played it."""
-        return user_findings(self.lines, self.findings) if self._user_model else {}
-
-    @property
-    def user_score(self) -> UserScore | None:
-        """The share of conversations with a fault of the user; None if no model played it."""
-        found, model = self.user_findings, self._user_model
-        return user_score(model, found) if model and found else None
-
-    @property
-    def _user_model(self) -> str | None:
-        return support_for(self.folder).user_model(self.folder.config.values)
-
-    @property
-    def users(self) -> str | None:
-        """A sentence on how the simulated user did; None if it was not checked."""
-        score = self.user_score
-        if score is None or not score.read:
-            return None
-        return f"The simulated user, checked by rules: {score}."
-
     @cached_property
     def summary(self) -> RunSummary:
         """The numbers of the run."""
         return run_summary(self.lines, self.folder.planned, self.folder.config)
+
+    @cached_property
+    def checklist(self) -> Checklist | None:
+        """What a rehearsal saw; None for any other run."""
+        return checklist_of_run(self.folder)
 
     def to_dict(self) -> dict[str, object]:
         """Return the numbers, and a row for each chosen simulation, as JSON without secrets."""
@@ -382,6 +359,7 @@ class RunFindings:
                 "notes": notes_on(self.folder),
                 "verdicts": None if self.check is None else self.check.to_dict(),
                 "causes": self.causes,
+                **({"rehearsal": self.checklist.to_dict()} if self.checklist else {}),
                 "scores": [each.to_dict() for each in self.scores],
                 "judged": [each.to_dict() for each in self.judged_shares],
                 "simulations": [

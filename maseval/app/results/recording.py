@@ -79,6 +79,7 @@ _AT_FAULT = {
     "evaluation_failed": "the evaluation",
     "judge_undecided": "the judge",
     "task_timeout": "the time limit",
+    "machine_error": "this machine's memory, disk or limits",
     "worker_died": "the worker process",
     "missing": "no record",
 }
@@ -130,6 +131,7 @@ def facts_of(config: Mapping[str, object]) -> list[tuple[str, str]]:
     facts = {
         "Command": config.get("command"),
         "Origin": origin_in_words(config),
+        "Only what failed in": config.get("failed_of"),
         "Seed": config.get("seed"),
     }
     return [(name, str(value)) for name, value in facts.items() if value not in (None, "")]

@@ -159,6 +159,7 @@ def page_summary(run: RunFindings, found: Summary | None = None) -> dict[str, An
         *warnings_on(config.values),
         *notes_on(run.folder),
         *filter(None, [judging_in_words(run.folder)]),
+        *(run.checklist.lines() if run.checklist else ()),
         *summary["notes"],
         resume_note(run.folder, numbers.overall.missing),
         *map(str, run.judged_shares),
@@ -166,7 +167,7 @@ def page_summary(run: RunFindings, found: Summary | None = None) -> dict[str, An
     summary["notes"] = [*filter(None, notes)]
     if run.findings:
         summary["beside"] = variant_rows(run.scores)
-        summary["meaning"] += [*variant_notes(run.scores), *filter(None, [run.users])]
+        summary["meaning"] += variant_notes(run.scores)
     return summary
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from maseval.app.results.checklist import Checklist
 from maseval.core.outcome import (
     UNJUDGED,
     Outcome,
@@ -14,9 +15,10 @@ from maseval.core.outcome import (
     total_cost,
     words_on_cache,
 )
+from maseval.core.recorded import mapping
 from maseval.core.task import ChosenSubset
 from maseval.core.words import text_or_none, words_on_code
-from maseval.runs.config import JUDGED_BY, RunConfig, cell_of
+from maseval.runs.config import JUDGED_BY, STOPPED, RunConfig, cell_of
 from maseval.stats.summary import Summary, summarise
 
 INTERRUPTED = "interrupted"
@@ -129,11 +131,18 @@ class RunResult:
     config: Mapping[str, object] = field(default_factory=dict)
     errors: Sequence[Outcome] = ()
     notes: Sequence[str] = ()
+    checklist: Checklist | None = None
+    """What a rehearsal saw."""
 
     @property
     def complete(self) -> bool:
         """True if every planned simulation has a verdict."""
         return self.summary.complete
+
+    @property
+    def is_undecided(self) -> bool:
+        """True if the run was to answer a question, and all that was planned did not decide it."""
+        return mapping(self.config, STOPPED).get("outcome") == "undecided"
 
     @property
     def judged(self) -> bool:
@@ -161,6 +170,7 @@ class RunResult:
             "seconds": round(self.seconds, 3),
             "prices": self.config.get("prices"),
             "notes": list(self.notes),
+            **({"rehearsal": self.checklist.to_dict()} if self.checklist else {}),
             **self.summary.to_dict(),
         }
 

@@ -5,8 +5,8 @@ folder, which locks it, and runs what is missing.
 
 ``RunWatch`` keeps count of a run while it is running, and stops it when there is a reason to:
 Ctrl-C, SIGTERM, a closed terminal, a ``Budget`` in money or tokens, a row of ``EqualFailures``, or
-an error at which the benchmark wants to stop. What is running is finished all the same; Ctrl-C
-twice stops at once.
+an error at which the benchmark wants to stop. What is running is finished all the same, after
+SIGTERM and SIGHUP within seconds; the same twice stops at once.
 """
 
 import re
@@ -28,13 +28,15 @@ from maseval.app.results.examined import recompute_verdicts
 from maseval.app.results.recording import lines_of
 from maseval.app.results.results import INTERRUPTED, RunResult, run_summary
 from maseval.app.results.until import Until, run_rounds
+from maseval.app.running.code_version import executed_beside
+from maseval.app.running.opened_files import opened_files
 from maseval.app.running.prices import Prices, without_list
 from maseval.app.running.progress import RunProgress, publish_progress
 from maseval.app.running.run_options import FolderRunOptions
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.engine.engines import WorkerEvent
-from maseval.core.engine.process import end_signals
+from maseval.core.engine.process import end_after, end_signals, signal_handlers
 from maseval.core.exceptions import ConfigurationError, MASEvalError, RunStoppedError
 from maseval.core.judge_record import JudgeRecord, record_path
 from maseval.core.outcome import Outcome, RecordedReport, Simulation, total_cost
@@ -143,6 +145,8 @@ class RunWatch(BenchmarkCallback):
             self.progress.recall(line)
         self.failures = EqualFailures(self.progress.lines.values())
         self._ended_by: int | None = None
+        self._ended_at = 0.0
+        self._opened: dict[str, None] = {}
         self._check_budget()
 
     @property
@@ -155,8 +159,8 @@ class RunWatch(BenchmarkCallback):
         show = self.run.options.display or (lambda progress: nullcontext())
         held = self.engine if isinstance(self.engine, AbstractContextManager) else nullcontext()
         live = publish_progress(self.folder.path, self.progress, self.benchmark, self.secrets)
-        interruptible = end_signals(self._interrupt)
-        with interruptible, show(self.progress), live, held:
+        opening = opened_files()
+        with self._interruptible(), show(self.progress), live, held, opening as self._opened:
             try:
                 yield
             except KeyboardInterrupt:
@@ -173,10 +177,19 @@ class RunWatch(BenchmarkCallback):
 
     def result(self) -> RunResult:
         """Note the score in the folder, and return all numbers."""
+        self.folder.check_written()
         lines, check = self._recorded_lines(), self._check
         summary = run_summary(lines, self.folder.planned, self.folder.config)
         used = self.progress.cost, self.progress.tokens
         self.folder.note_result(summary.overall.pass_1, summary.overall.verdicts, *used)
+        notes = [check.note_on_recomputed or ""] if check and check.differing else []
+        code = self.folder.config.values.get("code")
+        if code and (beside := executed_beside(code, self._opened)):
+            self.folder.note_executed(beside)
+            notes.append(
+                f"The code of this run also executed or read {', '.join(beside)}, which no import "
+                "leads to: a change of it is not noticed when the run is resumed or compared"
+            )
         return RunResult(
             folder=self.folder.path,
             summary=summary,
@@ -185,7 +198,7 @@ class RunWatch(BenchmarkCallback):
             stopped=self.progress.stopping,
             config=self.folder.config.values,
             errors=[line for line in lines if line.kind == "error"],
-            notes=[check.note_on_recomputed or ""] if check and check.differing else [],
+            notes=notes,
         )
 
     def _recorded_lines(self) -> list[Outcome]:
@@ -227,16 +240,39 @@ class RunWatch(BenchmarkCallback):
             self.progress.stopping = self.progress.stopping or reason
             self.benchmark.stop()
 
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        with signal_handlers({signal.SIGALRM: self._end_now}), end_signals(self._interrupt):
+            try:
+                yield
+            finally:
+                if self._ended_by is not None:
+                    signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def _end_now(self, number: int, frame: FrameType | None) -> None:
+        """Stop what is running; where that does not help, the next alarm ends the process."""
+        end_after(_LAST_SECONDS)
+        raise KeyboardInterrupt
+
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        # Whatever closes a terminal or ends a job may send its signal more than once.
-        repeated = number == self._ended_by != signal.SIGINT
-        if self.is_stopping and not repeated:
+        moment = time.monotonic()
+        # Whatever closes a terminal or ends a job may send its signal to the process and its group.
+        if number == self._ended_by != signal.SIGINT and moment < self._ended_at + _ONE_SIGNAL:
+            return
+        asked_before, self._ended_by, self._ended_at = self.is_stopping, number, moment
+        if asked_before and number == signal.SIGINT:
             raise KeyboardInterrupt
-        self._ended_by = number
+        if asked_before:
+            self._end_now(number, frame)
+        if number != signal.SIGINT:  # whatever sends it does not wait for long
+            signal.setitimer(signal.ITIMER_REAL, _GRACE_SECONDS)
         by = "" if number == signal.SIGINT else f" by {signal.Signals(number).name}"
         self._stop_if(f"{INTERRUPTED}{by}")
 
 
+# Kubernetes kills 30 seconds after SIGTERM, Docker 10.
+_GRACE_SECONDS, _LAST_SECONDS = 6.0, 3.0
+_ONE_SIGNAL = 1.0
 _STAGES = ("setup", "task", "evaluation")
 
 

@@ -166,7 +166,7 @@ class MACSBenchmark(Benchmark):
         self, agent_data: JsonObject, task: Task, seed_generator: SeedGenerator
     ) -> MACSEnvironment:
         """Return the tools of the task's domain, each with a model of its own."""
-        model_id = model_id_of(task.environment_data, "tool")
+        model_id = self._get_tool_model_id(task)
         environment = MACSEnvironment(
             task.environment_data,
             lambda name: self.get_model_adapter(
@@ -189,7 +189,7 @@ class MACSBenchmark(Benchmark):
     ) -> User | None:
         """Return the person of the scenario, who has one answer left when the turns are used up."""
         model = self.get_model_adapter(
-            model_id_of(task.user_data, "user"),
+            self._get_user_model_id(task),
             register_name="user_simulator",
             seed=seed_generator.derive_seed("simulators/user"),
         )
@@ -205,7 +205,7 @@ class MACSBenchmark(Benchmark):
         seed_generator: SeedGenerator,
     ) -> Sequence[Evaluator]:
         """Return one judge for what the user could see, one for what the agents did."""
-        model_id = model_id_of(task.evaluation_data, "evaluator")
+        model_id = self._get_evaluator_model_id(task)
         made = []
         for side in SIDES:
             model = self.get_model_adapter(
@@ -216,6 +216,17 @@ class MACSBenchmark(Benchmark):
             evaluator = MACSEvaluator(model, task, side)
             made.append(self.register("evaluators", f"{side}_gsr", evaluator))
         return made
+
+    # A subclass may choose other models.
+
+    def _get_tool_model_id(self, task: Task) -> str:
+        return model_id_of(task.environment_data, "tool")
+
+    def _get_user_model_id(self, task: Task) -> str:
+        return model_id_of(task.user_data, "user")
+
+    def _get_evaluator_model_id(self, task: Task) -> str:
+        return model_id_of(task.evaluation_data, "evaluator")
 
     def run_agents(
         self,

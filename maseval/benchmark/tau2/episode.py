@@ -4,6 +4,8 @@ The simulation is that of every run: the same orchestrator, worlds, participants
 Whoever holds an episode says what its side says (``act``) and has the other side answer
 (``advance``, or ``advance_async`` in an event loop). Between two messages an episode is nothing but
 data: no thread waits, and ``twin`` copies it.
+
+After tau2-bench v1.0.1, src/tau2/gym/ (MIT, Sierra Research).
 """
 
 import copy

@@ -9,8 +9,7 @@ Since v1.0.0, simulations that failed for reasons outside the conversation
 *leaderboard* counts them as failed trials. ``compute_run_metrics`` gives both, by name, because the
 difference can be several points.
 
-After tau2-bench v0.2.0 and v1.0.1, src/tau2/evaluator/ and src/tau2/metrics/agent_metrics.py (MIT,
-Sierra Research).
+After tau2-bench v0.2.0, src/tau2/metrics/agent_metrics.py (MIT, Sierra Research).
 """
 
 import logging

@@ -27,6 +27,8 @@ from maseval.core.reasoning import reasoning_of, without_reasoning
 from maseval.core.storage import strict_json
 from maseval.core.structured import AnswerForm
 from maseval.core.words import excerpt
+from maseval.interface.inference.endings import check_ending
+from maseval.interface.inference.http import RefusedAnswer, kind_of, status_of_code
 
 JsonSchema: TypeAlias = dict[str, Any]
 """A JSON schema, as it is sent to a model."""
@@ -47,10 +49,6 @@ _OTHER_KEYS = ("content", "name")
 # Where servers and LiteLLM put what a model thought: its text, and what they want back with it.
 _THOUGHTS = ("reasoning_content", "reasoning")
 _THOUGHT_DETAILS = ("reasoning_details", "thinking_blocks")
-
-
-class FilteredAnswerError(MASEvalError):
-    """The answer was withheld by a content filter."""
 
 
 def request_messages(
@@ -237,32 +235,50 @@ def reading(answer: object) -> Iterator[None]:
         raise UnreadableAnswerError(text) from error
 
 
+def check_error(error: object) -> None:
+    """Raise the failure that a provider reports inside an answer that came with a good status."""
+    words = error if isinstance(error, str) else get(error, "message")
+    code = get(error, "code")
+    code = get(error, "type") if code is None and words else code
+    if words or code is not None:  # some servers add an empty error to every answer
+        status = status_of_code(code)
+        text = str(words or "") if status == code or code is None else f"{code}: {words}"
+        unknown = 200 if code is None else 500
+        raise RefusedAnswer(kind_of(status or unknown, text, code), text, status)
+
+
 def chat_response(answer: object, *, earlier_calls: int = 0) -> ChatResponse:
     """Return the first choice of an answer.
 
     Raises:
         UnreadableAnswerError: There is no choice, or nothing in it that can be read.
-        FilteredAnswerError: A content filter withheld it.
+        RefusedAnswer: The provider failed, or a content filter withheld it.
     """
     with reading(answer):
         return _chat_response(answer, earlier_calls)
 
 
 def _chat_response(answer: object, earlier_calls: int) -> ChatResponse:
+    check_error(get(answer, "error"))
     choices = get(answer, "choices")
     if not isinstance(choices, Sequence) or isinstance(choices, str) or not choices:
         raise UnreadableAnswerError(f"no choices in the answer {excerpt(answer)}")
     choice = choices[0]
     reason = get(choice, "finish_reason")
-    if reason == "content_filter":
-        raise FilteredAnswerError(get(get(choice, "message"), "refusal") or "no reason was given")
+    check_error(get(choice, "error"))
     message = get(choice, "message")
+    # LiteLLM and OpenRouter translate some failures to `stop`, and keep the original beside it.
+    native = get(get(choice, "provider_specific_fields") or choice, "native_finish_reason")
+    for ending in (native, reason):
+        check_ending(ending, words=get(message, "refusal"))
     if message is None and get(choice, "text") is not None:  # as servers of plain completions do
         message = {"content": get(choice, "text")}
     if not is_object(message):
         raise UnreadableAnswerError(f"no message in the answer {excerpt(answer)}")
     content = _content(message)
     tool_calls = _tool_calls(get(message, "tool_calls"), earlier_calls)
+    if not (content or tool_calls):
+        check_ending(reason, is_silent=True)
     if content is None and not tool_calls:
         _check_silence(message, reason)
     return ChatResponse(

@@ -305,7 +305,7 @@ def score(
         if strict:
             raise ValueError(str(error)) from error
         raise
-    if (words := describe_overrides(case.messages)) is not None:
+    if (words := describe_overrides(case.recording.messages)) is not None:
         info = verdict.reward_info["info"] or {}
         verdict.reward_info["info"] = {**info, "overrides": words}
     return verdict

@@ -32,6 +32,7 @@ from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.storage.files import atomic_file
 from maseval.runs import RunFolder
 from maseval.runs.recording import Recording
+from maseval.stats.trials import by_task
 
 
 class FileScore:
@@ -55,6 +56,12 @@ class FileScore:
         self.agreeing = sum(each.agrees for each in found.simulations)
         self.not_replayable = sum(each.fault is not None for each in found.simulations)
         self.findings = record_findings(found)
+
+    @property
+    def trials_differ(self) -> tuple[int, int] | None:
+        """The least and the most trials of a task that have a verdict, if these differ."""
+        totals = [trials.total for trials in by_task(self.found.outcomes).values() if trials.total]
+        return (min(totals), max(totals)) if len({*totals}) > 1 else None
 
     @property
     def skipped(self) -> Mapping[str, int]:

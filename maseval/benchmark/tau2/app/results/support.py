@@ -13,13 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from maseval.app.benchmarks import BenchmarkSupport
-from maseval.app.results.variants import (
-    IF_UNDECIDED,
-    SOUND,
-    WITHOUT_BREACHES,
-    WITHOUT_MANNER,
-    Variant,
-)
+from maseval.app.results.variants import IF_UNDECIDED, SOUND, WITHOUT_BREACHES, Variant
 from maseval.benchmark.tau2.data import title_of, version_titled
 from maseval.benchmark.tau2.domains import DOMAINS, UnknownDomainError, domain_named
 from maseval.benchmark.tau2.domains.releases import release_named
@@ -190,7 +184,7 @@ class Tau2Support(BenchmarkSupport):
     recording = _function("app.results.sources", "ResultsFileRun")
     holds_results = _function("results", "has_simulations")
     exports = "tau2-bench"
-    export = _function("app.sharing.submit", "export_with_notes")
+    export = _function("app.sharing.export", "export_with_notes")
 
     def made(self, folder: Recording) -> bool:
         return any(TAU2 in RecordedReport(report).benchmark for report in folder.reports())
@@ -242,14 +236,9 @@ class Tau2Support(BenchmarkSupport):
         for name in {one.domain for one in folder.planned}:
             with suppress(UnknownDomainError):
                 if has_rules(name):
-                    return [WITHOUT_BREACHES, WITHOUT_MANNER, IF_UNDECIDED, SOUND]
+                    return [WITHOUT_BREACHES, IF_UNDECIDED, SOUND]
                 found = [SOUND]
         return found
-
-    def user_model(self, config: Mapping[str, object]) -> str | None:
-        user = RecordedSetup.of(config).user
-        # A results file names the model alone, or the implementation if it records no model.
-        return user.model or (None if "rules" in config else user.player)
 
     def task_title(self, report: Report) -> str | None:
         from maseval.benchmark.tau2.data_loader import load_raw_task

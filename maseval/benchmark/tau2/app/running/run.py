@@ -14,14 +14,16 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple, Self
 from weakref import WeakSet
 
+from maseval.app.results.checklist import checklist_of_run
 from maseval.app.results.results import RunResult
 from maseval.app.running.options import takes
 from maseval.app.running.own_code import title_of
-from maseval.app.running.prices import Prices
+from maseval.app.running.prices import FreePrices, Prices
 from maseval.benchmark.tau2.agent_brief import AgentBrief, AgentGroup, make_agents, no_answer_error
 from maseval.benchmark.tau2.app.running.options import PlayOptions, RunOptions
-from maseval.benchmark.tau2.app.running.own_agents import Rehearsal, attribute_errors
+from maseval.benchmark.tau2.app.running.own_agents import attribute_errors
 from maseval.benchmark.tau2.app.running.prepared import ModelSpec, OwnAgent, PreparedRun
+from maseval.benchmark.tau2.app.running.rehearsing import Rehearsal
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.conversation.continuation import Continuation
 from maseval.benchmark.tau2.default_benchmark import DefaultAgentTau2Benchmark
@@ -45,6 +47,7 @@ from maseval.core.task import Task
 from maseval.core.task.task import RepetitionKey
 from maseval.core.user import User
 from maseval.core.words import count_of
+from maseval.runs import RunFolder
 from maseval.server import ModelServer
 
 logger = logging.getLogger(__name__)
@@ -112,15 +115,10 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         return self.prepared.wording
 
     def forget(self, report: Report) -> None:
-        """Count a finished simulation in the rehearsal, if it is one, and what the limit ended."""
+        """Let go of what only a running simulation needs, and count what the limit ended."""
         self.timeouts += RecordedReport(report).termination == TerminationReason.TIMEOUT
-        requests = self._release(report)
-        if self.rehearsal and requests is not None:
-            self.rehearsal.add(report, requests)
-
-    def _release(self, report: Report) -> int | None:
-        trial = (report["task_id"], report["repeat_idx"])
-        return self.rehearsal.end(trial) if self.rehearsal else None
+        if self.rehearsal:
+            self.rehearsal.end((report["task_id"], report["repeat_idx"]))
 
     # Other processes.
 
@@ -141,13 +139,10 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         twin._seen = _SeenAgents()
         return twin
 
-    def worker_note(self, report: Report) -> int | None:
-        """Return the model requests of a rehearsal."""
-        return self._release(report)
-
-    def take_worker_note(self, report: Report, note: int) -> None:
+    def worker_note(self, report: Report) -> None:
+        """Let go of what only a running rehearsal needs; there is nothing to hand over."""
         if self.rehearsal:
-            self.rehearsal.add(report, note)
+            self.rehearsal.end((report["task_id"], report["repeat_idx"]))
 
     # One simulation.
 
@@ -232,8 +227,9 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         own = self.prepared.agent
         if not isinstance(own, OwnAgent):
             return super().execution_loop(agents, task, environment, user)
+        watched = self.rehearsal.refusing(environment) if self.rehearsal else nullcontext()
         # An agent that takes part step by step runs inside the loop, outside of run_agents.
-        with attribute_errors(own.make, only_its_file=True):
+        with watched, attribute_errors(own.make, only_its_file=True):
             return super().execution_loop(agents, task, environment, user)
 
     # Agents of the user's own.
@@ -247,9 +243,10 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         seed: int | None,
     ) -> AgentGroup:
         """Make the agents; one that cannot be made is at fault as soon as it is asked."""
-        model, rehearsal = own.client, self.rehearsal if own.rehearse else None
-        if rehearsal:
-            model = rehearsal.begin(trial, task, environment, seed)
+        model, prices = own.client, replace(self.prices, base_url=own.client.base_url)
+        if self.rehearsal:
+            prices = FreePrices()
+            model = self.rehearsal.begin(trial, task, environment, seed)
         brief = AgentBrief(
             environment.tools,
             environment.policy,
@@ -257,7 +254,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
             model,
             seed,
             own.args,
-            partial(_resolve_agent_model, self.prices),
+            partial(_resolve_agent_model, prices),
         )
         try:
             with attribute_errors(own.make):
@@ -266,10 +263,8 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
             failed = _FailedAgentAdapter(error, "agent")
             asked, traced = [failed], {failed.name: failed}
         self._check_unused(asked)
-        if not own.rehearse:
-            client = own.client
-            for agent in [*asked, *traced.values()]:
-                agent.use_prices(replace(self.prices, base_url=client.base_url), client.id)
+        for agent in [*asked, *traced.values()]:
+            agent.use_prices(prices, own.client.id)
         return asked, traced
 
     def _check_unused(self, agents: Sequence[AgentAdapter]) -> None:
@@ -342,7 +337,9 @@ class Tau2Run(PreparedRun):
         for words in self.warnings():
             logger.warning(words)
         options = self.options
-        with ModelServer() if options.rehearse else nullcontext() as server:
+        agent = self.agent
+        held = agent.opened() if isinstance(agent, OwnAgent) else nullcontext()
+        with held, ModelServer() if options.rehearse else nullcontext() as server:
             benchmark = RunBenchmark(self, server)
             if options.runs_elsewhere:
                 # Before processes are forked, as each of them would look for it by itself.
@@ -354,7 +351,11 @@ class Tau2Run(PreparedRun):
                 self.tasks.values() if only is None else [only],
                 benchmark.agent_data,
             )
-        notes = benchmark.rehearsal.notes(result.folder) if benchmark.rehearsal else []
+        notes: list[str] = []
+        if benchmark.rehearsal:
+            checklist = checklist_of_run(RunFolder.read(result.folder))
+            result = replace(result, checklist=checklist)
+            notes = [*checklist.lines()] if checklist else []
         if benchmark.timeouts:
             number = count_of(benchmark.timeouts, "simulation")
             notes.append(
