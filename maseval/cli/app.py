@@ -42,6 +42,7 @@ class AllCommands(RootGroup):
         "bundle": "maseval.cli.runs:bundle",
         "sync": "maseval.cli.runs:sync",
         "replay-server": "maseval.cli.servers:replay_server",
+        "judge": "maseval.cli.judge:app",
         "tau2": "maseval.cli.tau2:app",
         "macs": "maseval.cli.macs:app",
     }

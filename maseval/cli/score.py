@@ -105,9 +105,7 @@ def _score_parts(score: "FileScore") -> Parts:
         yield f"  {number} not compared: {inert(reason)}"
     if score.not_replayable:
         yield f"  {score.not_replayable} cannot be replayed, and count as failures"
-    if (judge := score.found.model) is not None:
-        kept = f"{judge.remembered} known from {judge.memory.path.name}"
-        yield inert(f"  judge {judge.model_id}: {judge.asked} asked, {kept}")
+    yield from (styled(f"  {words}", "yellow") for words in score.judge_words)
     if score.verdicts or score.open:
         yield from _pass_parts(score)
         version, source = score.found.version, score.found.record.version_from
@@ -128,6 +126,12 @@ def _pass_parts(score: "FileScore") -> Parts:
             f"  pass^1 between {percent(split['worst'])} and {percent(split['best'])} over all "
             f"{split['tasks']} tasks of the split; on the {split['tasks'] - split['missing']} that "
             "are there:"
+        )
+    if score.trials_differ:
+        low, high = score.trials_differ
+        yield (
+            f"  tasks have between {low} and {high} trials with a verdict: pass^1 is the mean over "
+            "tasks, not the share of simulations that passed"
         )
     of = f"{score.verdicts} with a verdict" if score.shortfall else str(score.planned)
     yield f"  passed: {score.passes} of {of}; {score.recorded_passes} as recorded"

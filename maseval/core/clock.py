@@ -1,12 +1,17 @@
 """The time left for the current repetition, and who works in it, for code that knows neither."""
 
+import logging
+import os
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Self
+from typing import Any, Self
 
 from maseval.core.exceptions import TaskTimeoutError
+
+logger = logging.getLogger(__name__)
 
 
 class Acting:
@@ -35,9 +40,18 @@ class Clock:
         """Returns True if the run is stopping."""
         self.collected_traces: dict[str, object] = {}
         self.acting = Acting()
+        self.judgements: Any = None
+        """The ``JudgeRecord`` of the run, for whoever judges this repetition."""
+        self.judged: Mapping[str, Any] | None = None
+        """The simulation, as a judgement names it."""
         self.abandoned = False
         """True if the repetition was abandoned: its result will not be used."""
+        self.is_over = False
+        """True once the repetition has ended, whichever way."""
         self._start = time.monotonic()
+        self._process = os.getpid()
+        self._releases: list[Callable[[], object]] = []
+        self._ending = threading.Lock()
 
     @staticmethod
     def here() -> "Clock | None":
@@ -55,7 +69,9 @@ class Clock:
 
     @property
     def is_expired(self) -> bool:
-        return self.deadline is not None and self.elapsed >= self.deadline
+        """True if the deadline passed before the repetition was over."""
+        expired = self.deadline is not None and self.elapsed >= self.deadline
+        return expired and not self.is_over
 
     def check_timeout(self) -> None:
         """Raise ``TaskTimeoutError`` once the deadline has passed, or the run is over."""
@@ -72,9 +88,46 @@ class Clock:
             partial_traces=self.collected_traces,
         )
 
+    def end_if_copy(self) -> None:
+        """End this process if an agent forked it: a copy must not go on as the run."""
+        if os.getpid() != self._process:
+            os._exit(0)
+
     def set_collected_traces(self, traces: dict[str, object]) -> None:
         """Set traces to include in the report if the deadline passes."""
         self.collected_traces = traces
+
+    def at_end(self, release: Callable[[], object]) -> None:
+        """Have ``release`` called once the repetition is over, the latest first.
+
+        That is after a success, a failed set-up and a time-out alike, with no clock running; at
+        once if it is over already. It may block for a few seconds.
+        """
+        with self._ending:
+            if not self.is_over:
+                self._releases.append(release)
+                return
+        release()
+
+    def end(self, *, wait: bool = True) -> None:
+        """Let go of what was registered by ``at_end``; nothing happens the second time.
+
+        Without ``wait`` a thread does it, for which this process waits when it exits.
+        """
+        with self._ending:
+            self.is_over = True
+            releases, self._releases = self._releases, []
+        if wait:
+            self._release(releases)
+        elif releases:
+            threading.Thread(target=self._release, args=[releases], name="maseval-ending").start()
+
+    def _release(self, releases: Sequence[Callable[[], object]]) -> None:
+        for release in reversed(releases):
+            try:
+                release()
+            except Exception:  # a foreign program: the others must be let go of as well
+                logger.warning("something of %s could not be ended", self.simulation, exc_info=True)
 
     @contextmanager
     def active(self) -> Iterator[Self]:
@@ -113,5 +166,7 @@ def acting_as(name: str | None) -> Iterator[None]:
     try:
         yield
     finally:
+        if clock is not None:
+            clock.end_if_copy()
         _acting.reset(token)
         latest.name = before

@@ -5,11 +5,11 @@ errata, the audit, the check of a record) returns findings, made where they are 
 finding is not converted any more: it is kept as ``to_dict`` writes it, and printed, tabled and
 shown on pages from its fields.
 
-A finding is *proven* if it is recomputed, so that anyone can repeat it: by replaying calls, by
+A finding is *proven* if it is recomputed, so that anyone can repeat it: by replaying calls, or by
 comparing states, or by following a value from where it was read to where it is used. It is *judged*
-if a model read it, whose error is measured. It is *undecided* if the record does not decide; what
-it would weigh is given all the same, so that a number can say what it would be if every such case
-were one.
+if a language model says so, ``by`` which one and how often that was right when measured. It is
+*undecided* if the record does not decide; what it would weigh is given all the same, so that a
+number can say what it would be if every such case were one.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ from maseval.core.words import excerpt
 
 Grade = Literal["proven", "judged", "undecided"]
 
-Source = Literal["policy", "cause", "user", "erratum", "audit", "record"]
+Source = Literal["policy", "cause", "user", "erratum", "audit", "record", "judge"]
 """The part that found it: ``cause`` says who failed, ``record`` is about what was written down."""
 
 Who = Literal["agent", "user", "task", "infrastructure", "unclear"]
@@ -58,6 +58,7 @@ class Finding:
     evidence: tuple[str, ...] = ()
     weight: Weight = "state"
     also: Who | None = None
+    by: str | None = None
 
     @property
     def counts(self) -> bool:

@@ -138,7 +138,7 @@ HELP = [
     *([name] for name in ("plan", "report", "export", "bundle", "sync", "replay-server")),
     *([name] for name in ("explain", "comply", "score", "tau2", "macs")),
     *(["tau2", name] for name in ("run", "play", "branch", "mcp", "audit", "errata", "certify")),
-    *(["tau2", name] for name in ("verify", "submit", "tasks", "data")),
+    *(["tau2", name] for name in ("verify", "tasks", "data")),
     *(["macs", name] for name in ("run", "rates", "score", "data")),
 ]
 

@@ -7,7 +7,7 @@ environment runs in the thread that calls it and leaves nothing behind when it i
 An action is a text to the other side, or one tool call: as JSON, or as one would write it in
 Python. What a side sees is one line for each message.
 
-After tau2-bench v1.0.1, src/tau2/gym (MIT, Sierra Research).
+After tau2-bench v1.0.1, src/tau2/gym/ (MIT, Sierra Research).
 """
 
 import ast

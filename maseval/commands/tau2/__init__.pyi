@@ -18,8 +18,4 @@ from maseval.benchmark.tau2.app.running.plan import plan as plan
 from maseval.benchmark.tau2.app.running.run import play as play
 from maseval.benchmark.tau2.app.running.run import run as run
 from maseval.benchmark.tau2.app.running.tasks import tasks as tasks
-from maseval.benchmark.tau2.app.sharing.submit import (
-    SubmissionRefusedError as SubmissionRefusedError,
-)
-from maseval.benchmark.tau2.app.sharing.submit import export as export
-from maseval.benchmark.tau2.app.sharing.submit import submit as submit
+from maseval.benchmark.tau2.app.sharing.export import export as export

@@ -7,7 +7,7 @@ from typing import Any
 
 from maseval.app.benchmarks import OnProgress
 from maseval.benchmark.tau2.app.running.tasks import BASE_DOMAINS, domain_name
-from maseval.benchmark.tau2.domains import Domain, domain_named
+from maseval.benchmark.tau2.domains import DOMAINS, Domain, domain_named
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.review.audit import KINDS, SEVERITIES, TaskFinding
 from maseval.benchmark.tau2.review.audit import audit as audit_domains
@@ -22,6 +22,12 @@ class Audit:
     domains: Sequence[str]
     findings: Sequence[TaskFinding]
     data_version: str
+
+    @property
+    def of_release(self) -> str:
+        """The release that the domains are of; nothing if all are somebody's own."""
+        published = any(name in DOMAINS for name in self.domains)
+        return f" of tau2-bench {self.data_version}" if published else ""
 
     @property
     def counts(self) -> dict[str, int]:

@@ -49,6 +49,7 @@ KINDS: Mapping[str, str] = {
     "unknown tool is named": "the policy or a document names a tool that neither side has",
     "tool defect": "a tool does not do what it says, in the benchmark's own world",
     "stored twice with different gold": "two tasks have the same request but different solutions",
+    "task is malformed": "a field of a task is missing, twice or where nobody reads it",
     "task cannot be read": "a task is not in the form that scoring needs",
 }
 
