@@ -26,7 +26,7 @@ from typer.main import get_command
 
 from maseval import __version__
 from maseval.cli.console import inert, note, own_commands, release_stream, stderr
-from maseval.core.exceptions import MASEvalError, ResultFileError
+from maseval.core.exceptions import MASEvalError, ResultFileError, is_machine_failure
 from maseval.core.storage.redaction import Secrets, redact_command, redact_text
 
 CommandT = TypeVar("CommandT", bound=Callable[..., None])
@@ -39,7 +39,7 @@ RARE_OPTIONS = frozenset(
         *("allow", "retry_failed", "prices", "fork", "resume_changed"),
         *("reasoning", "split", "mode", "texts", "max_errors"),
         *("user_args", "tool_model", "embedded_tasks"),
-        *("as_recorded", "strict", "contact_name", "github", "date", "notes", "user"),
+        *("as_recorded", "strict", "user"),
         *("key_env", "host", "timeout", "overwrite", "engine", "cache", "max_steps", "seed"),
     )
 )
@@ -273,6 +273,14 @@ class RootGroup(CommandGroup):
                 raise
             print_error(error)
             raise typer.Exit(_code(exit_code(error), ctx)) from None
+        except (MemoryError, RuntimeError) as error:
+            if is_debugging(ctx) or not is_machine_failure(error):
+                raise
+            print_error(f"this machine has no memory or threads left{_OUT_OF_MEMORY}")
+            raise typer.Exit(_code(FAILED, ctx)) from None
+
+
+_OUT_OF_MEMORY = "; allow more, or do less at once (a run: a lower --concurrency)"
 
 
 def print_error(error: Exception | str) -> None:

@@ -14,6 +14,7 @@ from maseval.cli.console import (
     chosen_stream,
     counting,
     duration,
+    format_score,
     inert,
     natural_width,
     note,
@@ -195,6 +196,7 @@ def _gate_parts(found: "Gate", allow_undecidable: bool) -> Parts:
         "maseval plan grid.toml --between system=react,team --difference 5",
         "two levels of a grid, by the cells that have run; with --rate 60 before any has",
     ),
+    ("maseval plan last --labels", "how many conversations to label, for which interval"),
 )
 def plan(
     context: typer.Context,
@@ -211,9 +213,19 @@ def plan(
     between: str | None = option(
         None, "Two levels of a factor of a grid: system=react,team.", "--between"
     ),
+    labels: bool = flag(
+        "How narrow labels make a number of RUN that a judge counts, before any is made.",
+        "--labels",
+    ),
+    about: str | None = option(None, "With --labels: the question, such as policy."),
+    judge: str | None = option(None, "With --labels: the judge; none for labels alone."),
     as_json: AsJson = False,
 ) -> None:
     """Say what a question costs before it is run: trials, simulations, money and time."""
+    if labels:
+        if runs is None or len(runs) != 1 or any((difference, precision, tasks, rate, between)):
+            raise typer.BadParameter("--labels takes one run, and only --about and --judge")
+        return _print_label_plan(runs[0], about, judge, as_json)
     cells = 1.0
     if runs and runs[0].endswith(".toml"):
         from maseval.cli.run_set import RunSet  # loads what runs need
@@ -235,8 +247,9 @@ def plan(
     if as_json:
         print_json(found.to_dict())
         return
-    console, about = stdout(), found.about
-    console.print(f"{count_of(about.tasks, 'task')}, pass^1 {percent(about.rate)}")
+    console, planned = stdout(), found.about
+    known = percent(planned.rate) if planned.score is None else format_score(planned.score)
+    console.print(f"{count_of(planned.tasks, 'task')}, pass^1 {known}")
     table = _table(found)
     if natural_width(table) > console.width:  # no number is cut as long as there is any room
         table.box, table.padding = None, (0, 1, 0, 0)
@@ -245,6 +258,15 @@ def plan(
         console.print(f"[bold]{inert(line)}[/bold]", soft_wrap=True)
     for line in found.notes:
         console.print(f"[dim]{inert(line)}[/dim]", soft_wrap=True)
+
+
+def _print_label_plan(run: str, about: str | None, judge: str | None, as_json: bool) -> None:
+    plan = commands.plan_labels(run, about=about, judge=judge)
+    if as_json:
+        print_json(plan.to_dict())
+        return
+    for line in plan.lines:
+        stdout().print(inert(line), soft_wrap=True)
 
 
 _WHICH_TASKS = ("these\ntasks", "tasks\nlike\nthese")

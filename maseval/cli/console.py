@@ -20,7 +20,7 @@ from rich.text import Text
 
 from maseval.core.engine.process import end_signals
 from maseval.core.words import duration as duration
-from maseval.core.words import visible
+from maseval.core.words import score_parts, visible
 
 _WIDTH_OF_FILES = 120
 
@@ -251,6 +251,12 @@ def own_commands(text: str) -> str:
 def inert(text: str) -> str:
     """Escape foreign text, so that nothing in it is taken for markup or moves the cursor."""
     return escape(visible(text))
+
+
+def format_score(found: Mapping[str, Any], gap: str = " ") -> str:
+    """Format a share with its range, ``61.3% [57.9, 64.8]``, which is dimmed."""
+    number, *beside = score_parts(found)
+    return f"{number}{gap}[dim]{gap.join(beside)}[/dim]"
 
 
 def shorten_line(text: str, length: int) -> str:

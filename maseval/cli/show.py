@@ -9,7 +9,13 @@ from rich.table import Table
 
 from maseval import commands
 from maseval.app.results.explained import cause_in, names_of
-from maseval.app.results.recording import notes_on, origin_in_words, resume_note, warnings_on
+from maseval.app.results.recording import (
+    judging_in_words,
+    notes_on,
+    origin_in_words,
+    resume_note,
+    warnings_on,
+)
 from maseval.cli.command_line import with_examples
 from maseval.cli.console import (
     Parts,
@@ -45,6 +51,7 @@ from maseval.core.words import count_of, excerpt, money
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.results.examined import RunFindings
     from maseval.app.results.questions import SimulationView
+    from maseval.runs.recording import Recording
     from maseval.runs.verdict_check import VerdictCheck
 
 
@@ -142,18 +149,21 @@ def _run_parts(view: "RunFindings", *, sound: bool) -> Parts:
         yield indent(styled(resume, "yellow"))
     if cost := consumption_of(view.summary, config):
         yield cost
+    if judging := judging_in_words(view.folder):
+        yield inert(judging)
     yield from (styled(f"damaged record, {damage}", "red") for damage in view.folder.damaged)
     yield _trials(view)
     unconfirmed = ", x verdict does not hold" if check and check.differing else ""
     yield f"+ passed, - failed, ! ended by an error, ? no verdict{unconfirmed}"
     yield from error_parts(view.lines)
     yield from _cause_parts(view.causes)
+    if view.judged_shares:
+        yield "\n[bold]Judged by a model or by people[/bold], not recomputed:"
+        yield from (indent(inert(str(each)), 2) for each in view.judged_shares)
     if any(not each.is_official for each in view.scores):
         yield "\n[bold]Additional numbers[/bold] (the official one is above):"
         yield from variant_parts(view.scores)
         yield from _errata_parts(view.findings) if sound else [_WHY]
-    if users := view.users:
-        yield indent(f"\n{inert(users)} `maseval users RUN` shows each.")
 
 
 def check_parts(check: "VerdictCheck | None") -> Parts:
@@ -188,8 +198,7 @@ def _facts(findings: Sequence[Finding]) -> list[str]:
     names = names_of(findings)
     if cause is None:
         return names
-    how = ", by default" if cause.kind.endswith("by default") else ""
-    fact = f"{cause.parties}{how}: {excerpt(cause.text, _LONGEST_FACT)}"
+    fact = f"{cause.parties}: {excerpt(cause.text, _LONGEST_FACT)}"
     return [fact if name == cause.name else name for name in names]
 
 
@@ -261,14 +270,30 @@ def print_simulation(view: "SimulationView", console: Console) -> None:
     console.rule(f"{inert(name)}, trial {line.trial}")
     if view.title:
         console.print(styled(view.title, "bold"))
-    if query := view.task.get("query"):
+    _print_talk(view.task, view.messages, console)
+    print_verdict(view, console)
+
+
+def print_conversation(folder: "Recording", one: Simulation, console: Console) -> None:
+    """Print a conversation, and nothing that anybody thinks of it."""
+    from maseval.core.outcome import RecordedReport  # help must not load what reads reports
+    from maseval.report.conversation import conversation
+
+    report = folder.report(one)
+    console.rule(f"{inert(str(one))}")
+    _print_talk(report["task"], conversation(RecordedReport(report)), console)
+
+
+def _print_talk(
+    task: Mapping[str, Any], messages: Sequence[Mapping[str, Any]], console: Console
+) -> None:
+    if query := task.get("query"):
         words = shorten_line(str(query), 400)
         console.print(f"{styled(f'User instructions: {words}', 'dim')}\n")
-    for message in view.messages:
+    for message in messages:
         for aside in message.get("aside") or ():
             print_parts(_message_parts(aside, margin=4), console)
         print_parts(_message_parts(message), console)
-    print_verdict(view, console)
 
 
 def print_verdict(view: "SimulationView", console: Console) -> None:

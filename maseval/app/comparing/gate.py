@@ -22,8 +22,8 @@ from maseval.app.comparing.blocks import (
     reasons_table,
 )
 from maseval.app.comparing.compare import RunComparison, compare
-from maseval.app.results.checklist import junit_suite, xml_text
 from maseval.app.results.finding import open_recording
+from maseval.app.results.junit import junit_suite, xml_text
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
 from maseval.core.scoring_options import ScoringOptions

@@ -5,7 +5,6 @@ A benchmark that rehearses agents puts what it saw of a simulation into its repo
 tools of an agent that shares them with others may be known by none of its models.
 """
 
-import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -85,21 +84,6 @@ class Checklist:
             yield f"Missed ({each.name}): {each}{f': {found}{rest}' if found else ''}"
         yield from self.notes
 
-    def to_junit(self, allowed: Iterable[str] = ()) -> bytes:
-        """Return the checklist as JUnit XML, with a test for each item."""
-        cases = []
-        for each in self.items:
-            case = ET.Element("testcase", classname="maseval.rehearsal", name=each.name)
-            if each.is_missed:
-                tag = "failure" if each in self.missed(allowed) else "skipped"
-                words = "; ".join([str(each), *each.findings])
-                ET.SubElement(case, tag, message=xml_text(words))
-            cases.append(case)
-        if self.refused:
-            cases = [ET.Element("testcase", classname="maseval.rehearsal", name="rehearsal")]
-            ET.SubElement(cases[0], "error", message=xml_text(self.refused))
-        return junit_suite("rehearsal", cases)
-
     def to_dict(self) -> dict[str, Any]:
         return {
             "items": {
@@ -113,25 +97,6 @@ class Checklist:
             "notes": list(self.notes),
             "refused": self.refused,
         }
-
-
-def junit_suite(name: str, cases: Sequence[ET.Element]) -> bytes:
-    """Return test cases as a file of JUnit XML."""
-    suite = ET.Element("testsuite", name=xml_text(name))
-    suite.extend(cases)
-    for plural, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
-        suite.set(plural, str(sum(case.find(tag) is not None for case in suite)))
-    suite.set("tests", str(len(suite)))
-    document = ET.Element("testsuites")
-    document.append(suite)
-    ET.indent(document)
-    written: bytes = ET.tostring(document, encoding="utf-8", xml_declaration=True)
-    return written
-
-
-def xml_text(text: str) -> str:
-    """Replace the characters that XML cannot hold."""
-    return "".join(char if char.isprintable() else "\ufffd" for char in text)
 
 
 def check_allowed(allowed: Iterable[str]) -> None:

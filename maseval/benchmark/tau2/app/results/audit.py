@@ -1,10 +1,8 @@
 """``maseval tau2 audit``, ``errata``, ``comply --rules``: what is known of tasks and policies."""
 
-import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import resources
 from typing import Any
 
 from maseval.app.benchmarks import OnProgress
@@ -96,14 +94,10 @@ def errata(domain: str | Sequence[str] = (), *, data_version: str | None = None)
 
 @dataclass(frozen=True)
 class RuleBook:
-    """The rules of a domain, and the statements of its policy that they come from.
-
-    A statement is in our words, with the ``rules`` on it or the ``reason`` why it has none.
-    """
+    """The rules of a domain, each with its place in the policy."""
 
     domain: str
     rules: Sequence[Rule]
-    statements: Sequence[Mapping[str, Any]]
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -116,14 +110,10 @@ class RuleBook:
                 }
                 for each in self.rules
             ],
-            "statements": list(self.statements),
         }
 
 
 def rule_book(domain: str | Domain) -> RuleBook:
     """Return the rules of a domain's policy."""
     found = domain_named(domain)
-    folder = resources.files("maseval.benchmark.tau2.review.policy") / found.folder_name
-    place = folder / "statements.json"
-    text = place.read_text(encoding="utf-8") if place.is_file() else "[]"
-    return RuleBook(found.name, list(found.rules), json.loads(text))
+    return RuleBook(found.name, list(found.rules))

@@ -16,6 +16,7 @@ from maseval.app.running.code_version import source_of
 from maseval.app.running.own_code import OwnCode, load_named, qualified_name, way_out
 from maseval.benchmark.tau2.agent_brief import AgentBrief, MakeAgent
 from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError
+from maseval.core.words import value_or_type
 
 _PACKAGE = str(Path(__file__).parents[4])  # maseval
 _LONGEST_CODE = 100
@@ -36,7 +37,9 @@ def load_agent(reference: str) -> MakeAgent:
     make = load_named(reference, OwnCode("agent", "function", form))
     if not callable(make):
         place, _, name = reference.rpartition(":")
-        raise ConfigurationError(f"{name} in {place} is {make!r}; it must be a function of a brief")
+        raise ConfigurationError(
+            f"{name} in {place} is {value_or_type(make)}; it must be a function of a brief"
+        )
     found: MakeAgent = make
     return found
 

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Any, NamedTuple, Self
 from weakref import WeakSet
 
@@ -21,7 +20,6 @@ from maseval.app.running.options import takes
 from maseval.app.running.own_code import title_of
 from maseval.app.running.prices import FreePrices, Prices
 from maseval.benchmark.tau2.agent_brief import AgentBrief, AgentGroup, make_agents, no_answer_error
-from maseval.benchmark.tau2.app.results.support import memory_path
 from maseval.benchmark.tau2.app.running.options import PlayOptions, RunOptions
 from maseval.benchmark.tau2.app.running.own_agents import attribute_errors
 from maseval.benchmark.tau2.app.running.prepared import ModelSpec, OwnAgent, PreparedRun
@@ -31,18 +29,15 @@ from maseval.benchmark.tau2.conversation.continuation import Continuation
 from maseval.benchmark.tau2.default_benchmark import DefaultAgentTau2Benchmark
 from maseval.benchmark.tau2.domains.releases import Release
 from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.evaluator import Tau2Evaluator
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.players.human import Person, SeatView
 from maseval.benchmark.tau2.players.scripted import make_agent, make_user
-from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge
 from maseval.benchmark.tau2.texts.original import Wording
 from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.context import TaskContext
 from maseval.core.engine.engines import DEFAULT, CallingThreadEngine
-from maseval.core.evaluator import Evaluator
 from maseval.core.exceptions import AgentError, ConfigurationError, HookResultError
 from maseval.core.model import ModelAdapter, resolve_model
 from maseval.core.outcome import RecordedReport, Simulation
@@ -86,7 +81,6 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         if prepared.past:
             self.orchestrator = partial(Continuation, past=prepared.past)
         self.add_callback(_ForgetFinished())
-        self._judge_memory: JudgeMemory | None = None
         self._seen = _SeenAgents()
         self.timeouts = 0
 
@@ -107,11 +101,6 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         if not isinstance(agent, ModelSpec):  # all others are made from the set-up
             return {}
         return {"model_id": agent.model_id, "llm_args": agent.llm_args}
-
-    def keep_judgements_in(self, folder: Path) -> None:
-        """Keep the judge's replies in a run folder, if there is a judge."""
-        if self.prepared.judge is not None:
-            self._judge_memory = JudgeMemory(memory_path(folder))
 
     def stop(self) -> None:
         """Start nothing more; a person is not waited for, and one who plays by MCP is sent away."""
@@ -147,20 +136,13 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         # Each task comes with its order to run it.
         twin.prepared = replace(self.prepared, options=options, tasks={})
         twin.rehearsal = self.rehearsal and Rehearsal(self.rehearsal.player)
-        twin._judge_memory = self._judge_memory and self._judge_memory.for_worker()
         twin._seen = _SeenAgents()
         return twin
 
-    def worker_note(self, report: Report) -> list[tuple[str, str, str]] | None:
-        """Return the judge's new replies, from a worker process."""
+    def worker_note(self, report: Report) -> None:
+        """Let go of what only a running rehearsal needs; there is nothing to hand over."""
         if self.rehearsal:
             self.rehearsal.end((report["task_id"], report["repeat_idx"]))
-        return (self._judge_memory.take_new_replies() or None) if self._judge_memory else None
-
-    def take_worker_note(self, report: Report, note: list[tuple[str, str, str]]) -> None:
-        if self._judge_memory is not None:
-            for each in note:
-                self._judge_memory.keep(*each)
 
     # One simulation.
 
@@ -170,20 +152,6 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         options = {**(model.options if model else {}), **kwargs}
         adapter = super().get_model_adapter(model_id, **options)
         return _with_price(adapter, self.prices, model_id, options.get("base_url"))
-
-    def setup_evaluators(
-        self,
-        environment: Tau2Environment,
-        task: Task,
-        agents: Sequence[AgentAdapter],
-        user: User | None,
-        seed_generator: SeedGenerator,
-    ) -> Sequence[Evaluator]:
-        evaluators = super().setup_evaluators(environment, task, agents, user, seed_generator)
-        for each in evaluators:
-            if isinstance(each, Tau2Evaluator) and each.nl_model and self._judge_memory:
-                each.nl_model = RememberingJudge(each.nl_model, self._judge_memory)
-        return evaluators
 
     def setup_user(
         self,
@@ -369,7 +337,9 @@ class Tau2Run(PreparedRun):
         for words in self.warnings():
             logger.warning(words)
         options = self.options
-        with ModelServer() if options.rehearse else nullcontext() as server:
+        agent = self.agent
+        held = agent.opened() if isinstance(agent, OwnAgent) else nullcontext()
+        with held, ModelServer() if options.rehearse else nullcontext() as server:
             benchmark = RunBenchmark(self, server)
             if options.runs_elsewhere:
                 # Before processes are forked, as each of them would look for it by itself.
@@ -380,7 +350,6 @@ class Tau2Run(PreparedRun):
                 benchmark,
                 self.tasks.values() if only is None else [only],
                 benchmark.agent_data,
-                on_open=benchmark.keep_judgements_in,
             )
         notes: list[str] = []
         if benchmark.rehearsal:

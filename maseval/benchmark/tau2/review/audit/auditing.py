@@ -9,7 +9,6 @@ before a model is paid for failing at them.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from maseval.benchmark.tau2.data_loader import (
@@ -32,7 +31,6 @@ from maseval.benchmark.tau2.review.audit.audited import (
     audited_domain,
     toolkit_with,
 )
-from maseval.benchmark.tau2.review.audit.experiments import holders_beside, undecided_choices
 from maseval.benchmark.tau2.review.audit.task_forms import faults_of_forms
 from maseval.benchmark.tau2.review.audit.tool_trials import faulty_tools
 from maseval.benchmark.tau2.review.policy import check_gold, scenario_text
@@ -222,11 +220,9 @@ _TASK_CHECKS: tuple[TaskCheck, ...] = (
     knowledge.ids_nobody_can_know,
     knowledge.texts_in_no_answer,
     knowledge.persona_contradictions,
-    knowledge.wishes_not_done,
     knowledge.tickets_without_amounts,
     knowledge.shown_nowhere,
     knowledge.amounts_as_texts,
-    knowledge.people_not_counted,
     experiments.free_texts,
     experiments.order_of_writes,
     experiments.order_in_lists,
@@ -293,9 +289,8 @@ class _Audit:
             except TaskFormatError as error:
                 make, task_id = self._audited.finding, str(raw.get("id"))
                 yield [make("task cannot be read", "error", str(error), task_id=task_id)]
-        beside = holders_beside(self._audited, tasks)
         for task in tasks:
-            yield list(_look(task, (*_TASK_CHECKS, partial(undecided_choices, beside=beside))))
+            yield list(_look(task, _TASK_CHECKS))
         if whole and self.domain.name not in DOMAINS:
             yield [*self._faults_of_forms()]
         if whole:
