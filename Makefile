@@ -21,7 +21,7 @@ RAY_ENV := RAY_USAGE_STATS_ENABLED=0 RAY_gcs_server_port_wait_time_s=300 \
 # Libraries that cannot share an environment, or that are too large for everybody's: each is named
 # like the extra that brings it and has a file of pinned versions in requirements/frameworks/.
 FRAMEWORKS := smolagents langgraph llamaindex camel openai-agents pydantic-ai litellm \
-  transformers mlflow wandb verifiers
+  transformers mlflow wandb verifiers acp a2a
 FRAMEWORK_VENVS := .venv-frameworks
 # The module to import, where it is not called like the extra.
 MODULE_llamaindex := llama_index

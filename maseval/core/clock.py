@@ -1,12 +1,40 @@
 """The time left for the current repetition, and who works in it, for code that knows neither."""
 
+import logging
+import os
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Self
+from typing import Any, Self
 
 from maseval.core.exceptions import TaskTimeoutError
+
+logger = logging.getLogger(__name__)
+_forks = 0
+
+
+def _count_fork() -> None:
+    global _forks
+    _forks += 1
+
+
+os.register_at_fork(after_in_child=_count_fork)
+
+
+def forks() -> int:
+    """Return the number of forks between the first process and this one."""
+    return _forks
+
+
+def end_if_forked(since: int) -> None:
+    """End this process if it was forked since: a copy must not go on as the run.
+
+    A process that is forked to work for an agent returns from where it began, and never here.
+    """
+    if _forks != since:
+        os._exit(0)
 
 
 class Acting:
@@ -35,9 +63,17 @@ class Clock:
         """Returns True if the run is stopping."""
         self.collected_traces: dict[str, object] = {}
         self.acting = Acting()
+        self.judgements: Any = None
+        """The ``JudgeRecord`` of the run, for whoever judges this repetition."""
+        self.judged: Mapping[str, Any] | None = None
+        """The simulation, as a judgement names it."""
         self.abandoned = False
         """True if the repetition was abandoned: its result will not be used."""
+        self.is_over = False
+        """True once the repetition has ended, whichever way."""
         self._start = time.monotonic()
+        self._releases: list[Callable[[], object]] = []
+        self._ending = threading.Lock()
 
     @staticmethod
     def here() -> "Clock | None":
@@ -55,7 +91,9 @@ class Clock:
 
     @property
     def is_expired(self) -> bool:
-        return self.deadline is not None and self.elapsed >= self.deadline
+        """True if the deadline passed before the repetition was over."""
+        expired = self.deadline is not None and self.elapsed >= self.deadline
+        return expired and not self.is_over
 
     def check_timeout(self) -> None:
         """Raise ``TaskTimeoutError`` once the deadline has passed, or the run is over."""
@@ -75,6 +113,38 @@ class Clock:
     def set_collected_traces(self, traces: dict[str, object]) -> None:
         """Set traces to include in the report if the deadline passes."""
         self.collected_traces = traces
+
+    def at_end(self, release: Callable[[], object]) -> None:
+        """Have ``release`` called once the repetition is over, the latest first.
+
+        That is after a success, a failed set-up and a time-out alike, with no clock running; at
+        once if it is over already. It may block for a few seconds.
+        """
+        with self._ending:
+            if not self.is_over:
+                self._releases.append(release)
+                return
+        release()
+
+    def end(self, *, wait: bool = True) -> None:
+        """Let go of what was registered by ``at_end``; nothing happens the second time.
+
+        Without ``wait`` a thread does it, for which this process waits when it exits.
+        """
+        with self._ending:
+            self.is_over = True
+            releases, self._releases = self._releases, []
+        if wait:
+            self._release(releases)
+        elif releases:
+            threading.Thread(target=self._release, args=[releases], name="maseval-ending").start()
+
+    def _release(self, releases: Sequence[Callable[[], object]]) -> None:
+        for release in reversed(releases):
+            try:
+                release()
+            except Exception:  # a foreign program: the others must be let go of as well
+                logger.warning("something of %s could not be ended", self.simulation, exc_info=True)
 
     @contextmanager
     def active(self) -> Iterator[Self]:
@@ -108,10 +178,11 @@ def acting_as(name: str | None) -> Iterator[None]:
     """Name the agent, or the user, on whose account models are asked and tools are called."""
     clock = Clock.here()
     latest = Acting() if clock is None else clock.acting
-    before, token = latest.name, _acting.set(name)
+    before, token, began = latest.name, _acting.set(name), _forks
     latest.name = name
     try:
         yield
     finally:
+        end_if_forked(began)
         _acting.reset(token)
         latest.name = before

@@ -14,7 +14,7 @@ from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks.base import BenchmarkCallback
 from maseval.core.engine.engines import DEFAULT, AnyEngine
 from maseval.core.evaluator import Evaluator
-from maseval.core.exceptions import ConfigurationError
+from maseval.core.exceptions import ConfigurationError, UndecidedError
 from maseval.core.messages import MessageHistory
 from maseval.core.model import ModelAdapter
 from maseval.core.report import Report
@@ -247,7 +247,13 @@ class MACSBenchmark(Benchmark):
     ) -> list[JsonObject]:
         """Return both judges' results as one evaluation."""
         user, system = super().evaluate(evaluators, agents, final_answer, traces)
-        return [combine_sides(user, system)]
+        found = combine_sides(user, system)
+        if found["passed"] is None and self.judge_record is not None:
+            # Resuming the run asks the judge again. Elsewhere the result is MASEval's.
+            errors = found["judge_errors"].items()
+            sides = "; ".join(f"{side} side: {error}" for side, error in errors)
+            raise UndecidedError(f"the judge gave no answer that can be used: {sides}")
+        return [found]
 
 
 def model_id_of(data: Mapping[str, object], role: str) -> str:

@@ -22,7 +22,7 @@ from maseval.benchmark.tau2.conversation.turns import (
 from maseval.benchmark.tau2.data import title_of
 from maseval.benchmark.tau2.data_loader import data_fingerprint, load_guidelines
 from maseval.benchmark.tau2.domains.releases import AnyVersion, Release, release_named, release_of
-from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.environment import AFTER_END, Tau2Environment
 from maseval.benchmark.tau2.evaluator import Tau2Evaluator
 from maseval.benchmark.tau2.formats.message import (
     INITIAL_GREETING,
@@ -34,6 +34,7 @@ from maseval.benchmark.tau2.formats.message import (
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.overrides import overrides
 from maseval.benchmark.tau2.remote_state import DomainInUse, register_domains
+from maseval.benchmark.tau2.scoring.rule import RULE
 from maseval.benchmark.tau2.texts.original import ModelRole, Wording, scenario_text, template
 from maseval.benchmark.tau2.user import Tau2User
 from maseval.benchmark.tau2.wording import AnyTexts, OurWording, wording_of, words_on_our_texts
@@ -46,6 +47,7 @@ from maseval.core.engine.participants import hook
 from maseval.core.evaluator import Evaluator
 from maseval.core.event_loop import settle
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.judge import Judge
 from maseval.core.messages import MessageHistory
 from maseval.core.model import ModelAdapter
 from maseval.core.report import Report
@@ -359,9 +361,12 @@ class Tau2Benchmark(Benchmark):
         user: User | None,
         seed_generator: SeedGenerator,
     ) -> Sequence[Evaluator]:
-        """Return the original's checks, with a judge model only if the task names one."""
-        judge_id = task.evaluation_data.get("model_id")
-        judge = self._model("judge", judge_id, environment, seed_generator) if judge_id else None
+        """Return the original's checks, with a judge only if the task names one."""
+        judge: ModelAdapter | Judge | None = None
+        if (judge_id := task.evaluation_data.get("model_id")) == RULE:
+            judge = Judge(RULE)
+        elif judge_id:
+            judge = self._model("judge", judge_id, environment, seed_generator)
         wording = self.wording(environment.release)
         return [Tau2Evaluator(task, environment, nl_model=judge, wording=wording)]
 
@@ -390,6 +395,7 @@ class Tau2Benchmark(Benchmark):
         try:
             self._converse(self._agent_side(agents, task, environment), user, environment)
         finally:
+            environment.refuse_agent(AFTER_END)
             self._register_tools(environment)
             _share_trajectory(agents, environment)
         said = (m["content"] for m in environment.trajectory.messages if m["role"] == "assistant")
@@ -438,6 +444,7 @@ class Tau2Benchmark(Benchmark):
         try:
             answer = settle(self.run_agents(agents, task, environment, task.query))
         finally:
+            environment.refuse_agent(AFTER_END)
             self._register_tools(environment)
         names = ", ".join(agent.name for agent in agents)
         trajectory.add(assistant_message(str(answer), cost=0.0), names)

@@ -5,6 +5,7 @@ After tau2-bench v0.2.0, src/tau2/environment/environment.py (MIT, Sierra Resear
 
 import copy
 import inspect
+import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
@@ -38,6 +39,13 @@ from maseval.core.tool import describe_as
 
 OVER = "Error: the simulation is over: its limit of {} steps is reached"
 ENDED = "Error: the simulation is over: the user has ended it"
+AFTER_END = "Error: the conversation is over, so this call was not made"
+OUT_OF_TURN = (
+    "Error: it is the customer's turn, so this call was not made; tools answer again when the "
+    "customer has spoken"
+)
+
+logger = logging.getLogger(__name__)
 
 
 class Tau2Environment(Environment):
@@ -68,6 +76,9 @@ class Tau2Environment(Environment):
         self._overrides: Overrides | None = None
         clock = Clock.here()
         self._acting = None if clock is None else clock.acting
+        self._simulation = None if clock is None else clock.simulation
+        self._refusal: str | None = None
+        self._has_remarked = False
         self.ended_by_user = False
         """True if the user ended the simulation in the midst of the agent's turn."""
         super().__init__(task_data, callbacks, environment_data=environment_data)
@@ -250,8 +261,8 @@ class Tau2Environment(Environment):
             }
             if self._overrides is not None and self._overrides.is_answering:
                 return self.respond(call)["content"] or ""
-            if self.is_over:
-                return self.is_over
+            if why := self.objection_to(requestor):
+                return why
             call["id"] = self.trajectory.next_call_id()
             make = assistant_message if requestor == "assistant" else user_message
             agent = acting_agent(self._acting) if requestor == "assistant" else None
@@ -262,11 +273,33 @@ class Tau2Environment(Environment):
 
     @property
     def is_over(self) -> str | None:
-        """The error that an agent reads if it continues after the end; None before the end."""
+        """The error that a side reads if it continues after the end; None before the end."""
         limit = self.step_limit
         if limit is not None and self.trajectory.steps >= limit:
             return OVER.format(limit)
+        if self.trajectory.termination_reason is not None:
+            return AFTER_END
         return ENDED if self.ended_by_user else None
+
+    def refuse_agent(self, why: str | None) -> None:
+        """Answer the agent's calls with this error from now on; None lets it act again.
+
+        A call that is being made is completed first. It holds for ``tools``, whoever offers them.
+        """
+        with self.lock:
+            self._refusal = why
+
+    def objection_to(self, side: Requestor) -> str | None:
+        """Return the error that a side reads if it acts now; None if it may."""
+        why = self.is_over or (self._refusal if side == "assistant" else None)
+        # An agent hears of its limit, or of a user who left, in its own turn as well.
+        if why and self._refusal and not self._has_remarked:
+            self._has_remarked = True
+            task, trial = self._simulation or ("unknown", 0)
+            who = "agent" if side == "assistant" else "user"
+            text = "task %s, trial %s: the %s called a tool out of turn, which had no effect"
+            logger.warning(text, task, trial, who)
+        return why
 
     # The same calls as the original has them; nothing of these is recorded.
 

@@ -36,6 +36,7 @@ from maseval.benchmark.tau2.wording import OURS
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType
 from maseval.benchmark.tau2.world.world import StateMatch
 from maseval.core.evaluator import Evaluator
+from maseval.core.judge import Judge
 from maseval.core.model import ModelAdapter
 from maseval.core.outcome import RecordedReport, TaskKey, is_successful, parse_report
 from maseval.core.provider_errors import ProviderError
@@ -70,7 +71,7 @@ class Tau2Evaluator(Evaluator):
         self,
         task: Task,
         environment: Tau2Environment,
-        nl_model: ModelAdapter | None = None,
+        nl_model: ModelAdapter | Judge | None = None,
         wording: Wording = OURS,
     ) -> None:
         super().__init__(task, environment)

@@ -313,7 +313,7 @@ def _findings(episode: Episode) -> Info:
     cause = explain_with_cause(ScoredCase(case, episode.verdict.reward_info, errata))[1]
     policy = check_case(case)
     cause = cause and beside_policy(cause, policy.findings)
-    found = [*([cause] if cause else []), *policy.findings, *user_findings(case, cause)]
+    found = [*([cause] if cause else []), *policy.findings, *user_findings(case)]
     return {
         "breaches": [each.to_dict() for each in policy.breaches],
         "findings": [each.to_dict() for each in found],

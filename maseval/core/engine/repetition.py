@@ -12,8 +12,9 @@ from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from maseval.core.agent import AgentAdapter
+from maseval.core.clock import end_if_forked, forks
 from maseval.core.context import Conversations, TaskContext
-from maseval.core.engine.participants import Participants, SetupHooks
+from maseval.core.engine.participants import Participants, Reference, SetupHooks
 from maseval.core.evaluator import Evaluator
 from maseval.core.event_loop import settle
 from maseval.core.exceptions import (
@@ -24,6 +25,7 @@ from maseval.core.exceptions import (
 )
 from maseval.core.registry import ComponentRegistry, ModelSettings, UsageTotals
 from maseval.core.report import (
+    UNEVALUATED,
     Attempt,
     RepetitionStage,
     Report,
@@ -128,6 +130,13 @@ class Repetition:
         self.context = TaskContext(
             self.timeout, registry=registry, simulation=self.key, stopping=setting.stopping
         )
+        self.context.judgements = setting.benchmark.judge_record
+        domain = str(self.task.metadata.get("domain") or "")
+        self.context.judged = {
+            "domain": domain,
+            "task_id": str(self.task.id),
+            "trial": self.repeat_idx,
+        }
 
     def run(self) -> RepetitionResult:
         registry = self.context.registry
@@ -141,6 +150,7 @@ class Repetition:
             return self.outcome(error, "engine")
         finally:
             registry.close()
+            self.context.end()
 
     def given_up(self) -> RepetitionResult:
         """Return the result of an attempt that is still running past its deadline.
@@ -158,6 +168,7 @@ class Repetition:
         self.context.abandoned = True
         usage = collect_copy("usage", self.context.registry.collect_usage)
         self.context.registry.close()
+        self.context.end(wait=False)
         return usage
 
     def outcome(
@@ -175,8 +186,9 @@ class Repetition:
         status = TaskExecutionStatus.SUCCESS
         if error is not None:
             # Whatever ends a new evaluation, the conversation stays as it was.
-            again, failed = self.recorded is not None, TaskExecutionStatus.EVALUATION_FAILED
-            status = failed if again else failure_status(error, stage)
+            status = failure_status(error, stage)
+            if self.recorded is not None and status.value not in UNEVALUATED:
+                status = TaskExecutionStatus.EVALUATION_FAILED
         report: Report = {
             "task_id": str(self.task.id),
             "repeat_idx": self.repeat_idx,
@@ -213,9 +225,10 @@ class Repetition:
             traces |= self._exception.partial_traces
         if participants is not None and self._exception is None:
             agents = participants.agents_by_name
+            reference = participants.reference
             evaluation = self._guard(
                 "evaluation",
-                lambda: self._evaluate(participants.evaluators, agents, answer, traces),
+                lambda: self._evaluate(participants.evaluators, agents, answer, traces, reference),
             )
         return self.outcome(
             self._exception,
@@ -237,13 +250,15 @@ class Repetition:
         return self.outcome(self._exception, usage=usage, evaluation=evaluation)
 
     def _guard(self, stage: RepetitionStage, work: Callable[[], StageT]) -> StageT | None:
-        self._stage = stage
+        self._stage, began = stage, forks()
         try:
             return work()
         except BaseException as error:  # a repetition in the runner: every failure is reported
             let_interrupts_pass(error)
             self._exception = error
             return None
+        finally:
+            end_if_forked(began)
 
     def _setup_hooks(self) -> SetupHooks:
         seeds = self.setting.seeds.for_task(str(self.task.id)).for_repetition(self.repeat_idx)
@@ -268,9 +283,12 @@ class Repetition:
         agents: dict[str, AgentAdapter],
         answer: object,
         traces: JsonObject,
+        reference: Reference | None = None,
     ) -> list[JsonObject]:
         """Return the evaluators' results; if traces are missing after a failure, that is it."""
         self.context.check_timeout()
+        if reference is not None:
+            reference.check()
         try:
             results = settle(self.setting.benchmark.evaluate(evaluators, agents, answer, traces))
         except TaskTimeoutError:
@@ -291,7 +309,7 @@ class Repetition:
         return results
 
 
-_EVALUATED = (TaskExecutionStatus.SUCCESS.value, TaskExecutionStatus.EVALUATION_FAILED.value)
+_EVALUATED = UNEVALUATED | {TaskExecutionStatus.SUCCESS.value}
 _NEEDED = ("task_id", "repeat_idx", "traces", "final_answer")
 
 

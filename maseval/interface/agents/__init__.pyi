@@ -1,3 +1,5 @@
+from maseval.interface.agents.a2a import A2AAgentAdapter as A2AAgentAdapter
+from maseval.interface.agents.acp import ACPAgentAdapter as ACPAgentAdapter
 from maseval.interface.agents.camel import CamelAgentAdapter as CamelAgentAdapter
 from maseval.interface.agents.camel import CamelAgentUser as CamelAgentUser
 from maseval.interface.agents.camel import CamelLLMUser as CamelLLMUser

@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache, wraps
 from typing import Any
 
 from maseval.core.clock import acting_as
 from maseval.core.exceptions import ConfigurationError, UnreadableAnswerError, UserError
 from maseval.core.messages import Message, MessageHistory, openai_form
-from maseval.core.provider_errors import MalformedResponseError
+from maseval.core.provider_errors import ContentFilterError, MalformedResponseError
 from maseval.core.usage import TokenUsage, Usage, UsageTrackableMixin
 from maseval.core.user import User
 from maseval.interface.agents.camel_library import (
@@ -31,11 +31,11 @@ from maseval.interface.agents.framework import (
     name_tool_results,
 )
 from maseval.interface.inference.chat_completions import (
-    FilteredAnswerError,
     chat_response,
     get,
     usage_of,
 )
+from maseval.interface.inference.http import RefusedAnswer
 
 __all__ = [
     "CamelAgentAdapter",
@@ -135,8 +135,10 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
             cost = usage.pop("cost", 0.0)
             self.used.append(TokenUsage.from_chat_response_usage(usage, cost=cost))
         try:
-            with suppress(FilteredAnswerError):
-                chat_response(answer)
+            chat_response(answer)
+        except RefusedAnswer as refused:
+            if refused.kind is not ContentFilterError:  # of which CAMEL tells its agent
+                raise self._provider_error(refused.kind, refused) from None
         except UnreadableAnswerError as error:
             raise self._unreadable(error) from None
         for call in get(get(get(answer, "choices")[0], "message"), "tool_calls") or ():

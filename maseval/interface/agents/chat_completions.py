@@ -11,11 +11,16 @@ from typing import Any
 from maseval.core.agent import AgentAdapter, AgentObserver
 from maseval.core.clock import Clock
 from maseval.core.context import TaskContext
-from maseval.core.exceptions import AgentError, DuplicateComponentError, MASEvalError
+from maseval.core.exceptions import DuplicateComponentError
 from maseval.core.messages import ChatResponse, MessageHistory, ToolCall, arguments_of
 from maseval.core.model import ModelAdapter
 from maseval.core.usage import Usage
-from maseval.interface.agents.framework import AgentGaveUpError, Tools, as_text, describe_tools
+from maseval.interface.agents.framework import (
+    AgentGaveUpError,
+    Tools,
+    answer_call,
+    describe_tools,
+)
 
 MAX_TOOL_CALLS = 100
 
@@ -79,20 +84,8 @@ class ChatCompletionsAgentAdapter(AgentAdapter):
     def _make(self, call: ToolCall) -> None:
         function = call.get("function") or {}
         name = str(function.get("name") or "")
-        answer = self._answer(name, arguments_of(function.get("arguments")))
+        answer = answer_call(self.tools, name, arguments_of(function.get("arguments")))
         self.messages.add_tool_response(str(call.get("id") or ""), answer, name=name or None)
-
-    def _answer(self, name: str, arguments: dict[str, object]) -> str:
-        if name not in self.tools:
-            return f"Error: Tool '{name}' not found."
-        try:
-            return as_text(self.tools[name].function(**arguments))
-        except MASEvalError as error:
-            if not isinstance(error, AgentError):  # nothing the agent could correct
-                raise
-            return f"Error: {error}"
-        except Exception as error:  # a tool called by a model: its error is an answer
-            return f"Error: {error}"
 
     def _register_model(self) -> None:
         """Let the running repetition report the model, unless it is registered already."""

@@ -459,3 +459,17 @@ def describe_tools(tools: Tools) -> list[Tool]:
 def as_text(value: object) -> str:
     """Return a value as a model or a user reads it: text as it is, any other value as JSON."""
     return value if isinstance(value, str) else to_json(value, fallback=str).decode()
+
+
+def answer_call(tools: Mapping[str, Tool], name: str, arguments: Mapping[str, object]) -> str:
+    """Make the call that an agent asked for in words; the agent reads what it raises."""
+    if name not in tools:
+        return f"Error: Tool '{name}' not found."
+    try:
+        return as_text(tools[name].function(**arguments))
+    except MASEvalError as error:
+        if not isinstance(error, AgentError):  # nothing the agent could correct
+            raise
+        return f"Error: {error}"
+    except Exception as error:  # a tool called by a model: its error is an answer
+        return f"Error: {error}"

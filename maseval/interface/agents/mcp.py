@@ -8,7 +8,9 @@ thread of its own, so that the code that opened it can continue.
 """
 
 import asyncio
+import json
 import os
+import re
 import socket
 import threading
 from collections.abc import (
@@ -22,7 +24,7 @@ from collections.abc import (
 )
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
 from types import ModuleType
@@ -30,10 +32,19 @@ from typing import Any, TypeAlias
 
 from maseval.core.agent import AgentAdapter, AgentObserver
 from maseval.core.event_loop import in_thread
-from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError
+from maseval.core.exceptions import (
+    AgentError,
+    ConfigurationError,
+    MASEvalError,
+    NestedTooDeeplyError,
+)
+from maseval.core.recorded import mapping
+from maseval.core.storage import strict_json
+from maseval.core.words import excerpt
 from maseval.interface import extras
 from maseval.interface.agents.framework import Tool, Tools, as_text, describe_tools
-from maseval.interface.agents.mcp_conversation import Conversation
+from maseval.interface.agents.mcp_conversation import AgentOutOfTurnError, Conversation
+from maseval.interface.inference.chat_completions import sendable
 
 __all__ = ["Conversation", "McpAgentAdapter", "ServedTools", "conversation_server", "serve_tools"]
 
@@ -42,6 +53,12 @@ _PATH = "/mcp"
 
 # For responses that are in flight when the server is stopped.
 _GRACE_SECONDS = 2
+
+# Each takes a thread; an agent may send thousands.
+_CALLS_AT_ONCE = 32
+_MOST_CONNECTIONS = 500
+# A turn is over when its calls are; a tool that hangs does not hold it for ever.
+_LONGEST_CALL = 60.0
 
 AsgiApp = Callable[[Mapping[str, object], object, object], Awaitable[None]]
 """Answers an HTTP request, given its scope, and how to receive and send."""
@@ -103,12 +120,68 @@ def conversation_server(
     )
 
 
+class TurnGate:
+    """Lets an agent call its tools, or with ``by_turns`` during its turns alone."""
+
+    def __init__(self, *, by_turns: bool = False) -> None:
+        self.was_listed = False
+        """True once the agent has asked which tools there are."""
+        self._failure: MASEvalError | None = None
+        self._is_open = not by_turns
+        self._calls = 0
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Accept calls while the block runs; those that have begun are finished with it.
+
+        At its end, the first error of a tool that is not the agent's fault is raised.
+        """
+        with self._changed:
+            self._is_open = True
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._is_open = False
+                self._changed.wait_for(lambda: not self._calls, _LONGEST_CALL)
+        self.raise_failure()
+
+    def raise_failure(self) -> None:
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+
+    @contextmanager
+    def call(self) -> Iterator[None]:
+        """Count a call; what a tool raises, and is not the agent's fault, is kept."""
+        with self._changed:
+            if not self._is_open:  # no failure of a tool, so it is not kept
+                raise AgentOutOfTurnError(
+                    "it is not your turn, so nothing was done and nothing was recorded; tools "
+                    "answer while you work on a message, and not after your reply to it"
+                )
+            self._calls += 1
+        try:
+            yield
+        except MASEvalError as error:
+            if not isinstance(error, AgentError):
+                self._failure = self._failure or error
+            raise
+        finally:
+            with self._changed:
+                self._calls -= 1
+                self._changed.notify_all()
+
+
 @dataclass(frozen=True)
 class ServedTools:
     """Tools while they are served."""
 
     url: str
     """The address of the MCP server (streamable HTTP)."""
+    gate: TurnGate = field(default_factory=TurnGate)
+    """Opened for each turn, if the tools are served by turns."""
 
 
 @contextmanager
@@ -119,39 +192,47 @@ def serve_tools(
     port: int = 0,
     instructions: str | None = None,
     name: str = "maseval",
+    path: str = _PATH,
+    by_turns: bool = False,
 ) -> Iterator[ServedTools]:
     """Serve functions, such as ``environment.tools``, as MCP tools while the block runs.
 
     Every tool has its full schema. Arguments reach the function as sent, unchecked, and its text
     reaches the agent unchanged. The agent reads what a tool raises; a maseval error that is not the
-    agent's fault is also raised here, when the block ends.
+    agent's fault is also raised here, when the block ends. Calls out of turn are for the tools to
+    refuse, as those of a tau2 simulation do.
 
     Args:
         tools: Tools by name, or functions that go by their own names.
         host: The address to listen on; by default this machine only.
         port: The port to listen on; 0 picks a free one.
-        instructions: Sent to the agent when it connects, such as a policy.
+        instructions: Sent to the agent when it connects, such as a policy; also the prompt
+            ``instructions``, for clients that read prompts.
         name: The server's name.
+        path: The path of the address; one that cannot be guessed keeps other programs away.
+        by_turns: Refuse all calls, unless ``ServedTools.gate`` is open.
     """
     offered = {tool.name: tool for tool in describe_tools(tools)}
     # The server runs in its own thread; its tools run in the context of whoever opened it.
     context = copy_context()
-    failures: list[MASEvalError] = []
+    gate, few = TurnGate(by_turns=by_turns), asyncio.Semaphore(_CALLS_AT_ONCE)
 
     async def call(name: str, arguments: dict[str, object], client: str | None) -> str:
         work = partial(offered[name].function, **arguments)
-        try:
-            return as_text(await in_thread(partial(context.copy().run, work)))
-        except MASEvalError as error:
-            if not isinstance(error, AgentError):
-                failures.append(error)
-            raise
+        async with few:
+            with gate.call():
+                return as_text(await in_thread(partial(context.copy().run, work)))
 
-    server = mcp_server(list(offered.values()), call, name=name, instructions=instructions)
-    with over_http(server, host=host, port=port) as served:
-        yield served
-    if failures:
-        raise failures[0]
+    server = mcp_server(
+        list(offered.values()),
+        call,
+        name=name,
+        instructions=instructions,
+        on_listed=partial(setattr, gate, "was_listed", True),
+    )
+    with over_http(server, host=host, port=port, path=path) as served:
+        yield replace(served, gate=gate)
+    gate.raise_failure()
 
 
 def load_mcp() -> ModuleType:
@@ -160,7 +241,12 @@ def load_mcp() -> ModuleType:
 
 
 def mcp_server(
-    tools: Sequence[Tool], call: MakeCall, *, name: str, instructions: str | None = None
+    tools: Sequence[Tool],
+    call: MakeCall,
+    *,
+    name: str,
+    instructions: str | None = None,
+    on_listed: Callable[[], object] = lambda: None,
 ) -> Any:
     """Return an MCP server with these tools; ``call`` makes each call.
 
@@ -176,9 +262,11 @@ def mcp_server(
     names = [tool.name for tool in tools]
 
     def answer(text: str, *, is_error: bool = False) -> object:
-        return types.CallToolResult(content=[types.TextContent(text=text)], is_error=is_error)
+        said = types.TextContent(text=sendable(text))
+        return types.CallToolResult(content=[said], is_error=is_error)
 
     async def list_tools(context: object, params: object) -> object:
+        on_listed()
         return types.ListToolsResult(tools=listed)
 
     async def call_tool(context: Any, params: Any) -> object:
@@ -194,17 +282,28 @@ def mcp_server(
         except Exception as error:  # a tool called by a model: its error is an answer
             return answer(f"Error: {error}", is_error=True)
 
+    async def list_prompts(context: object, params: object) -> object:
+        return types.ListPromptsResult(prompts=[types.Prompt(name="instructions")])
+
+    async def get_prompt(context: object, params: object) -> object:
+        text = types.TextContent(text=instructions)
+        return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=text)])
+
+    prompts = {"on_list_prompts": list_prompts, "on_get_prompt": get_prompt} if instructions else {}
     return lowlevel.Server(
         name,
         version=version("maseval"),
         instructions=instructions,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
+        **prompts,
     )
 
 
 @contextmanager
-def over_http(server: Any, *, host: str = LOCAL, port: int = 0) -> Iterator[ServedTools]:
+def over_http(
+    server: Any, *, host: str = LOCAL, port: int = 0, path: str = _PATH
+) -> Iterator[ServedTools]:
     """Serve over streamable HTTP while the block runs.
 
     On the local address, requests from web pages of other sites are refused.
@@ -213,7 +312,7 @@ def over_http(server: Any, *, host: str = LOCAL, port: int = 0) -> Iterator[Serv
     with _listen(host, port) as listener:
         number = listener.getsockname()[1]
         # No sessions: the only state is one simulation, which is the same for every request.
-        app = server.streamable_http_app(streamable_http_path=_PATH, host=host, stateless_http=True)
+        app = server.streamable_http_app(streamable_http_path=path, host=host, stateless_http=True)
         config = uvicorn.Config(
             _without_streams(app),
             loop="asyncio",
@@ -222,6 +321,7 @@ def over_http(server: Any, *, host: str = LOCAL, port: int = 0) -> Iterator[Serv
             log_config=None,
             access_log=False,
             timeout_graceful_shutdown=_GRACE_SECONDS,
+            limit_concurrency=_MOST_CONNECTIONS,
         )
         http = uvicorn.Server(config)
         thread = threading.Thread(
@@ -230,7 +330,7 @@ def over_http(server: Any, *, host: str = LOCAL, port: int = 0) -> Iterator[Serv
         # A client that connects before the thread is ready waits in the listener's queue.
         thread.start()
         try:
-            yield ServedTools(f"http://{f'[{host}]' if ':' in host else host}:{number}{_PATH}")
+            yield ServedTools(f"http://{f'[{host}]' if ':' in host else host}:{number}{path}")
         finally:
             http.should_exit = True
             thread.join()
@@ -267,9 +367,20 @@ def over_stdio(server: Any, on_closed: Callable[[], object]) -> Iterator[threadi
     closed = threading.Event()
     loop = asyncio.new_event_loop()
 
+    replies: asyncio.Queue[object] = asyncio.Queue()
+
+    async def refuse(outgoing: Any) -> None:
+        while True:
+            await outgoing.send(await replies.get())
+
     async def serve() -> None:
-        async with stdio.stdio_server(stdin=_lines(loop)) as (incoming, outgoing):
-            await server.run(incoming, outgoing, server.create_initialization_options())
+        lines = _readable_lines(loop, replies.put_nowait)
+        async with stdio.stdio_server(stdin=lines) as (incoming, outgoing):
+            refusing = loop.create_task(refuse(outgoing))
+            try:
+                await server.run(incoming, outgoing, server.create_initialization_options())
+            finally:
+                refusing.cancel()
 
     work = loop.create_task(serve())
 
@@ -292,6 +403,54 @@ def over_stdio(server: Any, on_closed: Callable[[], object]) -> Iterator[threadi
         with suppress(RuntimeError):  # the client has already gone, and the loop with it
             loop.call_soon_threadsafe(work.cancel)
         thread.join()
+
+
+async def _readable_lines(
+    loop: asyncio.AbstractEventLoop, reply: Callable[[object], None]
+) -> AsyncIterator[str]:
+    """Yield the lines that the library can read, and reply to the others, which it passes over.
+
+    Half a character is replaced, as it is wherever a model has written one.
+    """
+    types = extras.load("mcp_types", extra="mcp")
+    messages = extras.load("mcp.shared.message", extra="mcp")
+    async for line in _lines(loop):
+        try:
+            types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+        except ValueError as error:
+            why = str(error)
+        else:
+            yield line
+            continue
+        try:
+            known = json.dumps(sendable(strict_json.loads(line)))
+            types.jsonrpc_message_adapter.validate_json(known, by_name=False)
+        except ValueError as error:
+            why = str(error) if isinstance(error, NestedTooDeeplyError) else why
+            refusal = types.ErrorData(code=types.PARSE_ERROR, message=excerpt(why))
+            answer = types.JSONRPCError(jsonrpc="2.0", id=_id_in(line), error=refusal)
+            reply(messages.SessionMessage(answer))
+        else:
+            yield known
+
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*\\?(?:"|\Z)|[\[\]{}]|[^"\[\]{}]+')
+
+
+def _id_in(line: str) -> Any:
+    """Return the id of a message whose other parts may be nested to any depth; None without one."""
+    depth, shallow = 0, []
+    for token in _TOKEN.findall(line):
+        depth -= token in ("]", "}")
+        if depth == 0 or (depth == 1 and token not in ("[", "{", "]", "}")):
+            shallow.append(token)
+        elif depth == 1 and token in ("]", "}"):
+            shallow.append("0")  # in place of all that was nested
+        depth += token in ("[", "{")
+    with suppress(ValueError):
+        found = mapping(json.loads("".join(shallow))).get("id")
+        return sendable(found) if isinstance(found, str | int) else None
+    return None
 
 
 async def _lines(loop: asyncio.AbstractEventLoop) -> AsyncIterator[str]:

@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 
 from maseval.benchmark.tau2.agent import NobodyListensError
 from maseval.benchmark.tau2.conversation.participants import Participant
-from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.environment import OUT_OF_TURN, Tau2Environment
 from maseval.benchmark.tau2.formats.message import (
     INITIAL_GREETING,
     SpokenMessage,
@@ -123,6 +123,7 @@ class Orchestrator:
         if self.done:
             self._close()
             return None
+        self.environment.refuse_agent(OUT_OF_TURN if self.to_role == "user" else None)
         if self._opens_alone:
             return Turn(self.agent, [])
         side = self.agent if self.to_role == "agent" else self.user
@@ -137,6 +138,7 @@ class Orchestrator:
         """Append the message of the side whose turn it is."""
         if self.done:
             raise ValueError("Simulation is done")
+        self.environment.refuse_agent(OUT_OF_TURN)
         if self._opens_alone:
             self._take_opening(message)
             return

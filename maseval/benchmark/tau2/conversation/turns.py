@@ -66,8 +66,8 @@ def ask_user(environment: Tau2Environment, text: str, reply: Reply) -> str:
     """
     trajectory = environment.trajectory
     with environment.lock:
-        if environment.is_over:
-            return environment.is_over
+        if why := environment.objection_to("assistant"):
+            return why
         trajectory.add(assistant_message(text, cost=0.0), acting_agent())
         answer = answer_through(environment, trajectory.messages[-1:], reply)
         trajectory.add(answer)

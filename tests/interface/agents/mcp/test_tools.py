@@ -4,6 +4,7 @@ import asyncio
 import json
 import socket
 import threading
+import time
 import urllib.error
 import urllib.request
 
@@ -142,6 +143,66 @@ def test_the_client_reads_the_instructions(mode):
 
     with serve_tools([weigh], instructions="Weigh twice.") as served:
         assert connected(served.url, read, mode) == "Weigh twice."
+
+
+@with_mcp
+@MODES
+def test_the_client_finds_the_instructions_as_a_prompt_too(mode):
+    async def read(client):
+        (prompt,) = (await client.list_prompts()).prompts
+        return (await client.get_prompt(prompt.name)).messages[0].content.text
+
+    with serve_tools([weigh], instructions="Weigh twice.") as served:
+        assert connected(served.url, read, mode) == "Weigh twice."
+
+
+@with_mcp
+def test_tools_served_by_turns_are_refused_between_them_and_never_seen_at_another_address():
+    weighed = []
+
+    def note(item: str) -> str:
+        weighed.append(item)
+        return "noted"
+
+    async def before_while_and_after(client):
+        said = [await text_of(client, "note", {"item": "early"})]
+        with served.gate.turn():
+            said.append(await text_of(client, "note", {"item": "in time"}))
+        said.append(await text_of(client, "note", {"item": "late"}))
+        return said
+
+    with serve_tools([note], by_turns=True, path="/mcp/secret") as served:
+        assert not served.gate.was_listed
+        early, said, late = connected(served.url, before_while_and_after)
+        with pytest.raises(urllib.error.HTTPError, match="404") as unknown:
+            urllib.request.urlopen(served.url.removesuffix("/secret"), b"{}")
+        unknown.value.close()
+
+    assert (said, weighed) == ("noted", ["in time"])
+    assert early == late and "not your turn" in early
+
+
+@with_mcp
+def test_a_turn_is_over_when_the_calls_that_it_began_are():
+    begun, order = threading.Event(), []
+
+    def slow() -> str:
+        begun.set()
+        time.sleep(0.2)
+        order.append("call")
+        return "done"
+
+    with serve_tools([slow], by_turns=True) as served:
+        calling = threading.Thread(
+            target=connected, args=[served.url, lambda client: text_of(client, "slow")]
+        )
+        with served.gate.turn():
+            calling.start()
+            assert begun.wait(30)
+        order.append("turn")
+        calling.join()
+
+    assert order == ["call", "turn"]
 
 
 @with_mcp

@@ -7,6 +7,7 @@ what would make every simulation fail, before anything is written or paid for.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Self
@@ -19,7 +20,9 @@ from maseval.app.running.prices import ModelPrice, noted_prices
 from maseval.app.running.run_options import check_timeout
 from maseval.benchmark.tau2.agent_brief import AgentModel, MakeAgent
 from maseval.benchmark.tau2.app.results.support import SUPPORT
+from maseval.benchmark.tau2.app.running.failed_only import FailedTasks, find_failed
 from maseval.benchmark.tau2.app.running.options import RunOptions
+from maseval.benchmark.tau2.app.running.outside import OutsideAgent, is_outside
 from maseval.benchmark.tau2.app.running.own_agents import check_signature, load_agent
 from maseval.benchmark.tau2.app.running.tasks import (
     TasksByDomain,
@@ -38,11 +41,14 @@ from maseval.benchmark.tau2.formats.message import Tau2Message
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.players.human import Person
 from maseval.benchmark.tau2.players.scripted import DEFAULT_ERROR_RATE, PLAYERS
+from maseval.benchmark.tau2.scoring.judge import OFFICIAL_JUDGE, needs_judge
+from maseval.benchmark.tau2.scoring.rule import RULE
 from maseval.benchmark.tau2.texts.original import Wording
 from maseval.benchmark.tau2.wording import OURS, wording_of
 from maseval.core.agent import HUMAN
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.model import resolve_model
+from maseval.core.outcome import TaskKey
 from maseval.core.providers import check_base_url
 from maseval.core.reasoning import ReasoningPolicy
 from maseval.runs import task_ids
@@ -108,7 +114,13 @@ class OwnAgent:
 
     @property
     def name(self) -> str:
-        return qualified_name(self.make)
+        """The function, or what an agent in another program is called by."""
+        return str(getattr(self.make, "title", None) or qualified_name(self.make))
+
+    def opened(self) -> AbstractContextManager[object]:
+        """Return the context in which a run makes its agents: the function itself, if it is one."""
+        make: object = self.make
+        return make if isinstance(make, AbstractContextManager) else nullcontext()
 
     @property
     def client(self) -> AgentModel:
@@ -130,6 +142,7 @@ class OwnAgent:
 
     def to_config(self) -> dict[str, object]:
         config: dict[str, object] = {"function": self.name, "args": dict(self.args)}
+        config |= getattr(self.make, "provenance", {})
         if self.model:
             config |= {"model": self.model.model_id, "options": dict(self.model.options)}
         if self.rehearse:
@@ -166,6 +179,8 @@ def choose_participants(options: RunOptions) -> tuple[Agent, User, Mode]:
                 f"rehearse is {rehearse!r}, which gives an agent of your own a scripted model, but "
                 f"agent is {kind!r}; name your agent like my_agent.py:function"
             )
+    if options.agent_env and not is_outside(options.agent):
+        raise ConfigurationError("agent_env is for programs, such as --agent acp:COMMAND")
     if options.agent_prompt is not None and (kind, mode) != ("llm", Mode.NORMAL):
         raise ConfigurationError(
             f"a prompt is for the reference agent in mode 'normal', but agent is {kind!r} and mode "
@@ -219,10 +234,18 @@ def _agent(kind: str, options: RunOptions) -> Agent:
         return replace(model, prompt=options.agent_prompt)
     if kind in PLAYERS:
         return Player(kind, _error_rate(kind, args or {}))
-    make = load_agent(options.agent) if isinstance(options.agent, str) else options.agent
-    check_signature(make)
     model = ModelSpec.of(options.agent_model or "", args, options.base_url)
+    make = _own_function(options, model.args)
+    check_signature(make)
     return OwnAgent(make, model if options.agent_model else None, model.args, options.rehearse)
+
+
+def _own_function(options: RunOptions, args: ExtraArguments) -> MakeAgent:
+    agent = options.agent
+    if is_outside(agent):
+        rehearsed = options.rehearse is not None
+        return OutsideAgent(str(agent), args, options.agent_env, rehearsed=rehearsed)
+    return load_agent(agent) if isinstance(agent, str) else agent
 
 
 def _user(agent: str, mode: str, options: RunOptions) -> User:
@@ -281,13 +304,14 @@ class PreparedRun(FolderRun):
     options: RunOptions  # with each domain by its name
     agent: Agent
     user: User
-    judge: ModelSpec | None
+    judge: ModelSpec | str | None
     mode: Mode
     wording: Wording = OURS
     tasks: TasksByDomain = field(default_factory=dict)
     past: Sequence[Tau2Message] = ()
     first_trial: int = 0
     origin: Mapping[str, object] | None = None
+    failed: FailedTasks | None = None
 
     @classmethod
     def of(cls, options: RunOptions) -> Self:
@@ -295,6 +319,9 @@ class PreparedRun(FolderRun):
         for name in ("max_steps", "max_errors"):
             if (limit := getattr(options, name)) < 1:
                 raise ConfigurationError(f"{name} is {limit}; give at least 1")
+        failed = None
+        if options.failed_only is not None:
+            options, failed = find_failed(options)
         named = [options.domain] if isinstance(options.domain, str) else options.domain
         domains = [domain_name(each) for each in dict.fromkeys(named)]
         options = replace(options, domain=domains, timeout=options.timeout or None)
@@ -306,12 +333,19 @@ class PreparedRun(FolderRun):
             path_of(options, "+".join(domains), title=_title(agent)),
             agent,
             user,
-            ModelSpec.of(judge, None, options.base_url) if judge else None,
+            ModelSpec.of(judge, None, options.base_url) if judge and judge != RULE else judge,
             mode,
         )
         if options.texts is not None or run.asks_models:
             run = replace(run, wording=wording_of(options.texts, options.data_version))
         tasks = load_chosen(options, run.time_limit)
+        if failed is not None:
+            tasks = {
+                domain: [each for each in some if TaskKey(domain, str(each.id)) in failed.tasks]
+                for domain, some in tasks.items()
+            }
+            tasks = {domain: some for domain, some in tasks.items() if some}
+            run = replace(run, failed=failed)
         model = user if isinstance(user, ModelSpec) else None
         for each in tasks.values():
             user_id = model.model_id if model else None
@@ -333,6 +367,16 @@ class PreparedRun(FolderRun):
         return {role: model for role, model in roles.items() if isinstance(model, ModelSpec)}
 
     @property
+    def judged_by(self) -> str | None:
+        if not any(needs_judge(task) for tasks in self.tasks.values() for task in tasks):
+            return None
+        if not isinstance(self.judge, ModelSpec):
+            return "judge: rule, not the official number" if self.judge else None
+        model = self.judge.model_id
+        own = model.endswith(OFFICIAL_JUDGE)
+        return None if own else f"judge: {model}, in the original {OFFICIAL_JUDGE}"
+
+    @property
     def own_model(self) -> ModelSpec | None:
         """The model of an own agent; None in a rehearsal, which replaces it."""
         agent = self.agent
@@ -348,7 +392,8 @@ class PreparedRun(FolderRun):
 
     @property
     def knows_prices(self) -> bool:
-        return any(self.model_prices.values())
+        is_free = self.options.rehearse is not None and not self.model_prices
+        return is_free or any(self.model_prices.values())
 
     @property
     def timeout(self) -> float | None:
@@ -384,13 +429,16 @@ class PreparedRun(FolderRun):
             "rules": f"tau2-bench {title_of(release.name)}",
             "agent": agent.to_config(),
             "user": user if user is None or isinstance(user, str) else user.to_config(),
-            "judge": self.judge.to_config() if self.judge else None,
+            "judge": self.judge.to_config()
+            if isinstance(self.judge, ModelSpec)
+            else self.judge and {"model": self.judge},
             "mode": self.mode.value,
             **({"texts": self.wording.to_config()} if self.asks_models else {}),
             **({"max_errors": options.max_errors} if release.rules.loop.counts_errors else {}),
             **options.recorded,
             **(noted_prices(self.model_prices) if self.model_prices else {}),
             **({ORIGIN: dict(self.origin)} if self.origin else {}),
+            **(self.failed.to_config() if self.failed else {}),
         }
 
     def problems(self) -> Iterator[MASEvalError]:

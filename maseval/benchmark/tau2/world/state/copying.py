@@ -126,8 +126,11 @@ def once(maxsize: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
         @wraps(function)
         def ask(*args: P.args, **kwargs: P.kwargs) -> T:
-            with lock:
+            lock.acquire()
+            try:
                 return cached(*args, **kwargs)
+            finally:  # unlike the end of a with statement, this needs no memory
+                lock.release()
 
         return ask
 
