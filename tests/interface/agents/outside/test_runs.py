@@ -53,6 +53,7 @@ def test_the_program_of_the_page_passes_its_rehearsal(tmp_path):
     folder = RunFolder.read(tmp_path / "run")
     told = folder.config.values["agent"]
     assert told["protocol"] == "ACP 1" and set(told["files"]) == {"clerk.py"}
+    assert told["function"] == f"acp:{sys.executable} clerk.py"
     assert told["env"]["TEA"] == "passed on"
     files = [each for each in (tmp_path / "run").rglob("*") if each.is_file()]
     for each in files:
